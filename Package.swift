@@ -1,0 +1,59 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// One settings block for every target.
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  // SE-0335: an existential is spelled `any P`.
+  .enableUpcomingFeature("ExistentialAny"),
+  // SE-0409: an import is internal unless it is declared public.
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  // SE-0444: a file sees the members only of the modules that it imports.
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "session-tap",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "SessionTap", targets: ["SessionTap"]),
+    .library(name: "TapCore", targets: ["TapCore"]),
+    .library(name: "TapLog", targets: ["TapLog"]),
+    .library(name: "TapEndpoint", targets: ["TapEndpoint"]),
+    .library(name: "TapURLSession", targets: ["TapURLSession"]),
+    .executable(name: "session-tap", targets: ["session-tap"]),
+    .executable(name: "session-tap-benchmarks", targets: ["session-tap-benchmarks"]),
+  ],
+  dependencies: [],
+  targets: [
+    .target(name: "TapCore", swiftSettings: settings),
+    .target(name: "TapLog", dependencies: ["TapCore"], swiftSettings: settings),
+    .target(name: "TapEndpoint", dependencies: ["TapCore"], swiftSettings: settings),
+    .target(name: "TapURLSession", dependencies: ["TapCore"], swiftSettings: settings),
+    .target(
+      name: "SessionTap",
+      dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapURLSession"],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "session-tap", dependencies: ["SessionTap"], path: "Sources/Command",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "session-tap-benchmarks", dependencies: ["SessionTap"], path: "Sources/Benchmarks",
+      swiftSettings: settings),
+
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .testTarget(
+      name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "TapLogTests", dependencies: ["TapLog", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "TapEndpointTests", dependencies: ["TapEndpoint", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "TapURLSessionTests", dependencies: ["TapURLSession", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "SessionTapTests", dependencies: ["SessionTap", "TestSupport"],
+      swiftSettings: settings),
+  ]
+)

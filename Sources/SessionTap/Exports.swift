@@ -1,0 +1,4 @@
+@_exported public import TapCore
+@_exported public import TapEndpoint
+@_exported public import TapLog
+@_exported public import TapURLSession

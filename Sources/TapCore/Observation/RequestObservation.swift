@@ -1,0 +1,28 @@
+/// One ended request: the single value that every consumer receives.
+public struct RequestObservation: Sendable, Hashable {
+  /// What was known when the request started.
+  public var request: RequestDescription
+  /// When loading started.
+  public var start: Timestamp
+  /// From the start of loading to the last byte of the body, redirects and challenges included.
+  public var duration: Duration
+  /// How the request ended.
+  public var end: RequestEnd
+  /// The bytes of the request's body, or `nil` where nothing tells them. Unknown is not 0.
+  public var requestBodySize: Int64?
+  /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
+  public var responseBodySize: Int64?
+
+  /// Makes an observation.
+  public init(
+    request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
+    requestBodySize: Int64? = nil, responseBodySize: Int64? = nil
+  ) {
+    self.request = request
+    self.start = start
+    self.duration = duration
+    self.end = end
+    self.requestBodySize = requestBodySize
+    self.responseBodySize = responseBodySize
+  }
+}

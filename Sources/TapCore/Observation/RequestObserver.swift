@@ -1,0 +1,11 @@
+/// A consumer of requests: the metrics, the log, or the app's own.
+///
+/// Every request calls ``requestStarted(_:)`` once and ``requestEnded(_:)`` once, in that order. The calls
+/// come on the queue that serves every URLSession of the process, or on the thread that resumes a task: an
+/// observer must return within microseconds and must not block, or every session of the process waits.
+public protocol RequestObserver: Sendable {
+  /// A request began to load.
+  func requestStarted(_ request: RequestDescription)
+  /// A request that had started came to its end.
+  func requestEnded(_ observation: RequestObservation)
+}

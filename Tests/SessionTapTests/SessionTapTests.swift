@@ -1,0 +1,2 @@
+import SessionTap
+import Testing

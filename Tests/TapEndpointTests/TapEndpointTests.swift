@@ -1,0 +1,2 @@
+import TapEndpoint
+import Testing

@@ -1,0 +1,2 @@
+import TapURLSession
+import Testing
