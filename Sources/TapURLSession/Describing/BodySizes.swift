@@ -28,6 +28,8 @@ struct BodySizes {
   /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream, whose
   /// bytes Foundation counts only for tasks with a delegate.
   private static func sent(by task: URLSessionTask, request: URLRequest) -> Int64? {
+    // Sent without its body, whatever the task carries.
+    if request.httpMethod == "HEAD" { return 0 }
     let expected = task.countOfBytesExpectedToSend
     if expected > 0 { return expected }
     let sent = task.countOfBytesSent

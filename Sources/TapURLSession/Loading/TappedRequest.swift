@@ -61,8 +61,9 @@ final class TappedRequest: Sendable {
     }
   }
 
-  /// A response head passed.
+  /// A response head passed. An interim one (RFC 9110, section 15.2) is not the answer.
   func received(_ response: URLResponse) {
+    if let status = (response as? HTTPURLResponse)?.statusCode, (100..<200).contains(status) { return }
     state.withLock { $0.facts.response = response }
   }
 

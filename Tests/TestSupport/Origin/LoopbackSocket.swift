@@ -75,6 +75,9 @@ enum LoopbackSocket {
       headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
     }
     var body: [UInt8] = []
+    if headers["expect"] == "100-continue" {
+      guard send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), to: connection) else { return nil }
+    }
     if headers["transfer-encoding"]?.lowercased() == "chunked" {
       let lineEnd = Array("\r\n".utf8)
       while let line = take(until: lineEnd, from: connection, pending: &pending),
@@ -101,9 +104,12 @@ enum LoopbackSocket {
         defer { pending.removeSubrange(..<range.upperBound) }
         return Array(pending[..<range.lowerBound])
       }
-      guard receive(from: connection, into: &pending) else { return nil }
+      guard receive(from: connection, into: &pending), pending.first != tlsHandshake else { return nil }
     }
   }
+
+  /// The type of a TLS record that opens a connection (RFC 8446, section 5.1): this server has no TLS.
+  private static let tlsHandshake: UInt8 = 22
 
   private static func take(_ count: Int, from connection: Int32, pending: inout [UInt8]) -> [UInt8]? {
     while pending.count < count {
