@@ -96,8 +96,10 @@ final class TappedRequest: Sendable {
 
   /// The task ended with this response.
   func end(_ response: URLResponse?, task: URLSessionTask?) {
-    let facts = state.withLock { $0.facts }
-    let sizes = BodySizes(request: request, response: response, task: task, loadedBytes: facts.loadedBytes)
+    let (facts, isChallenged) = state.withLock { ($0.facts, $0.isChallenged) }
+    let sizes = BodySizes(
+      request: request, response: response, task: task, loadedBytes: facts.loadedBytes,
+      wasResent: isChallenged)
     end(.response(statusCode: (response as? HTTPURLResponse)?.statusCode), sizes: sizes)
   }
 

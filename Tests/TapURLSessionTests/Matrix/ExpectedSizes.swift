@@ -12,7 +12,9 @@ struct ExpectedSizes {
       (request, response) = (nil, nil)
       return
     }
-    request = Int64(run.wire.first?.body.count ?? 0)
+    // What Foundation counts of a stream goes on over a second leg.
+    let mayCountTwice = testCase.kind == .uploadStream && testCase.scenario.asksForCredentials
+    request = mayCountTwice ? nil : Int64(run.wire.first?.body.count ?? 0)
     // Stock writes the file of a download with a task delegate twice over.
     let isDoubled = testCase.kind == .download && testCase.style == .taskDelegate
     let isChunked = run.transcript.headers["Transfer-Encoding"] != nil

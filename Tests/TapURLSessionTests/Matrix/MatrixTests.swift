@@ -40,6 +40,9 @@ import Testing
   @Test(arguments: cases(Scenario.interruptions))
   func `interruptions`(_ testCase: Case) async throws { try await Self.compare(testCase) }
 
+  @Test(arguments: cases(Scenario.challenges))
+  func `challenges`(_ testCase: Case) async throws { try await Self.compare(testCase) }
+
   static func compare(_ testCase: Case) async throws {
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])

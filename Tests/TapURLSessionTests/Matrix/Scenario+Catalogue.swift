@@ -139,4 +139,46 @@ extension Scenario {
       script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .response(body: body)] },
       interruption: .dropSession),
   ]
+
+  /// A server that asks for credentials.
+  static let challenges: [Scenario] = [
+    Scenario(
+      name: "401 answered from a delegate", end: .response(statusCode: 200), script: guarded,
+      behaviour: .init(credential: credential), asksForCredentials: true,
+      applies: { _, style in style == .sessionDelegate }),
+    // Stock finds no credential in the storage and waits for ever: the app cancels.
+    Scenario(
+      name: "401 with a credential in storage", end: .cancelled, script: guardedUntilArrival,
+      configure: { configuration, port in
+        let space = URLProtectionSpace(
+          host: "127.0.0.1", port: port, protocol: "http", realm: "cellar",
+          authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+        configuration.urlCredentialStorage?.set(credential, for: space)
+      },
+      interruption: .cancel, asksForCredentials: true),
+    Scenario(
+      name: "401 that nobody answers", end: .cancelled,
+      script: guardedUntilArrival,
+      behaviour: .init(answersChallenges: false), interruption: .cancel, asksForCredentials: true),
+    Scenario(
+      name: "401 without a challenge", end: .response(statusCode: 401),
+      script: { _, _, _ in [.response("401 Unauthorized", body: Array("no".utf8))] }),
+    Scenario(
+      name: "401 with a scheme that Foundation cannot read", end: .response(statusCode: 401),
+      script: { _, _, _ in [.response("401 Unauthorized", headers: [("WWW-Authenticate", ",")])] },
+      asksForCredentials: true),
+  ]
+
+  static let guardedUntilArrival: Script = { earlier, request, gates in
+    guarded(earlier, request, gates) + [.signal(gates.arrived)]
+  }
+
+  static let credential = URLCredential(user: "ada", password: "lovelace", persistence: .forSession)
+
+  /// Lets in whoever has the credential.
+  static let guarded: Script = { _, request, _ in
+    request.headers["authorization"] == "Basic YWRhOmxvdmVsYWNl"
+      ? [.response(body: body)]
+      : [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
+  }
 }

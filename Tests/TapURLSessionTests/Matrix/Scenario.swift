@@ -35,6 +35,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var behaviour = TranscriptDelegate.Behaviour()
   var interruption = Interruption.none
   var waitsForData = false
+  var asksForCredentials = false
   /// Which kinds and styles the scenario makes sense for.
   var applies: @Sendable (Kind, Style) -> Bool = { _, _ in true }
 
