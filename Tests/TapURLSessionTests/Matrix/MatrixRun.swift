@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -18,15 +19,16 @@ struct MatrixRun: Sendable {
     let origin = try Origin { request in
       scenario.script?(count.next(), request, gates) ?? [.close]
     }
-    // Without a script nobody listens.
-    if scenario.script == nil { origin.stop() }
+    let closed = try ClosedPort()
     defer {
       gates.goOn.open()
       origin.stop()
     }
     let configuration = URLSessionConfiguration.ephemeral
     scenario.configure(configuration, origin.port)
-    var request = URLRequest(url: scenario.url.flatMap { URL(string: $0(origin.port)) } ?? origin.url())
+    let port = scenario.script == nil ? closed.port : origin.port
+    let url = scenario.url?(port) ?? "http://127.0.0.1:\(port)/"
+    var request = URLRequest(url: try #require(URL(string: url)))
     request.httpMethod = scenario.method ?? (testCase.kind.sendsBody ? "POST" : "GET")
     var exchange = Exchange(kind: testCase.kind, style: testCase.style, request: request)
     exchange.behaviour = scenario.behaviour
@@ -38,6 +40,7 @@ struct MatrixRun: Sendable {
     // The two runs have two ports.
     transcript.headers["Host"] = nil
     self.transcript = transcript
+    withExtendedLifetime(closed) {}
     wire = origin.requests.map { request in
       var request = request
       request.headers["host"] = nil
