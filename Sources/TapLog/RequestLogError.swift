@@ -18,7 +18,8 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
   static func cannotOpen(path: String, failure: System.Failure) -> RequestLogError {
     let remedy =
       switch failure {
-      case .denied: "let this process's user write to the file and search its directory, or choose another path"
+      case .denied:
+        "let this process's user write to the file and search its directory, or choose another path"
       case .missing: "make the directory first, or choose another path"
       case .isDirectory: "name a file in that directory"
       case .readOnly: "choose a path on a file system that can be written to"
@@ -33,6 +34,7 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
   static func cannotStartWriter(_ failure: System.Failure) -> RequestLogError {
     RequestLogError(
       code: .cannotStartWriter,
-      description: "cannot start the log's writer thread: \(failure.text); raise the limit of threads (ulimit -u)")
+      description:
+        "cannot start the log's writer thread: \(failure.text); raise the limit of threads (ulimit -u)")
   }
 }

@@ -9,5 +9,7 @@ struct LineLimits: Sendable {
   /// The whole line.
   var line = 16_384
   /// The methods that appear as themselves.
-  var knownMethods = ["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "QUERY", "CONNECT", "TRACE"]
+  var knownMethods = [
+    "GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "QUERY", "CONNECT", "TRACE",
+  ]
 }
