@@ -30,7 +30,9 @@ extension Tap.Configuration {
     }
     endpoint = Endpoint.Configuration(address: .tcp(host: host, port: port))
     if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
-      metrics.knownMethods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+      let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+      metrics.knownMethods = methods
+      logging.knownMethods = methods
     }
     switch text("SESSION_TAP_LOG") {
     case nil, "off": log = nil
