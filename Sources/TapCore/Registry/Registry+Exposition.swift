@@ -14,6 +14,8 @@ extension Registry {
     var writer: any ExpositionWriter =
       switch format {
       case .text: TextWriter()
+      case .openMetrics: OpenMetricsWriter()
+      case .protobuf: ProtobufWriter()
       }
     for family in gather() {
       writer.begin(family.descriptor)
