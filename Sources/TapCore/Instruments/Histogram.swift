@@ -88,10 +88,10 @@ public final class Histogram: Sendable {
     }
   }
 
-  /// Nothing has been recorded.
-  var isEmpty: Bool {
+  /// The number of values.
+  var count: UInt64 {
     var reading = HistogramReading()
     read(.classic, into: &reading)
-    return reading.count == 0
+    return reading.count
   }
 }

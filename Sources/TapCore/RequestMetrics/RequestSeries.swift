@@ -10,6 +10,9 @@ final class RequestSeries: Sendable {
     self.responseBodySize = responseBodySize
   }
 
+  /// A number that changes with every request.
+  var activity: UInt64 { duration.count }
+
   func record(_ observation: RequestObservation) {
     let trace = observation.request.traceContext
     duration.record(
