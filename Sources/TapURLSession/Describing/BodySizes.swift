@@ -18,8 +18,14 @@ struct BodySizes {
   }
 
   /// Reads the sizes of a request that ended with a whole response.
-  init(request: URLRequest, response: URLResponse?, task: URLSessionTask?, loadedBytes: Int64?) {
-    self.request = task.flatMap { Self.sent(by: $0, request: request) }
+  ///
+  /// - Parameters:
+  ///   - loadedBytes: The bytes that passed the tap on their way to the app, if any did.
+  ///   - wasResent: The request went out again after a challenge.
+  init(
+    request: URLRequest, response: URLResponse?, task: URLSessionTask?, loadedBytes: Int64?, wasResent: Bool
+  ) {
+    self.request = task.flatMap { Self.sent(by: $0, request: request, wasResent: wasResent) }
     self.response = Self.received(
       method: request.httpMethod ?? "GET", response: response as? HTTPURLResponse, loadedBytes: loadedBytes,
       downloadedBytes: (task as? URLSessionDownloadTask)?.countOfBytesReceived)
@@ -27,11 +33,14 @@ struct BodySizes {
 
   /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream, whose
   /// bytes Foundation counts only for tasks with a delegate.
-  private static func sent(by task: URLSessionTask, request: URLRequest) -> Int64? {
+  private static func sent(by task: URLSessionTask, request: URLRequest, wasResent: Bool) -> Int64? {
+    // Sent without its body, whatever the task carries.
+    if request.httpMethod == "HEAD" { return 0 }
     let expected = task.countOfBytesExpectedToSend
     if expected > 0 { return expected }
     let sent = task.countOfBytesSent
-    if sent > 0 { return sent }
+    // A second leg counts on from the first.
+    if sent > 0 { return wasResent ? nil : sent }
     return request.httpBodyStream == nil ? 0 : nil
   }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -14,6 +13,10 @@ struct Transcript: Equatable, Sendable {
   var headers: [String: String] = [:]
   var body: [UInt8] = []
   var error: String?
+  /// What the task counted: sent, expected to send, received, expected to receive.
+  var counts: [Int64] = []
+  var cookies: [String] = []
+  var cachedBytes: Int?
 
   mutating func note(_ event: String) {
     if events.last != event { events.append(event) }
@@ -30,17 +33,18 @@ struct Transcript: Equatable, Sendable {
     guard let error = error as NSError? else { return }
     self.error = "\(error.domain) \(error.code)"
   }
-}
 
-/// The three ways in which an app hears of a task.
-enum Style: String, CaseIterable, Sendable {
-  case async, completionHandler, delegate
-}
+  mutating func noteCounts(of task: URLSessionTask) {
+    counts = [
+      task.countOfBytesSent, task.countOfBytesExpectedToSend, task.countOfBytesReceived,
+      task.countOfBytesExpectedToReceive,
+    ]
+  }
 
-/// The kinds of tasks.
-enum Kind: String, CaseIterable, Sendable {
-  case data, uploadData, uploadFile, uploadStream, download
-
-  /// Whether Foundation offers this pair: a streamed upload has no async and no completion-handler form.
-  func exists(in style: Style) -> Bool { self != .uploadStream || style == .delegate }
+  /// Adds what the request left behind in the session's stores.
+  mutating func noteStores(of configuration: URLSessionConfiguration, request: URLRequest) {
+    let stored = request.url.flatMap { configuration.httpCookieStorage?.cookies(for: $0) } ?? []
+    cookies = stored.map { "\($0.name)=\($0.value)" }.sorted()
+    cachedBytes = configuration.urlCache?.cachedResponse(for: request)?.data.count
+  }
 }

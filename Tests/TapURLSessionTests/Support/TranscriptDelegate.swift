@@ -6,23 +6,40 @@ import TestSupport
   import FoundationNetworking
 #endif
 
-/// Writes down what a session delegate hears.
+/// Writes down what a delegate hears, and answers as a test says.
 final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate {
+  /// What the delegate answers when it is asked.
+  struct Behaviour: Sendable {
+    var followsRedirects = true
+    var credential: URLCredential?
+    var answersChallenges = true
+  }
+
+  /// The task ended.
   let done = Gate()
+  /// The session ended.
+  let invalid = Gate()
+  /// The first piece of a body came.
+  let firstData = Gate()
+
+  private let behaviour: Behaviour
   private let uploadBody: [UInt8]
   private let state = Mutex(Transcript())
 
-  init(uploadBody: [UInt8]) {
+  init(_ behaviour: Behaviour, uploadBody: [UInt8]) {
+    self.behaviour = behaviour
     self.uploadBody = uploadBody
   }
 
   var transcript: Transcript { state.withLock { $0 } }
 
+  func note(_ event: String) { state.withLock { $0.note(event) } }
+
   func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
   ) {
-    state.withLock { $0.note("response \((response as? HTTPURLResponse)?.statusCode ?? 0)") }
+    note("response \((response as? HTTPURLResponse)?.statusCode ?? 0)")
     completionHandler(.allow)
   }
 
@@ -31,20 +48,21 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
       $0.note("data")
       $0.body += data
     }
+    firstData.open()
   }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    state.withLock { $0.note("sent of \(totalBytesExpectedToSend)") }
+    note("sent of \(totalBytesExpectedToSend)")
   }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask,
     needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
   ) {
-    state.withLock { $0.note("needs a stream") }
+    note("needs a stream")
     completionHandler(InputStream(data: Data(uploadBody)))
   }
 
@@ -52,15 +70,37 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
   ) {
-    state.withLock { $0.note("redirect \(response.statusCode) to \(request.url?.path ?? "")") }
-    completionHandler(request)
+    note("redirect \(response.statusCode) to \(request.httpMethod ?? "") \(request.url?.path ?? "")")
+    completionHandler(behaviour.followsRedirects ? request : nil)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    note("challenge \(challenge.previousFailureCount) for \(challenge.protectionSpace.realm ?? "")")
+    guard behaviour.answersChallenges else { return }
+    if let credential = behaviour.credential {
+      completionHandler(.useCredential, credential)
+    } else {
+      completionHandler(.performDefaultHandling, nil)
+    }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse response: CachedURLResponse,
+    completionHandler: @escaping (CachedURLResponse?) -> Void
+  ) {
+    note("will cache \(response.data.count)")
+    completionHandler(response)
   }
 
   func urlSession(
     _ session: URLSession, downloadTask: URLSessionDownloadTask, didWriteData bytesWritten: Int64,
     totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
   ) {
-    state.withLock { $0.note("wrote of \(totalBytesExpectedToWrite)") }
+    note("wrote of \(totalBytesExpectedToWrite)")
+    firstData.open()
   }
 
   func urlSession(
@@ -78,7 +118,13 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
       $0.note("complete")
       $0.note(task.response)
       $0.note(error)
+      $0.noteCounts(of: task)
     }
     done.open()
+  }
+
+  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {
+    note("invalid")
+    invalid.open()
   }
 }

@@ -6,8 +6,9 @@ import Foundation
 
 /// The system calls of ``Origin``.
 enum LoopbackSocket {
-  /// A listening socket on 127.0.0.1 and the port that the system chose.
-  static func listen() throws -> (descriptor: Int32, port: Int) {
+  /// A socket on 127.0.0.1 and a port that the system chose. Bound but not listening it refuses every
+  /// connection, and nobody else can take the port.
+  static func bind(listens: Bool) throws -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -15,7 +16,8 @@ enum LoopbackSocket {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let result = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        descriptor >= 0 && bind(descriptor, pointer, length) == 0 && Glibc.listen(descriptor, 512) == 0
+        descriptor >= 0 && Glibc.bind(descriptor, pointer, length) == 0
+          && (!listens || listen(descriptor, 512) == 0)
           && getsockname(descriptor, pointer, &length) == 0
       }
     }
@@ -75,6 +77,9 @@ enum LoopbackSocket {
       headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
     }
     var body: [UInt8] = []
+    if headers["expect"] == "100-continue" {
+      guard send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), to: connection) else { return nil }
+    }
     if headers["transfer-encoding"]?.lowercased() == "chunked" {
       let lineEnd = Array("\r\n".utf8)
       while let line = take(until: lineEnd, from: connection, pending: &pending),
@@ -101,9 +106,12 @@ enum LoopbackSocket {
         defer { pending.removeSubrange(..<range.upperBound) }
         return Array(pending[..<range.lowerBound])
       }
-      guard receive(from: connection, into: &pending) else { return nil }
+      guard receive(from: connection, into: &pending), pending.first != tlsHandshake else { return nil }
     }
   }
+
+  /// The type of a TLS record that opens a connection (RFC 8446, section 5.1): this server has no TLS.
+  private static let tlsHandshake: UInt8 = 22
 
   private static func take(_ count: Int, from connection: Int32, pending: inout [UInt8]) -> [UInt8]? {
     while pending.count < count {

@@ -26,20 +26,19 @@ package final class Origin: Sendable {
 
   /// Starts to listen and answer.
   package init(_ script: @escaping Script) throws {
-    (listener, port) = try LoopbackSocket.listen()
+    (listener, port) = try LoopbackSocket.bind(listens: true)
     Thread.detachNewThread { [self] in accept(script) }
   }
 
   /// Closes the listener and every connection.
   package func stop() {
-    let connections: Set<Int32>? = state.withLock { state in
-      if state.isStopped { return nil }
+    // Under the lock, so that no descriptor is closed and given to somebody else meanwhile.
+    state.withLock { state in
+      if state.isStopped { return }
       state.isStopped = true
-      return state.connections
+      shutdown(listener, Int32(SHUT_RDWR))
+      for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
     }
-    guard let connections else { return }
-    shutdown(listener, Int32(SHUT_RDWR))
-    for connection in connections { shutdown(connection, Int32(SHUT_RDWR)) }
   }
 
   /// The requests that arrived whole so far, in their order.
@@ -68,11 +67,12 @@ package final class Origin: Sendable {
           self?.state.withLock { $0.requests.append(request) }
           return script(request)
         }
-        // Taken off the list before the number can be given to another file.
         _ = self?.state.withLock { $0.connections.remove(connection) }
         close(connection)
       }
     }
+    // Accepting ends because of `stop`, which holds the lock until it is done with the listener.
+    state.withLock { _ in }
     close(listener)
   }
 }

@@ -1,0 +1,35 @@
+import Dispatch
+
+/// One timer for the deadlines of all connections. Most deadlines are moved before they pass, so it is not
+/// set back with each of them: it fires at the earliest that it was told of, and then is told of the next.
+final class DeadlineTimer {
+  /// A deadline is noticed at most this much late. It bounds how often all connections are looked at.
+  private static let granularity = Duration.milliseconds(20)
+
+  private let source: any DispatchSourceTimer
+  private var scheduled: ContinuousClock.Instant?
+
+  /// The callback comes on the queue, and tells of the next deadline.
+  init(queue: DispatchQueue, onDeadline: @escaping () -> Void) {
+    source = DispatchSource.makeTimerSource(queue: queue)
+    source.setEventHandler { [weak self] in
+      self?.scheduled = nil
+      onDeadline()
+    }
+    source.activate()
+  }
+
+  deinit {
+    source.cancel()
+  }
+
+  /// Fires at the deadline, or somewhat later, unless it fires earlier anyway.
+  func schedule(_ deadline: ContinuousClock.Instant) {
+    if let scheduled, scheduled <= deadline { return }
+    scheduled = deadline
+    let delay = max(ContinuousClock.now.duration(to: deadline), .zero) + Self.granularity
+    let (seconds, attoseconds) = delay.components
+    let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+    source.schedule(deadline: .now() + .nanoseconds(nanoseconds), leeway: .milliseconds(5))
+  }
+}

@@ -1,0 +1,69 @@
+extension Endpoint.Configuration {
+  /// What clients may take. Everything is bounded; what goes beyond is answered with the status that is named
+  /// here, or the connection is closed.
+  public struct Limits: Sendable, Hashable {
+    /// The bytes of a request's head: 414 if they are over within the request line, else 431. 8 KiB.
+    public var headBytes = 8192
+    /// The header fields of a request: 431. 100.
+    public var headerCount = 100
+    /// The bytes of a request's body, which is kept in memory: 413. 64 KiB.
+    public var bodyBytes = 65_536
+    /// From the first byte of a head to its last: 408. 5 s.
+    public var headDeadline = Duration.seconds(5)
+    /// From the end of a head to the end of its body: 408. 10 s.
+    public var bodyDeadline = Duration.seconds(10)
+    /// From the begin of the connection, or the last answer, to the next request. 75 s.
+    public var idleDeadline = Duration.seconds(75)
+    /// From a request to the answer of its handler, and from one part of a streamed body to the next: 503.
+    /// 60 s.
+    public var answerDeadline = Duration.seconds(60)
+    /// For every 64 KiB of an answer, and for what is less at its end, to be taken by the client's system.
+    /// 10 s.
+    public var writeDeadline = Duration.seconds(10)
+    /// Open connections. A further one closes the oldest idle one; without an idle one, the oldest that has
+    /// not sent its request; then the oldest that does not read its answer. 512.
+    public var connections = 512
+    /// Requests whose handlers work at the same time: 503. 256.
+    public var requestsInFlight = 256
+    /// Answers that one connection may be owed before its next request is looked at. 32.
+    public var pipelinedRequests = 32
+
+    /// Makes the default limits.
+    public init() {}
+
+    /// The part that concerns one connection.
+    package var connection: ConnectionLimits {
+      var limits = ConnectionLimits()
+      limits.parser = ParserLimits(headBytes: headBytes, headerCount: headerCount, bodyBytes: bodyBytes)
+      limits.headDeadline = headDeadline
+      limits.bodyDeadline = bodyDeadline
+      limits.idleDeadline = idleDeadline
+      limits.answerDeadline = answerDeadline
+      limits.writeDeadline = writeDeadline
+      limits.pipelinedAnswers = pipelinedRequests
+      return limits
+    }
+
+    /// The first limit that is out of its range, by name.
+    package var firstInvalid: String? {
+      let counts = [
+        ("headBytes", headBytes, 64), ("headerCount", headerCount, 1), ("bodyBytes", bodyBytes, 0),
+        ("connections", connections, 1), ("requestsInFlight", requestsInFlight, 1),
+        ("pipelinedRequests", pipelinedRequests, 1),
+      ]
+      let deadlines = [
+        ("headDeadline", headDeadline), ("bodyDeadline", bodyDeadline), ("idleDeadline", idleDeadline),
+        ("answerDeadline", answerDeadline), ("writeDeadline", writeDeadline),
+      ]
+      if let (name, value, least) = counts.first(where: { $0.1 < $0.2 }) {
+        return "\(name) is \(value) and must be at least \(least)"
+      }
+      // A day is for ever, and far from where the arithmetic of instants ends.
+      let range = Duration.milliseconds(1) ... .seconds(86_400)
+      if let (name, value) = deadlines.first(where: { !range.contains($0.1) }) {
+        return "\(name) is \(value) and must be between 1 ms and a day"
+      }
+      return nil
+    }
+  }
+}

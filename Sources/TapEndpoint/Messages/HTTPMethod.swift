@@ -1,0 +1,40 @@
+/// The method of a request (RFC 9110, section 9). Methods are case-sensitive: `get` is not `GET`.
+public struct HTTPMethod: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
+  /// The method as it stands in the request line.
+  public let rawValue: String
+
+  /// Makes a method from its name, as it is written in the request line.
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// Makes a method from a literal.
+  public init(stringLiteral value: String) {
+    self.init(rawValue: value)
+  }
+
+  /// RFC 9110, section 9.3.1. A route for GET answers HEAD too.
+  public static let get = HTTPMethod(rawValue: "GET")
+  /// RFC 9110, section 9.3.2.
+  public static let head = HTTPMethod(rawValue: "HEAD")
+  /// RFC 9110, section 9.3.3.
+  public static let post = HTTPMethod(rawValue: "POST")
+  /// RFC 9110, section 9.3.4.
+  public static let put = HTTPMethod(rawValue: "PUT")
+  /// RFC 9110, section 9.3.5.
+  public static let delete = HTTPMethod(rawValue: "DELETE")
+  /// RFC 9110, section 9.3.6. The endpoint is no proxy: it is never allowed.
+  public static let connect = HTTPMethod(rawValue: "CONNECT")
+  /// RFC 9110, section 9.3.7.
+  public static let options = HTTPMethod(rawValue: "OPTIONS")
+  /// RFC 9110, section 9.3.8.
+  public static let trace = HTTPMethod(rawValue: "TRACE")
+  /// RFC 5789.
+  public static let patch = HTTPMethod(rawValue: "PATCH")
+
+  /// The methods that a server is expected to recognize: those that no route takes get a 405, all others a
+  /// 501 (RFC 9110, section 9.1).
+  package static let standard: Set<HTTPMethod> = [
+    .get, .head, .post, .put, .delete, .connect, .options, .trace, .patch,
+  ]
+}

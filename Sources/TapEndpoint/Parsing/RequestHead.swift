@@ -1,0 +1,77 @@
+/// The parts of a head as the parser finds them, and the rules that hold between them.
+struct RequestHead {
+  var method: HTTPMethod = .get
+  var target: [UInt8] = []
+  var headers = HTTPHeaders()
+  private(set) var minorVersion = 1
+
+  /// Section 2.3: `HTTP/` DIGIT `.` DIGIT, in upper case.
+  mutating func setVersion(_ token: [UInt8]) throws(RequestFailure) {
+    guard token.count == 8, token.starts(with: "HTTP/".utf8), token[6] == UInt8(ascii: "."),
+      let major = ByteClass.decimalValue(token[5]), let minor = ByteClass.decimalValue(token[7])
+    else { throw .malformed("invalid HTTP version") }
+    guard major == 1 else {
+      throw RequestFailure(status: .httpVersionNotSupported, reason: "this server speaks HTTP/1.1")
+    }
+    // RFC 9110, section 2.5: a higher minor version is treated as the highest that one implements.
+    minorVersion = minor == 0 ? 0 : 1
+  }
+
+  /// Whether the client waits for a 100 (RFC 9110, section 10.1.1; one in HTTP/1.0 must be ignored).
+  var expectsContinue: Bool { minorVersion > 0 && headers["Expect"] != nil }
+
+  /// The request without its body, and how the body is framed.
+  func request() throws(RequestFailure) -> (HTTPRequest, BodyFraming) {
+    let target = try RequestTarget(self.target[...], method: method)
+    let host = try host()
+    let framing = try BodyFraming(headers, minorVersion: minorVersion)
+    if minorVersion > 0, let expectation = headers["Expect"] {
+      guard expectation.isEqualIgnoringASCIICase(to: "100-continue") else {
+        throw RequestFailure(status: .expectationFailed, reason: "unknown expectation")
+      }
+    }
+    var request = HTTPRequest(method: method, path: target.path, query: target.query, headers: headers)
+    request.target = String(decoding: self.target, as: UTF8.self)
+    // RFC 9112, section 3.2.2: an absolute target's authority replaces the Host field.
+    request.authority = target.authority ?? host
+    request.minorVersion = minorVersion
+    request.keepsAlive = keepsAlive
+    return (request, framing)
+  }
+
+  /// Section 3.2: 400 to any HTTP/1.1 request without a Host, and to any request with more than one or with
+  /// an invalid one. An http URL with an empty host is invalid too (RFC 9110, section 4.2.1).
+  private func host() throws(RequestFailure) -> String? {
+    let hosts = headers.values(of: "Host")
+    guard hosts.count <= 1 else { throw .malformed("more than one Host field") }
+    guard let host = hosts.first else {
+      guard minorVersion == 0 else { throw .malformed("no Host field") }
+      return nil
+    }
+    guard Authority.isValid(Array(host.utf8)[...]) else { throw .malformed("invalid Host field") }
+    return host
+  }
+
+  /// Section 9.3: HTTP/1.1 persists unless it says `close`, HTTP/1.0 only if it says `keep-alive`.
+  private var keepsAlive: Bool {
+    var keepsAlive = minorVersion > 0
+    for value in headers.values(of: "Connection") {
+      for option in value.utf8.split(separator: UInt8(ascii: ",")) {
+        let name = String(Substring(option)).trimmingBlanks
+        if name.isEqualIgnoringASCIICase(to: "close") { return false }
+        if name.isEqualIgnoringASCIICase(to: "keep-alive") { keepsAlive = true }
+      }
+    }
+    return keepsAlive
+  }
+}
+
+extension String {
+  /// Without the spaces and tabs around it.
+  var trimmingBlanks: String {
+    var text = self[...]
+    while text.first == " " || text.first == "\t" { text.removeFirst() }
+    while text.last == " " || text.last == "\t" { text.removeLast() }
+    return String(text)
+  }
+}

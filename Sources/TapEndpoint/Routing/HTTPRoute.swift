@@ -1,0 +1,49 @@
+/// A path, the methods that it takes, and the handler that answers.
+public struct HTTPRoute: Sendable {
+  /// The two kinds of handlers.
+  package enum Handler: Sendable {
+    case immediate(@Sendable (HTTPRequest) -> HTTPResponse)
+    case asynchronous(@Sendable (HTTPRequest) async throws -> HTTPResponse)
+  }
+
+  package let methods: [HTTPMethod]
+  package let path: String
+  package let handler: Handler
+
+  /// A route whose handler answers at once. It runs on the queue that serves every connection, so it must
+  /// return within microseconds, and must not block.
+  /// - Parameters:
+  ///   - path: a normalised path such as `/healthz`; one that ends in `/*` takes every path below as well,
+  ///     where no other route is more exact.
+  ///   - methods: what the route takes; `[.get]` takes HEAD too.
+  public init(
+    _ path: String, methods: [HTTPMethod] = [.get],
+    immediate handler: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+  ) {
+    self.methods = methods
+    self.path = path
+    self.handler = .immediate(handler)
+  }
+
+  /// A route whose handler may take its time. It runs in a task of its own, which is cancelled when the
+  /// client is gone, the answer's deadline has passed, or the endpoint's shutdown has run out of time. An
+  /// error that it throws is answered with 500, and not told to the client.
+  /// - Parameters:
+  ///   - path: a normalised path such as `/users`; one that ends in `/*` takes every path below as well,
+  ///     where no other route is more exact.
+  ///   - methods: what the route takes; `[.get]` takes HEAD too.
+  public init(
+    _ path: String, methods: [HTTPMethod] = [.get],
+    handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+  ) {
+    self.methods = methods
+    self.path = path
+    self.handler = .asynchronous(handler)
+  }
+
+  /// Whether the route takes that method.
+  func takes(_ method: HTTPMethod) -> Bool {
+    // RFC 9110, section 9.1: "all general-purpose servers MUST support the methods GET and HEAD".
+    methods.contains(method) || method == .head && methods.contains(.get)
+  }
+}

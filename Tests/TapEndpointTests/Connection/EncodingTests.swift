@@ -1,0 +1,48 @@
+import TapEndpoint
+import Testing
+
+@Suite struct EncodingTests {
+  @Test(arguments: [
+    (Int64(0), "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+    (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"),
+    (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (1_795_253_400, "Sat, 21 Nov 2026 09:30:00 GMT"),
+    (-1, "Thu, 01 Jan 1970 00:00:00 GMT"), (.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
+  ])
+  func writesDates(seconds: Int64, text: String) {
+    #expect(String(decoding: HTTPDate.bytes(secondsSinceEpoch: seconds), as: UTF8.self) == text)
+  }
+
+  @Test(arguments: [1, 7, 100, 20_000])
+  func forgetsWhatWasSent(step: Int) {
+    var queue = OutputQueue()
+    let parts = [
+      [1, 2, 3], [UInt8](repeating: 4, count: 20_000), [], [5], [UInt8](repeating: 6, count: 100),
+    ]
+    for part in parts { queue.append(part) }
+    var sent: [UInt8] = []
+    while !queue.isEmpty, sent.count < 30_000 {
+      let bytes = queue.withFirstParts { Array($0) + Array($1) }.prefix(step)
+      sent += bytes
+      queue.removeFirst(bytes.count)
+    }
+    #expect(sent == parts.flatMap { $0 })
+  }
+
+  @Test func decodesQueries() {
+    let items = HTTPRequest(path: "/", query: "name%5B%5D=a%2Bb&name[]=c+d&x&=y&&z=1=2&bad=%4&%ff=%e4")
+      .queryItems
+    #expect(items.map(\.name) == ["name[]", "name[]", "x", "", "z", "bad", "\u{FFFD}"])
+    #expect(items.map(\.value) == ["a+b", "c d", "", "y", "1=2", "%4", "\u{FFFD}"])
+  }
+
+  @Test func findsHeadersInAnyCase() {
+    var headers: HTTPHeaders = ["Content-Type": "a", "X": "1"]
+    headers.add("x", "2")
+    #expect(headers["CONTENT-TYPE"] == "a")
+    #expect(headers.values(of: "X") == ["1", "2"])
+    headers["X"] = "3"
+    #expect(headers.values(of: "x") == ["3"])
+    headers["x"] = nil
+    #expect(headers.fields.map(\.name) == ["Content-Type"])
+  }
+}

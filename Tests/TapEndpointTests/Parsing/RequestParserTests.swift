@@ -1,0 +1,248 @@
+import TapEndpoint
+import Testing
+
+@Suite struct RequestParserTests {
+  struct Valid: Sendable, CustomTestStringConvertible {
+    var text: String
+    var method = "GET"
+    var path = "/"
+    var query: String?
+    var authority: String? = "a"
+    var body = ""
+    var keepsAlive = true
+
+    var testDescription: String { String(reflecting: text) }
+  }
+
+  static let valid: [Valid] = [
+    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Valid(text: "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Valid(
+      text: "GET /metrics?name[]=up&x=%20 HTTP/1.1\r\nHost: a\r\n\r\n", path: "/metrics",
+      query: "name[]=up&x=%20"),
+    Valid(text: "GET /? HTTP/1.1\r\nHost: a\r\n\r\n", query: ""),
+    Valid(text: "GET /%6detrics%2f%2Fx HTTP/1.1\r\nHost: a\r\n\r\n", path: "/metrics%2F%2Fx"),
+    Valid(
+      text: "GET http://b.example:80/x?y HTTP/1.1\r\nHost: a\r\n\r\n", path: "/x", query: "y",
+      authority: "b.example:80"),
+    Valid(text: "GET HTTPS://b HTTP/1.1\r\nHost: a\r\n\r\n", authority: "b"),
+    Valid(text: "GET http://[::1]:9464?q HTTP/1.1\r\nHost: a\r\n\r\n", query: "q", authority: "[::1]:9464"),
+    Valid(text: "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", method: "OPTIONS", path: "*"),
+    Valid(text: "CONNECT b:443 HTTP/1.1\r\nHost: a\r\n\r\n", method: "CONNECT", path: "", authority: "b:443"),
+    Valid(text: "GET / HTTP/1.0\r\n\r\n", authority: nil, keepsAlive: false),
+    Valid(text: "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", authority: nil),
+    Valid(text: "GET / HTTP/1.7\r\nHost: a\r\n\r\n"),
+    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nConnection: foo , CLOSE\r\n\r\n", keepsAlive: false),
+    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nConnection: close, keep-alive\r\n\r\n", keepsAlive: false),
+    Valid(text: "get / HTTP/1.1\r\nHost: a\r\n\r\n", method: "get"),
+    Valid(text: "M-SEARCH! / HTTP/1.1\r\nHost: a\r\n\r\n", method: "M-SEARCH!"),
+    Valid(text: "GET / HTTP/1.1\r\nHost:a\r\nX:\r\nY: \t \r\nZ:\tz \t\r\n\r\n"),
+    Valid(text: "GET / HTTP/1.1\r\nHost: [fe80::1%25eth0]:1\r\n\r\n", authority: "[fe80::1%25eth0]:1"),
+    Valid(text: "GET / HTTP/1.1\r\nhOST: a:\r\n\r\n", authority: "a:"),
+    Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", method: "POST", body: "abc"),
+    Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0003\r\n\r\nabc", method: "POST", body: "abc"),
+    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n\r\n", body: "\r\n"),
+    Valid(
+      text:
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\nA;x=\"y\"\r\n0123456789\r\n0\r\n\r\n",
+      method: "POST", body: "abc0123456789"),
+    Valid(
+      text:
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0001\r\na\r\n000\r\nX: y\r\nZ:\r\n\r\n",
+      method: "POST", body: "a"),
+  ]
+
+  @Test(arguments: valid)
+  func accepts(_ expected: Valid) throws {
+    let request = try #require(onlyRequest(in: expected.text))
+    #expect(events(of: expected.text).count == 1)
+    #expect(request.method.rawValue == expected.method)
+    #expect(request.path == expected.path)
+    #expect(request.query == expected.query)
+    #expect(request.authority == expected.authority)
+    #expect(String(decoding: request.body, as: UTF8.self) == expected.body)
+    #expect(request.keepsAlive == expected.keepsAlive)
+  }
+
+  /// A text that is refused: by which status, and how many of its last bytes only show the error.
+  struct Invalid: Sendable, CustomTestStringConvertible {
+    var text: String
+    var status: Int
+
+    init(_ text: String, _ status: Int = 400) {
+      self.text = text
+      self.status = status
+    }
+
+    var testDescription: String { String(reflecting: text.prefix(80)) }
+  }
+
+  private static func get(_ fields: String) -> String { "GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n" }
+
+  private static func post(_ fields: String, _ body: String) -> String {
+    "POST / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n\(body)"
+  }
+
+  static let invalid: [Invalid] = [
+    // Line ends (RFC 9112, section 2.2).
+    Invalid("GET / HTTP/1.1\nHost: a\n\n"), Invalid("GET / HTTP/1.1\r\nHost: a\n\r\n"),
+    Invalid("GET / HTTP/1.1\rHost: a\r\r"), Invalid("GET / HTTP/1.1\r\nHost: a\r\n\r\r\n"),
+    Invalid("\nGET / HTTP/1.1\r\n"),
+    Invalid("\r\rGET"), Invalid(get("X: a\rb\r\n")), Invalid(get("X: a\nY: b\r\n")),
+    // The request line (section 3).
+    Invalid(" GET / HTTP/1.1\r\n\r\n"), Invalid("GET  / HTTP/1.1\r\n\r\n"),
+    Invalid("GET /  HTTP/1.1\r\n\r\n"),
+    Invalid("GET / HTTP/1.1 \r\n\r\n"), Invalid("GET /\r\n\r\n"), Invalid("GET\t/ HTTP/1.1\r\n\r\n"),
+    Invalid("G@T / HTTP/1.1\r\n"),
+    Invalid("GET / http/1.1\r\n\r\n"), Invalid("GET / HTTP/11\r\n\r\n"), Invalid("GET / HTTP/1.1x\r\n\r\n"),
+    Invalid("GET / HTTP/1.\r\n\r\n"),
+    Invalid("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), Invalid("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+    Invalid("GET / HTTP/0.9\r\n\r\n", 505),
+    Invalid(String(repeating: "A", count: 33), 501), Invalid("\u{16}\u{3}\u{1}\u{2}"), Invalid("{"),
+    // The target (section 3.2, RFC 3986).
+    Invalid("GET x HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET * HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET http:///x HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET http://u@a/ HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET http://a:99999/ HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET /#x HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /?#x HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET /%4 HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /%gg HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET /?% HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /\"x HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET /ä HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET /\u{7f} HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /a\\b HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("CONNECT a HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
+    // Host (section 3.2).
+    Invalid("GET / HTTP/1.1\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
+    Invalid("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n"),
+    Invalid("GET / HTTP/1.1\r\nHost:\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a b\r\n\r\n"),
+    Invalid("GET / HTTP/1.1\r\nHost: a:b\r\n\r\n"),
+    Invalid("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n"),
+    Invalid("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n"),
+    Invalid("GET / HTTP/1.1\r\nHost: [::1]x\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a,b:1:2\r\n\r\n"),
+    Invalid("GET / HTTP/1.1\r\nHost: ü\r\n\r\n"),
+    Invalid("GET http://a/ HTTP/1.1\r\n\r\n"),
+    // Fields (section 5).
+    Invalid("GET / HTTP/1.1\r\n Host: a\r\n\r\n"), Invalid(get("X : a\r\n")), Invalid(get("X\r\n")),
+    Invalid(get(": a\r\n")), Invalid(get("X: a\r\n b\r\n")),
+    Invalid(get("X: a\r\n\tb\r\n")), Invalid(get("X: a\u{0}b\r\n")), Invalid(get("X: a\u{1b}b\r\n")),
+    Invalid(get("X: a\u{7f}b\r\n")), Invalid(get("X(: a\r\n")),
+    Invalid(get("\u{0}X: a\r\n")), Invalid(get("Ü: a\r\n")),
+    // The framing of a body (section 6).
+    Invalid(post("Content-Length: 3\r\nTransfer-Encoding: chunked", "0\r\n\r\n")),
+    Invalid(post("Transfer-Encoding: chunked\r\nContent-Length: 3", "")),
+    Invalid(post("Content-Length: 3\r\nContent-Length: 3", "abc")),
+    Invalid(post("Content-Length: 3, 3", "abc")), Invalid(post("Content-Length: +3", "abc")),
+    Invalid(post("Content-Length: -1", "")), Invalid(post("Content-Length: 0x3", "")),
+    Invalid(post("Content-Length:", "")), Invalid(post("Content-Length: 3 3", "")),
+    Invalid(post("Content-Length: 99999999999999999999", ""), 413),
+    Invalid(post("Content-Length: 9999999999999999999999x", "")),
+    Invalid(post("Content-Length: 65537", ""), 413),
+    Invalid("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    Invalid(post("Transfer-Encoding: chunked, chunked", "")),
+    Invalid(post("Transfer-Encoding: gzip, chunked", "")), Invalid(post("Transfer-Encoding:", "")),
+    Invalid(post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "")),
+    Invalid(post("Transfer-Encoding: xchunked", ""), 501),
+    Invalid(post("Transfer-Encoding: identity", ""), 501),
+    Invalid(post("Transfer-Encoding: chunked, identity", "")),
+    Invalid(post("Transfer-Encoding: \u{b}chunked", "")),
+    Invalid(post("Transfer-Encoding: \"chunked\"", ""), 501), Invalid(post("Expect: 200-ok", ""), 417),
+    // Chunks (section 7.1).
+    Invalid(post("Transfer-Encoding: chunked", "\r\n")), Invalid(post("Transfer-Encoding: chunked", "x\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "0x1\r\na\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "1\na\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "1\r\nab\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "1 \r\na\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "-1\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "1;a\nb\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "1;\u{0}\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "1\r\na\n0\r\n\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "FFFFFFFFFFFFFFFF1\r\n"), 413),
+    Invalid(post("Transfer-Encoding: chunked", "00000000000000001\r\na")),
+    Invalid(post("Transfer-Encoding: chunked", "10001\r\n"), 413),
+    Invalid(post("Transfer-Encoding: chunked", "0\r\n X: y\r\n\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "0\r\nX y\r\n\r\n")),
+    Invalid(post("Transfer-Encoding: chunked", "0\r\n\n")),
+    Invalid(post("Transfer-Encoding: chunked", "1;" + String(repeating: "x", count: 8193)), 431),
+    Invalid(post("Transfer-Encoding: chunked", "0\r\n" + String(repeating: "a:\r\n", count: 101)), 431),
+    // Sizes (RFC 9112, section 3; RFC 9110, section 5.4).
+    Invalid("GET /" + String(repeating: "a", count: 8192), 414),
+    Invalid(get("X: " + String(repeating: "a", count: 8192)), 431),
+    Invalid(get(String(repeating: "a", count: 8192)), 431),
+    Invalid(String(repeating: "\r\n", count: 4097), 414),
+    Invalid(get(String(repeating: "a:\r\n", count: 100)), 431),
+  ]
+
+  @Test(arguments: invalid)
+  func refuses(_ invalid: Invalid) throws {
+    guard case .failure(let failure)? = events(of: invalid.text).last else {
+      Issue.record("accepted")
+      return
+    }
+    #expect(failure.status.rawValue == invalid.status, "\(failure.reason)")
+    #expect(!failure.reason.isEmpty)
+  }
+
+  /// The pieces in which bytes arrive say nothing about the request.
+  @Test(arguments: valid.map(\.text) + invalid.map(\.text))
+  func doesNotDependOnSplits(_ text: String) {
+    let whole = events(of: text)
+    let count = text.utf8.count
+    #expect(events(of: text, splitAt: Array(1..<max(count, 1))) == whole)
+    for offset in stride(from: 1, to: count, by: max(1, count / 300))
+    where events(of: text, splitAt: [offset]) != whole {
+      Issue.record("split at \(offset) differs")
+    }
+  }
+
+  @Test func takesPipelinedRequestsApart() {
+    let texts = Self.valid.filter { $0.keepsAlive }.map(\.text)
+    #expect(events(of: texts.joined()) == texts.flatMap { events(of: $0) })
+    #expect(events(of: texts.joined()).count == texts.count)
+  }
+
+  @Test func keepsFieldsInOrderAndRepairsTheirEncoding() throws {
+    let bytes =
+      Array("GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nx-a:  2 3 \r\nB: ".utf8) + [0xFF, 0xC3, 0xA4]
+      + Array("\r\n\r\n".utf8)
+    guard case .request(let request)? = events(of: bytes).first else {
+      Issue.record("no request")
+      return
+    }
+    #expect(request.headers.values(of: "x-A") == ["1", "2 3"])
+    #expect(request.headers["b"] == "\u{FFFD}ä")
+    #expect(request.headers.fields.map(\.name) == ["Host", "X-A", "x-a", "B"])
+  }
+
+  @Test func asksForABodyThatWaits() {
+    let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n"
+    #expect(events(of: head) == [.continueExpected])
+    #expect(events(of: head + "x").count == 2)
+    // There is no body to wait for, or the client is too old to wait.
+    #expect(
+      events(of: "GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n").first != .continueExpected)
+    #expect(events(of: "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n").isEmpty)
+  }
+
+  @Test func takesWhatIsExactlyAtTheLimits() {
+    let limits = ParserLimits(headBytes: 100, headerCount: 3, bodyBytes: 4)
+    let frame = "GET / HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n"
+    let fitting = frame.replacing("X: ", with: "X: " + String(repeating: "a", count: 100 - frame.utf8.count))
+    #expect(fitting.utf8.count == 100)
+    #expect(events(of: fitting, limits: limits).count == 1)
+    guard case .request? = events(of: fitting, limits: limits).first else {
+      Issue.record("refused at the limit")
+      return
+    }
+    guard case .failure? = events(of: fitting.replacing("X: ", with: "X: a"), limits: limits).first else {
+      Issue.record("accepted above the limit")
+      return
+    }
+  }
+
+  @Test func takesNothingAfterAFailure() {
+    let following = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    #expect(events(of: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n" + following).count == 1)
+  }
+}

@@ -1,0 +1,30 @@
+import TapEndpoint
+
+/// What a parser makes of the text, given in pieces that end at the offsets.
+func events(
+  of text: String, splitAt offsets: [Int] = [], limits: ParserLimits = ParserLimits()
+) -> [RequestParser.Event] {
+  events(of: Array(text.utf8), splitAt: offsets, limits: limits)
+}
+
+func events(
+  of bytes: [UInt8], splitAt offsets: [Int] = [], limits: ParserLimits = ParserLimits()
+) -> [RequestParser.Event] {
+  var parser = RequestParser(limits: limits)
+  var events: [RequestParser.Event] = []
+  var start = 0
+  for end in offsets + [bytes.count] {
+    var input = bytes[start..<end]
+    while !input.isEmpty {
+      if let event = parser.next(from: &input) { events.append(event) }
+    }
+    start = end
+  }
+  return events
+}
+
+/// The only request in the text.
+func onlyRequest(in text: String) -> HTTPRequest? {
+  guard case .request(let request)? = events(of: text).first else { return nil }
+  return request
+}

@@ -1,2 +1,0 @@
-import TapEndpoint
-import Testing
