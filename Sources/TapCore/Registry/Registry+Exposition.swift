@@ -11,14 +11,6 @@ extension Registry {
 
   /// Writes all metrics in one format.
   public func exposition(in format: ExpositionFormat) -> Exposition {
-    var writer: any ExpositionWriter =
-      switch format {
-      case .text: TextWriter()
-      }
-    for family in gather() {
-      writer.begin(family.descriptor)
-      family.writeSamples(to: &writer)
-    }
-    return Exposition(format: format, bytes: writer.finish())
+    Exposition(of: gather(), in: format)
   }
 }

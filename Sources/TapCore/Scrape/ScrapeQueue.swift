@@ -1,0 +1,26 @@
+/// The scrapes that wait for the next gathering.
+struct ScrapeQueue: Sendable {
+  private var waiting: [Request] = []
+  private var isWorking = false
+
+  /// A scrape that waits.
+  struct Request: Sendable {
+    let format: ExpositionFormat
+    let coding: ContentCoding
+    let completion: @Sendable (ScrapeAnswer) -> Void
+  }
+
+  /// Adds a scrape. Whether the work has to be begun.
+  mutating func add(_ request: Request) -> Bool {
+    waiting.append(request)
+    defer { isWorking = true }
+    return !isWorking
+  }
+
+  /// All that wait; `nil`, which ends the work, if none do.
+  mutating func takeAll() -> [Request]? {
+    defer { waiting = [] }
+    isWorking = !waiting.isEmpty
+    return isWorking ? waiting : nil
+  }
+}
