@@ -1,1 +1,3 @@
-print("bench")
+import Foundation
+
+exit(await BenchmarkCommand.run(Array(CommandLine.arguments.dropFirst())))

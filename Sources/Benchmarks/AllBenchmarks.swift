@@ -1,0 +1,7 @@
+/// Every benchmark, in the order in which they run. One line each.
+enum AllBenchmarks {
+  static let list: [Benchmark] = [
+    .histogramRecordOneThread,
+    .histogramRecordAllThreads,
+  ]
+}

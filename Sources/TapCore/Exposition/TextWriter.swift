@@ -1,0 +1,59 @@
+/// Writes the Prometheus text format 0.0.4.
+struct TextWriter: ExpositionWriter {
+  private var bytes: [UInt8]
+  private var samples = SampleText()
+  /// Where the header of the family stands that has no sample yet.
+  private var header = 0..<0
+
+  /// Takes an array to write into, whose capacity is used again.
+  init(into bytes: [UInt8] = []) {
+    self.bytes = bytes
+    self.bytes.removeAll(keepingCapacity: true)
+  }
+
+  mutating func begin(_ family: FamilyDescriptor) {
+    dropHeaderWithoutSamples()
+    let start = bytes.count
+    samples = SampleText(name: family.name)
+    bytes.append(contentsOf: "# HELP \(family.name) ".utf8)
+    for byte in family.help.utf8 {
+      switch byte {
+      case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
+      case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(contentsOf: "\n# TYPE \(family.name) \(Self.name(of: family.type))\n".utf8)
+    header = start..<bytes.count
+  }
+
+  mutating func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
+    samples.append(value, labels: labels, to: &bytes)
+  }
+
+  mutating func gauge(_ value: Double, labels: RenderedLabels) {
+    samples.append(value, labels: labels, to: &bytes)
+  }
+
+  mutating func histogram(_ histogram: Histogram, labels: RenderedLabels, created: Timestamp) {
+    samples.append(histogram, labels: labels, to: &bytes)
+  }
+
+  mutating func finish() -> [UInt8] {
+    dropHeaderWithoutSamples()
+    return bytes
+  }
+
+  private mutating func dropHeaderWithoutSamples() {
+    if bytes.count == header.upperBound { bytes.removeLast(header.count) }
+    header = 0..<0
+  }
+
+  /// 0.0.4 knows no info.
+  private static func name(of type: MetricType) -> String {
+    switch type {
+    case .counter, .gauge, .histogram: type.rawValue
+    case .info: MetricType.gauge.rawValue
+    }
+  }
+}

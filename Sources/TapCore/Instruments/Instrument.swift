@@ -1,0 +1,23 @@
+/// What the registry needs of a counter, a gauge or a histogram.
+protocol Instrument: AnyObject, Sendable {
+  /// Reads the value, then writes it as a series with these labels.
+  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter)
+}
+
+extension Counter: Instrument {
+  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
+    writer.counter(value, labels: labels, created: created)
+  }
+}
+
+extension Gauge: Instrument {
+  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
+    writer.gauge(value, labels: labels)
+  }
+}
+
+extension Histogram: Instrument {
+  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
+    writer.histogram(self, labels: labels, created: created)
+  }
+}

@@ -1,0 +1,67 @@
+import Synchronization
+
+/// The series of one metric, told apart by labels.
+///
+///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
+///     jobs[JobLabels(kind: "email")].increment()
+///
+/// A look-up takes a lock for the time of a dictionary access; keep the instrument that it returns where it is
+/// used often. Safe to use from any thread.
+public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
+  let descriptor: FamilyDescriptor
+  let dropped: DroppedValues
+  /// The buckets of a family of histograms.
+  let buckets: HistogramBuckets?
+  private let render: @Sendable (Key) -> RenderedLabels
+  private let make: @Sendable () -> Element
+  private let table: Mutex<SeriesTable<Key, Element>>
+
+  init(
+    descriptor: FamilyDescriptor, options: SeriesOptions, dropped: DroppedValues,
+    buckets: HistogramBuckets? = nil, render: @escaping @Sendable (Key) -> RenderedLabels,
+    make: @escaping @Sendable () -> Element
+  ) {
+    self.descriptor = descriptor
+    self.dropped = dropped
+    self.buckets = buckets
+    self.render = render
+    self.make = make
+    table = Mutex(SeriesTable(limit: options.limit))
+  }
+
+  /// The instrument of a label set, made on first use. Where the family is full it is the overflow series'
+  /// (``SeriesOptions/limit``).
+  public subscript(key: Key) -> Element {
+    let key = HashedKey(key)
+    if let series = table.withLock({ $0.series(for: key) }) { return series.element }
+    let labels = render(key.key)
+    let created = Timestamp.now
+    return table.withLock { $0.series(for: key, labels: labels, created: created, make: make) }.element
+  }
+
+  /// All series, by label values.
+  var series: [Series<Element>] {
+    table.withLock { $0.sorted() }
+  }
+
+  /// How many times a label set found no room.
+  var overflowCount: UInt64 {
+    table.withLock { $0.overflowCount }
+  }
+}
+
+extension Family: MetricSource where Element: Instrument {
+  var descriptors: [FamilyDescriptor] { [descriptor] }
+
+  func gather() -> [any GatheredFamily] {
+    [GatheredSeries(descriptor: descriptor, series: series)]
+  }
+
+  var statistics: [FamilyStatistics] {
+    [
+      FamilyStatistics(
+        metric: descriptor.name, overflowCount: Key.self == Labels.self ? nil : overflowCount,
+        droppedCount: dropped.count)
+    ]
+  }
+}

@@ -1,0 +1,47 @@
+/// What identifies a metric family and stands above its samples.
+struct FamilyDescriptor: Sendable, Hashable {
+  let name: String
+  let help: String
+  let type: MetricType
+  let unit: String?
+
+  /// Checks the name for its type and unit.
+  init(name: String, help: String, type: MetricType, unit: String?) throws(RegistryError) {
+    guard MetricName.isValid(name) else { throw RegistryError(.invalidName, metric: name) }
+    self.name = name
+    self.help = help
+    self.type = type
+    self.unit = unit
+    // OpenMetrics 1.0, "Counter", "Info" and "UNIT metadata".
+    if type == .counter, baseName == name { throw RegistryError(.counterWithoutTotal, metric: name) }
+    if type == .info, baseName == name { throw RegistryError(.infoWithoutSuffix, metric: name) }
+    if let unit, !baseName.hasSuffix("_" + unit) {
+      throw RegistryError(.unitNotInName, metric: name, detail: unit)
+    }
+  }
+
+  /// The name without the suffix that its type demands: OpenMetrics calls this the family's name.
+  var baseName: String {
+    switch type {
+    case .counter: name.dropping(suffix: "_total")
+    case .info: name.dropping(suffix: "_info")
+    case .gauge, .histogram: name
+    }
+  }
+
+  /// Every name that the family takes in any format. No two families may share one.
+  var claims: [String] {
+    switch type {
+    case .counter: [baseName, name, baseName + "_created"]
+    case .gauge: [name]
+    case .histogram: [name] + ["_bucket", "_count", "_sum", "_created"].map { name + $0 }
+    case .info: [baseName, name]
+    }
+  }
+}
+
+extension String {
+  fileprivate func dropping(suffix: String) -> String {
+    hasSuffix(suffix) && utf8.count > suffix.utf8.count ? String(dropLast(suffix.count)) : self
+  }
+}

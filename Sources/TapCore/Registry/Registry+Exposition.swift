@@ -1,0 +1,24 @@
+extension Registry {
+  /// Writes all metrics in the format that a scraper prefers.
+  ///
+  /// Families are in the order of their names, series in the order of their label values. No lock is held while
+  /// bytes are written.
+  ///
+  /// - Parameter accept: the value of the request's `Accept` header; text 0.0.4 where there is none.
+  public func exposition(accept: String? = nil) -> Exposition {
+    exposition(in: ExpositionFormat(accept: accept))
+  }
+
+  /// Writes all metrics in one format.
+  public func exposition(in format: ExpositionFormat) -> Exposition {
+    var writer: any ExpositionWriter =
+      switch format {
+      case .text: TextWriter()
+      }
+    for family in gather() {
+      writer.begin(family.descriptor)
+      family.writeSamples(to: &writer)
+    }
+    return Exposition(format: format, bytes: writer.finish())
+  }
+}

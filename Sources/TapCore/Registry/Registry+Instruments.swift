@@ -1,0 +1,90 @@
+extension Registry {
+  /// A counter, made on first use.
+  ///
+  /// - Parameters:
+  ///   - name: the metric's name, which ends in `_total`.
+  ///   - help: one line that says what is counted.
+  ///   - unit: the unit that the name ends in before `_total`, such as `bytes`, for OpenMetrics.
+  ///   - labels: labels of this one series. Label sets known at compile time read better as a ``LabelSet``.
+  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
+  public func counter(
+    _ name: String, help: String, unit: String? = nil, labels: Labels = .none
+  ) throws(RegistryError) -> Counter {
+    try LabelNames.check(labels.pairs.map(\.name), metric: name)
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: .counter, unit: unit)
+    return try counters(descriptor, .init(), render: { RenderedLabels($0.pairs) })[labels]
+  }
+
+  /// A family of counters, made on first use.
+  ///
+  ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
+  ///     jobs[JobLabels(kind: "email")].increment()
+  ///
+  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
+  public func counter<Key: LabelSet>(
+    _ name: String, help: String, unit: String? = nil, by key: Key.Type,
+    options: SeriesOptions = SeriesOptions()
+  ) throws(RegistryError) -> Family<Key, Counter> {
+    let render = try LabelNames.renderer(of: key, metric: name)
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: .counter, unit: unit)
+    return try counters(descriptor, options, render: render)
+  }
+
+  /// A gauge, made on first use.
+  ///
+  /// - Parameters:
+  ///   - name: the metric's name.
+  ///   - help: one line that says what the value is.
+  ///   - unit: the unit that the name ends in, such as `celsius`, for OpenMetrics.
+  ///   - labels: labels of this one series.
+  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
+  public func gauge(
+    _ name: String, help: String, unit: String? = nil, labels: Labels = .none
+  ) throws(RegistryError) -> Gauge {
+    try LabelNames.check(labels.pairs.map(\.name), metric: name)
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: unit)
+    return try gauges(descriptor, .init(), render: { RenderedLabels($0.pairs) })[labels]
+  }
+
+  /// A family of gauges, made on first use.
+  ///
+  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
+  public func gauge<Key: LabelSet>(
+    _ name: String, help: String, unit: String? = nil, by key: Key.Type,
+    options: SeriesOptions = SeriesOptions()
+  ) throws(RegistryError) -> Family<Key, Gauge> {
+    let render = try LabelNames.renderer(of: key, metric: name)
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: unit)
+    return try gauges(descriptor, options, render: render)
+  }
+
+  /// A histogram, made on first use.
+  ///
+  /// - Parameters:
+  ///   - name: the metric's name, such as `job_duration_seconds`.
+  ///   - help: one line that says what is measured.
+  ///   - unit: the unit that the name ends in, such as `seconds`, for OpenMetrics.
+  ///   - buckets: the upper bounds of the buckets.
+  ///   - labels: labels of this one series.
+  /// - Throws: ``RegistryError`` if the name, a label or the buckets cannot be used, or the name is taken.
+  public func histogram(
+    _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
+    labels: Labels = .none
+  ) throws(RegistryError) -> Histogram {
+    try LabelNames.check(labels.pairs.map(\.name), metric: name)
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
+    return try histograms(descriptor, buckets, .init(), render: { RenderedLabels($0.pairs) })[labels]
+  }
+
+  /// A family of histograms, made on first use.
+  ///
+  /// - Throws: ``RegistryError`` if the name, a label or the buckets cannot be used, or the name is taken.
+  public func histogram<Key: LabelSet>(
+    _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
+    by key: Key.Type, options: SeriesOptions = SeriesOptions()
+  ) throws(RegistryError) -> Family<Key, Histogram> {
+    let render = try LabelNames.renderer(of: key, metric: name)
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
+    return try histograms(descriptor, buckets, options, render: render)
+  }
+}

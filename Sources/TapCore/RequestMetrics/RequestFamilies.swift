@@ -1,0 +1,67 @@
+/// The three histogram families of ended requests, which share their labels.
+struct RequestFamilies: Sendable {
+  private let duration: Part
+  private let requestBodySize: Part
+  private let responseBodySize: Part
+
+  init(_ configuration: RequestMetrics.Configuration) throws(RegistryError) {
+    duration = try Part(
+      "http_client_request_duration_seconds", unit: "seconds",
+      help: "Duration of HTTP client requests, from the start to the last byte of the body.",
+      configuration.durationBuckets)
+    requestBodySize = try Part(
+      "http_client_request_body_size_bytes", unit: "bytes", help: "Size of HTTP client request bodies.",
+      configuration.bodySizeBuckets)
+    responseBodySize = try Part(
+      "http_client_response_body_size_bytes", unit: "bytes", help: "Size of HTTP client response bodies.",
+      configuration.bodySizeBuckets)
+  }
+
+  private var parts: [Part] { [duration, requestBodySize, responseBodySize] }
+
+  var descriptors: [FamilyDescriptor] { parts.map(\.descriptor) }
+
+  func makeSeries() -> RequestSeries {
+    RequestSeries(
+      duration: duration.makeHistogram(), requestBodySize: requestBodySize.makeHistogram(),
+      responseBodySize: responseBodySize.makeHistogram())
+  }
+
+  func gather(_ series: [Series<RequestSeries>]) -> [any GatheredFamily] {
+    [
+      GatheredRequestHistograms(descriptor: duration.descriptor, series: series) { $0.duration },
+      GatheredRequestHistograms(descriptor: requestBodySize.descriptor, series: series) {
+        $0.requestBodySize
+      },
+      GatheredRequestHistograms(descriptor: responseBodySize.descriptor, series: series) {
+        $0.responseBodySize
+      },
+    ]
+  }
+
+  func statistics(overflowCount: UInt64) -> [FamilyStatistics] {
+    parts.map {
+      FamilyStatistics(
+        metric: $0.descriptor.name, overflowCount: overflowCount, droppedCount: $0.dropped.count)
+    }
+  }
+
+  /// One of the three.
+  private struct Part: Sendable {
+    let descriptor: FamilyDescriptor
+    let dropped = DroppedValues()
+    private let layout: BucketLayout
+
+    init(
+      _ name: String, unit: String, help: String, _ buckets: HistogramBuckets
+    ) throws(RegistryError) {
+      guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
+      descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
+      layout = BucketLayout(buckets)
+    }
+
+    func makeHistogram() -> Histogram {
+      Histogram(layout: layout, dropped: dropped)
+    }
+  }
+}

@@ -1,0 +1,15 @@
+/// The answer to one scrape, ready to be sent with status 200.
+public struct ScrapeAnswer: Sendable, Hashable {
+  /// The format of the body before any compression.
+  public let format: ExpositionFormat
+  /// How the body is coded.
+  public let coding: ContentCoding
+  /// The body.
+  public let bytes: [UInt8]
+
+  /// The value of the `Content-Type` header.
+  public var contentType: String { format.contentType }
+
+  /// The value of the `Content-Encoding` header, `nil` where there is to be none.
+  public var contentEncoding: String? { coding == .identity ? nil : coding.rawValue }
+}

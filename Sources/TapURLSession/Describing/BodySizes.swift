@@ -1,0 +1,63 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The sizes of the two bodies on the wire, where a public signal tells them; `nil` where none does.
+struct BodySizes {
+  var request: Int64?
+  var response: Int64?
+
+  /// Nothing is known: the request did not end with a response.
+  static let unknown = BodySizes(request: nil, response: nil)
+
+  private init(request: Int64?, response: Int64?) {
+    self.request = request
+    self.response = response
+  }
+
+  /// Reads the sizes of a request that ended with a whole response.
+  ///
+  /// - Parameters:
+  ///   - loadedBytes: The bytes that passed the tap on their way to the app, if any did.
+  ///   - wasResent: The request went out again after a challenge.
+  init(
+    request: URLRequest, response: URLResponse?, task: URLSessionTask?, loadedBytes: Int64?, wasResent: Bool
+  ) {
+    self.request = task.flatMap { Self.sent(by: $0, request: request, wasResent: wasResent) }
+    self.response = Self.received(
+      method: request.httpMethod ?? "GET", response: response as? HTTPURLResponse, loadedBytes: loadedBytes,
+      downloadedBytes: (task as? URLSessionDownloadTask)?.countOfBytesReceived)
+  }
+
+  /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream, whose
+  /// bytes Foundation counts only for tasks with a delegate.
+  private static func sent(by task: URLSessionTask, request: URLRequest, wasResent: Bool) -> Int64? {
+    // Sent without its body, whatever the task carries.
+    if request.httpMethod == "HEAD" { return 0 }
+    let expected = task.countOfBytesExpectedToSend
+    if expected > 0 { return expected }
+    let sent = task.countOfBytesSent
+    // A second leg counts on from the first.
+    if sent > 0 { return wasResent ? nil : sent }
+    return request.httpBodyStream == nil ? 0 : nil
+  }
+
+  /// The bytes of the response's content as transferred (RFC 9110, section 8.6).
+  static func received(
+    method: String, response: HTTPURLResponse?, loadedBytes: Int64?, downloadedBytes: Int64?
+  ) -> Int64? {
+    guard let response else { return loadedBytes }
+    // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
+    if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
+    // libcurl fails a transfer that does not match its Content-Length.
+    let declared = response.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
+    let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
+    // What arrives here of a coded body is decoded already: its size on the wire is another one.
+    guard coding.isEmpty || coding.lowercased() == "identity" else { return declared }
+    if let loadedBytes { return loadedBytes }
+    if let declared { return declared }
+    return downloadedBytes.flatMap { $0 > 0 ? $0 : nil }
+  }
+}

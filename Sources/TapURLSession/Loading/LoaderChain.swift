@@ -1,0 +1,30 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The protocol classes that stand behind ours, in the configuration's order.
+struct LoaderChain: Sendable {
+  private let classes: [URLProtocol.Type]
+
+  init(_ classes: [URLProtocol.Type]) {
+    self.classes = classes
+  }
+
+  /// The class that would load this request if ours were not there, or `nil` if nobody would.
+  ///
+  /// Only http and https are ours: a native WebSocket task casts its loader to the native class, and other
+  /// schemes have no metrics here. Without a class of the configuration's own that takes the request,
+  /// Foundation falls back to the registered classes, which are not readable; the native loaders of
+  /// `URLSessionConfiguration.default` stand for them.
+  func loader(for request: URLRequest) -> URLProtocol.Type? {
+    guard let scheme = request.url?.scheme, scheme == "http" || scheme == "https" else { return nil }
+    return classes.first { $0.canInit(with: request) }
+      ?? Self.native.first { $0.canInit(with: request) }
+  }
+
+  /// The loaders that Foundation itself installs. Reachable through public API on Linux only.
+  private static let native: [URLProtocol.Type] =
+    (URLSessionConfiguration.default.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
+}

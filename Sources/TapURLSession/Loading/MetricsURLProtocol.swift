@@ -1,0 +1,67 @@
+import Foundation
+import TapCore
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The metrics URLProtocol: a tap on the loader that would have served the task without it.
+///
+/// It builds that loader for the same task, hands it a relay as its client, and forwards every call both ways.
+/// Nothing is sent a second time: the caller's connections, cookies, cache, timeouts and delegate stay in use.
+///
+/// Ownership runs one way, so that no end of a request can leave a cycle behind: the task owns this object,
+/// this object its loader, the loader the relay, the relay the original client.
+final class MetricsURLProtocol<S: Slot>: URLProtocol {
+  private var loader: URLProtocol?
+  private var exchange: TappedRequest?
+
+  override class func canInit(with request: URLRequest) -> Bool {
+    // Runs under a lock of the whole process: ask, and touch no session.
+    ProtocolClasses.context(of: self)?.accepts(request) ?? false
+  }
+
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest {
+    request
+  }
+
+  override class func requestIsCacheEquivalent(_ a: URLRequest, to b: URLRequest) -> Bool {
+    a == b
+  }
+
+  required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
+    super.init(request: request, cachedResponse: cachedResponse, client: client)
+  }
+
+  required init(task: URLSessionTask, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
+    let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
+    super.init(request: request, cachedResponse: cachedResponse, client: client)
+    self.task = task
+    guard let context = ProtocolClasses.context(of: Self.self),
+      let loaderClass = context.loaders.loader(for: request), let originalClient = self.client
+    else { return }
+    let exchange = TappedRequest(request: request, client: context.client, tap: context.tap)
+    let relay = ClientRelay(to: originalClient, exchange: exchange)
+    self.exchange = exchange
+    loader = loaderClass.init(task: task, cachedResponse: cachedResponse, client: relay)
+  }
+
+  /// Called again by Foundation when a suspended task resumes.
+  override func startLoading() {
+    guard let loader else {
+      // A class of the app's took the request in `canInit` and refuses it now. A task must never hang.
+      client?.urlProtocol(self, didFailWithError: URLError(.unsupportedURL))
+      return
+    }
+    exchange?.start()
+    loader.startLoading()
+  }
+
+  /// Called for a cancel and for a suspension alike, and by some paths before any start.
+  override func stopLoading() {
+    if task?.state == .canceling {
+      exchange?.end(.cancelled)
+    }
+    loader?.stopLoading()
+  }
+}

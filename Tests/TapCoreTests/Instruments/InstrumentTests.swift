@@ -1,0 +1,76 @@
+import Dispatch
+import TapCore
+import Testing
+
+struct InstrumentTests {
+  private let registry = Registry()
+
+  @Test func countersAddUp() throws {
+    let counter = try registry.counter("a_total", help: "")
+    counter.increment()
+    counter.increment(by: 41)
+    counter.increment(by: 0.25)
+    #expect(counter.value == 42.25)
+  }
+
+  @Test func gaugesGoUpAndDown() throws {
+    let gauge = try registry.gauge("a", help: "")
+    #expect(gauge.value == 0)
+    gauge.set(3)
+    gauge.increment()
+    gauge.decrement(by: 0.5)
+    #expect(gauge.value == 3.5)
+  }
+
+  @Test func bucketsIncludeTheirUpperBound() throws {
+    let histogram = try registry.histogram("h", help: "", buckets: [-1, 0, 2.5])
+    for value in [-2, -1, -0.5, 0, 0.1, 2.5, 2.500_000_1, 1e9] { histogram.record(value) }
+    let snapshot = histogram.snapshot
+    #expect(snapshot.buckets.map(\.cumulativeCount) == [2, 4, 6, 8])
+    #expect(snapshot.buckets.map(\.upperBound) == [-1, 0, 2.5, .infinity])
+    #expect(snapshot.count == 8)
+  }
+
+  @Test(arguments: [1, 2, 3, 14, 255, 256])
+  func findsTheBucketOfEveryBound(count: Int) throws {
+    let bounds = (0..<count).map { Double($0) * 0.5 }
+    let histogram = try registry.histogram("h", help: "", buckets: HistogramBuckets(bounds))
+    for bound in bounds {
+      histogram.record(bound)
+      histogram.record(bound.nextUp)
+    }
+    let counts = histogram.snapshot.buckets.map(\.cumulativeCount)
+    let expected: [UInt64] = (0..<count).map { UInt64($0) * 2 + 1 } + [UInt64(count) * 2]
+    #expect(counts == expected)
+  }
+
+  @Test func ladders() {
+    #expect(HistogramBuckets.bytes.upperBounds.first == 64)
+    #expect(HistogramBuckets.bytes.upperBounds.last == 268_435_456)
+    #expect(HistogramBuckets.linear(from: 1, width: 2, count: 3).upperBounds == [1, 3, 5])
+    #expect(HistogramBuckets.exponential(from: 1, factor: 10, count: -1).upperBounds == [])
+    #expect(HistogramBuckets.linear(from: 0, width: 1, count: .max).upperBounds.count == 257)
+  }
+
+  @Test func nothingIsLostWhenThreadsMeet() throws {
+    let counter = try registry.counter("a_total", help: "")
+    let gauge = try registry.gauge("g", help: "")
+    let histogram = try registry.histogram("h", help: "", buckets: [1, 2, 3])
+    let threads = 8
+    let rounds = 5_000
+    DispatchQueue.concurrentPerform(iterations: threads) { thread in
+      for round in 0..<rounds {
+        counter.increment()
+        gauge.increment()
+        histogram.record(Double(round % 4) + 0.5)
+        if round % 500 == 0 { _ = registry.exposition() }
+      }
+    }
+    let total = threads * rounds
+    #expect(counter.value == Double(total))
+    #expect(gauge.value == Double(total))
+    let quarters: [UInt64] = (1...4).map { UInt64(total / 4 * $0) }
+    #expect(histogram.snapshot.buckets.map(\.cumulativeCount) == quarters)
+    #expect(histogram.snapshot.sum == Double(total * 2))
+  }
+}

@@ -1,0 +1,12 @@
+import TapCore
+
+/// A typed key as an app would write it.
+struct JobLabels: LabelSet {
+  var kind: String
+  var queue: String?
+  var attempt: Int?
+
+  static let labels: [Label<JobLabels>] = [
+    Label("queue", \.queue), Label("kind", \.kind), Label("attempt", \.attempt),
+  ]
+}

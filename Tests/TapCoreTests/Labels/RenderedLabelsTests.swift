@@ -1,0 +1,47 @@
+import Testing
+
+@testable import TapCore
+
+struct RenderedLabelsTests {
+  private func render(_ value: String) -> String {
+    String(decoding: RenderedLabels([.init(name: "a", value: value)]).bytes, as: UTF8.self)
+  }
+
+  @Test func leavesEmptyValuesOut() {
+    let labels = RenderedLabels([.init(name: "a", value: ""), .init(name: "b", value: "x")])
+    #expect(String(decoding: labels.bytes, as: UTF8.self) == #"b="x""#)
+  }
+
+  @Test(arguments: [("a", 1), ("é", 2), ("€", 3), ("😀", 4)])
+  func cutsAtAScalar(scalar: String, width: Int) {
+    let text = "x" + String(repeating: scalar, count: 300)
+    let expected = "x" + String(repeating: scalar, count: (256 - 1) / width)
+    #expect(render(text) == #"a="\#(expected)""#)
+    #expect(RenderedLabels([.init(name: "a", value: text)]).isCut)
+  }
+
+  @Test func keepsWhatFits() {
+    let text = String(repeating: "x", count: 256)
+    #expect(render(text) == #"a="\#(text)""#)
+    #expect(!RenderedLabels([.init(name: "a", value: text)]).isCut)
+  }
+
+  @Test func aValueStandsBeforeThoseItBegins() {
+    let values = ["", "a", "a b", "a!", "a#", "ab", "b"]
+    let rendered = values.map { RenderedLabels([.init(name: "a", value: $0)]) }
+    #expect(rendered.shuffled().sorted() == rendered)
+  }
+
+  @Test func aCutKeyIsNotKept() {
+    var table = SeriesTable<String, DroppedValues>(limit: 10)
+    let long = String(repeating: "x", count: 1_000)
+    let labels = RenderedLabels([.init(name: "a", value: long)])
+    let made = table.series(
+      for: HashedKey(long), labels: labels, created: .now, make: DroppedValues.init)
+    #expect(table.series(for: HashedKey(long)) == nil)
+    let again = table.series(
+      for: HashedKey(long + "y"), labels: RenderedLabels([.init(name: "a", value: long + "y")]),
+      created: .now, make: DroppedValues.init)
+    #expect(made === again)
+  }
+}

@@ -1,0 +1,127 @@
+import TapCore
+import Testing
+
+struct RegistryTests {
+  private let registry = Registry()
+
+  @Test func theSameMetricIsTheSameInstrument() throws {
+    let first = try registry.counter("jobs_total", help: "Jobs.")
+    let second = try registry.counter("jobs_total", help: "Jobs.")
+    #expect(first === second)
+
+    let byKind = try registry.gauge("depth", help: "Depth.", by: JobLabels.self)
+    #expect(try registry.gauge("depth", help: "Depth.", by: JobLabels.self) === byKind)
+    #expect(byKind[JobLabels(kind: "a")] === byKind[JobLabels(kind: "a")])
+    #expect(byKind[JobLabels(kind: "a")] !== byKind[JobLabels(kind: "b")])
+  }
+
+  @Test func labelsAreEqualInAnyOrder() throws {
+    let first = try registry.counter("jobs_total", help: "", labels: ["b": "2", "a": "1"])
+    let second = try registry.counter("jobs_total", help: "", labels: Labels(["a": "1", "b": "2"]))
+    #expect(first === second)
+  }
+
+  @Test(arguments: ["", "1st_total", "a-b_total", "ü_total", "a b_total", "a\n_total", "_total\u{0}"])
+  func refusesNames(name: String) {
+    #expect(throws: RegistryError.self) { try registry.counter(name, help: "") }
+    expect(.invalidName) { try registry.gauge(name, help: "") }
+  }
+
+  @Test func refusesACounterWithoutTotal() {
+    expect(.counterWithoutTotal) { try registry.counter("jobs", help: "") }
+    expect(.counterWithoutTotal) { try registry.counter("_total", help: "") }
+  }
+
+  @Test func refusesAUnitThatIsNotInTheName() {
+    expect(.unitNotInName) { try registry.gauge("duration", help: "", unit: "seconds") }
+    expect(.unitNotInName) { try registry.counter("sent_total", help: "", unit: "bytes") }
+    expect(nil) { try registry.counter("sent_bytes_total", help: "", unit: "bytes") }
+  }
+
+  @Test(arguments: ["", "1a", "a-b", "a:b", "__name__", "é"])
+  func refusesLabelNames(name: String) {
+    expect(.invalidLabelName) { try registry.gauge("g", help: "", labels: [name: "x"]) }
+  }
+
+  @Test func refusesReservedAndRepeatedLabels() {
+    struct Key: LabelSet {
+      static let labels = [Label<Key>("le", { _ in "1" })]
+    }
+    expect(.reservedLabelName) { try registry.histogram("h", help: "", by: Key.self) }
+    expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["quantile": "1"]) }
+    expect(.duplicateLabelName) { try registry.gauge("g", help: "", labels: ["a": "1", "a": "2"]) }
+  }
+
+  @Test(arguments: [
+    [], [1, 1], [2, 1], [.nan], [-.infinity, 1], [1, .infinity, .infinity],
+    (0...256).map(Double.init),
+  ])
+  func refusesBuckets(bounds: [Double]) {
+    expect(.invalidBuckets) { try registry.histogram("h", help: "", buckets: HistogramBuckets(bounds)) }
+  }
+
+  @Test func refusesAnotherMetricOfTheSameName() throws {
+    _ = try registry.gauge("a", help: "A.")
+    expect(.conflictingType) { try registry.histogram("a", help: "A.") }
+    expect(.conflictingDescription) { try registry.gauge("a", help: "B.") }
+    expect(.conflictingLabels) { try registry.gauge("a", help: "A.", by: JobLabels.self) }
+
+    _ = try registry.histogram("h", help: "H.", buckets: [1, 2])
+    expect(.conflictingBuckets) { try registry.histogram("h", help: "H.", buckets: [1, 3]) }
+    expect(nil) { try registry.histogram("h", help: "H.", buckets: [1, 2, .infinity]) }
+  }
+
+  @Test(arguments: ["h_count", "h_sum", "h_bucket", "h_created"])
+  func refusesANameThatAHistogramTakes(name: String) throws {
+    _ = try registry.histogram("h", help: "")
+    expect(.nameTaken) { try registry.gauge(name, help: "") }
+  }
+
+  @Test func refusesTheNamesOfItsOwn() {
+    expect(.nameTaken) { try registry.counter("session_tap_series_overflow_total", help: "") }
+    expect(.nameTaken) { try registry.gauge("session_tap_dropped_values", help: "") }
+  }
+
+  @Test func errorsNameCauseAndRemedy() throws {
+    let error = try #require(throws: RegistryError.self) { try registry.counter("jobs", help: "") }
+    #expect(error.description == "metric 'jobs': a counter's name ends in '_total' (OpenMetrics); add it")
+  }
+
+  @Test func aFullFamilyPutsTheRestIntoOneSeries() throws {
+    let family = try registry.counter(
+      "jobs_total", help: "", by: JobLabels.self, options: SeriesOptions(limit: 2))
+    for kind in ["a", "b", "c", "d", "a", "c"] { family[JobLabels(kind: kind)].increment() }
+    #expect(family[JobLabels(kind: "e")] === family[JobLabels(kind: "f")])
+
+    let lines = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+    #expect(
+      lines.filter { $0.hasPrefix("jobs_total") } == [
+        #"jobs_total{kind="a"} 2"#, #"jobs_total{kind="b"} 1"#,
+        #"jobs_total{otel_metric_overflow="true"} 3"#,
+      ])
+    #expect(lines.contains(#"session_tap_series_overflow_total{metric="jobs_total"} 5"#))
+  }
+
+  @Test func valuesThatNoInstrumentTakesAreCounted() throws {
+    let counter = try registry.counter("a_total", help: "")
+    counter.increment(by: -1)
+    counter.increment(by: -0.5)
+    counter.increment(by: .nan)
+    let histogram = try registry.histogram("h", help: "")
+    histogram.record(.infinity)
+    #expect(counter.value == 0)
+    #expect(histogram.snapshot.count == 0)
+    let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
+    #expect(text.contains(#"session_tap_dropped_values_total{metric="a_total"} 3"#))
+    #expect(text.contains(#"session_tap_dropped_values_total{metric="h"} 1"#))
+  }
+
+  private func expect(
+    _ code: RegistryError.Code?, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Any
+  ) {
+    var thrown: RegistryError.Code?
+    do { _ = try body() } catch { thrown = (error as? RegistryError)?.code }
+    #expect(thrown == code, sourceLocation: sourceLocation)
+  }
+}

@@ -1,2 +1,0 @@
-import TapCore
-import Testing

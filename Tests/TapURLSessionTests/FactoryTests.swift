@@ -1,0 +1,117 @@
+import Foundation
+import TapCore
+import TapURLSession
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The configuration factory: copies, order, repetition, many taps.
+@Suite struct FactoryTests {
+  let observer = RecordingObserver()
+  let tap: URLSessionTap
+
+  init() {
+    tap = URLSessionTap(observers: [observer])
+  }
+
+  static func names(_ configuration: URLSessionConfiguration) -> [ObjectIdentifier] {
+    (configuration.protocolClasses ?? []).map { ObjectIdentifier($0) }
+  }
+
+  @Test func `the original is left alone and the copy keeps its settings`() {
+    let original = URLSessionConfiguration.ephemeral
+    original.timeoutIntervalForRequest = 7
+    original.httpAdditionalHeaders = ["X-App": "yes"]
+    original.httpMaximumConnectionsPerHost = 3
+    let classes = Self.names(original)
+    let patched = tap.configuration(from: original, client: "a")
+    #expect(patched !== original)
+    #expect(Self.names(original) == classes)
+    #expect(patched.timeoutIntervalForRequest == 7)
+    #expect(patched.httpAdditionalHeaders as? [String: String] == ["X-App": "yes"])
+    #expect(patched.httpMaximumConnectionsPerHost == 3)
+    #expect(patched.urlCache === original.urlCache)
+    #expect(patched.httpCookieStorage === original.httpCookieStorage)
+  }
+
+  @Test func `other classes stay in order behind the tap`() {
+    let original = URLSessionConfiguration.ephemeral
+    original.protocolClasses = [MockProtocol.self] + (original.protocolClasses ?? [])
+    let patched = tap.configuration(from: original, client: "a")
+    #expect(Array(Self.names(patched).dropFirst()) == Self.names(original))
+  }
+
+  @Test func `patching twice observes once, under the later name`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let once = tap.configuration(from: .ephemeral, client: "first")
+    let twice = tap.configuration(from: once, client: "second")
+    #expect(twice.protocolClasses?.count == once.protocolClasses?.count)
+    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
+    _ = try await exchange.run(twice)
+    #expect(observer.ended.map(\.request.client) == ["second"])
+    #expect(origin.requests.count == 1)
+  }
+
+  @Test func `the same tap, name and classes share a class`() {
+    let first = tap.configuration(from: .ephemeral, client: "same")
+    let second = tap.configuration(from: .default, client: "same")
+    #expect(Self.names(first) == Self.names(second))
+    #expect(Self.names(first).first != Self.names(tap.configuration(client: "other")).first)
+  }
+
+  @Test func `several taps and configurations live side by side`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let otherObserver = RecordingObserver()
+    let otherTap = URLSessionTap(observers: [otherObserver])
+    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
+    _ = try await exchange.run(tap.configuration(from: .ephemeral, client: "mine"))
+    _ = try await exchange.run(otherTap.configuration(from: .ephemeral, client: "theirs"))
+    let both = otherTap.configuration(
+      from: tap.configuration(from: .ephemeral, client: "inner"), client: "outer")
+    _ = try await exchange.run(both)
+    #expect(observer.ended.map(\.request.client) == ["mine", "inner"])
+    #expect(otherObserver.ended.map(\.request.client) == ["theirs", "outer"])
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test func `names of clients are bounded`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    for number in 0..<URLSessionTap.clientLimit {
+      _ = tap.configuration(from: .ephemeral, client: "client \(number)")
+    }
+    let beyond = tap.configuration(from: .ephemeral, client: "one too many")
+    let known = tap.configuration(from: .ephemeral, client: "client 3")
+    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
+    _ = try await exchange.run(beyond)
+    _ = try await exchange.run(known)
+    #expect(observer.ended.map(\.request.client) == [URLSessionTap.overflowClient, "client 3"])
+  }
+
+  @Test func `a stopped tap records nothing and its sessions go on`() async throws {
+    let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
+    defer { origin.stop() }
+    let configuration = tap.configuration(from: .ephemeral, client: "a")
+    tap.stop()
+    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
+    let transcript = try await exchange.run(configuration)
+    #expect(transcript.body == [1, 2, 3])
+    #expect(observer.started.isEmpty)
+  }
+
+  @Test func `a configuration without classes falls back to the native loader`() async throws {
+    let origin = try Origin { _ in [.response(body: [7])] }
+    defer { origin.stop() }
+    let original = URLSessionConfiguration.ephemeral
+    original.protocolClasses = []
+    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
+    let transcript = try await exchange.run(tap.configuration(from: original, client: "a"))
+    #expect(transcript.body == [7])
+    #expect(observer.ended.count == 1)
+  }
+}

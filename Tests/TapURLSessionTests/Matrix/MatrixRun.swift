@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One request against a server of its own: what the app saw, and what the server saw.
+struct MatrixRun: Sendable {
+  let transcript: Transcript
+  let wire: [OriginRequest]
+
+  init(_ testCase: MatrixTests.Case, patch: (URLSessionConfiguration) -> URLSessionConfiguration) async throws
+  {
+    let scenario = testCase.scenario
+    let gates = Scenario.Gates()
+    let count = Counter()
+    let origin = try Origin { request in
+      scenario.script?(count.next(), request, gates) ?? [.close]
+    }
+    let closed = try ClosedPort()
+    defer {
+      gates.goOn.open()
+      origin.stop()
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    scenario.configure(configuration, origin.port)
+    let port = scenario.script == nil ? closed.port : origin.port
+    let url = scenario.url?(port) ?? "http://127.0.0.1:\(port)/"
+    var request = URLRequest(url: try #require(URL(string: url)))
+    request.httpMethod = scenario.method ?? (testCase.kind.sendsBody ? "POST" : "GET")
+    var exchange = Exchange(kind: testCase.kind, style: testCase.style, request: request)
+    exchange.behaviour = scenario.behaviour
+    exchange.interruption = scenario.interruption
+    exchange.isDue = gates.arrived
+    exchange.waitsForData = scenario.waitsForData
+    exchange.goOn = gates.goOn
+    var transcript = try await exchange.run(patch(configuration))
+    // The two runs have two ports.
+    transcript.headers["Host"] = nil
+    self.transcript = transcript
+    withExtendedLifetime(closed) {}
+    wire = origin.requests.map { request in
+      var request = request
+      request.headers["host"] = nil
+      return request
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import TapCore
+import TapURLSession
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Every kind of task, in every style, on every way that a request can go: stock and tapped. The app and the
+/// server cannot tell them apart, and the tap records one request with one end.
+@Suite struct MatrixTests {
+  struct Case: CustomTestStringConvertible, Sendable {
+    var scenario: Scenario
+    var kind: Kind
+    var style: Style
+    var testDescription: String { "\(scenario.name): \(kind.rawValue), \(style.rawValue)" }
+  }
+
+  static func cases(_ scenarios: [Scenario]) -> [Case] {
+    scenarios.flatMap { scenario in
+      Kind.allCases.flatMap { kind in
+        Style.allCases
+          .filter { kind.exists(in: $0) && scenario.applies(kind, $0) }
+          .map { Case(scenario: scenario, kind: kind, style: $0) }
+      }
+    }
+  }
+
+  @Test(arguments: cases(Scenario.responses))
+  func `whole responses`(_ testCase: Case) async throws { try await Self.compare(testCase) }
+
+  @Test(arguments: cases(Scenario.redirects))
+  func `redirects`(_ testCase: Case) async throws { try await Self.compare(testCase) }
+
+  @Test(arguments: cases(Scenario.failures))
+  func `failures`(_ testCase: Case) async throws { try await Self.compare(testCase) }
+
+  @Test(arguments: cases(Scenario.interruptions))
+  func `interruptions`(_ testCase: Case) async throws { try await Self.compare(testCase) }
+
+  @Test(arguments: cases(Scenario.challenges))
+  func `challenges`(_ testCase: Case) async throws { try await Self.compare(testCase) }
+
+  static func compare(_ testCase: Case) async throws {
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let stock = try await MatrixRun(testCase, patch: { $0 })
+    let tapped = try await MatrixRun(testCase, patch: { tap.configuration(from: $0, client: "test") })
+    #expect(tapped.transcript == stock.transcript)
+    #expect(tapped.wire == stock.wire)
+
+    try await observer.waitForEnds(1)
+    #expect(observer.started.count == 1)
+    #expect(observer.ended.map(\.end) == [testCase.scenario.end(testCase.kind, testCase.style)])
+    let observation = try #require(observer.ended.first)
+    #expect(observation.request.client == "test")
+    #expect(observation.duration > .zero)
+    let sizes = ExpectedSizes(testCase, run: tapped)
+    #expect(observation.requestBodySize == sizes.request)
+    #expect(observation.responseBodySize == sizes.response)
+    #expect(observer.ended.count == 1)
+  }
+}

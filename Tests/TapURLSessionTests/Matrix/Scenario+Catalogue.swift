@@ -1,0 +1,184 @@
+import Foundation
+import TapCore
+import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension Scenario {
+  static let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+
+  /// `gzip me, please: ` and two hundred digits, compressed by gzip.
+  static let gzipBody: [UInt8] = [
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x4b, 0xaf, 0xca, 0x2c, 0x50, 0xc8, 0x4d,
+    0xd5,
+    0x51, 0x28, 0xc8, 0x49, 0x4d, 0x2c, 0x4e, 0xb5, 0x52, 0x30, 0x18, 0x1e, 0xc0, 0x1c, 0x00, 0xc0, 0x26,
+    0x08,
+    0xf2, 0xd9, 0x00, 0x00, 0x00,
+  ]
+
+  /// A response that comes whole.
+  static let responses: [Scenario] = [
+    Scenario(name: "200 sized", end: .response(statusCode: 200)) { _, _, _ in
+      [.response(headers: [("X-Origin", "yes"), ("Set-Cookie", "flavour=oat; Path=/")], body: body)]
+    },
+    Scenario(name: "200 chunked", end: .response(statusCode: 200)) { _, _, _ in
+      [.chunked(body: body, chunk: 7_001)]
+    },
+    Scenario(name: "200 cacheable", end: .response(statusCode: 200)) { _, _, _ in
+      [.response(headers: [("Cache-Control", "max-age=60")], body: body)]
+    },
+    Scenario(name: "gzip", end: .response(statusCode: 200)) { _, _, _ in
+      [.response(headers: [("Content-Encoding", "gzip")], body: gzipBody)]
+    },
+    Scenario(name: "empty 204", end: .response(statusCode: 204)) { _, _, _ in
+      [.text("HTTP/1.1 204 No Content\r\n\r\n")]
+    },
+    Scenario(name: "HEAD", end: .response(statusCode: 200), method: "HEAD") { _, _, _ in
+      [.response(body: body, head: true)]
+    },
+    Scenario(name: "304", end: .response(statusCode: 304)) { _, _, _ in
+      [.text("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n")]
+    },
+    Scenario(name: "404", end: .response(statusCode: 404)) { _, _, _ in
+      [.response("404 Not Found", body: Array("nothing here".utf8))]
+    },
+    Scenario(name: "503", end: .response(statusCode: 503)) { _, _, _ in
+      [.response("503 Service Unavailable")]
+    },
+  ]
+
+  /// A chain of redirects.
+  static let redirects: [Scenario] = [
+    Scenario(name: "redirect once", end: .response(statusCode: 200)) { _, request, _ in
+      request.path == "/end"
+        ? [.response(body: body)] : [.response("302 Found", headers: [("Location", "/end")])]
+    },
+    Scenario(name: "redirect with 307 and a body", end: .response(statusCode: 200), method: "POST") {
+      _, request, _ in
+      request.path == "/end"
+        ? [.response(body: body)] : [.response("307 Temporary Redirect", headers: [("Location", "/end")])]
+    },
+    Scenario(
+      name: "redirect refused by the delegate", end: .response(statusCode: 302),
+      script: { _, _, _ in
+        [.response("302 Found", headers: [("Location", "/end")], body: Array("moved".utf8))]
+      },
+      behaviour: .init(followsRedirects: false),
+      // Stock never asks a task's own delegate, and crashes for a download: see StockCrashTests.
+      applies: { kind, style in style == .sessionDelegate && kind != .download }),
+    Scenario(name: "21 redirects", end: .failure(.tooManyRedirects, statusCode: nil)) { earlier, _, _ in
+      [.response("302 Found", headers: [("Location", "/hop\(earlier + 1)")])]
+    },
+  ]
+
+  /// No whole response.
+  static let failures: [Scenario] = [
+    Scenario(name: "connection refused", end: .failure(.connect, statusCode: nil)),
+    Scenario(
+      name: "DNS failure", end: .failure(.dns, statusCode: nil), url: { _ in "http://nothing.invalid/" }),
+    Scenario(
+      name: "TLS to a server without TLS", end: .failure(.tls, statusCode: nil),
+      script: { _, _, _ in [.close] }, url: { "https://127.0.0.1:\($0)/" }),
+    Scenario(name: "reset in the head", end: .failure(.connectionLost, statusCode: nil)) { _, _, _ in
+      [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
+    },
+    Scenario(name: "no answer", end: .failure(.connectionLost, statusCode: nil)) { _, _, _ in [.close] },
+    Scenario(name: "short body", end: .failure(.connectionLost, statusCode: nil), headStatus: 200) {
+      _, _, _ in
+      [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
+    },
+    Scenario(
+      name: "slow head that times out", end: .failure(.timeout, statusCode: nil),
+      script: { _, _, gates in [.hold(gates.goOn)] },
+      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 1 }),
+    Scenario(
+      name: "slow body that times out", end: .failure(.timeout, statusCode: nil), headStatus: 200,
+      script: { _, _, gates in
+        [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .hold(gates.goOn)]
+      },
+      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 1 }),
+  ]
+
+  /// The app acts on a request that runs.
+  static let interruptions: [Scenario] = [
+    Scenario(
+      name: "cancel before the head", end: .cancelled,
+      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn)] }, interruption: .cancel),
+    Scenario(
+      name: "cancel in the body", end: .cancelled,
+      script: { _, _, gates in
+        [
+          .text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .signal(gates.arrived),
+          .hold(gates.goOn),
+        ]
+      }, interruption: .cancel, waitsForData: true),
+    Scenario(
+      name: "suspend and resume", end: .response(statusCode: 200),
+      script: { earlier, _, gates in
+        earlier == 0
+          ? [.signal(gates.arrived), .hold(gates.goOn), .response(body: body)] : [.response(body: body)]
+      }, interruption: .suspendAndResume, applies: { kind, _ in !kind.hasFixedBody }),
+    // Stock starts the request again with the body used up, and waits for ever.
+    Scenario(
+      name: "suspend and resume an upload", end: .failure(.timeout, statusCode: nil),
+      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .close] },
+      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 1 },
+      interruption: .suspendAndResume, applies: { kind, _ in kind.hasFixedBody }),
+    Scenario(
+      name: "invalidateAndCancel", end: .cancelled,
+      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn)] },
+      interruption: .invalidateAndCancel),
+    Scenario(
+      name: "finishTasksAndInvalidate", end: .response(statusCode: 200),
+      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .response(body: body)] },
+      interruption: .finishTasksAndInvalidate),
+    Scenario(
+      name: "session dropped", end: .response(statusCode: 200),
+      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .response(body: body)] },
+      interruption: .dropSession),
+  ]
+
+  /// A server that asks for credentials.
+  static let challenges: [Scenario] = [
+    Scenario(
+      name: "401 answered from a delegate", end: .response(statusCode: 200), script: guarded,
+      behaviour: .init(credential: credential), asksForCredentials: true,
+      applies: { _, style in style == .sessionDelegate }),
+    // Stock finds no credential in the storage and waits for ever: the app cancels.
+    Scenario(
+      name: "401 with a credential in storage", end: .cancelled, script: guardedUntilArrival,
+      configure: { configuration, port in
+        let space = URLProtectionSpace(
+          host: "127.0.0.1", port: port, protocol: "http", realm: "cellar",
+          authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
+        configuration.urlCredentialStorage?.set(credential, for: space)
+      },
+      interruption: .cancel, asksForCredentials: true),
+    Scenario(
+      name: "401 that nobody answers", end: .cancelled,
+      script: guardedUntilArrival,
+      behaviour: .init(answersChallenges: false), interruption: .cancel, asksForCredentials: true),
+    Scenario(
+      name: "401 without a challenge", end: .response(statusCode: 401),
+      script: { _, _, _ in [.response("401 Unauthorized", body: Array("no".utf8))] }),
+    Scenario(
+      name: "401 with a scheme that Foundation cannot read", end: .response(statusCode: 401),
+      script: { _, _, _ in [.response("401 Unauthorized", headers: [("WWW-Authenticate", ",")])] },
+      asksForCredentials: true),
+  ]
+
+  static let guardedUntilArrival: Script = { earlier, request, gates in
+    guarded(earlier, request, gates) + [.signal(gates.arrived)]
+  }
+
+  static let credential = URLCredential(user: "ada", password: "lovelace", persistence: .forSession)
+
+  /// Lets in whoever has the credential.
+  static let guarded: Script = { _, request, _ in
+    request.headers["authorization"] == "Basic YWRhOmxvdmVsYWNl"
+      ? [.response(body: body)]
+      : [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import TapCore
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One way in which a request can go.
+struct Scenario: Sendable, CustomTestStringConvertible {
+  /// The points of a request that a script and a test share.
+  struct Gates: Sendable {
+    /// The server has come to the point where the test acts.
+    let arrived = Gate()
+    /// The test has acted: the server may go on.
+    let goOn = Gate()
+  }
+
+  /// What a server makes of the number of requests that it has seen before, and of this one.
+  typealias Script = @Sendable (_ earlier: Int, _ request: OriginRequest, Gates) -> [OriginStep]
+
+  var name: String
+  /// How the tap records the request.
+  var end: RequestEnd
+  /// The status of a head that arrives before a failure.
+  var headStatus: Int?
+  /// Overrides the method that suits the kind of task.
+  var method: String?
+  /// `nil` for a port where nobody listens.
+  var script: Script?
+  /// Replaces the origin's URL.
+  var url: (@Sendable (_ port: Int) -> String)?
+  var configure: @Sendable (URLSessionConfiguration, _ port: Int) -> Void = { _, _ in }
+  var behaviour = TranscriptDelegate.Behaviour()
+  var interruption = Interruption.none
+  var waitsForData = false
+  var asksForCredentials = false
+  /// Which kinds and styles the scenario makes sense for.
+  var applies: @Sendable (Kind, Style) -> Bool = { _, _ in true }
+
+  /// How the tap records the request. The head of a response that fails later passes the tap only on its way
+  /// to a delegate of a data or upload task.
+  func end(_ kind: Kind, _ style: Style) -> RequestEnd {
+    guard case .failure(let type, _) = end, kind != .download, style.hasDelegate else { return end }
+    return .failure(type, statusCode: headStatus)
+  }
+
+  var testDescription: String { name }
+}

@@ -1,0 +1,8 @@
+import Synchronization
+
+/// Counts from 0 up, on any thread.
+final class Counter: Sendable {
+  private let value = Atomic<Int>(0)
+
+  func next() -> Int { value.add(1, ordering: .relaxed).oldValue }
+}

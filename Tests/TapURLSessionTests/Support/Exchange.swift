@@ -1,0 +1,175 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One request of some kind, made in some style: the app's side of a test.
+struct Exchange: Sendable {
+  var kind: Kind
+  var style: Style
+  var request: URLRequest
+  var uploadBody = Array("the body of an upload".utf8)
+  var behaviour = TranscriptDelegate.Behaviour()
+  var interruption = Interruption.none
+  /// Opens when it is time to interrupt.
+  var isDue = Gate()
+  /// Interrupts only when a delegate has seen a part of the body.
+  var waitsForData = false
+  /// Opened after the interruption: the server may go on.
+  var goOn = Gate()
+
+  /// Makes the request with a session of its own and tells what the app saw.
+  func run(_ configuration: URLSessionConfiguration) async throws -> Transcript {
+    let delegate = TranscriptDelegate(behaviour, uploadBody: uploadBody)
+    var transcript =
+      switch style {
+      case .async: try await runAsync(configuration, delegate: nil)
+      case .taskDelegate: try await runAsync(configuration, delegate: delegate)
+      case .completionHandler: try await runWithHandler(configuration)
+      case .sessionDelegate: try await runWithDelegate(configuration, delegate: delegate)
+      }
+    transcript.noteStores(of: configuration, request: request)
+    return transcript
+  }
+
+  private func runAsync(
+    _ configuration: URLSessionConfiguration, delegate: TranscriptDelegate?
+  ) async throws -> Transcript {
+    var session: URLSession? = URLSession(configuration: configuration)
+    let work = Task { [session] in
+      guard let session else { return Transcript() }
+      return await load(with: session, delegate: delegate)
+    }
+    if style == .taskDelegate, waitsForData, kind != .download {
+      try await delegate?.firstData.wait("data")
+    }
+    try await interrupt(&session) { _ in work.cancel() }
+    var transcript = await work.value
+    transcript.events = delegate?.transcript.events ?? []
+    session?.finishTasksAndInvalidate()
+    return transcript
+  }
+
+  private func load(with session: URLSession, delegate: TranscriptDelegate?) async -> Transcript {
+    var transcript = Transcript()
+    do {
+      switch kind {
+      case .download:
+        let (file, response) = try await session.download(for: request, delegate: delegate)
+        transcript.note(response)
+        transcript.body = Array(try Data(contentsOf: file))
+        try? FileManager.default.removeItem(at: file)
+      case .uploadFile:
+        let (data, response) = try await withUploadFile {
+          try await session.upload(for: request, fromFile: $0, delegate: delegate)
+        }
+        transcript.note(response)
+        transcript.body = Array(data)
+      case .uploadData:
+        let (data, response) = try await session.upload(
+          for: request, from: Data(uploadBody), delegate: delegate)
+        transcript.note(response)
+        transcript.body = Array(data)
+      case .data, .uploadStream:
+        let (data, response) = try await session.data(for: request, delegate: delegate)
+        transcript.note(response)
+        transcript.body = Array(data)
+      }
+    } catch {
+      transcript.note(error)
+    }
+    return transcript
+  }
+
+  private func runWithHandler(_ configuration: URLSessionConfiguration) async throws -> Transcript {
+    var session: URLSession? = URLSession(configuration: configuration)
+    let box = Mutex(Transcript())
+    let done = Gate()
+    let handler: @Sendable (Data?, URLResponse?, (any Error)?) -> Void = { data, response, error in
+      box.withLock {
+        $0.note(response)
+        $0.note(error)
+        $0.body = data.map(Array.init) ?? []
+      }
+      done.open()
+    }
+    try await withUploadFile { file in
+      let task: URLSessionTask? =
+        switch kind {
+        case .download:
+          session?.downloadTask(with: request) { file, response, error in
+            handler(file.flatMap { try? Data(contentsOf: $0) }, response, error)
+          }
+        case .uploadFile: session?.uploadTask(with: request, fromFile: file, completionHandler: handler)
+        case .uploadData:
+          session?.uploadTask(with: request, from: Data(uploadBody), completionHandler: handler)
+        case .data, .uploadStream: session?.dataTask(with: request, completionHandler: handler)
+        }
+      task?.resume()
+      try await interrupt(&session) { $0.cancel() }
+      try await done.wait("completion handler")
+      if let task { box.withLock { $0.noteCounts(of: task) } }
+    }
+    session?.finishTasksAndInvalidate()
+    return box.withLock { $0 }
+  }
+
+  private func runWithDelegate(
+    _ configuration: URLSessionConfiguration, delegate: TranscriptDelegate
+  ) async throws -> Transcript {
+    var session: URLSession? = URLSession(
+      configuration: configuration, delegate: delegate, delegateQueue: nil)
+    try await withUploadFile { file in
+      let task: URLSessionTask? =
+        switch kind {
+        case .download: session?.downloadTask(with: request)
+        case .uploadFile: session?.uploadTask(with: request, fromFile: file)
+        case .uploadData: session?.uploadTask(with: request, from: Data(uploadBody))
+        case .uploadStream: session?.uploadTask(withStreamedRequest: request)
+        case .data: session?.dataTask(with: request)
+        }
+      task?.resume()
+      if waitsForData { try await delegate.firstData.wait("data") }
+      try await interrupt(&session) { $0.cancel() }
+      try await delegate.done.wait("didCompleteWithError")
+    }
+    if interruption == .invalidateAndCancel || interruption == .finishTasksAndInvalidate {
+      try await delegate.invalid.wait("didBecomeInvalid")
+    }
+    defer { session?.finishTasksAndInvalidate() }
+    return delegate.transcript
+  }
+
+  private func interrupt(
+    _ session: inout URLSession?, cancel: (URLSessionTask) -> Void
+  ) async throws {
+    guard interruption != .none else { return }
+    try await isDue.wait("the point of interruption")
+    let tasks = await withCheckedContinuation { continuation in
+      session?.getAllTasks { continuation.resume(returning: $0) }
+    }
+    switch interruption {
+    case .none: break
+    case .cancel: tasks.forEach(cancel)
+    case .suspendAndResume:
+      for task in tasks {
+        task.suspend()
+        task.resume()
+      }
+    case .invalidateAndCancel: session?.invalidateAndCancel()
+    case .finishTasksAndInvalidate: session?.finishTasksAndInvalidate()
+    case .dropSession: session = nil
+    }
+    goOn.open()
+  }
+
+  private func withUploadFile<T>(_ body: (URL) async throws -> T) async throws -> T {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("upload-\(UUID().uuidString)")
+    if kind == .uploadFile { try Data(uploadBody).write(to: file) }
+    defer { try? FileManager.default.removeItem(at: file) }
+    return try await body(file)
+  }
+}
