@@ -9,13 +9,18 @@ extension Registry {
     exposition(in: ExpositionFormat(accept: accept))
   }
 
-  /// Writes all metrics in one format.
-  public func exposition(in format: ExpositionFormat) -> Exposition {
+  /// Writes metrics in one format.
+  ///
+  /// - Parameters:
+  ///   - format: the format.
+  ///   - names: names of families, or of samples such as `x_seconds_count`, to which the exposition is limited.
+  ///     `nil` stands for all; a name that there is not is ignored.
+  public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
     var writer: any ExpositionWriter =
       switch format {
       case .text: TextWriter()
       }
-    for family in gather() {
+    for family in gather() where names?.isDisjoint(with: family.descriptor.claims) != true {
       writer.begin(family.descriptor)
       family.writeSamples(to: &writer)
     }

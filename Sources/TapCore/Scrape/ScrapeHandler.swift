@@ -30,12 +30,14 @@ public final class ScrapeHandler: Sendable {
   /// - Parameters:
   ///   - accept: the value of the request's `Accept` header, if it has one.
   ///   - acceptEncoding: the value of its `Accept-Encoding` header, if it has one.
+  ///   - names: the families that are wanted, by their names or those of their samples; `nil` for all.
   ///   - completion: takes the answer.
   public func scrape(
-    accept: String?, acceptEncoding: String?, completion: @escaping Completion
+    accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
   ) {
     let form = Form(
-      format: ExpositionFormat(accept: accept), coding: ContentCoding(acceptEncoding: acceptEncoding))
+      format: ExpositionFormat(accept: accept), coding: ContentCoding(acceptEncoding: acceptEncoding),
+      names: names)
     let isFirst = state.withLock { $0.add(completion, form) }
     if isFirst { perform { [self] in work() } }
   }
@@ -51,13 +53,14 @@ public final class ScrapeHandler: Sendable {
   }
 
   private func answer(in form: Form) -> ScrapeAnswer {
-    let exposition = registry.exposition(in: form.format)
+    let exposition = registry.exposition(in: form.format, names: form.names)
     return ScrapeAnswer(format: form.format, coding: .identity, bytes: exposition.bytes)
   }
 
   private struct Form: Hashable {
     let format: ExpositionFormat
     let coding: ContentCoding
+    let names: Set<String>?
   }
 
   private struct State {

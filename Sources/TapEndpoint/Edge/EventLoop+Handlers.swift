@@ -1,6 +1,11 @@
 /// Requests to handlers, and their answers back.
 extension EventLoop {
   func handle(_ request: HTTPRequest, _ id: UInt64, of client: Client, at moment: Moment) {
+    if let refusal = gatekeeper.refusal(request) {
+      log(refusal.status, "credentials", of: client, at: moment)
+      client.connection.answer(refusal, to: id, at: moment)
+      return
+    }
     switch router.match(request) {
     case .refused(let response):
       client.connection.answer(response, to: id, at: moment)

@@ -21,6 +21,7 @@ actor EventLoop {
 
   private nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
   let router: Router
+  let gatekeeper: Gatekeeper
   let limits: Endpoint.Configuration.Limits
   private let connectionLimits: ConnectionLimits
   private var listener: Listener?
@@ -36,11 +37,18 @@ actor EventLoop {
   private var drained: [CheckedContinuation<Void, Never>] = []
   private var buffer = [UInt8](repeating: 0, count: 65_536)
   var clock = EventClock()
+  private let logRefusal: (@Sendable (String) -> Void)?
+  private var refusals = RefusalLog()
   private var deadlines: DeadlineTimer?
 
-  init(router: Router, limits: Endpoint.Configuration.Limits) {
+  init(
+    router: Router, gatekeeper: Gatekeeper, limits: Endpoint.Configuration.Limits,
+    logRefusal: (@Sendable (String) -> Void)?
+  ) {
     self.router = router
+    self.gatekeeper = gatekeeper
     self.limits = limits
+    self.logRefusal = logRefusal
     connectionLimits = limits.connection
   }
 
@@ -199,6 +207,8 @@ actor EventLoop {
       switch client.connection.nextAction(at: moment) {
       case .handle(let request, let id):
         handle(request, id, of: client, at: moment)
+      case .refused(let failure):
+        log(failure.status, failure.reason, of: client, at: moment)
       case .cancel:
         client.task?.cancel()
       case .write:
@@ -215,6 +225,15 @@ actor EventLoop {
         return wait(client)
       }
     }
+  }
+
+  /// Tells of a refused request, but not of each one of a flood.
+  func log(_ status: HTTPStatus, _ reason: String, of client: Client, at moment: Moment) {
+    guard let logRefusal, let suppressed = refusals.admit(at: moment.instant) else { return }
+    let peer = SocketAddress.peer(client.descriptor)?.description ?? "a client that is gone"
+    logRefusal(
+      "refused \(peer.isEmpty ? "a local client" : peer): \(status.rawValue) \(reason)"
+        + (suppressed > 0 ? " (and \(suppressed) more since the last line)" : ""))
   }
 
   private func wait(_ client: Client) {
