@@ -17,11 +17,13 @@ public struct RequestDescription: Sendable, Hashable {
   public var urlTemplate: String?
   /// The trace that the request belongs to, from its `traceparent` header.
   public var traceContext: TraceContext?
+  /// What the app adds to the request's log line, by key. Metrics take no notice of it.
+  public var fields: [String: FieldValue]
 
   /// Makes a description. Only the client and the method always apply.
   public init(
     client: String, method: String, url: String = "", serverAddress: String? = nil, serverPort: Int? = nil,
-    urlTemplate: String? = nil, traceContext: TraceContext? = nil
+    urlTemplate: String? = nil, traceContext: TraceContext? = nil, fields: [String: FieldValue] = [:]
   ) {
     self.client = client
     self.method = method
@@ -30,5 +32,6 @@ public struct RequestDescription: Sendable, Hashable {
     self.serverPort = serverPort
     self.urlTemplate = urlTemplate
     self.traceContext = traceContext
+    self.fields = fields
   }
 }

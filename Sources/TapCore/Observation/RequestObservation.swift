@@ -12,11 +12,19 @@ public struct RequestObservation: Sendable, Hashable {
   public var requestBodySize: Int64?
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
   public var responseBodySize: Int64?
+  /// From the start of loading to the head of the final response, or `nil` where nothing tells it.
+  public var timeToFirstByte: Duration?
+  /// How many times the request was sent again, for a redirect or with credentials (OpenTelemetry,
+  /// `http.request.resend_count`), or `nil` where nothing tells it.
+  public var resendCount: Int?
+  /// Whether the response came from the session's cache and not from the server.
+  public var isFromCache: Bool
 
   /// Makes an observation.
   public init(
     request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
-    requestBodySize: Int64? = nil, responseBodySize: Int64? = nil
+    requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, timeToFirstByte: Duration? = nil,
+    resendCount: Int? = nil, isFromCache: Bool = false
   ) {
     self.request = request
     self.start = start
@@ -24,5 +32,8 @@ public struct RequestObservation: Sendable, Hashable {
     self.end = end
     self.requestBodySize = requestBodySize
     self.responseBodySize = responseBodySize
+    self.timeToFirstByte = timeToFirstByte
+    self.resendCount = resendCount
+    self.isFromCache = isFromCache
   }
 }

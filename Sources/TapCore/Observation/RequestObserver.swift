@@ -1,6 +1,7 @@
 /// A consumer of requests: the metrics, the log, or the app's own.
 ///
-/// Every request calls ``requestStarted(_:)`` once and ``requestEnded(_:)`` once, in that order. The calls
+/// Every request calls ``requestStarted(_:)`` once and ``requestEnded(_:)`` once, in that order, and may call
+/// ``requestWaits(_:for:)`` between them. The calls
 /// come on the queue that serves every URLSession of the process, or on the thread that resumes a task: an
 /// observer must return within microseconds and must not block, or every session of the process waits.
 public protocol RequestObserver: Sendable {
@@ -8,4 +9,12 @@ public protocol RequestObserver: Sendable {
   func requestStarted(_ request: RequestDescription)
   /// A request that had started came to its end.
   func requestEnded(_ observation: RequestObservation)
+  /// A request has waited so long for an answer to its server's challenge that it may never end: Foundation
+  /// on Linux waits without a limit where nobody supplies credentials. At most once for a request.
+  func requestWaits(_ request: RequestDescription, for duration: Duration)
+}
+
+extension RequestObserver {
+  /// Does nothing.
+  public func requestWaits(_ request: RequestDescription, for duration: Duration) {}
 }

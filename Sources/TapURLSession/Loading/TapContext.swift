@@ -15,6 +15,6 @@ struct TapContext: Sendable {
 
   /// Whether requests like this one go through the tap.
   func accepts(_ request: URLRequest) -> Bool {
-    loaders.loader(for: request) != nil
+    tap.records(request) && loaders.loader(for: request) != nil
   }
 }

@@ -1,0 +1,23 @@
+/// A day of the proleptic Gregorian calendar.
+struct CivilDate: Hashable {
+  let year: Int64
+  let month: Int64
+  let day: Int64
+
+  /// The date that is so many days after 1970-01-01.
+  ///
+  /// Counts from 0000-03-01, so that a leap day is the last of its year, in eras of 400 years, which are all of
+  /// the same length; the months from March on are then a linear function (Hinnant, "chrono-Compatible
+  /// Low-Level Date Algorithms", civil_from_days).
+  init(daysSinceEpoch: Int64) {
+    let shifted = daysSinceEpoch &+ 719_468
+    let era = (shifted >= 0 ? shifted : shifted &- 146_096) / 146_097
+    let dayOfEra = shifted &- era &* 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let marchMonth = (5 * dayOfYear + 2) / 153
+    day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+    month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+    year = yearOfEra &+ era &* 400 + (month <= 2 ? 1 : 0)
+  }
+}

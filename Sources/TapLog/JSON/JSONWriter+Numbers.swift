@@ -1,0 +1,100 @@
+import TapCore
+
+extension JSONWriter {
+  /// An integer in decimal.
+  mutating func integer(_ value: Int64) {
+    if value < 0 { append(UInt8(ascii: "-")) }
+    integer(value.magnitude)
+  }
+
+  /// A natural number in decimal.
+  mutating func integer(_ value: UInt64) {
+    var length = 1
+    var bound: UInt64 = 10
+    while value >= bound {
+      length &+= 1
+      let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
+      if overflow { break }
+      bound = next
+    }
+    decimal(value, digits: length)
+  }
+
+  /// Exactly so many decimal digits, with zeros in front.
+  @inline(__always)
+  private mutating func decimal(_ value: UInt64, digits: Int) {
+    guard let target = extend(by: digits) else { return }
+    Self.write(value, digits: digits, to: target)
+  }
+
+  @inline(__always)
+  private static func write(_ value: UInt64, digits: Int, to target: UnsafeMutablePointer<UInt8>) {
+    var rest = value
+    var index = digits
+    while index > 0 {
+      index &-= 1
+      let quotient = rest / 10
+      target[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
+      rest = quotient
+    }
+  }
+
+  /// A duration in seconds: all nanoseconds, no zero too many, and no way through a floating-point number. A
+  /// negative one, which no monotonic clock gives, is 0.
+  mutating func seconds(_ duration: Duration) {
+    let nanoseconds = UInt64(max(0, duration.nanoseconds))
+    integer(nanoseconds / 1_000_000_000)
+    var fraction = nanoseconds % 1_000_000_000
+    guard fraction > 0 else { return }
+    var digits = 9
+    while fraction % 10 == 0 {
+      fraction /= 10
+      digits -= 1
+    }
+    append(UInt8(ascii: "."))
+    decimal(fraction, digits: digits)
+  }
+
+  /// The shortest number that reads back as the same value (SE-0233's description). What JSON has no number for
+  /// stands as the strings of the Protobuf JSON mapping: `"NaN"`, `"Infinity"`, `"-Infinity"`.
+  mutating func double(_ value: Double) {
+    guard value.isFinite else {
+      return append(value.isNaN ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"")
+    }
+    value.description.withBytes { bytes in
+      if let base = bytes.baseAddress { append(base, count: bytes.count) }
+    }
+  }
+
+  /// A point in time by RFC 3339, in UTC and to the microsecond, always 27 characters: `2026-11-21T09:30:00.123456Z`.
+  mutating func timestamp(_ time: Timestamp) {
+    // Rounded down, before 1970 too, so that the order of the texts is the order of the times.
+    let (seconds, nanoseconds) = time.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
+    let (day, second) = seconds.flooredQuotientAndRemainder(by: 86_400)
+    let date = CivilDate(daysSinceEpoch: day)
+    let parts: (Int64, Int64, Int64) = (second / 3_600, second / 60 % 60, second % 60)
+    guard let target = extend(by: 27) else { return }
+    Self.write(UInt64(truncatingIfNeeded: date.year), digits: 4, to: target)
+    target[4] = UInt8(ascii: "-")
+    Self.write(UInt64(truncatingIfNeeded: date.month), digits: 2, to: target + 5)
+    target[7] = UInt8(ascii: "-")
+    Self.write(UInt64(truncatingIfNeeded: date.day), digits: 2, to: target + 8)
+    target[10] = UInt8(ascii: "T")
+    Self.write(UInt64(truncatingIfNeeded: parts.0), digits: 2, to: target + 11)
+    target[13] = UInt8(ascii: ":")
+    Self.write(UInt64(truncatingIfNeeded: parts.1), digits: 2, to: target + 14)
+    target[16] = UInt8(ascii: ":")
+    Self.write(UInt64(truncatingIfNeeded: parts.2), digits: 2, to: target + 17)
+    target[19] = UInt8(ascii: ".")
+    Self.write(UInt64(truncatingIfNeeded: nanoseconds / 1_000), digits: 6, to: target + 20)
+    target[26] = UInt8(ascii: "Z")
+  }
+}
+
+extension Int64 {
+  /// Division that rounds towards the past. The divisor is positive.
+  fileprivate func flooredQuotientAndRemainder(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}

@@ -1,0 +1,13 @@
+/// How long the parts of a line may be, in bytes before escaping.
+struct LineLimits: Sendable {
+  /// `url.full`, after redaction.
+  var url = 2_048
+  /// Names: of a client, of a host (RFC 1035: 253), a path template.
+  var name = 256
+  /// A method that is not a known one.
+  var method = 64
+  /// The whole line.
+  var line = 16_384
+  /// The methods that appear as themselves.
+  var knownMethods = ["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "QUERY", "CONNECT", "TRACE"]
+}

@@ -1,0 +1,27 @@
+/// How much a line matters, least first.
+public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
+  /// Finer than debugging.
+  case trace
+  /// For debugging.
+  case debug
+  /// A request that ended well, or was cancelled by the app.
+  case info
+  /// A response with a 4xx status code.
+  case warn
+  /// A response with a 5xx status code, or no whole response.
+  case error
+
+  /// As the line writes it: the short names of OpenTelemetry's `SeverityText`.
+  public var text: String {
+    switch self {
+    case .trace: "TRACE"
+    case .debug: "DEBUG"
+    case .info: "INFO"
+    case .warn: "WARN"
+    case .error: "ERROR"
+    }
+  }
+
+  /// Orders by weight.
+  public static func < (lhs: LogSeverity, rhs: LogSeverity) -> Bool { lhs.rawValue < rhs.rawValue }
+}

@@ -1,0 +1,45 @@
+/// The body of the writer thread: takes batches off the queue and writes them, for as long as it takes.
+struct LogWriter: Sendable {
+  let queue: LineQueue
+  let output: any LogOutput
+
+  /// How long to wait after a write that failed: doubled at each failure in a row, to the longest.
+  private static let shortestPause = Duration.milliseconds(50)
+  private static let longestPause = Duration.seconds(1)
+
+  func run() {
+    var batch = LineBuffer(byteCapacity: queue.limits.bytes, lineCapacity: queue.limits.lines)
+    while true {
+      switch queue.next(into: &batch) {
+      case .write: write(&batch)
+      case .flush(let target):
+        output.flush()
+        queue.flushed(through: target)
+      case .stop:
+        output.close()
+        return queue.ended()
+      }
+    }
+  }
+
+  private func write(_ batch: inout LineBuffer) {
+    var pause = Self.shortestPause
+    while !batch.isEmpty {
+      let result = output.write(&batch)
+      queue.account(result)
+      switch result.state {
+      case .ready:
+        pause = Self.shortestPause
+        if batch.isEmpty || queue.pause(for: .zero) { continue }
+      case .busy:
+        if queue.pause(for: .zero) { continue }
+      case .failed:
+        if queue.pause(for: pause) {
+          pause = min(pause * 2, Self.longestPause)
+          continue
+        }
+      }
+      batch.removeAll()
+    }
+  }
+}

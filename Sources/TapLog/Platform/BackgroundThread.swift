@@ -1,0 +1,49 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A detached thread of the library's own.
+enum BackgroundThread {
+  /// Runs the body on a new thread, on which no signal is delivered: a write to a pipe without a reader or past the
+  /// file size limit then fails with an error instead of ending the process (SIGPIPE, SIGXFSZ), and the
+  /// app's handlers run on the app's threads.
+  static func start(_ body: @escaping @Sendable () -> Void) throws(System.Failure) {
+    let box = Unmanaged.passRetained(Box(body))
+    #if canImport(Darwin)
+      var thread: pthread_t?
+    #else
+      var thread = pthread_t()
+    #endif
+    let code = pthread_create(
+      &thread, nil,
+      { (argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? in
+        guard let argument else { return nil }
+        pthread_detach(pthread_self())
+        BackgroundThread.blockSignals()
+        Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+      }, box.toOpaque())
+    guard code == 0 else {
+      box.release()
+      throw System.Failure(code: code)
+    }
+  }
+
+  /// Blocks all signals but those that a fault of this very thread raises.
+  private static func blockSignals() {
+    var signals = sigset_t()
+    sigfillset(&signals)
+    for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&signals, fault) }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+  }
+
+  private final class Box: Sendable {
+    let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+}

@@ -1,0 +1,85 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Wakes threads that wait for a condition which another lock guards.
+///
+/// The waiter reads ``ticket`` first, looks at its condition next, and waits for a later event last: an event
+/// between the look and the wait is not lost. `Synchronization` has a mutex and no condition variable;
+/// this is the one place that uses those of POSIX.
+final class EventCount: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  /// Guarded by `mutex`.
+  private var events: UInt64 = 0
+
+  init() {
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+    condition = .allocate(capacity: 1)
+    condition.initialize(to: pthread_cond_t())
+    #if canImport(Darwin)
+      pthread_cond_init(condition, nil)
+    #else
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(condition, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    condition.deallocate()
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  /// The number of events so far.
+  var ticket: UInt64 {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return events
+  }
+
+  /// Wakes every waiter.
+  func signal() {
+    pthread_mutex_lock(mutex)
+    events &+= 1
+    pthread_cond_broadcast(condition)
+    pthread_mutex_unlock(mutex)
+  }
+
+  /// Waits for an event after `ticket`. Gives `false` if the deadline came first.
+  @discardableResult
+  func wait(past ticket: UInt64, until deadline: Instant) -> Bool {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    while events == ticket {
+      if deadline == .never {
+        pthread_cond_wait(condition, mutex)
+        continue
+      }
+      let now = System.uptime
+      guard now < deadline else { return false }
+      #if canImport(Darwin)
+        var left = Self.time(deadline.nanoseconds - now.nanoseconds)
+        pthread_cond_timedwait_relative_np(condition, mutex, &left)
+      #else
+        var time = Self.time(deadline.nanoseconds)
+        pthread_cond_timedwait(condition, mutex, &time)
+      #endif
+    }
+    return true
+  }
+
+  private static func time(_ nanoseconds: Int64) -> timespec {
+    timespec(tv_sec: .init(nanoseconds / 1_000_000_000), tv_nsec: .init(nanoseconds % 1_000_000_000))
+  }
+}

@@ -1,0 +1,145 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The few calls that the log makes to the operating system, with their results as values.
+enum System {
+  /// An `errno`.
+  struct Failure: Error, Hashable {
+    let code: Int32
+
+    static let again = Failure(code: EAGAIN)
+    static let badDescriptor = Failure(code: EBADF)
+    static let noReader = Failure(code: ENXIO)
+    static let missing = Failure(code: ENOENT)
+    static let denied = Failure(code: EACCES)
+    static let isDirectory = Failure(code: EISDIR)
+    static let readOnly = Failure(code: EROFS)
+    static let noSpace = Failure(code: ENOSPC)
+    static let tooManyFiles = Failure(code: EMFILE)
+    static let brokenPipe = Failure(code: EPIPE)
+
+    /// The failure that the last call of this thread left behind.
+    static var last: Failure { Failure(code: errno) }
+
+    /// What the system says about it.
+    var text: String {
+      var buffer = [CChar](repeating: 0, count: 256)
+      // Not `strerror`, which is not safe in threads.
+      guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+      return buffer.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "error \(code)" }
+    }
+  }
+
+  /// Calls until a signal does not interrupt (EINTR, POSIX 2.3).
+  private static func uninterrupted(_ call: () -> Int) throws(Failure) -> Int {
+    while true {
+      let result = call()
+      if result >= 0 { return result }
+      let failure = Failure.last
+      if failure.code != EINTR { throw failure }
+    }
+  }
+
+  /// Opens a file for appending, and makes it if it is not there. Never waits, not for the reader of a FIFO either.
+  static func openForAppending(_ path: String, permissions: Int) throws(Failure) -> Int32 {
+    let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    let mode = mode_t(truncatingIfNeeded: permissions)
+    return Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) })
+  }
+
+  static func close(_ descriptor: Int32) {
+    // Not repeated after EINTR: on Linux the descriptor is gone by then.
+    #if canImport(Darwin)
+      _ = Darwin.close(descriptor)
+    #elseif canImport(Musl)
+      _ = Musl.close(descriptor)
+    #else
+      _ = Glibc.close(descriptor)
+    #endif
+  }
+
+  /// Writes both pieces in one call, and gives how many bytes went.
+  static func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to descriptor: Int32
+  ) throws(Failure) -> Int {
+    var pieces = (
+      iovec(iov_base: UnsafeMutableRawPointer(mutating: first.baseAddress), iov_len: first.count),
+      iovec(iov_base: UnsafeMutableRawPointer(mutating: second.baseAddress), iov_len: second.count)
+    )
+    return try uninterrupted {
+      withUnsafeBytes(of: &pieces) {
+        writev(descriptor, $0.assumingMemoryBound(to: iovec.self).baseAddress, second.isEmpty ? 1 : 2)
+      }
+    }
+  }
+
+  /// Waits until a descriptor takes bytes or fails, at most so many milliseconds.
+  static func waitUntilWritable(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&request, 1, milliseconds) != 0
+  }
+
+  /// What is behind a path or a descriptor.
+  struct FileStatus: Hashable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int
+    let kind: Kind
+
+    enum Kind { case regular, pipe, other }
+
+    fileprivate init(_ status: stat) {
+      device = UInt64(truncatingIfNeeded: status.st_dev)
+      inode = UInt64(truncatingIfNeeded: status.st_ino)
+      size = Int(truncatingIfNeeded: status.st_size)
+      kind =
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: .regular
+        case S_IFIFO, S_IFSOCK: .pipe
+        default: .other
+        }
+    }
+
+    /// Whether both are one file, whatever its size.
+    func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+  }
+
+  static func status(ofDescriptor descriptor: Int32) throws(Failure) -> FileStatus {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw .last }
+    return FileStatus(status)
+  }
+
+  static func status(ofPath path: String) throws(Failure) -> FileStatus {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw .last }
+    return FileStatus(status)
+  }
+
+  /// The last byte of a file, or `nil` if it is empty or may not be read.
+  static func lastByte(ofPath path: String, size: Int) -> UInt8? {
+    guard size > 0 else { return nil }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var byte: UInt8 = 0
+    return pread(descriptor, &byte, 1, off_t(size - 1)) == 1 ? byte : nil
+  }
+
+  /// Makes what has been written survive a loss of power.
+  static func synchronize(_ descriptor: Int32) throws(Failure) {
+    _ = try uninterrupted { Int(fsync(descriptor)) }
+  }
+
+  /// The monotonic clock.
+  static var uptime: Instant {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  }
+}

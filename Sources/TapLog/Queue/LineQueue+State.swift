@@ -1,0 +1,75 @@
+extension LineQueue {
+  /// All that the lock guards.
+  struct State: ~Copyable {
+    var lines: LineBuffer
+    var phase = Phase.running
+    var writer = WriterState.busy
+    /// The last write failed: a queue that is full now is full because of that.
+    var isFaulted = false
+    /// Lines ever taken into the queue.
+    var accepted: UInt64 = 0
+    /// Lines of the batch in the writer's hands, and how many had been accepted before the first of them.
+    var inFlight: UInt64 = 0
+    var acceptedBeforeBatch: UInt64 = 0
+    /// Lines up to here are asked to be flushed, and have been.
+    var flushTarget: UInt64 = 0
+    var flushed: UInt64 = 0
+    var statistics = LogStatistics()
+
+    init(limits: QueueLimits) {
+      lines = LineBuffer(byteCapacity: limits.bytes, lineCapacity: limits.lines)
+    }
+  }
+
+  enum Phase: Equatable {
+    case running
+    /// Takes nothing in any more, and writes what it has until the deadline.
+    case draining(until: Instant)
+    /// Nothing more will be written; the writer may still be in its last call.
+    case closed
+    /// The writer has ended, and given up the file.
+    case ended
+  }
+
+  /// What it takes to get the writer's attention.
+  enum WriterState {
+    /// Waits for the first line.
+    case idle
+    /// Waits a little for more lines.
+    case lingering
+    /// Writes, or has been woken; looks by itself before it waits.
+    case busy
+  }
+}
+
+extension LineQueue.State {
+  /// Whether the writer needs to be woken, now that a line has come.
+  mutating func shouldWakeWriter(largeBatch: Int) -> Bool {
+    switch writer {
+    case .busy: return false
+    case .lingering where lines.byteCount < largeBatch: return false
+    case .idle, .lingering:
+      writer = .busy
+      return true
+    }
+  }
+
+  /// The reason that a line dropped for want of room is counted under.
+  var fullReason: LogDropReason { isFaulted ? .writeError : .queueFull }
+
+  mutating func drop(_ reason: LogDropReason, count: UInt64 = 1) {
+    statistics.dropped[reason] &+= count
+  }
+
+  /// How many of the lines ever accepted are surely written or dropped: all before the oldest that is pending.
+  var settled: UInt64 { inFlight > 0 ? acceptedBeforeBatch : accepted &- UInt64(lines.count) }
+
+  /// Drops all that is pending, for good.
+  mutating func giveUp() {
+    let reason: LogDropReason = isFaulted ? .writeError : .shutdown
+    drop(reason, count: UInt64(lines.count) &+ inFlight)
+    lines.removeAll()
+    inFlight = 0
+    phase = .closed
+  }
+}

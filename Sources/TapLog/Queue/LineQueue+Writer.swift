@@ -1,0 +1,112 @@
+import Synchronization
+
+extension LineQueue {
+  /// What the writer does next.
+  enum Step: Equatable {
+    /// Write the batch.
+    case write
+    /// Flush the output; then ``flushed(through:)``.
+    case flush(through: UInt64)
+    /// End.
+    case stop
+  }
+
+  /// Waits for lines, and exchanges the buffer they are in for an empty one.
+  func next(into batch: inout LineBuffer) -> Step {
+    var lingering: Instant?
+    while true {
+      let ticket = work.ticket
+      let now = System.uptime
+      let linger = lingering ?? now.advanced(by: limits.batchDelay)
+      switch look(now: now, linger: linger, batch: &batch) {
+      case .go(let step):
+        progress.signal()  // There is room again.
+        return step
+      case .wait(let deadline):
+        if deadline == linger { lingering = linger }
+        work.wait(past: ticket, until: deadline)
+      }
+    }
+  }
+
+  private enum Look {
+    case go(Step)
+    case wait(until: Instant)
+  }
+
+  private func look(now: Instant, linger: Instant, batch: inout LineBuffer) -> Look {
+    state.withLock { state in
+      state.inFlight = 0
+      if case .draining(let deadline) = state.phase, now >= deadline { state.giveUp() }
+      guard state.phase != .closed else { return .go(.stop) }
+      guard state.lines.isEmpty else {
+        if state.phase == .running, now < linger, state.flushTarget <= state.settled,
+          state.lines.byteCount < limits.largeBatch
+        {
+          state.writer = .lingering
+          return .wait(until: linger)
+        }
+        state.acceptedBeforeBatch = state.accepted &- UInt64(state.lines.count)
+        state.inFlight = UInt64(state.lines.count)
+        state.writer = .busy
+        swap(&state.lines, &batch)
+        return .go(.write)
+      }
+      if state.flushTarget > state.flushed { return .go(.flush(through: state.flushTarget)) }
+      if state.phase == .running {
+        state.writer = .idle
+        return .wait(until: .never)
+      }
+      state.phase = .closed
+      return .go(.stop)
+    }
+  }
+
+  /// Counts what came of a write.
+  func account(_ result: LogOutputResult) {
+    state.withLock { state in
+      state.statistics.writeErrors &+= result.state == .failed ? 1 : 0
+      // Once given up, the lines of the batch have been counted as dropped.
+      guard state.phase != .closed else { return }
+      state.isFaulted = result.state == .failed
+      state.statistics.written += result.written
+      state.statistics.bytes &+= UInt64(max(0, result.bytes))
+      if result.dropped > 0 { state.drop(.writeError, count: result.dropped) }
+      let settled = result.written.total &+ result.dropped
+      state.inFlight = state.inFlight > settled ? state.inFlight - settled : 0
+    }
+    progress.signal()
+  }
+
+  /// The output has been flushed.
+  func flushed(through target: UInt64) {
+    state.withLock { $0.flushed = max($0.flushed, target) }
+    progress.signal()
+  }
+
+  /// Waits between two attempts at one batch, not past a shutdown's deadline. `false` if the batch is to be
+  /// given up.
+  func pause(for duration: Duration) -> Bool {
+    let retry = System.uptime.advanced(by: duration)
+    let ticket = work.ticket
+    let deadline: Instant? = state.withLock { state in
+      if case .draining(let deadline) = state.phase {
+        if System.uptime < deadline { return min(retry, deadline) }
+        state.giveUp()
+      }
+      return state.phase == .running ? retry : nil
+    }
+    guard let deadline else {
+      progress.signal()
+      return false
+    }
+    work.wait(past: ticket, until: deadline)
+    return true
+  }
+
+  /// The writer has ended.
+  func ended() {
+    state.withLock { $0.phase = .ended }
+    progress.signal()
+  }
+}

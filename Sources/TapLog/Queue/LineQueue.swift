@@ -1,0 +1,127 @@
+import Synchronization
+
+/// The bounded queue between the threads that make lines and the one that writes them.
+///
+/// There are two buffers of the same size: lines go into one while the writer has the other, and they change
+/// places under the lock. A line is copied once, and no lock is held while bytes are written.
+final class LineQueue: Sendable {
+  let limits: QueueLimits
+  let state: Mutex<State>
+  /// Wakes the writer.
+  let work = EventCount()
+  /// Wakes whoever waits for the writer: a flush, a shutdown, a caller that waits for room.
+  let progress = EventCount()
+
+  init(limits: QueueLimits) {
+    self.limits = limits
+    state = Mutex(State(limits: limits))
+  }
+
+  var statistics: LogStatistics {
+    state.withLock { state in
+      var statistics = state.statistics
+      statistics.pending = UInt64(state.lines.count) &+ state.inFlight
+      return statistics
+    }
+  }
+
+  /// Adds a line, newline included, or drops one and counts it.
+  @inline(__always)
+  func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
+    switch offer(line, severity: severity, mayWait: true) {
+    case .done: break
+    case .wake: work.signal()
+    case .wait(let duration): waitForRoom(line, severity: severity, atMost: duration)
+    }
+  }
+
+  private enum Offer {
+    case done
+    case wake
+    case wait(Duration)
+  }
+
+  private func offer(_ line: UnsafeRawBufferPointer, severity: LogSeverity, mayWait: Bool) -> Offer {
+    state.withLock { state in
+      guard state.phase == .running else {
+        state.drop(.shutdown)
+        return .done
+      }
+      if !state.lines.append(line, severity: severity) {
+        switch limits.whenFull {
+        case .block(let duration) where mayWait: return .wait(duration)
+        case .dropOldest where line.count <= state.lines.byteCapacity:
+          repeat {
+            state.lines.removeFirst()
+            state.drop(state.fullReason)
+          } while !state.lines.append(line, severity: severity)
+        case .dropNewest, .dropOldest, .block:
+          state.drop(state.fullReason)
+          return .done
+        }
+      }
+      state.accepted &+= 1
+      return state.shouldWakeWriter(largeBatch: limits.largeBatch) ? .wake : .done
+    }
+  }
+
+  /// Waits until the writer has made room, and drops the line if that takes too long.
+  private func waitForRoom(_ line: UnsafeRawBufferPointer, severity: LogSeverity, atMost duration: Duration) {
+    let deadline = System.uptime.advanced(by: duration)
+    var isLate = false
+    while true {
+      let ticket = progress.ticket
+      switch offer(line, severity: severity, mayWait: !isLate) {
+      case .done: return
+      case .wake: return work.signal()
+      case .wait: isLate = !progress.wait(past: ticket, until: deadline)
+      }
+    }
+  }
+
+  /// Waits until all lines that came before are written and flushed, or dropped. `false` if the deadline came first.
+  func flush(until deadline: Instant) -> Bool {
+    let target = state.withLock { state in
+      state.flushTarget = max(state.flushTarget, state.accepted)
+      return state.flushTarget
+    }
+    work.signal()
+    return waitForProgress(until: deadline) { state in
+      if state.flushed >= target { return true }
+      return state.phase == .closed || state.phase == .ended ? false : nil
+    }
+  }
+
+  /// Takes no more lines, lets the writer write what there is, and waits for it to end. What is not written at
+  /// the deadline is dropped. `false` if that is so.
+  func shutdown(until deadline: Instant) -> Bool {
+    beginShutdown(until: deadline)
+    let inTime = waitForProgress(until: deadline) { state in state.phase == .ended ? true : nil }
+    if inTime { return state.withLock { $0.flushed >= $0.accepted } }
+    state.withLock { state in
+      if case .draining = state.phase { state.giveUp() }
+    }
+    work.signal()
+    return false
+  }
+
+  /// Takes no more lines; the writer ends when all are written, or at the deadline.
+  func beginShutdown(until deadline: Instant) {
+    state.withLock { state in
+      guard state.phase == .running else { return }
+      state.phase = .draining(until: deadline)
+      state.flushTarget = state.accepted
+    }
+    work.signal()
+  }
+
+  private func waitForProgress(until deadline: Instant, answer: (borrowing State) -> Bool?) -> Bool {
+    while true {
+      let ticket = progress.ticket
+      if let result = state.withLock({ state in answer(state) }) { return result }
+      if !progress.wait(past: ticket, until: deadline) {
+        return state.withLock { state in answer(state) } ?? false
+      }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+extension RequestLog {
+  /// What can be chosen, with its defaults. Values outside a setting's range count as the nearest inside it.
+  public struct Configuration: Sendable {
+    /// The keys of query items and path parameters whose values the log shows. None by default: every value is
+    /// `REDACTED`. Keys are compared as they stand in the URL, byte by byte.
+    public var allowedQueryKeys: Set<String> = []
+    /// The most bytes of `url.full`, after redaction; a longer one is cut and ends in `…`. At most 8,192.
+    public var urlLengthLimit = 2_048
+    /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
+    /// `http.request.method_original`. By default those of RFC 9110, PATCH (RFC 5789) and QUERY.
+    public var knownMethods = [
+      "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
+    ]
+    /// The most bytes of lines that wait to be written: 4 MiB, at least 32 KiB. The writer has a second buffer of
+    /// this size. Memory is used as far as it has been needed.
+    public var queueByteLimit = 4 << 20
+    /// The most lines that wait to be written: 16,384.
+    public var queueLineLimit = 16_384
+    /// What happens when the queue is full.
+    public var whenFull = FullQueuePolicy.dropNewest
+    /// How long a line waits for others, so that they are written together: 5 ms.
+    public var batchDelay: Duration = .milliseconds(5)
+    /// The permissions of a file that the log makes, less the process's umask: `0o640`, since even a redacted log
+    /// is not for everybody.
+    public var filePermissions = 0o640
+
+    /// The defaults.
+    public init() {}
+  }
+
+  /// What happens to a line that finds the queue full. Whatever is dropped is counted.
+  public enum FullQueuePolicy: Sendable, Hashable {
+    /// The line itself is dropped: the log tells how a burst began.
+    case dropNewest
+    /// The oldest lines in the queue make room: the log tells how a burst ended.
+    case dropOldest
+    /// The caller waits so long for room; then the line is dropped. Requests wait too: every URLSession of a
+    /// process shares one queue. For tools that need every line more than they need speed.
+    case block(upTo: Duration)
+  }
+}
+
+extension RequestLog.Configuration {
+  var queueLimits: QueueLimits {
+    QueueLimits(
+      bytes: max(32_768, queueByteLimit), lines: max(1, queueLineLimit), whenFull: whenFull,
+      batchDelay: max(.zero, batchDelay))
+  }
+
+  var lineLimits: LineLimits {
+    LineLimits(url: min(max(0, urlLengthLimit), 8_192), knownMethods: knownMethods)
+  }
+}

@@ -1,0 +1,27 @@
+extension RequestLog {
+  /// Where a log goes.
+  public struct Destination: Sendable {
+    let makeOutput: @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
+
+    /// Appends to a file, made if it is not there; its directory has to be. Lines are written whole (`O_APPEND`, one
+    /// call a batch), so that two processes may share a file. A FIFO may stand in place of the file.
+    public static func file(_ path: String) -> Destination {
+      Destination { configuration throws(RequestLogError) in
+        try FileOutput(path: path, permissions: configuration.filePermissions)
+      }
+    }
+
+    /// Standard error.
+    public static var standardError: Destination { .descriptor(2) }
+
+    /// A descriptor that the app has opened and keeps open. The log does not close it.
+    public static func descriptor(_ descriptor: Int32) -> Destination {
+      Destination { _ throws(RequestLogError) in DescriptorOutput(descriptor: descriptor) }
+    }
+
+    /// A sink of the app's own.
+    public static func custom(_ sink: some LogSink) -> Destination {
+      Destination { _ throws(RequestLogError) in SinkOutput(sink: sink) }
+    }
+  }
+}

@@ -1,0 +1,14 @@
+/// Writes to a descriptor that somebody else owns, such as standard error. Its flags are not ours to change, and
+/// it is never closed.
+struct DescriptorOutput: LogOutput {
+  let descriptor: Int32
+
+  func write(_ batch: inout LineBuffer) -> LogOutputResult {
+    guard let status = try? System.status(ofDescriptor: descriptor) else { return .failed }
+    return DescriptorWrite.write(&batch, to: descriptor, isPipe: status.kind != .regular)
+  }
+
+  func flush() {}
+
+  func close() {}
+}

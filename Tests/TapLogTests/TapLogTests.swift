@@ -1,2 +1,0 @@
-import TapLog
-import Testing
