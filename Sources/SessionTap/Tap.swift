@@ -51,11 +51,11 @@ public final class Tap: Sendable {
       let logging: [any RequestObserver] = log.map { [$0] } ?? []
       sessions = URLSessionTap(
         observers: [metrics] + logging + configuration.observers, configuration: configuration.requests)
+      endpoint = try configuration.endpoint.map {
+        Endpoint(configuration: $0, routes: try BuiltInRoutes.all(registry: configuration.registry))
+      }
     } catch {
       throw TapError(error)
-    }
-    endpoint = configuration.endpoint.map {
-      Endpoint(configuration: $0, routes: BuiltInRoutes.all(registry: configuration.registry))
     }
   }
 

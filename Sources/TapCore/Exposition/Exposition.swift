@@ -10,8 +10,13 @@ public struct Exposition: Sendable, Hashable {
 
   /// Writes families, which must be in order.
   ///
-  /// - Parameter buffer: an array to write into, whose capacity is used again.
-  init(of families: [any GatheredFamily], in format: ExpositionFormat, into buffer: [UInt8] = []) {
+  /// - Parameters:
+  ///   - names: names of families or of their samples, to which the exposition is limited; `nil` for all.
+  ///   - buffer: an array to write into, whose capacity is used again.
+  init(
+    of families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
+    into buffer: [UInt8] = []
+  ) {
     self.format = format
     var writer: any ExpositionWriter =
       switch format {
@@ -19,7 +24,7 @@ public struct Exposition: Sendable, Hashable {
       case .openMetrics: OpenMetricsWriter(into: buffer)
       case .protobuf: ProtobufWriter()
       }
-    for family in families {
+    for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
       writer.begin(family.descriptor)
       family.writeSamples(to: &writer)
     }
