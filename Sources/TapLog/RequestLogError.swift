@@ -11,6 +11,8 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
 
     /// The file cannot be opened for appending.
     public static let cannotOpen = Code(name: "cannotOpen")
+    /// A field that every line should have uses a key that the log uses itself.
+    public static let reservedField = Code(name: "reservedField")
     /// The system gives no thread to write with.
     public static let cannotStartWriter = Code(name: "cannotStartWriter")
   }
@@ -29,6 +31,12 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
       }
     return RequestLogError(
       code: .cannotOpen, description: "cannot open the log file \"\(path)\": \(failure.text); \(remedy)")
+  }
+
+  static func reservedField(_ key: String) -> RequestLogError {
+    RequestLogError(
+      code: .reservedField,
+      description: "the log field \"\(key)\" cannot be set: every line has it by itself; choose another key")
   }
 
   static func cannotStartWriter(_ failure: System.Failure) -> RequestLogError {
