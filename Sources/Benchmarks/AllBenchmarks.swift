@@ -3,5 +3,10 @@ enum AllBenchmarks {
   static let list: [Benchmark] = [
     .histogramRecordOneThread,
     .histogramRecordAllThreads,
+    .observationRecord,
+    .recordP99UnderScrape,
+    .seriesBytes,
+    .expositionText1000,
+    .expositionScaling,
   ]
 }

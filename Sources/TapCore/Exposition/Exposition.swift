@@ -10,19 +10,30 @@ public struct Exposition: Sendable, Hashable {
 
   /// Writes families, which must be in order.
   ///
-  /// - Parameter buffer: an array to write into, whose capacity is used again.
-  init(of families: [any GatheredFamily], in format: ExpositionFormat, into buffer: [UInt8] = []) {
+  /// - Parameter capacity: about how many bytes that will take, so that there is room for them at once.
+  init(of families: [any GatheredFamily], in format: ExpositionFormat, capacity: Int = 0) {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(capacity)
+    Self.write(families, in: format, to: &bytes)
     self.format = format
+    self.bytes = bytes
+  }
+
+  /// Writes families in place of what the buffer holds; its capacity is used again.
+  static func write(
+    _ families: [any GatheredFamily], in format: ExpositionFormat, to buffer: inout [UInt8]
+  ) {
     var writer: any ExpositionWriter =
       switch format {
-      case .text: TextWriter(into: buffer)
-      case .openMetrics: OpenMetricsWriter(into: buffer)
+      case .text: TextWriter()
+      case .openMetrics: OpenMetricsWriter()
       case .protobuf: ProtobufWriter()
       }
+    writer.start(in: &buffer)
     for family in families {
       writer.begin(family.descriptor)
       family.writeSamples(to: &writer)
     }
-    bytes = writer.finish()
+    writer.finish(into: &buffer)
   }
 }
