@@ -10,8 +10,11 @@ extension Benchmark {
       let metrics = try RequestMetrics(registry: Registry())
       let observations = RequestSamples.observations
       for observation in observations { record(observation, in: metrics) }
-      return Stopwatch.nanoseconds(per: operations) {
-        for index in 0..<operations { record(observations[index & 1_023], in: metrics) }
+      // A caller has its observation at hand: to take it out of an array would copy it.
+      return observations.withUnsafeBufferPointer { observations in
+        Stopwatch.nanoseconds(per: operations) {
+          for index in 0..<operations { record(observations[index & 1_023], in: metrics) }
+        }
       }
     },
     referenceValue: {

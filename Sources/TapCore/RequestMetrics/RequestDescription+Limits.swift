@@ -17,3 +17,12 @@ extension RequestDescription {
     return cut
   }
 }
+
+extension RequestObservation {
+  /// The observation with what is too long in its description cut.
+  func withinLimits() -> RequestObservation {
+    var cut = self
+    cut.request = request.withinLimits()
+    return cut
+  }
+}

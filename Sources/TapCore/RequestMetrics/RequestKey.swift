@@ -1,5 +1,7 @@
 /// The labels that a request has at its end: those of the three histograms.
-struct RequestKey: Sendable {
+///
+/// A class, so that to compare it with an observation copies nothing.
+final class RequestKey: Sendable {
   let target: RequestTarget
   private let statusCode: Int?
   private let failure: RequestErrorType?

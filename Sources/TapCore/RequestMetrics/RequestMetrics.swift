@@ -46,16 +46,15 @@ public final class RequestMetrics: RequestObserver {
 
   /// Records a request in the histograms and counts it as ended.
   public func requestEnded(_ observation: RequestObservation) {
-    guard observation.request.isWithinLimits else {
-      var cut = observation
-      cut.request = observation.request.withinLimits()
-      return requestEnded(cut)
-    }
+    if !observation.request.isWithinLimits { return requestEnded(observation.withinLimits()) }
     let method = methods.number(of: observation.request.method)
     let target = RequestTarget.hash(observation.request, method: method)
     let hash = RequestKey.hash(observation, target: target)
-    let known = series.withLock { $0.series(for: observation, method: method, hash: hash) }
-    (known ?? newSeries(for: observation, method: method, hash: hash)).record(observation)
+    if let known = series.withLock({ $0.series(for: observation, method: method, hash: hash) }) {
+      known.record(observation)
+    } else {
+      newSeries(for: observation, method: method, hash: hash).record(observation)
+    }
     let isCancelled = if case .cancelled = observation.end { true } else { false }
     ledger.withLock {
       $0.end(observation.request, method: method, hash: target.value, cancelled: isCancelled)

@@ -1,5 +1,7 @@
 /// The labels that a request has from its start: those of `http_client_active_requests`.
-struct RequestTarget: Sendable {
+///
+/// A class, so that to compare it with a request copies nothing.
+final class RequestTarget: Sendable {
   let client: String
   /// By its place among the known methods.
   let method: Int
