@@ -39,9 +39,14 @@ final class PrometheusServer: Sendable {
     let handler = try ScrapeHandler(registry: registry) { $0() }
     origin = try Origin { request in
       let answer = Mutex<ScrapeAnswer?>(nil)
+      let isDone = Gate()
       handler.scrape(accept: request.headers["accept"], acceptEncoding: request.headers["accept-encoding"]) {
-        scrape in answer.withLock { $0 = scrape }
+        scrape in
+        answer.withLock { $0 = scrape }
+        isDone.open()
       }
+      // Another connection's thread may be the one that works.
+      isDone.waitBlocking()
       guard let scrape = answer.withLock({ $0 }) else { return [.close] }
       scrapes.add(scrape)
       var headers = [("Content-Type", scrape.contentType)]
@@ -52,7 +57,7 @@ final class PrometheusServer: Sendable {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("prometheus-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let configuration = """
-      global: {scrape_interval: 250ms, scrape_timeout: 250ms}
+      global: {scrape_interval: 1s, scrape_timeout: 1s}
       scrape_configs:
       - job_name: app
         static_configs: [{targets: ["127.0.0.1:\(origin.port)"]}]
