@@ -9,7 +9,9 @@ extension Benchmark {
       let registry = try SeriesFixture.registry(seriesCount: 1_000)
       var buffer: [UInt8] = []
       registry.write(.text, into: &buffer)
-      return Stopwatch.nanoseconds(per: 1) { registry.write(.text, into: &buffer) } / 1e6
+      return Stopwatch.nanoseconds(per: repetitions) {
+        for _ in 0..<repetitions { registry.write(.text, into: &buffer) }
+      } / 1e6
     },
     referenceValue: {
       var source: [UInt8] = []
@@ -17,10 +19,14 @@ extension Benchmark {
       var target = source
       // Writing makes the copy its own before the clock starts.
       target[0] = 0
-      return Stopwatch.nanoseconds(per: 1) {
-        target.withUnsafeMutableBytes { target in source.withUnsafeBytes { target.copyMemory(from: $0) } }
+      return Stopwatch.nanoseconds(per: repetitions) {
+        for _ in 0..<repetitions {
+          target.withUnsafeMutableBytes { target in source.withUnsafeBytes { target.copyMemory(from: $0) } }
+        }
       } / 1e6
     })
+
+  private static let repetitions = 5
 
   /// Time per series at 100,000 series, beside 1,000.
   static let expositionScaling = Benchmark(
