@@ -6,5 +6,10 @@ enum AllBenchmarks {
     .requestTappedC1,
     .requestTappedC8,
     .downloadTapped,
+    .observationRecord,
+    .recordP99UnderScrape,
+    .seriesBytes,
+    .expositionText1000,
+    .expositionScaling,
   ]
 }

@@ -21,6 +21,16 @@ struct ByteCursor {
     source.withUnsafeBytes { write($0) }
   }
 
+  mutating func write(_ text: String) {
+    var text = text
+    text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+  }
+
+  @inline(__always)
+  mutating func write(_ text: StaticString) {
+    text.withUTF8Buffer { write(UnsafeRawBufferPointer($0)) }
+  }
+
   @inline(__always)
   mutating func write(_ source: UnsafeRawBufferPointer) {
     guard source.count <= bytes.count - count, let from = source.baseAddress,

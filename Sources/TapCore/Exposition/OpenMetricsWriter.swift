@@ -1,14 +1,13 @@
 /// Writes OpenMetrics 1.0.
 struct OpenMetricsWriter: ExpositionWriter {
-  private var bytes: [UInt8]
+  private var bytes: [UInt8] = []
   private var samples = SampleText()
   /// Where the header of the family stands that has no sample yet.
   private var header = 0..<0
 
-  /// Takes an array to write into, whose capacity is used again.
-  init(into bytes: [UInt8] = []) {
-    self.bytes = bytes
-    self.bytes.removeAll(keepingCapacity: true)
+  mutating func start(in buffer: inout [UInt8]) {
+    swap(&bytes, &buffer)
+    bytes.removeAll(keepingCapacity: true)
   }
 
   mutating func begin(_ family: FamilyDescriptor) {
@@ -46,10 +45,10 @@ struct OpenMetricsWriter: ExpositionWriter {
     samples.append(created, labels: labels, suffix: "_created", to: &bytes)
   }
 
-  mutating func finish() -> [UInt8] {
+  mutating func finish(into buffer: inout [UInt8]) {
     dropHeaderWithoutSamples()
     bytes.append(contentsOf: "# EOF\n".utf8)
-    return bytes
+    swap(&bytes, &buffer)
   }
 
   /// What the type adds to the family's name.

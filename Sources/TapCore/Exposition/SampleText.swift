@@ -27,41 +27,71 @@ struct SampleText {
     let layout = histogram.layout
     histogram.read(format == .openMetrics ? .classicAndExemplars : .classic, into: &reading)
     let exemplars = reading.exemplars.map { $0.map { Self.text(of: $0) } ?? [] }
-    var total: UInt64 = 0
-    bytes.append(atMost: maximumLength(of: layout, labels: labels, exemplars: exemplars)) { cursor in
-      cursor.write(bucketName)
-      if !labels.bytes.isEmpty {
-        cursor.write(labels.bytes)
-        cursor.write(UInt8(ascii: ","))
-      }
-      cursor.write(Self.le)
-      let beginning = 0..<cursor.count
-      for index in reading.counts.indices {
-        if index > 0 { cursor.repeatBytes(in: beginning) }
-        total &+= reading.counts[index]
-        cursor.write(layout.sampleEnds[index])
-        cursor.write(decimal: total)
-        if !exemplars.isEmpty { cursor.write(exemplars[index]) }
-        cursor.write(UInt8(ascii: "\n"))
-      }
-    }
     // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
     // nor the count, which must not stand alone, may appear then.
-    if format == .openMetrics, !(reading.sum >= 0) || layout.upperBounds.contains(where: { $0 < 0 }) {
-      return
+    let hasSum =
+      format != .openMetrics || reading.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
+    let sum = FloatText.value(reading.sum)
+    bytes.append(atMost: maximumLength(of: layout, labels: labels, exemplars: exemplars)) { cursor in
+      let total = writeBuckets(layout, labels, exemplars, to: &cursor)
+      guard hasSum else { return }
+      writeBeginning("_sum", labels, to: &cursor)
+      cursor.write(sum)
+      cursor.write(UInt8(ascii: "\n"))
+      writeBeginning("_count", labels, to: &cursor)
+      cursor.write(decimal: total)
+      cursor.write(UInt8(ascii: "\n"))
     }
-    append(reading.sum, labels: labels, suffix: "_sum", to: &bytes)
-    append(String(total), labels: labels, suffix: "_count", to: &bytes)
+  }
+
+  /// Writes the lines of the buckets and gives the number of values.
+  private func writeBuckets(
+    _ layout: BucketLayout, _ labels: RenderedLabels, _ exemplars: [[UInt8]], to cursor: inout ByteCursor
+  ) -> UInt64 {
+    var total: UInt64 = 0
+    let start = cursor.count
+    cursor.write(bucketName)
+    if !labels.bytes.isEmpty {
+      cursor.write(labels.bytes)
+      cursor.write(UInt8(ascii: ","))
+    }
+    cursor.write(Self.le)
+    let beginning = start..<cursor.count
+    for index in reading.counts.indices {
+      if index > 0 { cursor.repeatBytes(in: beginning) }
+      total &+= reading.counts[index]
+      cursor.write(layout.sampleEnds[index])
+      cursor.write(decimal: total)
+      if !exemplars.isEmpty { cursor.write(exemplars[index]) }
+      cursor.write(UInt8(ascii: "\n"))
+    }
+    return total
+  }
+
+  private func writeBeginning(
+    _ suffix: StaticString, _ labels: RenderedLabels, to cursor: inout ByteCursor
+  ) {
+    cursor.write(name)
+    cursor.write(suffix)
+    if !labels.bytes.isEmpty {
+      cursor.write(UInt8(ascii: "{"))
+      cursor.write(labels.bytes)
+      cursor.write(UInt8(ascii: "}"))
+    }
+    cursor.write(UInt8(ascii: " "))
   }
 
   private static let le = Array("le=\"".utf8)
   private static let maximumDigits = 20
+  /// The suffix, the punctuation and the longest number, twice.
+  private static let maximumEnds = 2 * 64
 
   private func maximumLength(
     of layout: BucketLayout, labels: RenderedLabels, exemplars: [[UInt8]]
   ) -> Int {
     let line = bucketName.count + labels.bytes.count + 1 + Self.le.count + Self.maximumDigits + 1
-    return layout.bucketCount * line + layout.sampleEndsLength + exemplars.reduce(0) { $0 + $1.count }
+    return (layout.bucketCount + 2) * line + layout.sampleEndsLength + Self.maximumEnds
+      + exemplars.reduce(0) { $0 + $1.count }
   }
 
   /// What follows a bucket's value: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,

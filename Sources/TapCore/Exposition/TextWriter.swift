@@ -1,14 +1,13 @@
 /// Writes the Prometheus text format 0.0.4.
 struct TextWriter: ExpositionWriter {
-  private var bytes: [UInt8]
+  private var bytes: [UInt8] = []
   private var samples = SampleText()
   /// Where the header of the family stands that has no sample yet.
   private var header = 0..<0
 
-  /// Takes an array to write into, whose capacity is used again.
-  init(into bytes: [UInt8] = []) {
-    self.bytes = bytes
-    self.bytes.removeAll(keepingCapacity: true)
+  mutating func start(in buffer: inout [UInt8]) {
+    swap(&bytes, &buffer)
+    bytes.removeAll(keepingCapacity: true)
   }
 
   mutating func begin(_ family: FamilyDescriptor) {
@@ -36,9 +35,9 @@ struct TextWriter: ExpositionWriter {
     samples.append(histogram, labels: labels, format: .text, to: &bytes)
   }
 
-  mutating func finish() -> [UInt8] {
+  mutating func finish(into buffer: inout [UInt8]) {
     dropHeaderWithoutSamples()
-    return bytes
+    swap(&bytes, &buffer)
   }
 
   private mutating func dropHeaderWithoutSamples() {

@@ -88,6 +88,10 @@ public final class Histogram: Sendable {
     }
   }
 
+  func touch() {
+    cells.touch()
+  }
+
   /// The number of values.
   var count: UInt64 {
     var reading = HistogramReading()
