@@ -45,7 +45,7 @@ enum Socket {
   static func prepare(_ descriptor: Int32) {
     set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     // Else the system keeps megabytes for a client that does not read, which no limit of ours would bound.
-    set(descriptor, SOL_SOCKET, SO_SNDBUF, 262_144)
+    set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
     #if canImport(Darwin)
       set(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)
     #endif
