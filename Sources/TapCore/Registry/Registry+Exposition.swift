@@ -16,14 +16,6 @@ extension Registry {
   ///   - names: names of families, or of samples such as `x_seconds_count`, to which the exposition is limited.
   ///     `nil` stands for all; a name that there is not is ignored.
   public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
-    var writer: any ExpositionWriter =
-      switch format {
-      case .text: TextWriter()
-      }
-    for family in gather() where names?.isDisjoint(with: family.descriptor.claims) != true {
-      writer.begin(family.descriptor)
-      family.writeSamples(to: &writer)
-    }
-    return Exposition(format: format, bytes: writer.finish())
+    Exposition(of: gather(), in: format, names: names)
   }
 }

@@ -18,7 +18,7 @@ struct ScrapeMetrics: Sendable {
       "session_tap_scrapes_total", help: "Scrapes that were answered, or given up (503).", by: Labels.self)
     duration = try registry.histogram(
       "session_tap_scrape_duration_seconds", help: "Time from a scrape's request to its answer.",
-      unit: "seconds")
+      unit: "seconds", buckets: Self.buckets)
     inFlight = try registry.gauge(
       "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
   }
@@ -27,4 +27,8 @@ struct ScrapeMetrics: Sendable {
     scrapes[Labels(code: code, format: format?.rawValue)].increment()
     duration.record(time)
   }
+
+  private static let buckets: HistogramBuckets = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
+  ]
 }
