@@ -44,7 +44,7 @@ import Testing
 
   /// A collector that does not return while the gate is shut.
   private struct StuckCollector: Collector {
-    let gate: Gate
+    let gate: Turnstile
 
     func collect() -> [MetricFamily] {
       gate.wait()
@@ -54,7 +54,7 @@ import Testing
 
   @Test func givesUpAScrapeBeforeTheScraperDoes() async throws {
     let registry = Registry()
-    let gate = Gate()
+    let gate = Turnstile()
     gate.open()
     try registry.register(StuckCollector(gate: gate))
     gate.shut()
