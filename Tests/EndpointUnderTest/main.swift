@@ -43,7 +43,7 @@ do {
   let endpoint = Endpoint(
     configuration: .init(address: address),
     routes: [
-      .liveness(), try .metrics(of: registry),
+      .liveness(), try .metrics(of: registry), .page(),
       HTTPRoute("/large", immediate: { _ in HTTPResponse(body: .bytes(large)) }),
       HTTPRoute("/later", handler: { _ in .text("ok\n") }),
     ])

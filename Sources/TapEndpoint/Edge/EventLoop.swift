@@ -22,7 +22,7 @@ actor EventLoop {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
+  nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
   let router: Router
   let gatekeeper: Gatekeeper
   let limits: Endpoint.Configuration.Limits

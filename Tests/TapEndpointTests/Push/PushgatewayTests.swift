@@ -12,7 +12,7 @@ import Testing
   func takesAPush(job: String) async throws {
     let path = try #require(Tools.path(of: "prometheus-pushgateway"))
     let process = try ChildProcess(
-      URL(fileURLWithPath: path), ["--web.listen-address=127.0.0.1:0"])
+      URL(fileURLWithPath: path), ["--web.listen-address=127.0.0.1:0", "--persistence.file="])
     try await process.waitForOutput("TLS is disabled")
     let port = try #require(
       process.output.firstMatch(of: /TLS is disabled.*address=127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) })
@@ -27,7 +27,10 @@ import Testing
     try registry.counter("jobs_total", help: "Jobs.").increment()
     try await pusher.push()
 
-    let metrics = try await RawClient.get("/metrics", port: port)
+    // By HTTP/1.0, so that the answer has no chunks.
+    let client = try RawClient(port: port)
+    client.send("GET /metrics HTTP/1.0\r\n\r\n")
+    let metrics = await client.receiveAll().text
     #expect(metrics.contains("\njobs_total{instance=\"here\",job=\"\(job)\"} 4\n"))
     #expect(metrics.contains("\njob_duration_seconds_count{instance=\"here\",job=\"\(job)\"} 3\n"))
     #expect(
