@@ -27,23 +27,23 @@ actor EventLoop {
   let gatekeeper: Gatekeeper
   let limits: Endpoint.Configuration.Limits
   private let connectionLimits: ConnectionLimits
-  private var listener: Listener?
-  private var clients: [Client?] = []
+  var listener: Listener?
+  var clients: [Client?] = []
   private var order = EvictionOrder()
   private var busy = BusyClients()
   private var isLookScheduled = false
   private var clientCount = 0
   private var room: ClientRoom
   private var nextSerial: UInt64 = 0
-  private var openDescriptors = 0
+  var openDescriptors = 0
   var requestsInFlight = 0
-  private var isDraining = false
-  private var drained: [CheckedContinuation<Void, Never>] = []
+  var isDraining = false
+  var drained: [CheckedContinuation<Void, Never>] = []
   private var buffer = [UInt8](repeating: 0, count: 65_536)
   var clock = EventClock()
   private let logRefusal: (@Sendable (String) -> Void)?
   private var refusals = RefusalLog()
-  private var deadlines: DeadlineTimer?
+  var deadlines: DeadlineTimer?
 
   init(
     router: Router, gatekeeper: Gatekeeper, limits: Endpoint.Configuration.Limits,
@@ -118,7 +118,7 @@ actor EventLoop {
     return true
   }
 
-  private func close(_ client: Client, reset: Bool) {
+  func close(_ client: Client, reset: Bool) {
     guard !client.isClosed else { return }
     busy.remove(client)
     order.remove(client.key.slot)
@@ -262,38 +262,5 @@ actor EventLoop {
     }
     order.move(client.key.slot, to: client.connection.activity)
     deadlines?.schedule(client.connection.deadline)
-  }
-
-  // MARK: Shutdown
-
-  /// Stops accepting, and lets the connections end in order.
-  func drain() async {
-    isDraining = true
-    await withCheckedContinuation { continuation in
-      guard let listener else { return continuation.resume() }
-      self.listener = nil
-      listener.close { continuation.resume() }
-    }
-    for case let client? in clients {
-      client.connection.drain()
-      advance(client)
-    }
-    guard openDescriptors > 0 else { return }
-    await withCheckedContinuation { drained.append($0) }
-  }
-
-  /// Ends what is left.
-  func abort() {
-    for case let client? in clients { close(client, reset: true) }
-    deadlines = nil
-  }
-
-  /// Ends everything without waiting for it: nobody holds the endpoint any more.
-  nonisolated func abandon() {
-    Task {
-      let draining = Task { await self.drain() }
-      await self.abort()
-      await draining.value
-    }
   }
 }
