@@ -52,7 +52,10 @@ public final class Tap: Sendable {
       sessions = URLSessionTap(
         observers: [metrics] + logging + configuration.observers, configuration: configuration.requests)
       endpoint = try configuration.endpoint.map {
-        Endpoint(configuration: $0, routes: try BuiltInRoutes.all(registry: configuration.registry))
+        Endpoint(
+          configuration: $0,
+          routes: try BuiltInRoutes.all(
+            registry: configuration.registry, readiness: configuration.readiness) + configuration.routes)
       }
     } catch {
       throw TapError(error)
