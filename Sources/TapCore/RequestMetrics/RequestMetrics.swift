@@ -17,6 +17,7 @@ public final class RequestMetrics: RequestObserver {
   private let ledgerDescriptors: RequestLedger.Descriptors
   private let series: Mutex<RequestSeriesTable>
   private let ledger: Mutex<RequestLedger>
+  private let preparation = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// Makes the metrics and registers them.
   ///
@@ -31,6 +32,11 @@ public final class RequestMetrics: RequestObserver {
     series = Mutex(RequestSeriesTable(configuration.series))
     ledger = Mutex(RequestLedger(configuration.series))
     try registry.add(self)
+  }
+
+  /// Calls this before the metrics are gathered: whoever delivers requests with a delay delivers them then.
+  package func beforeGathering(_ prepare: @escaping @Sendable () -> Void) {
+    preparation.withLock { $0 = prepare }
   }
 
   /// Counts a request as active.
@@ -77,6 +83,7 @@ extension RequestMetrics: MetricSource {
   var descriptors: [FamilyDescriptor] { families.descriptors + ledgerDescriptors.all }
 
   func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+    preparation.withLock { $0 }?()
     let books = ledger.withLock { ledger in
       ledger.expire(at: now)
       return ledger

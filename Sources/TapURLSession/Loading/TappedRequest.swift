@@ -12,21 +12,8 @@ import TapCore
 /// and from the watch on a challenged task; the state machine under the lock decides which of them ends the
 /// request.
 final class TappedRequest: Sendable {
-  /// What the first start fixes for the end. An object, since the state machine hands it around.
-  private final class Started: Sendable {
-    let description: RequestDescription
-    let observers: [any RequestObserver]
-    let timestamp = Timestamp.now
-    let instant = ContinuousClock.now
-
-    init(_ description: RequestDescription, observers: [any RequestObserver]) {
-      self.description = description
-      self.observers = observers
-    }
-  }
-
   private struct State {
-    var lifecycle = RequestLifecycle<Started>()
+    var lifecycle = RequestLifecycle<StartedRequest>()
     var facts = TransferFacts()
   }
 
@@ -59,13 +46,13 @@ final class TappedRequest: Sendable {
   /// The loader starts, for the first time or again.
   func start() {
     guard !state.withLock({ $0.lifecycle.hasStarted }) else { return }
-    let started = Started(
+    let started = StartedRequest(
       RequestDescription(
         request, client: context.client, templates: context.tap.configuration.pathTemplates,
         taskContext: taskContext),
       observers: context.tap.observers)
     guard state.withLock({ $0.lifecycle.start(started) }) else { return }
-    for observer in started.observers { observer.requestStarted(started.description) }
+    if !started.observers.isEmpty { context.tap.events.add(.started(started)) }
   }
 
   /// A response head passed.
@@ -129,7 +116,7 @@ final class TappedRequest: Sendable {
   /// The request has waited for so long that it may never end.
   func waits(for duration: Duration) {
     guard let started = state.withLock({ $0.lifecycle.started }) else { return }
-    for observer in started.observers { observer.requestWaits(started.description, for: duration) }
+    context.tap.events.add(.waits(started, duration))
   }
 
   /// Ends the request with a response.
@@ -139,7 +126,7 @@ final class TappedRequest: Sendable {
 
   /// Ends the request in this way, unless it has ended or never started.
   func end(_ end: RequestEnd, _ ending: TransferEnding? = nil) {
-    guard let started = state.withLock({ $0.lifecycle.end() }) else { return }
+    guard let started = state.withLock({ $0.lifecycle.end() }), !started.observers.isEmpty else { return }
     let instant = ending?.instant ?? .now
     let observation = RequestObservation(
       request: started.description, start: started.timestamp,
@@ -147,6 +134,6 @@ final class TappedRequest: Sendable {
       responseBodySize: ending?.sizes.response,
       timeToFirstByte: ending?.firstByte.map { started.instant.duration(to: $0) },
       resendCount: ending?.resendCount, isFromCache: ending?.isFromCache ?? false)
-    for observer in started.observers { observer.requestEnded(observation) }
+    context.tap.events.add(.ended(started, observation))
   }
 }
