@@ -11,18 +11,18 @@ struct SampleText {
   }
 
   /// One line: `name{labels} value`.
-  func append(_ value: Double, labels: RenderedLabels, suffix: String = "", to bytes: inout [UInt8]) {
+  func append(_ value: Double, labels: RenderedLabels, suffix: String = "", to bytes: inout ByteBuffer) {
     append(FloatText.value(value), labels: labels, suffix: suffix, to: &bytes)
   }
 
   /// One line whose value is a time.
-  func append(_ time: Timestamp, labels: RenderedLabels, suffix: String, to bytes: inout [UInt8]) {
+  func append(_ time: Timestamp, labels: RenderedLabels, suffix: String, to bytes: inout ByteBuffer) {
     append(FloatText.seconds(time), labels: labels, suffix: suffix, to: &bytes)
   }
 
   /// The lines of a histogram: `_bucket` for each bound, `_sum`, `_count`.
   mutating func append(
-    _ histogram: Histogram, labels: RenderedLabels, format: ExpositionFormat, to bytes: inout [UInt8]
+    _ histogram: Histogram, labels: RenderedLabels, format: ExpositionFormat, to bytes: inout ByteBuffer
   ) {
     let layout = histogram.layout
     histogram.read(format == .openMetrics ? .classicAndExemplars : .classic, into: &reading)
@@ -103,17 +103,20 @@ struct SampleText {
   }
 
   private func append(
-    _ value: String, labels: RenderedLabels, suffix: String, to bytes: inout [UInt8]
+    _ value: String, labels: RenderedLabels, suffix: String, to bytes: inout ByteBuffer
   ) {
-    bytes.append(contentsOf: name)
-    bytes.append(contentsOf: suffix.utf8)
-    if !labels.bytes.isEmpty {
-      bytes.append(UInt8(ascii: "{"))
-      bytes.append(contentsOf: labels.bytes)
-      bytes.append(UInt8(ascii: "}"))
+    let length = name.count + suffix.utf8.count + labels.bytes.count + value.utf8.count + 4
+    bytes.append(atMost: length) { cursor in
+      cursor.write(name)
+      cursor.write(suffix)
+      if !labels.bytes.isEmpty {
+        cursor.write(UInt8(ascii: "{"))
+        cursor.write(labels.bytes)
+        cursor.write(UInt8(ascii: "}"))
+      }
+      cursor.write(UInt8(ascii: " "))
+      cursor.write(value)
+      cursor.write(UInt8(ascii: "\n"))
     }
-    bytes.append(UInt8(ascii: " "))
-    bytes.append(contentsOf: value.utf8)
-    bytes.append(UInt8(ascii: "\n"))
   }
 }
