@@ -51,7 +51,8 @@ struct ByteBuffer {
 
   @inline(never)
   private mutating func grow(by maximum: Int) {
-    let needed = max(count + maximum, storage.capacity, 4_096)
-    storage.append(contentsOf: repeatElement(0, count: needed - storage.count))
+    // The array doubles its capacity by itself; what is beyond its count need not be cleared.
+    let missing = count + maximum - storage.count
+    storage.append(contentsOf: repeatElement(0, count: missing))
   }
 }

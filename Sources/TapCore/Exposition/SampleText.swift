@@ -1,5 +1,7 @@
 /// The sample lines of one family, as both text formats write them.
-struct SampleText {
+///
+/// A class, so that writing a series copies none of the arrays.
+final class SampleText {
   private let name: [UInt8]
   private let bucketName: [UInt8]
   /// Used again for each series.
@@ -21,7 +23,7 @@ struct SampleText {
   }
 
   /// The lines of a histogram: `_bucket` for each bound, `_sum`, `_count`.
-  mutating func append(
+  func append(
     _ histogram: Histogram, labels: RenderedLabels, format: ExpositionFormat, to bytes: inout ByteBuffer
   ) {
     let layout = histogram.layout
