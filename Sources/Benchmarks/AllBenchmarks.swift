@@ -3,10 +3,12 @@ enum AllBenchmarks {
   static let list: [Benchmark] = [
     .histogramRecordOneThread,
     .histogramRecordAllThreads,
+    .histogramRecordInstructions,
     .observationRecord,
     .recordP99UnderScrape,
     .seriesBytes,
     .expositionText1000,
+    .expositionTextInstructions,
     .expositionScaling,
   ]
 }

@@ -27,11 +27,6 @@ struct ByteCursor {
   }
 
   @inline(__always)
-  mutating func write(_ text: StaticString) {
-    text.withUTF8Buffer { write(UnsafeRawBufferPointer($0)) }
-  }
-
-  @inline(__always)
   mutating func write(_ source: UnsafeRawBufferPointer) {
     guard source.count <= bytes.count - count, let from = source.baseAddress,
       let to = bytes.baseAddress

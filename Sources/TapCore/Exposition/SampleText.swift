@@ -71,7 +71,7 @@ final class SampleText {
   }
 
   private func writeBeginning(
-    _ suffix: StaticString, _ labels: RenderedLabels, to cursor: inout ByteCursor
+    _ suffix: String, _ labels: RenderedLabels, to cursor: inout ByteCursor
   ) {
     cursor.write(name)
     cursor.write(suffix)
@@ -109,14 +109,7 @@ final class SampleText {
   ) {
     let length = name.count + suffix.utf8.count + labels.bytes.count + value.utf8.count + 4
     bytes.append(atMost: length) { cursor in
-      cursor.write(name)
-      cursor.write(suffix)
-      if !labels.bytes.isEmpty {
-        cursor.write(UInt8(ascii: "{"))
-        cursor.write(labels.bytes)
-        cursor.write(UInt8(ascii: "}"))
-      }
-      cursor.write(UInt8(ascii: " "))
+      writeBeginning(suffix, labels, to: &cursor)
       cursor.write(value)
       cursor.write(UInt8(ascii: "\n"))
     }
