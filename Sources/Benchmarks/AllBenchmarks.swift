@@ -5,6 +5,7 @@ enum AllBenchmarks {
     .histogramRecordAllThreads,
     .histogramRecordInstructions,
     .observationRecord,
+    .observationP99UnderAttack,
     .recordP99UnderScrape,
     .seriesBytes,
     .expositionText1000,

@@ -14,4 +14,11 @@ enum RequestSamples {
       end: index % 50 == 0 ? .failure(.timeout, statusCode: nil) : .response(statusCode: 200),
       requestBodySize: Int64(index), responseBodySize: Int64(index) * 100)
   }
+
+  /// 100,000 requests, each for another host.
+  static let attack: [RequestObservation] = (0..<100_000).map { index in
+    var observation = observations[index & 1_023]
+    observation.request.serverAddress = "host-\(index).attacker.example.com"
+    return observation
+  }
 }
