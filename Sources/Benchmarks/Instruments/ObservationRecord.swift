@@ -28,11 +28,11 @@ extension Benchmark {
     })
 
   /// The 99th percentile of a whole request, clocks included, while every request is for another of 100,000 hosts;
-  /// beside the usual few.
+  /// beside as many for a few hosts.
   static let observationP99UnderAttack = Benchmark(
     "observation.p99_under_attack", unit: "ns", reference: "a few hosts", rounds: 5,
     value: { try percentile(of: RequestSamples.attack) },
-    referenceValue: { try percentile(of: RequestSamples.observations) })
+    referenceValue: { try percentile(of: RequestSamples.calm) })
 
   private static func percentile(of observations: [RequestObservation]) throws -> Double {
     let metrics = try RequestMetrics(registry: Registry())

@@ -16,9 +16,16 @@ enum RequestSamples {
   }
 
   /// 100,000 requests, each for another host.
-  static let attack: [RequestObservation] = (0..<100_000).map { index in
-    var observation = observations[index & 1_023]
-    observation.request.serverAddress = "host-\(index).attacker.example.com"
-    return observation
+  static let attack = many { "host-\($0).attacker.example.com" }
+
+  /// As many requests, each with its own copy of one of a few hosts: as cold in the caches as the attack.
+  static let calm = many { "service-\($0 % 5).internal.example.com" }
+
+  private static func many(host: (Int) -> String) -> [RequestObservation] {
+    (0..<100_000).map { index in
+      var observation = observations[index & 1_023]
+      observation.request.serverAddress = host(index)
+      return observation
+    }
   }
 }
