@@ -1,3 +1,5 @@
+public import TapCore
+
 extension RequestLog {
   /// What can be chosen, with its defaults. Values outside a setting's range count as the nearest inside it.
   public struct Configuration: Sendable {
@@ -11,6 +13,9 @@ extension RequestLog {
     public var knownMethods = [
       "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
     ]
+    /// Fields that every line has, such as `service.name`. A request's own field of the same key replaces one of these. A
+    /// key that the log uses itself is an error at start.
+    public var fields: [String: FieldValue] = [:]
     /// The most bytes of lines that wait to be written: 4 MiB, at least 32 KiB. The writer has a second buffer of
     /// this size. Memory is used as far as it has been needed.
     public var queueByteLimit = 4 << 20

@@ -24,9 +24,13 @@ public final class RequestLog: RequestObserver {
   public init(
     to destination: Destination, configuration: Configuration = Configuration()
   ) throws(RequestLogError) {
+    let limits = configuration.lineLimits
+    for key in configuration.fields.keys.sorted() where !ReservedKeys.request.allows(key) {
+      throw .reservedField(key)
+    }
     encoder = RequestLineEncoder(
       redactor: URLRedactor(allowedQueryKeys: configuration.allowedQueryKeys),
-      limits: configuration.lineLimits)
+      fields: LineFields(shared: configuration.fields, reserved: .request, limits: limits), limits: limits)
     queue = LineQueue(limits: configuration.queueLimits)
     let writer = LogWriter(queue: queue, output: try destination.makeOutput(configuration))
     do {
@@ -65,10 +69,10 @@ public final class RequestLog: RequestObserver {
     _ observation: RequestObservation, memory: UnsafeMutableBufferPointer<UInt8>, unlessCut: Bool
   ) -> Bool {
     guard let base = memory.baseAddress else { return false }
-    var json = JSONWriter(base, capacity: memory.count)
-    let isComplete = encoder.write(observation, to: &json)
-    if !isComplete, unlessCut { return false }
-    queue.enqueue(json.bytes, severity: observation.end.severity)
+    var line = LineWriter(base, capacity: memory.count)
+    encoder.write(observation, to: &line)
+    if line.cut > 0, unlessCut { return false }
+    queue.enqueue(line.finish(), severity: observation.end.severity)
     return true
   }
 

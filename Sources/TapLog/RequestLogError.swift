@@ -11,6 +11,8 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
 
     /// The file cannot be opened for appending.
     public static let cannotOpen = Code(name: "cannotOpen")
+    /// A field that every line should have uses a key that the log uses itself.
+    public static let reservedField = Code(name: "reservedField")
     /// The system gives no thread to write with.
     public static let cannotStartWriter = Code(name: "cannotStartWriter")
   }
@@ -18,7 +20,8 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
   static func cannotOpen(path: String, failure: System.Failure) -> RequestLogError {
     let remedy =
       switch failure {
-      case .denied: "let this process's user write to the file and search its directory, or choose another path"
+      case .denied:
+        "let this process's user write to the file and search its directory, or choose another path"
       case .missing: "make the directory first, or choose another path"
       case .isDirectory: "name a file in that directory"
       case .readOnly: "choose a path on a file system that can be written to"
@@ -30,9 +33,16 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
       code: .cannotOpen, description: "cannot open the log file \"\(path)\": \(failure.text); \(remedy)")
   }
 
+  static func reservedField(_ key: String) -> RequestLogError {
+    RequestLogError(
+      code: .reservedField,
+      description: "the log field \"\(key)\" cannot be set: every line has it by itself; choose another key")
+  }
+
   static func cannotStartWriter(_ failure: System.Failure) -> RequestLogError {
     RequestLogError(
       code: .cannotStartWriter,
-      description: "cannot start the log's writer thread: \(failure.text); raise the limit of threads (ulimit -u)")
+      description:
+        "cannot start the log's writer thread: \(failure.text); raise the limit of threads (ulimit -u)")
   }
 }

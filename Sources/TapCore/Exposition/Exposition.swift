@@ -10,18 +10,24 @@ public struct Exposition: Sendable, Hashable {
 
   /// Writes families, which must be in order.
   ///
-  /// - Parameter capacity: about how many bytes that will take, so that there is room for them at once.
-  init(of families: [any GatheredFamily], in format: ExpositionFormat, capacity: Int = 0) {
+  /// - Parameters:
+  ///   - names: names of families or of their samples, to which the exposition is limited; `nil` for all.
+  ///   - capacity: about how many bytes that will take, so that there is room for them at once.
+  init(
+    of families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
+    capacity: Int = 0
+  ) {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(capacity)
-    Self.write(families, in: format, to: &bytes)
+    Self.write(families, in: format, names: names, to: &bytes)
     self.format = format
     self.bytes = bytes
   }
 
   /// Writes families in place of what the buffer holds; its capacity is used again.
   static func write(
-    _ families: [any GatheredFamily], in format: ExpositionFormat, to buffer: inout [UInt8]
+    _ families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
+    to buffer: inout [UInt8]
   ) {
     var writer: any ExpositionWriter =
       switch format {
@@ -30,7 +36,7 @@ public struct Exposition: Sendable, Hashable {
       case .protobuf: ProtobufWriter()
       }
     writer.start(in: &buffer)
-    for family in families {
+    for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
       writer.begin(family.descriptor)
       family.writeSamples(to: &writer)
     }

@@ -9,9 +9,14 @@ extension Registry {
     exposition(in: ExpositionFormat(accept: accept))
   }
 
-  /// Writes all metrics in one format.
-  public func exposition(in format: ExpositionFormat) -> Exposition {
-    Exposition(of: gather(), in: format)
+  /// Writes metrics in one format.
+  ///
+  /// - Parameters:
+  ///   - format: the format.
+  ///   - names: names of families, or of samples such as `x_seconds_count`, to which the exposition is limited.
+  ///     `nil` stands for all; a name that there is not is ignored.
+  public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
+    Exposition(of: gather(), in: format, names: names)
   }
 
   /// Writes all metrics in one format in place of what the buffer holds, whose capacity is used again.

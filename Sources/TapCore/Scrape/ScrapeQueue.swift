@@ -3,10 +3,16 @@ struct ScrapeQueue: Sendable {
   private var waiting: [Request] = []
   private var isWorking = false
 
-  /// A scrape that waits.
-  struct Request: Sendable {
+  /// What a scrape asks for. Those that ask for the same get the same bytes.
+  struct Form: Sendable, Hashable {
     let format: ExpositionFormat
     let coding: ContentCoding
+    let names: Set<String>?
+  }
+
+  /// A scrape that waits.
+  struct Request: Sendable {
+    let form: Form
     let completion: @Sendable (ScrapeAnswer) -> Void
   }
 

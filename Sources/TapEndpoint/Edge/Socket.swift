@@ -44,13 +44,15 @@ enum Socket {
   /// algorithm) would meet the peer's delayed acknowledgement, and cost 40 ms.
   static func prepare(_ descriptor: Int32) {
     set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    // Else the system keeps megabytes for a client that does not read, which no limit of ours would bound.
+    set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
     #if canImport(Darwin)
       set(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)
     #endif
   }
 
-  /// Closes by a reset: what the peer has not read is lost, and it learns so.
-  static func reset(_ descriptor: Int32) {
+  /// Makes the next close a reset: what the peer has not read is lost, and it learns so.
+  static func closeByReset(_ descriptor: Int32) {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
   }

@@ -2,86 +2,54 @@ import TapCore
 
 /// Writes the line of an ended request: one JSON object, its keys the attribute names of the OpenTelemetry HTTP
 /// conventions, always in the same order. What is unknown is absent.
-///
-/// Every part has a limit, and so has the line: a field that does not fit any more is left out as a whole, and
-/// `"truncated":true` says so.
 struct RequestLineEncoder: Sendable {
   let redactor: URLRedactor
+  let fields: LineFields
   let limits: LineLimits
 
-  /// What stands at the end of a line that lacks a field.
-  private static let truncationMark: StaticString = ",\"truncated\":true"
-  private static let lineEnd: StaticString = "}\n"
-  private static let tailLength = truncationMark.utf8CodeUnitCount + lineEnd.utf8CodeUnitCount
-
-  /// Writes the line, its newline included, and says whether it is complete.
-  func write(_ observation: RequestObservation, to json: inout JSONWriter) -> Bool {
+  func write(_ observation: RequestObservation, to line: inout LineWriter) {
     let request = observation.request
-    json.reserve(Self.tailLength)
-    var isComplete = true
-
-    json.append("{\"timestamp\":\"")
-    json.timestamp(observation.endTime)
-    json.append("\",\"severity\":\"")
-    json.append(observation.end.severity.staticText)
-    json.append("\",\"event\":\"http.client.request\"")
-    field(&json, &isComplete) { json in
+    line.begin(observation.endTime, observation.end.severity, event: "http.client.request")
+    line.part { json in
       json.append(",\"client\":")
       json.string(request.client, limit: limits.name)
     }
-    field(&json, &isComplete) { json in method(request.method, to: &json) }
+    line.part { json in method(request.method, to: &json) }
     if !request.url.isEmpty {
-      field(&json, &isComplete) { json in
+      line.part { json in
         json.append(",\"url.full\":\"")
         redactor.redact(request.url, limit: limits.url, to: &json)
         json.append(.quote)
       }
     }
     if let template = request.urlTemplate {
-      field(&json, &isComplete) { json in
+      line.part { json in
         json.append(",\"url.template\":")
         json.string(template, limit: limits.name)
       }
     }
     if let address = request.serverAddress {
-      field(&json, &isComplete) { json in
+      line.part { json in
         json.append(",\"server.address\":")
         json.string(address, limit: limits.name)
       }
     }
-    field(&json, &isComplete) { json in
+    line.part { json in
       if let port = request.serverPort {
         json.append(",\"server.port\":")
         json.integer(Int64(port))
       }
       end(observation, to: &json)
-    }
-    if let trace = request.traceContext {
-      field(&json, &isComplete) { json in
+      transfer(observation, to: &json)
+      if let trace = request.traceContext {
         json.append(",\"trace_id\":\"")
-        hexadecimal(trace.traceID, to: &json)
+        digits(trace.traceID, to: &json)
         json.append("\",\"span_id\":\"")
-        hexadecimal(trace.spanID, to: &json)
+        digits(trace.spanID, to: &json)
         json.append(.quote)
       }
     }
-
-    json.reserve(0)
-    if !isComplete { json.append(Self.truncationMark) }
-    json.append(Self.lineEnd)
-    return isComplete
-  }
-
-  /// Writes a part of the line as a whole or not at all.
-  @inline(__always)
-  private func field(_ json: inout JSONWriter, _ isComplete: inout Bool, _ body: (inout JSONWriter) -> Void) {
-    let mark = json.count
-    body(&json)
-    if json.isFull {
-      json.rollBack(to: mark)
-      json.reserve(Self.tailLength)
-      isComplete = false
-    }
+    fields.write(request.fields, to: &line)
   }
 
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
@@ -97,23 +65,33 @@ struct RequestLineEncoder: Sendable {
     }
   }
 
-  /// How it ended: status code, error, duration, sizes, outcome.
+  /// The status code, and the error if it is one.
   @inline(__always)
   private func end(_ observation: RequestObservation, to json: inout JSONWriter) {
-    if let statusCode = observation.end.statusCode {
+    let statusCode = observation.end.statusCode
+    if let statusCode {
       json.append(",\"http.response.status_code\":")
       json.integer(Int64(statusCode))
     }
     if case .failure(let type, _) = observation.end {
       json.append(",\"error.type\":")
       json.string(type.rawValue, limit: limits.name)
-    } else if observation.end.outcome == .httpError, let statusCode = observation.end.statusCode {
+    } else if let statusCode, observation.end.outcome == .httpError {
       json.append(",\"error.type\":\"")
       json.integer(Int64(statusCode))
       json.append(.quote)
     }
+  }
+
+  /// Times, sizes and the outcome.
+  @inline(__always)
+  private func transfer(_ observation: RequestObservation, to json: inout JSONWriter) {
     json.append(",\"duration_s\":")
     json.seconds(observation.duration)
+    if let time = observation.timeToFirstByte {
+      json.append(",\"time_to_first_byte_s\":")
+      json.seconds(time)
+    }
     if let size = observation.requestBodySize {
       json.append(",\"http.request.body.size\":")
       json.integer(size)
@@ -122,6 +100,11 @@ struct RequestLineEncoder: Sendable {
       json.append(",\"http.response.body.size\":")
       json.integer(size)
     }
+    if let count = observation.resendCount {
+      json.append(",\"http.request.resend_count\":")
+      json.integer(Int64(count))
+    }
+    if observation.isFromCache { json.append(",\"from_cache\":true") }
     json.append(",\"outcome\":\"")
     json.append(observation.end.outcome.staticText)
     json.append(.quote)
@@ -129,7 +112,7 @@ struct RequestLineEncoder: Sendable {
 
   /// An identifier of a trace, which has been checked to be nothing but digits.
   @inline(__always)
-  private func hexadecimal(_ text: String, to json: inout JSONWriter) {
+  private func digits(_ text: String, to json: inout JSONWriter) {
     text.withBytes { bytes in
       if let base = bytes.baseAddress { json.append(base, count: bytes.count) }
     }
@@ -138,22 +121,9 @@ struct RequestLineEncoder: Sendable {
 
 extension RequestObservation {
   /// When the request ended. A sum that 64 bits cannot hold is the start.
-  fileprivate var endTime: Timestamp {
+  var endTime: Timestamp {
     let (sum, overflow) = start.nanosecondsSinceEpoch.addingReportingOverflow(max(0, duration.nanoseconds))
     return overflow ? start : Timestamp(nanosecondsSinceEpoch: sum)
-  }
-}
-
-extension LogSeverity {
-  /// ``text``, for the encoder.
-  var staticText: StaticString {
-    switch self {
-    case .trace: "TRACE"
-    case .debug: "DEBUG"
-    case .info: "INFO"
-    case .warn: "WARN"
-    case .error: "ERROR"
-    }
   }
 }
 

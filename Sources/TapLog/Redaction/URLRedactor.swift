@@ -47,7 +47,8 @@ struct URLRedactor: Sendable {
   private func hierarchy(_ url: Bytes, end: Int, emit: Emit) -> Bool {
     guard let schemeEnd = Self.endOfScheme(url, end: end) else {
       // No scheme, so no telling where an authority would be: whatever stands before an @ goes.
-      return path(url, from: url.lastIndex(of: .at, from: 0, to: end).map { $0 + 1 } ?? 0, to: end, emit: emit)
+      return path(
+        url, from: url.lastIndex(of: .at, from: 0, to: end).map { $0 + 1 } ?? 0, to: end, emit: emit)
     }
     let start = schemeEnd + 2
     guard start <= end, url[schemeEnd] == .slash, url[schemeEnd + 1] == .slash else {
@@ -139,7 +140,9 @@ struct URLRedactor: Sendable {
   private static func isHostWithPort(_ url: Bytes, from start: Int, to end: Int) -> Bool {
     var hostEnd = start
     if url[start] == .openBracket {
-      guard let bracket = url.firstIndex(from: start, to: end, where: { $0 == .closeBracket }) else { return false }
+      guard let bracket = url.firstIndex(from: start, to: end, where: { $0 == .closeBracket }) else {
+        return false
+      }
       hostEnd = bracket + 1
       if hostEnd < end, url[hostEnd] != .colon { return false }
     } else {

@@ -9,7 +9,8 @@ enum DescriptorWrite {
   /// those of another process, and only when it has room: its descriptor may be one that blocks.
   static func write(_ batch: inout LineBuffer, to descriptor: Int32, isPipe: Bool) -> LogOutputResult {
     if isPipe, !System.waitUntilWritable(descriptor, milliseconds: patience) { return .busy }
-    let pieces = isPipe ? (batch.prefix(pipeLimit), UnsafeRawBufferPointer(start: nil, count: 0)) : batch.pieces
+    let pieces =
+      isPipe ? (batch.prefix(pipeLimit), UnsafeRawBufferPointer(start: nil, count: 0)) : batch.pieces
     do {
       var result = LogOutputResult()
       result.bytes = try System.write(pieces.0, pieces.1, to: descriptor)

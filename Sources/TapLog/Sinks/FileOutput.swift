@@ -82,7 +82,9 @@ final class FileOutput: LogOutput {
 
   /// Closes the descriptor, if it is still ours.
   private func close(_ file: OpenFile) {
-    guard let own = try? System.status(ofDescriptor: file.descriptor), own.isSameFile(as: file.status) else { return }
+    guard let own = try? System.status(ofDescriptor: file.descriptor), own.isSameFile(as: file.status) else {
+      return
+    }
     System.close(file.descriptor)
   }
 
@@ -91,7 +93,9 @@ final class FileOutput: LogOutput {
     let descriptor = try System.openForAppending(path, permissions: permissions)
     do {
       let status = try System.status(ofDescriptor: descriptor)
-      if status.kind == .regular, let last = System.lastByte(ofPath: path, size: status.size), last != .newline {
+      if status.kind == .regular, let last = System.lastByte(ofPath: path, size: status.size),
+        last != .newline
+      {
         var newline = UInt8.newline
         _ = try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
           try System.write(bytes, UnsafeRawBufferPointer(start: nil, count: 0), to: descriptor)

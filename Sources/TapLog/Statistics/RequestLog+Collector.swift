@@ -21,7 +21,8 @@ extension RequestLog: Collector {
         name: "session_tap_log_bytes_total", help: "Bytes of log written.", kind: .counter,
         samples: [.init(value: Double(statistics.bytes))]),
       MetricFamily(
-        name: "session_tap_log_write_errors_total", help: "Writes of log lines that failed and were tried again.",
+        name: "session_tap_log_write_errors_total",
+        help: "Writes of log lines that failed and were tried again.",
         kind: .counter, samples: [.init(value: Double(statistics.writeErrors))]),
     ]
   }

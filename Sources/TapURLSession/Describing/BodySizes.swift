@@ -34,8 +34,9 @@ struct BodySizes {
   /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream, whose
   /// bytes Foundation counts only for tasks with a delegate.
   private static func sent(by task: URLSessionTask, request: URLRequest, wasResent: Bool) -> Int64? {
-    // Sent without its body, whatever the task carries.
-    if request.httpMethod == "HEAD" { return 0 }
+    // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
+    let method = request.httpMethod ?? "GET"
+    if method == "HEAD" || method == "GET" { return 0 }
     let expected = task.countOfBytesExpectedToSend
     if expected > 0 { return expected }
     let sent = task.countOfBytesSent

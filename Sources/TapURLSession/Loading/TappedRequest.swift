@@ -12,12 +12,17 @@ import TapCore
 /// and from the watch on a challenged task; the state machine under the lock decides which of them ends the
 /// request.
 final class TappedRequest: Sendable {
-  /// What the first start fixes for the end.
-  private struct Started {
-    var description: RequestDescription
-    var timestamp: Timestamp
-    var instant: ContinuousClock.Instant
-    var observers: [any RequestObserver]
+  /// What the first start fixes for the end. An object, since the state machine hands it around.
+  private final class Started: Sendable {
+    let description: RequestDescription
+    let observers: [any RequestObserver]
+    let timestamp = Timestamp.now
+    let instant = ContinuousClock.now
+
+    init(_ description: RequestDescription, observers: [any RequestObserver]) {
+      self.description = description
+      self.observers = observers
+    }
   }
 
   private struct State {
@@ -54,17 +59,13 @@ final class TappedRequest: Sendable {
   /// The loader starts, for the first time or again.
   func start() {
     guard !state.withLock({ $0.lifecycle.hasStarted }) else { return }
-    let observers = context.tap.observers
-    let description = RequestDescription(
-      request, client: context.client, templates: context.tap.configuration.pathTemplates,
-      taskContext: taskContext)
-    let isFirst = state.withLock {
-      $0.lifecycle.start(
-        Started(description: description, timestamp: .now, instant: .now, observers: observers))
-    }
-    if isFirst {
-      for observer in observers { observer.requestStarted(description) }
-    }
+    let started = Started(
+      RequestDescription(
+        request, client: context.client, templates: context.tap.configuration.pathTemplates,
+        taskContext: taskContext),
+      observers: context.tap.observers)
+    guard state.withLock({ $0.lifecycle.start(started) }) else { return }
+    for observer in started.observers { observer.requestStarted(started.description) }
   }
 
   /// A response head passed.
@@ -87,9 +88,10 @@ final class TappedRequest: Sendable {
   func finished(loader: URLProtocol) {
     let facts = state.withLock { $0.facts }
     let task = loader.task
+    let response = task?.response ?? facts.response
     let ending = TransferEnding(
-      request: request, response: task?.response ?? facts.response, task: task, facts: facts,
-      resendCount: ResendCount.read(from: loader))
+      request: request, response: response, task: task, facts: facts,
+      resendCount: ResendCount.read(from: loader, request: request, response: response))
     let isChallenged = ending.response?.asksForCredentials ?? false
     if isChallenged { state.withLock { $0.facts.isChallenged = true } }
     if let task, let delegate = task.delegate as? ForwardingTaskDelegate, facts.loadedBytes == nil {

@@ -36,7 +36,7 @@ final class PrometheusServer: Sendable {
   private init(_ registry: Registry, features: [String]) throws {
     let scrapes = Scrapes()
     self.scrapes = scrapes
-    let handler = try ScrapeHandler(registry: registry) { $0() }
+    let handler = ScrapeHandler(registry: registry) { $0() }
     origin = try Origin { request in
       let answer = Mutex<ScrapeAnswer?>(nil)
       let isDone = Gate()

@@ -24,7 +24,7 @@ struct PromtoolTests {
     try registry.register(ProcessMetrics())
     try registry.register(BuildInfo())
     try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: nil))
-    _ = try ScrapeHandler(registry: registry) { $0() }
+    _ = ScrapeHandler(registry: registry) { $0() }
     let request = RequestDescription(client: "c", method: "GET", serverAddress: "h", serverPort: 80)
     metrics.requestStarted(request)
     metrics.requestEnded(

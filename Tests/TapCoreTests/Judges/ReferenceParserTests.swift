@@ -40,7 +40,7 @@ struct ReferenceParserTests {
     try registry.register(ProcessMetrics())
     try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: nil))
     try registry.register(BuildInfo())
-    _ = try ScrapeHandler(registry: registry) { $0() }
+    _ = ScrapeHandler(registry: registry) { $0() }
     let request = RequestDescription(
       client: "c", method: "GET", serverAddress: "h", serverPort: 80,
       traceContext: TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))

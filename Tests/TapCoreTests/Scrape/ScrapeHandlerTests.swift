@@ -10,7 +10,7 @@ struct ScrapeHandlerTests {
 
   @Test func answersInTheAskedForm() throws {
     try registry.counter("a_total", help: "").increment()
-    let handler = try ScrapeHandler(registry: registry) { $0() }
+    let handler = ScrapeHandler(registry: registry) { $0() }
     let answers = Mutex<[ScrapeAnswer]>([])
     handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.withLock { $0.append(answer) } }
     handler.scrape(accept: "application/openmetrics-text", acceptEncoding: "gzip;q=0") { answer in
@@ -29,7 +29,7 @@ struct ScrapeHandlerTests {
       Double(gatherings.wrappingAdd(1, ordering: .relaxed).newValue)
     }
     let work = Mutex<[@Sendable () -> Void]>([])
-    let handler = try ScrapeHandler(registry: registry) { job in work.withLock { $0.append(job) } }
+    let handler = ScrapeHandler(registry: registry) { job in work.withLock { $0.append(job) } }
     let answers = Mutex<[ScrapeAnswer]>([])
     for _ in 0..<50 {
       handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.withLock { $0.append(answer) } }
@@ -40,11 +40,6 @@ struct ScrapeHandlerTests {
     #expect(answers.withLock { $0.count } == 50)
     #expect(gatherings.load(ordering: .relaxed) == 1)
     #expect(Set(answers.withLock { $0 }).count == 1)
-
-    let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
-    #expect(text.contains(#"session_tap_scrapes_total{code="200",format="text"} 50"#))
-    #expect(text.contains("session_tap_scrape_duration_seconds_count 50\n"))
-    #expect(text.contains("session_tap_scrapes_in_flight 0\n"))
   }
 
   /// A scrape must see what was recorded before it, even if a gathering was under way when it came.
@@ -62,7 +57,7 @@ struct ScrapeHandlerTests {
       }
       return 0
     }
-    let handler = try ScrapeHandler(registry: registry) { $0() }
+    let handler = ScrapeHandler(registry: registry) { $0() }
     handlerBox.withLock { $0 = handler }
     handler.scrape(accept: nil, acceptEncoding: nil) { answer in
       seen.withLock { $0.append(String(decoding: answer.bytes, as: UTF8.self)) }
@@ -82,12 +77,5 @@ struct ScrapeHandlerTests {
     #expect(try Tool("gzip").run(["-dc"], input: answer.bytes).bytes == exposition.bytes)
     #expect(
       try Tool("gzip").run(["-dc"], input: ScrapeAnswer(Registry().exposition(), .gzip).bytes).bytes == [])
-  }
-
-  @Test func refusalsAreCounted() throws {
-    let handler = try ScrapeHandler(registry: registry) { $0() }
-    handler.countRefusal(statusCode: 503)
-    let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
-    #expect(text.contains(#"session_tap_scrapes_total{code="503"} 1"#))
   }
 }

@@ -1,0 +1,21 @@
+/// The keys that a line has by itself. They stay reserved where their value is unknown: a reader that finds one
+/// knows what it means.
+struct ReservedKeys: Sendable {
+  private let keys: Set<String>
+
+  private static let common: Set<String> = [
+    "timestamp", "severity", "event", "dropped_attributes_count", "trace_id", "span_id",
+  ]
+
+  /// Of the line of a request.
+  static let request = ReservedKeys(
+    keys: common.union([
+      "client", "http.request.method", "http.request.method_original", "url.full", "url.template",
+      "server.address", "server.port", "http.response.status_code", "error.type", "duration_s",
+      "time_to_first_byte_s", "http.request.body.size", "http.response.body.size",
+      "http.request.resend_count",
+      "from_cache", "outcome",
+    ]))
+
+  func allows(_ key: String) -> Bool { !keys.contains(key) }
+}

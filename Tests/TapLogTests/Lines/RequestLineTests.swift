@@ -1,0 +1,130 @@
+import Foundation
+import TapCore
+import TapLog
+import Testing
+
+@Suite("The line of a request")
+struct RequestLineTests {
+  /// The lines that a log writes for these requests.
+  private func lines(
+    of observations: RequestObservation..., configuration: RequestLog.Configuration = .init()
+  ) throws -> [String] {
+    let sink = CollectingSink()
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    for observation in observations { log.requestEnded(observation) }
+    #expect(log.shutdown())
+    return sink.lines
+  }
+
+  @Test("has the fields of the contract, in its order")
+  func golden() throws {
+    let expected =
+      #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.client.request","#
+      + #""client":"payments","http.request.method":"GET","#
+      + #""url.full":"https://api.example.com/v1/users/42?token=REDACTED","#
+      + #""server.address":"api.example.com","server.port":443,"http.response.status_code":200,"#
+      + #""duration_s":0.012345,"http.request.body.size":0,"http.response.body.size":512,"outcome":"ok","#
+      + #""trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331"}"#
+    #expect(try lines(of: .example) == [expected])
+  }
+
+  @Test(
+    "tells how the request ended",
+    arguments: [
+      (
+        RequestEnd.response(statusCode: 204), #""severity":"INFO""#,
+        #""http.response.status_code":204,"duration_s":0,"outcome":"ok""#
+      ),
+      (
+        .response(statusCode: nil), #""severity":"INFO""#,
+        #""http.request.method":"GET","duration_s":0,"outcome":"ok""#
+      ),
+      (
+        .response(statusCode: 404), #""severity":"WARN""#,
+        #""http.response.status_code":404,"error.type":"404","duration_s":0,"outcome":"http_error""#
+      ),
+      (
+        .response(statusCode: 503), #""severity":"ERROR""#,
+        #""http.response.status_code":503,"error.type":"503","duration_s":0,"outcome":"http_error""#
+      ),
+      (
+        .failure(.dns, statusCode: nil), #""severity":"ERROR""#,
+        #""GET","error.type":"dns","duration_s":0,"outcome":"error""#
+      ),
+      (
+        .failure(.connectionLost, statusCode: 200), #""severity":"ERROR""#,
+        #""http.response.status_code":200,"error.type":"connection_lost","duration_s":0,"outcome":"error""#
+      ),
+      (.cancelled, #""severity":"INFO""#, #""GET","duration_s":0,"outcome":"cancelled""#),
+    ])
+  func ends(end: RequestEnd, severity: String, rest: String) throws {
+    let line = try #require(try lines(of: .bare(end)).first)
+    #expect(line.contains(severity))
+    #expect(line.contains(rest))
+  }
+
+  @Test("leaves out what is unknown")
+  func bare() throws {
+    let expected =
+      #"{"timestamp":"1970-01-01T00:00:00.000000Z","severity":"INFO","event":"http.client.request","#
+      + #""client":"c","http.request.method":"GET","http.response.status_code":200,"duration_s":0,"outcome":"ok"}"#
+    #expect(try lines(of: .bare()) == [expected])
+  }
+
+  @Test("tells an unknown method by its own name, cut")
+  func method() throws {
+    var observation = RequestObservation.bare()
+    observation.request.method = String(repeating: "BREW", count: 2_500)
+    let line = try #require(try lines(of: observation).first)
+    let cut = String(repeating: "BREW", count: 16) + "…"
+    #expect(line.contains(#""http.request.method":"_OTHER","http.request.method_original":"\#(cut)""#))
+  }
+
+  @Test("has fields of the app's, of every line and of one, and no key twice")
+  func fields() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.fields = ["service.name": "shop", "zone": "a"]
+    let line = try #require(
+      try lines(
+        of: .bare().with(fields: [
+          "zone": "b", "attempt": 2, "ratio": 0.5, "warm": true, "client": "forged", "outcome": "forged",
+        ]), configuration: configuration
+      ).first)
+    #expect(
+      line.hasSuffix(
+        #""outcome":"ok","service.name":"shop","attempt":2,"ratio":0.5,"warm":true,"zone":"b","dropped_attributes_count":2}"#
+      ))
+  }
+
+  @Test("refuses a field of every line whose key it uses itself")
+  func reservedField() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.fields = ["url.full": "x"]
+    let error = #expect(throws: RequestLogError.self) {
+      _ = try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
+    }
+    #expect(error?.code == .reservedField)
+    #expect(error?.description.contains("\"url.full\"") == true)
+  }
+
+  @Test("stays one valid JSON object, whatever comes in")
+  func hostile() throws {
+    let hostile = String(
+      decoding: (0...255).map { UInt8($0) } + [0xE2, 0x80, 0xA8, 0xC2, 0x85], as: UTF8.self)
+    let long = String(repeating: hostile, count: 200)
+    var fields: [String: FieldValue] = ["nan": .double(.nan), "least": .integer(.min), "huge": 1e300]
+    for index in 0..<200 { fields["\(index)\(hostile.prefix(60))"] = .string(long) }
+    let observation = RequestObservation(
+      request: RequestDescription(
+        client: long, method: long, url: long, serverAddress: long, serverPort: .min, urlTemplate: long,
+        fields: fields),
+      start: Timestamp(nanosecondsSinceEpoch: .max), duration: .seconds(Int64.max),
+      end: .failure(.other, statusCode: .max), requestBodySize: .min, responseBodySize: .max)
+    let line = try #require(try lines(of: observation).first)
+    #expect(line.utf8.count <= 16_384)
+    #expect(line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    #expect(object["dropped_attributes_count"] as? Int ?? 0 > 100)
+    #expect(object["outcome"] as? String == "error")
+  }
+}

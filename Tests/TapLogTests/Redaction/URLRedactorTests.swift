@@ -1,0 +1,116 @@
+import Testing
+
+@testable import TapLog
+
+@Suite("URL redaction")
+struct URLRedactorTests {
+  private func redact(_ url: String, allowing keys: [String] = [], limit: Int = 2_048) -> String {
+    var result: [UInt8] = []
+    var left = limit
+    url.withBytes { bytes in
+      _ = URLRedactor(allowedQueryKeys: keys).pieces(of: bytes) { piece in
+        result += piece
+        left -= piece.count
+        return left >= 0
+      }
+    }
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  @Test(
+    "hides userinfo, query values and the fragment",
+    arguments: [
+      ("https://api.example.com/v1/users/42", "https://api.example.com/v1/users/42"),
+      ("https://api.example.com/v1?token=s3cret", "https://api.example.com/v1?token=REDACTED"),
+      ("https://a/?k=s3cret&l=s3cret", "https://a/?k=REDACTED&l=REDACTED"),
+      ("https://a/?k=s3cret;l=s3cret", "https://a/?k=REDACTED;l=REDACTED"),
+      ("https://a/?k=s3=cret", "https://a/?k=REDACTED"),
+      ("https://a/?k=s3?cret", "https://a/?k=REDACTED"),
+      ("https://a/?s3cret", "https://a/?REDACTED"),
+      ("https://a/?=s3cret", "https://a/?=REDACTED"),
+      ("https://a/?&&k=", "https://a/?&&k=REDACTED"),
+      ("https://a?s3cret/x@y", "https://a?REDACTED"),
+      ("https://a/#s3cret", "https://a/"),
+      ("https://a/?k=s3cret#s3cret?l=s3cret", "https://a/?k=REDACTED"),
+      ("https://a#s3cret@b", "https://a"),
+      ("https://s3cret@a/", "https://a/"),
+      ("https://user:s3cret@a:8443/p", "https://a:8443/p"),
+      ("https://user:s3c@ret@a/", "https://a/"),
+      ("https://user%3As3cret@a/", "https://a/"),
+      ("https://u:s3cret@[::1]:80/x", "https://[::1]:80/x"),
+      ("https://[::1]/x", "https://[::1]/x"),
+      ("https://a/x;jsessionid=s3cret/y;v1?q=s3cret", "https://a/x;jsessionid=REDACTED/y;v1?q=REDACTED"),
+      ("https://bücher.example/ü?ü=s3cret", "https://bücher.example/ü?ü=REDACTED"),
+      ("HTTPS://U:s3cret@A/", "HTTPS://A/"),
+    ])
+  func redacts(url: String, expected: String) {
+    #expect(redact(url) == expected)
+  }
+
+  @Test(
+    "hides the rest where userinfo cannot be told from a host",
+    arguments: [
+      ("https://user:s3/cret@a/", "https://REDACTED"),
+      ("https://user:s3?cret@a/", "https://REDACTED"),
+      ("https://user:s3#cret@a/", "https://REDACTED"),
+      ("https://user:s3:cret", "https://REDACTED"),
+      ("https://[s3cret", "https://REDACTED"),
+      ("https://[::1]s3cret", "https://REDACTED"),
+      ("https:///u:s3cret@a/", "https://REDACTED"),
+      ("https:/u:s3cret@a/", "https:REDACTED"),
+      ("https:u:s3cret@a/", "https:REDACTED"),
+      ("mailto:s3cret@example.com", "mailto:REDACTED"),
+      ("data:text/plain,s3cret", "data:REDACTED"),
+      (" https://u:s3cret@a/x", "a/x"),
+      ("ht tps://u:s3cret@a/x", "a/x"),
+      ("//u:s3cret@a/x?k=s3cret", "a/x?k=REDACTED"),
+      ("u/s3cret@a/x", "a/x"),
+    ])
+  func ambiguous(url: String, expected: String) {
+    #expect(redact(url) == expected)
+  }
+
+  @Test(
+    "copes with anything",
+    arguments: [
+      ("", ""), ("/", "/"), ("?", "?"), ("#", ""), ("@", ""), (":", ":"), ("a:", "a:REDACTED"),
+      ("a:/", "a:REDACTED"),
+      ("a://", "a://"), ("a://@", "a://"), ("a://:", "a://:"), ("a://[", "a://REDACTED"), ("a://?", "a://?"),
+      ("example.com/x", "example.com/x"), (";", ";"), ("a;=", "a;=REDACTED"), ("a://b/;", "a://b/;"),
+    ])
+  func odd(url: String, expected: String) {
+    #expect(redact(url) == expected)
+  }
+
+  @Test("shows the values of allowed keys, compared byte by byte")
+  func allowed() {
+    let url = "https://a/x;v=1?page=2&flag&token=s3cret&Page=s3cret&p%61ge=s3cret"
+    #expect(
+      redact(url, allowing: ["page", "v", "flag"])
+        == "https://a/x;v=1?page=2&flag&token=REDACTED&Page=REDACTED&p%61ge=REDACTED")
+  }
+
+  @Test("cuts between two characters, within the limit", arguments: 0...40)
+  func cut(limit: Int) {
+    let url = "https://a/ü🎈漢字/x?k=s3cret&ü=s3cret"
+    let whole = "https://a/ü🎈漢字/x?k=REDACTED&ü=REDACTED"
+    let text = written(url, limit: limit)
+    if whole.utf8.count <= limit {
+      #expect(text == whole)
+    } else {
+      #expect(text.hasSuffix("…"))
+      #expect(whole.hasPrefix(text.dropLast()))
+      #expect(text.dropLast().utf8.count <= limit)
+      #expect(text.dropLast().utf8.count > limit - 4)
+    }
+  }
+
+  private func written(_ url: String, limit: Int) -> String {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { memory in
+      guard let base = memory.baseAddress else { return "" }
+      var json = JSONWriter(base, capacity: memory.count)
+      URLRedactor(allowedQueryKeys: []).redact(url, limit: limit, to: &json)
+      return String(decoding: json.bytes, as: UTF8.self)
+    }
+  }
+}

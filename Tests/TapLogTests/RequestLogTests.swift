@@ -1,0 +1,153 @@
+import Foundation
+import TapCore
+import TapLog
+import TestSupport
+import Testing
+
+@Suite("The request log", .timeLimit(.minutes(2)))
+struct RequestLogTests {
+  @Test("appends to a file, and leaves what is there")
+  func append() throws {
+    let folder = try TemporaryFolder()
+    for round in 1...3 {
+      let log = try RequestLog(to: .file(folder("requests.jsonl")))
+      log.requestEnded(.bare())
+      #expect(log.shutdown())
+      #expect(try folder.lines("requests.jsonl").count == round)
+    }
+  }
+
+  @Test("ends a line that a killed process left unfinished")
+  func unfinishedLine() throws {
+    let folder = try TemporaryFolder()
+    try Data(#"{"timestamp":"20"#.utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))
+    let log = try RequestLog(to: .file(folder("requests.jsonl")))
+    log.requestEnded(.bare())
+    #expect(log.shutdown())
+    let lines = try folder.lines("requests.jsonl")
+    #expect(lines.count == 2)
+    #expect(lines.last?.hasPrefix("{\"timestamp\":\"1970") == true)
+  }
+
+  @Test(
+    "says why a file cannot be opened, and what to do",
+    arguments: [
+      ("missing/requests.jsonl", "No such file or directory", "make the directory first"),
+      (".", "Is a directory", "name a file in that directory"),
+    ])
+  func cannotOpen(name: String, reason: String, remedy: String) throws {
+    let folder = try TemporaryFolder()
+    let error = #expect(throws: RequestLogError.self) { _ = try RequestLog(to: .file(folder(name))) }
+    #expect(error?.code == .cannotOpen)
+    #expect(error?.description.contains("\"\(folder(name))\"") == true)
+    #expect(error?.description.contains(reason) == true)
+    #expect(error?.description.contains(remedy) == true)
+  }
+
+  @Test("counts what it writes")
+  func statistics() throws {
+    let sink = CollectingSink()
+    let log = try RequestLog(to: .custom(sink))
+    for end in [
+      RequestEnd.response(statusCode: 200), .response(statusCode: 404), .failure(.tls, statusCode: nil),
+    ] {
+      log.requestEnded(.bare(end))
+      log.requestEnded(.bare(end))
+    }
+    #expect(log.flush())
+    let statistics = log.statistics
+    #expect(LogSeverity.allCases.map { statistics.lines($0) } == [0, 0, 2, 2, 2])
+    #expect(statistics.bytes == sink.lines.reduce(0) { $0 + UInt64($1.utf8.count) + 1 })
+    #expect(statistics.droppedLines == 0)
+    #expect(statistics.pending == 0)
+  }
+
+  @Test("exposes its counters through a registry")
+  func metrics() throws {
+    let log = try RequestLog(to: .custom(CollectingSink()))
+    let registry = Registry()
+    try registry.register(log)
+    log.requestEnded(.bare())
+    log.shutdown()
+    log.requestEnded(.bare())
+    let text = String(decoding: registry.exposition(in: .text).bytes, as: UTF8.self)
+    #expect(text.contains("\nsession_tap_log_lines_total{level=\"INFO\"} 1\n"))
+    #expect(text.contains("\nsession_tap_log_dropped_lines_total{reason=\"shutdown\"} 1\n"))
+    #expect(text.contains("\nsession_tap_log_write_errors_total 0\n"))
+  }
+
+  @Test("is shut down once, however often it is asked to")
+  func shutdownTwice() throws {
+    let sink = CollectingSink()
+    let log = try RequestLog(to: .custom(sink))
+    log.requestEnded(.bare())
+    #expect(log.shutdown())
+    #expect(sink.isClosed)
+    #expect(log.shutdown())
+    log.requestEnded(.bare())
+    #expect(log.flush(within: .zero))
+    #expect(sink.lines.count == 1)
+    #expect(log.statistics.droppedLines(.shutdown) == 1)
+  }
+
+  @Test("writes what is left when nobody holds it any more")
+  func deinitialized() async throws {
+    let closed = Gate()
+    let sink = GatedSink(onClose: closed)
+    do {
+      let log = try RequestLog(to: .custom(sink))
+      for _ in 0..<100 { log.requestEnded(.bare()) }
+    }
+    sink.gate.open()
+    try await closed.wait("close")
+    #expect(sink.count == 100)
+  }
+
+  @Test("drops the newest lines, and no caller waits, while the sink is stuck")
+  func dropNewest() throws {
+    let sink = GatedSink()
+    var configuration = RequestLog.Configuration()
+    configuration.queueLineLimit = 10
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    log.requestEnded(.bare())
+    #expect(sink.entered.waitBlocking())
+    for _ in 0..<30 { log.requestEnded(.bare()) }
+    #expect(log.statistics.droppedLines(.queueFull) == 20)
+    #expect(!log.flush(within: .milliseconds(1)))
+    sink.gate.open()
+    #expect(log.shutdown())
+    #expect(log.statistics.lines == 11)
+    #expect(sink.count == 11)
+  }
+
+  @Test("leaves a stuck sink behind at the deadline, and counts what it holds")
+  func stuckShutdown() throws {
+    let sink = GatedSink()
+    let log = try RequestLog(to: .custom(sink))
+    log.requestEnded(.bare())
+    #expect(sink.entered.waitBlocking())
+    log.requestEnded(.bare())
+    #expect(!log.shutdown(within: .milliseconds(1)))
+    #expect(log.statistics.droppedLines(.shutdown) == 2)
+    #expect(log.statistics.pending == 0)
+    sink.gate.open()
+    #expect(log.shutdown() || log.statistics.lines == 0)
+    #expect(log.statistics.lines == 0)
+  }
+
+  @Test("counts the lines that a sink refuses, and goes on after it")
+  func failingSink() throws {
+    let sink = CollectingSink()
+    sink.fail(true)
+    let log = try RequestLog(to: .custom(sink))
+    log.requestEnded(.bare())
+    #expect(log.flush())
+    #expect(log.statistics.droppedLines(.writeError) == 1)
+    #expect(log.statistics.writeErrors == 1)
+    sink.fail(false)
+    log.requestEnded(.bare())
+    #expect(log.shutdown())
+    #expect(log.statistics.lines == 1)
+    #expect(sink.lines.count == 1)
+  }
+}

@@ -1,0 +1,35 @@
+import TapCore
+
+extension RequestObservation {
+  /// The request of the contract's example.
+  static var example: RequestObservation {
+    RequestObservation(
+      request: RequestDescription(
+        client: "payments", method: "GET", url: "https://api.example.com/v1/users/42?token=s3cret",
+        serverAddress: "api.example.com", serverPort: 443,
+        traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")),
+      start: Timestamp(nanosecondsSinceEpoch: 1_795_253_400_111_111_456), duration: .nanoseconds(12_345_000),
+      end: .response(statusCode: 200), requestBodySize: 0, responseBodySize: 512)
+  }
+
+  /// As little as there can be.
+  static func bare(_ end: RequestEnd = .response(statusCode: 200)) -> RequestObservation {
+    RequestObservation(
+      request: RequestDescription(client: "c", method: "GET"), start: Timestamp(nanosecondsSinceEpoch: 0),
+      duration: .zero, end: end)
+  }
+
+  /// The same with another URL.
+  func with(url: String) -> RequestObservation {
+    var copy = self
+    copy.request.url = url
+    return copy
+  }
+
+  /// The same with other fields of the app's.
+  func with(fields: [String: FieldValue]) -> RequestObservation {
+    var copy = self
+    copy.request.fields = fields
+    return copy
+  }
+}
