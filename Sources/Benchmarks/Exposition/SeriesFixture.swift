@@ -1,25 +1,18 @@
 import SessionTap
-import Synchronization
 
-/// Registries of many series, made once.
+/// Registries of many series.
 enum SeriesFixture {
-  private static let registries = Mutex<[Int: Registry]>([:])
-
   /// A histogram family of that many series with 14 buckets, labelled as those of requests are.
-  static func registry(seriesCount: Int) throws -> Registry {
-    try registries.withLock { registries in
-      if let known = registries[seriesCount] { return known }
-      let registry = Registry()
-      let family = try registry.histogram(
-        "http_client_request_duration_seconds", help: "Duration of HTTP client requests.", unit: "seconds",
-        by: Route.self, options: SeriesOptions(limit: seriesCount))
-      for number in 0..<seriesCount {
-        let histogram = family[Route(method: "GET", address: "host-\(number).example.com", status: 200)]
-        for value in Samples.durations.dropFirst(number % 1_000).prefix(50) { histogram.record(value) }
-      }
-      registries[seriesCount] = registry
-      return registry
+  static func make(seriesCount: Int) throws -> Registry {
+    let registry = Registry()
+    let family = try registry.histogram(
+      "http_client_request_duration_seconds", help: "Duration of HTTP client requests.", unit: "seconds",
+      by: Route.self, options: SeriesOptions(limit: seriesCount))
+    for number in 0..<seriesCount {
+      let histogram = family[Route(method: "GET", address: "host-\(number).example.com", status: 200)]
+      for value in Samples.durations.dropFirst(number % 1_000).prefix(50) { histogram.record(value) }
     }
+    return registry
   }
 
   private struct Route: LabelSet {

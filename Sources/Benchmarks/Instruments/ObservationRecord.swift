@@ -27,6 +27,24 @@ extension Benchmark {
       }
     })
 
+  /// The 99th percentile of a whole request, clocks included, while every request is for another of 100,000 hosts;
+  /// beside as many for a few hosts.
+  static let observationP99UnderAttack = Benchmark(
+    "observation.p99_under_attack", unit: "ns", reference: "a few hosts", rounds: 5,
+    value: { try percentile(of: RequestSamples.attack) },
+    referenceValue: { try percentile(of: RequestSamples.calm) })
+
+  private static func percentile(of observations: [RequestObservation]) throws -> Double {
+    let metrics = try RequestMetrics(registry: Registry())
+    for observation in observations.prefix(10_000) { record(observation, in: metrics) }
+    let times = observations.withUnsafeBufferPointer { observations in
+      (0..<100_000).map { index in
+        Stopwatch.nanoseconds(per: 1) { record(observations[index % observations.count], in: metrics) }
+      }
+    }
+    return times.sorted()[99_000]
+  }
+
   private static let operations = 200_000
 
   private static func record(_ observation: RequestObservation, in metrics: RequestMetrics) {

@@ -14,4 +14,18 @@ enum RequestSamples {
       end: index % 50 == 0 ? .failure(.timeout, statusCode: nil) : .response(statusCode: 200),
       requestBodySize: Int64(index), responseBodySize: Int64(index) * 100)
   }
+
+  /// 100,000 requests, each for another host.
+  static let attack = many { "host-\($0).attacker.example.com" }
+
+  /// As many requests, each with its own copy of one of a few hosts: as cold in the caches as the attack.
+  static let calm = many { "service-\($0 % 5).internal.example.com" }
+
+  private static func many(host: (Int) -> String) -> [RequestObservation] {
+    (0..<100_000).map { index in
+      var observation = observations[index & 1_023]
+      observation.request.serverAddress = host(index)
+      return observation
+    }
+  }
 }

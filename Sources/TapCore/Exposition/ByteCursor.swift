@@ -5,7 +5,7 @@ struct ByteCursor {
   private let bytes: UnsafeMutableRawBufferPointer
   private(set) var count = 0
 
-  fileprivate init(_ bytes: UnsafeMutableRawBufferPointer) {
+  init(_ bytes: UnsafeMutableRawBufferPointer) {
     self.bytes = bytes
   }
 
@@ -24,11 +24,6 @@ struct ByteCursor {
   mutating func write(_ text: String) {
     var text = text
     text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
-  }
-
-  @inline(__always)
-  mutating func write(_ text: StaticString) {
-    text.withUTF8Buffer { write(UnsafeRawBufferPointer($0)) }
   }
 
   @inline(__always)
@@ -64,19 +59,5 @@ struct ByteCursor {
       rest = quotient
     }
     count += length
-  }
-}
-
-extension Array where Element == UInt8 {
-  /// Makes room for `maximum` bytes, lets `body` write into it, and gives back what it did not use.
-  mutating func append(atMost maximum: Int, _ body: (inout ByteCursor) -> Void) {
-    let start = count
-    append(contentsOf: repeatElement(0, count: maximum))
-    let used = withUnsafeMutableBytes { bytes in
-      var cursor = ByteCursor(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]))
-      body(&cursor)
-      return cursor.count
-    }
-    removeLast(maximum - used)
   }
 }

@@ -1,5 +1,7 @@
 /// The sample lines of one family, as both text formats write them.
-struct SampleText {
+///
+/// A class, so that writing a series copies none of the arrays.
+final class SampleText {
   private let name: [UInt8]
   private let bucketName: [UInt8]
   /// Used again for each series.
@@ -11,18 +13,18 @@ struct SampleText {
   }
 
   /// One line: `name{labels} value`.
-  func append(_ value: Double, labels: RenderedLabels, suffix: String = "", to bytes: inout [UInt8]) {
+  func append(_ value: Double, labels: RenderedLabels, suffix: String = "", to bytes: inout ByteBuffer) {
     append(FloatText.value(value), labels: labels, suffix: suffix, to: &bytes)
   }
 
   /// One line whose value is a time.
-  func append(_ time: Timestamp, labels: RenderedLabels, suffix: String, to bytes: inout [UInt8]) {
+  func append(_ time: Timestamp, labels: RenderedLabels, suffix: String, to bytes: inout ByteBuffer) {
     append(FloatText.seconds(time), labels: labels, suffix: suffix, to: &bytes)
   }
 
   /// The lines of a histogram: `_bucket` for each bound, `_sum`, `_count`.
-  mutating func append(
-    _ histogram: Histogram, labels: RenderedLabels, format: ExpositionFormat, to bytes: inout [UInt8]
+  func append(
+    _ histogram: Histogram, labels: RenderedLabels, format: ExpositionFormat, to bytes: inout ByteBuffer
   ) {
     let layout = histogram.layout
     histogram.read(format == .openMetrics ? .classicAndExemplars : .classic, into: &reading)
@@ -69,7 +71,7 @@ struct SampleText {
   }
 
   private func writeBeginning(
-    _ suffix: StaticString, _ labels: RenderedLabels, to cursor: inout ByteCursor
+    _ suffix: String, _ labels: RenderedLabels, to cursor: inout ByteCursor
   ) {
     cursor.write(name)
     cursor.write(suffix)
@@ -103,17 +105,13 @@ struct SampleText {
   }
 
   private func append(
-    _ value: String, labels: RenderedLabels, suffix: String, to bytes: inout [UInt8]
+    _ value: String, labels: RenderedLabels, suffix: String, to bytes: inout ByteBuffer
   ) {
-    bytes.append(contentsOf: name)
-    bytes.append(contentsOf: suffix.utf8)
-    if !labels.bytes.isEmpty {
-      bytes.append(UInt8(ascii: "{"))
-      bytes.append(contentsOf: labels.bytes)
-      bytes.append(UInt8(ascii: "}"))
+    let length = name.count + suffix.utf8.count + labels.bytes.count + value.utf8.count + 4
+    bytes.append(atMost: length) { cursor in
+      writeBeginning(suffix, labels, to: &cursor)
+      cursor.write(value)
+      cursor.write(UInt8(ascii: "\n"))
     }
-    bytes.append(UInt8(ascii: " "))
-    bytes.append(contentsOf: value.utf8)
-    bytes.append(UInt8(ascii: "\n"))
   }
 }

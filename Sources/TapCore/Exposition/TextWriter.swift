@@ -1,13 +1,12 @@
 /// Writes the Prometheus text format 0.0.4.
 struct TextWriter: ExpositionWriter {
-  private var bytes: [UInt8] = []
+  private var bytes = ByteBuffer()
   private var samples = SampleText()
   /// Where the header of the family stands that has no sample yet.
   private var header = 0..<0
 
   mutating func start(in buffer: inout [UInt8]) {
-    swap(&bytes, &buffer)
-    bytes.removeAll(keepingCapacity: true)
+    bytes.start(in: &buffer)
   }
 
   mutating func begin(_ family: FamilyDescriptor) {
@@ -15,11 +14,11 @@ struct TextWriter: ExpositionWriter {
     let start = bytes.count
     samples = SampleText(name: family.name)
     if !family.help.isEmpty {
-      bytes.append(contentsOf: "# HELP \(family.name) ".utf8)
+      bytes.append("# HELP \(family.name) ")
       bytes.append(escapedHelp: family.help, quotes: false)
       bytes.append(UInt8(ascii: "\n"))
     }
-    bytes.append(contentsOf: "# TYPE \(family.name) \(Self.name(of: family.type))\n".utf8)
+    bytes.append("# TYPE \(family.name) \(Self.name(of: family.type))\n")
     header = start..<bytes.count
   }
 
@@ -37,7 +36,7 @@ struct TextWriter: ExpositionWriter {
 
   mutating func finish(into buffer: inout [UInt8]) {
     dropHeaderWithoutSamples()
-    swap(&bytes, &buffer)
+    bytes.finish(into: &buffer)
   }
 
   private mutating func dropHeaderWithoutSamples() {

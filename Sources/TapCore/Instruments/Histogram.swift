@@ -88,10 +88,6 @@ public final class Histogram: Sendable {
     }
   }
 
-  func touch() {
-    cells.touch()
-  }
-
   /// The number of values.
   var count: UInt64 {
     var reading = HistogramReading()

@@ -4,12 +4,6 @@ protocol Instrument: AnyObject, Sendable {
   func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter)
   /// A number that changes with every record.
   var activity: UInt64 { get }
-  /// Loads what ``write(labels:created:to:)`` is going to read.
-  func touch()
-}
-
-extension Instrument {
-  func touch() {}
 }
 
 extension Counter: Instrument {

@@ -5,15 +5,8 @@ struct GatheredSeries<Element: Instrument>: GatheredFamily {
   let series: [Series<Element>]
 
   func writeSamples(to writer: inout any ExpositionWriter) {
-    var start = 0
-    while start < series.count {
-      let batch = series[start..<min(start + 16, series.count)]
-      // Where the series do not fit the caches, the loads of one batch wait side by side and not one after another.
-      for series in batch { series.element.touch() }
-      for series in batch {
-        series.element.write(labels: series.labels, created: series.created, to: &writer)
-      }
-      start += batch.count
+    for series in series {
+      series.element.write(labels: series.labels, created: series.created, to: &writer)
     }
   }
 }

@@ -53,6 +53,13 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
       element ?? make(), labels: labels, created: element == nil ? created : former?.created ?? created)
   }
 
+  /// The overflow series, for a label set that is known to be new; `nil` if there is room for it.
+  mutating func overflowIfFull(make: () -> Element) -> Series<Element>? {
+    guard byLabels.count >= options.limit else { return nil }
+    overflowCount &+= 1
+    return overflow ?? overflowSeries(created: .now, make: make)
+  }
+
   /// All series, by label values.
   mutating func sorted() -> [Series<Element>] {
     if !added.isEmpty {

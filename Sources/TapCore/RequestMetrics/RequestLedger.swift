@@ -28,16 +28,20 @@ struct RequestLedger: Sendable {
     return true
   }
 
+  /// Counts a start in the client's overflow; `false`, with nothing done, if there is room for a new account.
+  mutating func startInOverflow(of client: String) -> Bool {
+    guard targetCount >= options.limit else { return false }
+    overflowCount &+= 1
+    counts[overflowNumber(of: client)].started &+= 1
+    return true
+  }
+
   /// Opens an account, or takes the client's for what has no room, and counts a start.
   mutating func startFirst(
     _ target: RequestTarget, request: RequestDescription, hash: UInt64, labels: RenderedLabels
   ) {
     if start(request, method: target.method, hash: hash) { return }
-    guard targetCount < options.limit else {
-      overflowCount &+= 1
-      counts[overflowNumber(of: target.client)].started &+= 1
-      return
-    }
+    if startInOverflow(of: target.client) { return }
     targetCount += 1
     index.insert(accounts.count, hash: hash)
     open(
@@ -93,7 +97,8 @@ struct RequestLedger: Sendable {
 
   /// Clients are named by the app and few; their names are bounded all the same.
   private mutating func overflowNumber(of client: String) -> Int {
-    let client = overflowNumbers[client] != nil || overflowNumbers.count < options.limit ? client : ""
+    if let number = overflowNumbers[client] { return number }
+    let client = overflowNumbers.count < options.limit ? client : ""
     if let number = overflowNumbers[client] { return number }
     overflowNumbers[client] = accounts.count
     open(Account(target: nil, client: client, labels: .overflow, hash: 0, expires: false))

@@ -44,7 +44,10 @@ public final class RequestMetrics: RequestObserver {
     guard request.isWithinLimits else { return requestStarted(request.withinLimits()) }
     let method = methods.number(of: request.method)
     let hash = RequestTarget.hash(request, method: method).value
-    if ledger.withLock({ $0.start(request, method: method, hash: hash) }) { return }
+    let isCounted = ledger.withLock {
+      $0.start(request, method: method, hash: hash) || $0.startInOverflow(of: request.client)
+    }
+    guard !isCounted else { return }
     let target = RequestTarget(request, method: method)
     let labels = RenderedLabels(target.pairs(methods))
     ledger.withLock { $0.startFirst(target, request: request, hash: hash, labels: labels) }
@@ -70,6 +73,7 @@ public final class RequestMetrics: RequestObserver {
   private func newSeries(
     for observation: RequestObservation, method: Int, hash: UInt64
   ) -> RequestSeries {
+    if let overflow = series.withLock({ $0.overflowIfFull(make: families.makeSeries) }) { return overflow }
     let key = RequestKey(observation, method: method)
     let labels = RenderedLabels(key.pairs(methods))
     let created = Timestamp.now

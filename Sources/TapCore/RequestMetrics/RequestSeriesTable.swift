@@ -1,6 +1,7 @@
 /// The series of ended requests, found by what was observed.
 struct RequestSeriesTable: Sendable {
   private var table: SeriesTable<Never, RequestSeries>
+  private let limit: Int
   private var index = HashIndex()
   private var entries: [Entry] = []
   /// The table's, when the index was right.
@@ -8,6 +9,7 @@ struct RequestSeriesTable: Sendable {
 
   init(_ options: SeriesOptions) {
     table = SeriesTable(options)
+    limit = options.limit
   }
 
   /// The series of an observation, if it has been seen before.
@@ -19,6 +21,13 @@ struct RequestSeriesTable: Sendable {
     else { return nil }
     entries[number].series.idleMark?.touch()
     return entries[number].series.element
+  }
+
+  /// The overflow series, if there is no room and every series is in the index: then what was not found there is
+  /// new, and a flood of new targets costs no more than known ones.
+  mutating func overflowIfFull(make: () -> RequestSeries) -> RequestSeries? {
+    guard generation == table.generation, entries.count >= limit else { return nil }
+    return table.overflowIfFull(make: make)?.element
   }
 
   /// The series of a key: the one there is, a new one, or the overflow series where there is no room.

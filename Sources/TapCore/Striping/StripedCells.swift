@@ -55,11 +55,6 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
     for index in 0..<table.pointee.count { table.pointee.cells[index].lock(body) }
   }
 
-  /// Loads the first cell into the cache of the core.
-  func touch() {
-    home.touch()
-  }
-
   /// The number of cells now.
   var count: Int { table.load(ordering: .acquiring)?.pointee.count ?? 1 }
 
@@ -107,7 +102,7 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
     let mutex: UnsafeMutablePointer<Mutex<Header>>
 
     private static var cacheLine: Int { 64 }
-    private static var countersOffset: Int { (MemoryLayout<Mutex<Header>>.size + 15) & ~7 }
+    private static var countersOffset: Int { (MemoryLayout<Mutex<Header>>.size + 7) & ~7 }
 
     init(counterCount: Int) {
       let size = Self.countersOffset + counterCount * MemoryLayout<UInt64>.stride
@@ -116,16 +111,6 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
       mutex = memory.bindMemory(to: Mutex<Header>.self, capacity: 1)
       mutex.initialize(to: Mutex(Header()))
       counters.initialize(repeating: 0, count: counterCount)
-      marker.initialize(to: Atomic(0))
-    }
-
-    /// A word between header and counters that never changes: to read it loads the cell and races with nobody.
-    private var marker: UnsafeMutablePointer<Atomic<Int>> {
-      (UnsafeMutableRawPointer(mutex) + (Self.countersOffset - 8)).assumingMemoryBound(to: Atomic<Int>.self)
-    }
-
-    func touch() {
-      _ = marker.pointee.load(ordering: .relaxed)
     }
 
     var counters: UnsafeMutablePointer<UInt64> {
