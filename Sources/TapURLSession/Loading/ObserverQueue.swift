@@ -14,11 +14,11 @@ final class ObserverQueue: Sendable {
   /// What observers hear.
   enum Event: Sendable {
     case started(StartedRequest)
-    case ended(StartedRequest, RequestObservation)
+    case ended(StartedRequest, RequestEnd, TransferEnding?, at: ContinuousClock.Instant)
     case waits(StartedRequest, Duration)
   }
 
-  private static let delay = DispatchTimeInterval.milliseconds(5)
+  private static let delay = DispatchTimeInterval.milliseconds(25)
   private static let capacity = 4_096
 
   private let pending = Mutex<[Event]>([])
@@ -61,7 +61,8 @@ final class ObserverQueue: Sendable {
     switch event {
     case .started(let request):
       for observer in request.observers { observer.requestStarted(request.description) }
-    case .ended(let request, let observation):
+    case .ended(let request, let end, let ending, let instant):
+      let observation = request.observation(end, ending, at: instant)
       for observer in request.observers { observer.requestEnded(observation) }
     case .waits(let request, let duration):
       for observer in request.observers { observer.requestWaits(request.description, for: duration) }

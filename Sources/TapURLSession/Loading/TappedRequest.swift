@@ -47,10 +47,7 @@ final class TappedRequest: Sendable {
   func start() {
     guard !state.withLock({ $0.lifecycle.hasStarted }) else { return }
     let started = StartedRequest(
-      RequestDescription(
-        request, client: context.client, templates: context.tap.configuration.pathTemplates,
-        taskContext: taskContext),
-      observers: context.tap.observers)
+      request, context: context, taskContext: taskContext, observers: context.tap.observers)
     guard state.withLock({ $0.lifecycle.start(started) }) else { return }
     if !started.observers.isEmpty { context.tap.events.add(.started(started)) }
   }
@@ -127,13 +124,6 @@ final class TappedRequest: Sendable {
   /// Ends the request in this way, unless it has ended or never started.
   func end(_ end: RequestEnd, _ ending: TransferEnding? = nil) {
     guard let started = state.withLock({ $0.lifecycle.end() }), !started.observers.isEmpty else { return }
-    let instant = ending?.instant ?? .now
-    let observation = RequestObservation(
-      request: started.description, start: started.timestamp,
-      duration: started.instant.duration(to: instant), end: end, requestBodySize: ending?.sizes.request,
-      responseBodySize: ending?.sizes.response,
-      timeToFirstByte: ending?.firstByte.map { started.instant.duration(to: $0) },
-      resendCount: ending?.resendCount, isFromCache: ending?.isFromCache ?? false)
-    context.tap.events.add(.ended(started, observation))
+    context.tap.events.add(.ended(started, end, ending, at: ending?.instant ?? .now))
   }
 }

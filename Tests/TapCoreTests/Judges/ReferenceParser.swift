@@ -8,9 +8,9 @@ enum ReferenceParser {
   static var isUsable: Bool { Tool.isUsable(python: "prometheus_client") }
 
   /// What the parser reads in an exposition; throws with the parser's words where it refuses.
-  static func parse(_ exposition: Exposition) throws -> [Sample] {
+  static func parse(_ exposition: Exposition) async throws -> [Sample] {
     let module = exposition.format == .openMetrics ? "openmetrics.parser" : "parser"
-    let result = try Tool("python3").run(["-c", script, module], input: exposition.bytes)
+    let result = try await Tool("python3").run(["-c", script, module], input: exposition.bytes)
     guard result.status == 0, let lines = result.output.data(using: .utf8) else {
       throw Refusal(words: String(result.output.suffix(600)))
     }

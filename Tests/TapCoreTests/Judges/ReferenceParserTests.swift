@@ -7,11 +7,11 @@ import Testing
 struct ReferenceParserTests {
   /// What the parser reads is what was recorded, to the last bit.
   @Test(arguments: 1...4, [ExpositionFormat.text, .openMetrics])
-  func readsBackWhatWasRecorded(seed: Int, format: ExpositionFormat) throws {
+  func readsBackWhatWasRecorded(seed: Int, format: ExpositionFormat) async throws {
     var random = try RandomRegistry(seed: seed)
     random.recordSome()
     var read: [SampleKey: Double] = [:]
-    for sample in try ReferenceParser.parse(random.registry.exposition(in: format)) {
+    for sample in try await ReferenceParser.parse(random.registry.exposition(in: format)) {
       guard !sample.name.hasSuffix("_created") else { continue }
       #expect(read.updateValue(sample.number, forKey: sample.key) == nil)
     }
@@ -19,14 +19,14 @@ struct ReferenceParserTests {
   }
 
   @Test(arguments: [ExpositionFormat.text, .openMetrics])
-  func acceptsEveryControlCharacterInLabelsAndHelp(format: ExpositionFormat) throws {
+  func acceptsEveryControlCharacterInLabelsAndHelp(format: ExpositionFormat) async throws {
     let registry = Registry()
     let scalars = (0..<0xa0).compactMap { UnicodeScalar($0 as Int) }
     for scalar in scalars {
       try registry.gauge("g", help: "", labels: ["code": "\(scalar.value)", "text": "<\(scalar)>"]).set(1)
     }
     try registry.gauge("h", help: String(String.UnicodeScalarView(scalars))).set(1)
-    let samples = try ReferenceParser.parse(registry.exposition(in: format)).filter { $0.name == "g" }
+    let samples = try await ReferenceParser.parse(registry.exposition(in: format)).filter { $0.name == "g" }
     #expect(samples.count == scalars.count)
     for sample in samples {
       let code = sample.labels["code"].flatMap { UInt32($0) }.flatMap { UnicodeScalar($0) }
@@ -34,7 +34,7 @@ struct ReferenceParserTests {
     }
   }
 
-  @Test func acceptsTheMetricsOfRequestsWithExemplars() throws {
+  @Test func acceptsTheMetricsOfRequestsWithExemplars() async throws {
     let registry = Registry()
     let metrics = try RequestMetrics(registry: registry)
     try registry.register(ProcessMetrics())
@@ -49,7 +49,7 @@ struct ReferenceParserTests {
       RequestObservation(
         request: request, start: .now, duration: .milliseconds(7), end: .response(statusCode: 200),
         requestBodySize: 0, responseBodySize: 70_000))
-    let samples = try ReferenceParser.parse(registry.exposition(in: .openMetrics))
+    let samples = try await ReferenceParser.parse(registry.exposition(in: .openMetrics))
     let exemplars = samples.filter { $0.exemplar != nil }
     #expect(
       exemplars.map(\.name).sorted() == [
@@ -60,6 +60,6 @@ struct ReferenceParserTests {
       exemplars.first?.exemplar == [
         "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7",
       ])
-    #expect(try ReferenceParser.parse(registry.exposition()).count > 30)
+    #expect(try await ReferenceParser.parse(registry.exposition()).count > 30)
   }
 }

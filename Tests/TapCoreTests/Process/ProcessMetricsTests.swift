@@ -57,9 +57,9 @@ struct ProcessMetricsTests {
     }
 
     @Test(.enabled(if: Tool.isUsable("ps"), "ps is not installed"))
-    func agreesWithPs() throws {
+    func agreesWithPs() async throws {
       let before = values
-      let output = try Tool("ps").run(
+      let output = try await Tool("ps").run(
         ["-o", "rss=,vsz=,etimes=,cputimes=", "-p", "\(ProcessInfo.processInfo.processIdentifier)"]
       ).output
       let after = values

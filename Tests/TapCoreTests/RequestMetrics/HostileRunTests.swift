@@ -29,14 +29,14 @@ struct HostileRunTests {
   @Test(
     .enabled(if: ReferenceParser.isUsable, "the Python package prometheus_client is not installed"),
     arguments: [ExpositionFormat.text, .openMetrics])
-  func theReferenceParserAcceptsIt(format: ExpositionFormat) throws {
-    let samples = try ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
+  func theReferenceParserAcceptsIt(format: ExpositionFormat) async throws {
+    let samples = try await ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
     #expect(samples.count { $0.name == "http_client_request_duration_seconds_count" } == 201)
   }
 
   @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
-  func promtoolAcceptsIt() throws {
-    let result = try Tool("promtool").run(
+  func promtoolAcceptsIt() async throws {
+    let result = try await Tool("promtool").run(
       ["check", "metrics"], input: AttackedRegistry.small.get().exposition().bytes)
     #expect(result.status == 0, "\(result.output.suffix(500))")
   }

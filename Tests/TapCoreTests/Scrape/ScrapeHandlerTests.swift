@@ -67,15 +67,16 @@ struct ScrapeHandlerTests {
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip") && Gzip.system != nil, "gzip or zlib is not installed"))
-  func gzipReadsWhatIsCompressed() throws {
+  func gzipReadsWhatIsCompressed() async throws {
     let histogram = try registry.histogram("h", help: "", by: JobLabels.self)
     for number in 0..<500 { histogram[JobLabels(kind: "kind-\(number)")].record(Double(number)) }
     let exposition = registry.exposition()
     let answer = ScrapeAnswer(exposition, .gzip)
     #expect(answer.contentEncoding == "gzip")
     #expect(answer.bytes.count * 5 < exposition.bytes.count)
-    #expect(try Tool("gzip").run(["-dc"], input: answer.bytes).bytes == exposition.bytes)
+    #expect(try await Tool("gzip").run(["-dc"], input: answer.bytes).bytes == exposition.bytes)
     #expect(
-      try Tool("gzip").run(["-dc"], input: ScrapeAnswer(Registry().exposition(), .gzip).bytes).bytes == [])
+      try await Tool("gzip").run(["-dc"], input: ScrapeAnswer(Registry().exposition(), .gzip).bytes).bytes
+        == [])
   }
 }

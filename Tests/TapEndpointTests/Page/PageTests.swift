@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Synchronization
 import TapCore
@@ -20,14 +19,7 @@ import Testing
       "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(folder.path)",
       "--enable-logging=stderr", "--virtual-time-budget=9000",
     ]
-    // On a thread that may block: those of tasks are needed by the handlers of the routes.
-    let output = try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(
-          with: Result { try Tools.run("chromium", flags + arguments + ["http://127.0.0.1:\(port)/"]).output }
-        )
-      }
-    }
+    let output = try await Tool("chromium").run(flags + arguments + ["http://127.0.0.1:\(port)/"]).output
     let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
     return (output, lines.filter { $0.contains("CONSOLE") }.joined(separator: "\n"))
   }
@@ -46,7 +38,7 @@ import Testing
     metrics.requestEnded(RequestObservation(request: request, start: .now, duration: duration, end: end))
   }
 
-  @Test(.enabled(if: Tools.shouldRun("chromium"), "chromium is missing"))
+  @Test(.enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
   func showsWhatTheRegistryHas() async throws {
     let registry = Registry()
     let metrics = try RequestMetrics(registry: registry)
@@ -78,7 +70,7 @@ import Testing
   }
 
   @Test(
-    .enabled(if: Tools.shouldRun("chromium"), "chromium is missing"), arguments: ["1280,1200", "390,1400"])
+    .enabled(if: Tool.isUsable("chromium"), "chromium is missing"), arguments: ["1280,1200", "390,1400"])
   func drawsTraffic(window: String) async throws {
     let registry = Registry()
     let metrics = try RequestMetrics(registry: registry)

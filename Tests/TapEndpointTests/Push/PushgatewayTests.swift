@@ -7,12 +7,11 @@ import Testing
 /// A Pushgateway of Debian's takes what is pushed.
 @Suite struct PushgatewayTests {
   @Test(
-    .enabled(if: Tools.shouldRun("prometheus-pushgateway"), "prometheus-pushgateway is missing"),
+    .enabled(if: Tool.isUsable("prometheus-pushgateway"), "prometheus-pushgateway is missing"),
     arguments: ["nightly", "a/b c"])
   func takesAPush(job: String) async throws {
-    let path = try #require(Tools.path(of: "prometheus-pushgateway"))
     let process = try ChildProcess(
-      URL(fileURLWithPath: path), ["--web.listen-address=127.0.0.1:0", "--persistence.file="])
+      Tool("prometheus-pushgateway").url, ["--web.listen-address=127.0.0.1:0", "--persistence.file="])
     try await process.waitForOutput("TLS is disabled")
     let port = try #require(
       process.output.firstMatch(of: /TLS is disabled.*address=127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) })

@@ -6,7 +6,8 @@ package import Foundation
 ///
 ///     @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
 package struct Tool: Sendable {
-  private let url: URL
+  /// Where the program is.
+  package let url: URL
 
   /// Looks a program up in `PATH`.
   package init(_ name: String) throws {
@@ -24,7 +25,8 @@ package struct Tool: Sendable {
 
   /// Whether a test with this Python package is to run.
   package static func isUsable(python package: String) -> Bool {
-    isRequired || (try? Tool("python3").run(["-c", "import \(package)"]).status) == 0
+    isRequired
+      || (try? Tool("python3").runBlocking(["-c", "import \(package)"], input: [], seconds: 60).status) == 0
   }
 
   /// Tools must not be missing here.
@@ -32,10 +34,20 @@ package struct Tool: Sendable {
     ProcessInfo.processInfo.environment["SESSION_TAP_REQUIRE_TOOLS"] == "1"
   }
 
-  /// Runs the program to its end.
-  ///
+  /// Runs the program to its end, on a thread of its own: those of Swift's tasks are few, and must not wait.
+  package func run(
+    _ arguments: [String], input: [UInt8] = [], seconds: Double = 60
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(
+          with: Swift.Result { try runBlocking(arguments, input: input, seconds: seconds) })
+      }
+    }
+  }
+
   /// Input and output go through files, so that neither side waits for the other.
-  package func run(_ arguments: [String], input: [UInt8] = [], seconds: Double = 60) throws -> Result {
+  private func runBlocking(_ arguments: [String], input: [UInt8], seconds: Double) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
