@@ -1,0 +1,37 @@
+import TapCore
+
+/// The line that says how many lines are missing at its place, and why.
+struct DropReport {
+  let dropped: Tally<LogDropReason>
+  let time: Timestamp
+
+  static let severity = LogSeverity.warn
+  /// More than the line ever needs.
+  static let capacity = 512
+
+  func write(to line: inout LineWriter) {
+    line.begin(time, Self.severity, event: "session_tap.log.dropped")
+    line.part { json in
+      json.append(",\"dropped\":")
+      json.integer(dropped.total)
+    }
+    for reason in LogDropReason.allCases where dropped[reason] > 0 {
+      line.part { json in
+        json.append(",\"dropped.")
+        json.append(reason.staticText)
+        json.append("\":")
+        json.integer(dropped[reason])
+      }
+    }
+  }
+}
+
+extension LogDropReason {
+  fileprivate var staticText: StaticString {
+    switch self {
+    case .queueFull: "queue_full"
+    case .writeError: "write_error"
+    case .shutdown: "shutdown"
+    }
+  }
+}
