@@ -41,6 +41,9 @@ let package = Package(
       name: "session-tap-benchmarks", dependencies: ["SessionTap"], path: "Sources/Benchmarks",
       swiftSettings: settings),
 
+    .executableTarget(
+      name: "endpoint-under-test", dependencies: ["TapEndpoint"], path: "Tests/EndpointUnderTest",
+      swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),

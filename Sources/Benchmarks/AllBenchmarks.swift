@@ -3,5 +3,8 @@ enum AllBenchmarks {
   static let list: [Benchmark] = [
     .histogramRecordOneThread,
     .histogramRecordAllThreads,
+    .requestTappedC1,
+    .requestTappedC8,
+    .downloadTapped,
   ]
 }

@@ -43,7 +43,15 @@ public final class Endpoint: Sendable {
     if let invalid = configuration.limits.firstInvalid {
       throw EndpointError(.invalidConfiguration, "invalid limit: \(invalid)")
     }
-    let loop = EventLoop(router: router, limits: configuration.limits)
+    let gatekeeper = Gatekeeper(configuration.access)
+    if let file = gatekeeper.unusableFile {
+      throw EndpointError(
+        .invalidConfiguration,
+        "no credentials: \(file) (write one a line, and let this process read the file)")
+    }
+    let loop = EventLoop(
+      router: router, gatekeeper: gatekeeper, limits: configuration.limits,
+      logRefusal: configuration.logRefusal)
     let isClaimed = state.withLock { state in
       guard state.loop == nil else { return false }
       state.loop = loop
@@ -54,6 +62,14 @@ public final class Endpoint: Sendable {
     }
     do throws(EndpointError) {
       let socket = try ListeningSocket(configuration.address)
+      let access = configuration.access
+      if socket.address.isReachableFromNetwork, !access.isRestricted, !access.allowsAnyoneFromNetwork {
+        socket.close()
+        throw EndpointError(
+          .accessNotRestricted,
+          "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
+            + "allowsAnyoneFromNetwork)")
+      }
       loop.start(socket)
       state.withLock { $0.address = socket.address }
       return socket.address

@@ -4,7 +4,7 @@ public struct EndpointError: Error, Sendable, Hashable, CustomStringConvertible 
   public struct Code: Sendable, Hashable {
     private enum Name {
       case addressInUse, addressNotAvailable, permissionDenied, invalidConfiguration
-      case alreadyRunning, tooManyOpenFiles, system
+      case alreadyRunning, tooManyOpenFiles, accessNotRestricted, system
     }
     private let name: Name
 
@@ -20,6 +20,8 @@ public struct EndpointError: Error, Sendable, Hashable, CustomStringConvertible 
     public static let alreadyRunning = Code(name: .alreadyRunning)
     /// The process or the system has no file descriptor left.
     public static let tooManyOpenFiles = Code(name: .tooManyOpenFiles)
+    /// Other machines could read without credentials, and nothing says that they may.
+    public static let accessNotRestricted = Code(name: .accessNotRestricted)
     /// A system call failed for another reason.
     public static let system = Code(name: .system)
   }

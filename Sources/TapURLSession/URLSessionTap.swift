@@ -27,15 +27,19 @@ public final class URLSessionTap: Sendable {
   private struct State {
     var observers: [any RequestObserver]
     var clients: Set<String> = []
+    /// The port of the app's own endpoint.
+    var ownPort: Int?
   }
 
+  let configuration: Configuration
   private let state: Mutex<State>
 
   /// The requests that live, started or not: what a test checks for leaks.
-  package let loaderCount = Atomic<Int>(0)
+  package let requestCount = Atomic<Int>(0)
 
   /// Makes a tap whose requests the observers hear of, in their order.
-  public init(observers: [any RequestObserver]) {
+  public init(observers: [any RequestObserver], configuration: Configuration = Configuration()) {
+    self.configuration = configuration
     state = Mutex(State(observers: observers))
   }
 
@@ -57,17 +61,54 @@ public final class URLSessionTap: Sendable {
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {
     guard let copy = configuration.copy() as? URLSessionConfiguration else { return configuration }
-    let others = (configuration.protocolClasses ?? []).filter { !isOwn($0) }
-    let metricsClass = ProtocolClasses.metricsClass(
-      tap: self, client: admitted(client), next: others.compactMap { $0 as? URLProtocol.Type })
-    copy.protocolClasses = [metricsClass] + others
+    install(in: copy, client: client)
     return copy
+  }
+
+  /// Observes the requests that a session starts from now on, `URLSession.shared` included.
+  ///
+  /// On Linux a session's configuration is live: the tap is put into its `protocolClasses`, and taken out by
+  /// ``uninstall(from:)``. To install again under another name changes the name. Foundation reads the list
+  /// without a lock whenever a task is resumed first, so install before the session is in use, or while no
+  /// other thread resumes its tasks. Sessions that others make from `.default` are out of reach.
+  ///
+  /// On Apple's platforms a session's configuration is a copy, and nothing can be installed.
+  /// - Returns: Whether the session is observed now.
+  @discardableResult
+  public func install(on session: URLSession, client: String) -> Bool {
+    install(in: session.configuration, client: client)
+    return session.configuration.protocolClasses?.contains(where: isOwn) ?? false
+  }
+
+  /// Ends the observation of a session that ``install(on:client:)`` began. Requests under way are still
+  /// recorded when they end. The rule for other threads is the same.
+  public func uninstall(from session: URLSession) {
+    session.configuration.protocolClasses = session.configuration.protocolClasses?.filter { !isOwn($0) }
   }
 
   /// Ends the observation: requests that start from now on are not recorded; those that run are, when they
   /// end. Sessions with a patched configuration go on as if it were not patched. Cannot be undone.
   public func stop() {
     state.withLock { $0.observers = [] }
+  }
+
+  /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.
+  package func exclude(ownPort: Int?) {
+    state.withLock { $0.ownPort = ownPort }
+  }
+
+  /// Whether a request is to be recorded.
+  func records(_ request: URLRequest) -> Bool {
+    let ownPort = state.withLock { $0.ownPort }
+    if let ownPort, request.url?.port == ownPort, request.url?.isLoopback == true { return false }
+    return configuration.filter.includes(request)
+  }
+
+  private func install(in configuration: URLSessionConfiguration, client: String) {
+    let others = (configuration.protocolClasses ?? []).filter { !isOwn($0) }
+    let metricsClass = ProtocolClasses.metricsClass(
+      tap: self, client: admitted(client), next: others.compactMap { $0 as? URLProtocol.Type })
+    configuration.protocolClasses = [metricsClass] + others
   }
 
   private func isOwn(_ someClass: AnyClass) -> Bool {

@@ -15,7 +15,7 @@ extension Benchmark {
       let mutex = Mutex(0.0)
       return Stopwatch.nanoseconds(per: operations) {
         for index in 0..<operations {
-          let value = Samples.durations[index & 4_095]
+          let value = Samples.durations[index & 65_535]
           mutex.withLock { $0 += value }
         }
       }
@@ -48,7 +48,7 @@ extension Benchmark {
   private static func record(in histogram: Histogram) -> Double {
     let samples = Samples.durations
     return Stopwatch.nanoseconds(per: operations) {
-      for index in 0..<operations { histogram.record(samples[index & 4_095]) }
+      for index in 0..<operations { histogram.record(samples[index & 65_535]) }
     }
   }
 }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Values to record: the same in every run, and shaped like durations.
 enum Samples {
-  /// 4,096 lognormal values around 50 ms, by the Box-Muller transform of a seeded generator.
-  static let durations: [Double] = lognormal(count: 4_096, median: 0.05, sigma: 1)
+  /// 65,536 lognormal values around 50 ms, by the Box-Muller transform of a seeded generator.
+  static let durations: [Double] = lognormal(count: 65_536, median: 0.05, sigma: 1)
 
   /// Lognormal values.
   static func lognormal(count: Int, median: Double, sigma: Double) -> [Double] {

@@ -9,6 +9,14 @@ enum FloatText {
     return value.description
   }
 
+  /// Seconds since 1970, to the millisecond.
+  static func seconds(_ time: Timestamp) -> String {
+    let (seconds, nanoseconds) = time.secondsAndNanoseconds
+    let digits = String(nanoseconds / 1_000_000)
+    // Before 1970 the two parts would have different signs; no clock of a server is there.
+    return String(max(0, seconds)) + "." + String(repeating: "0", count: 3 - digits.count) + digits
+  }
+
   /// The value of `le`. It is part of a series' identity, so it must read as Prometheus itself makes it from a
   /// protobuf bound: shortest digits, an exponent below 10^-4 and from 10^6 on, and always a point or an
   /// exponent (`1.0`, `2.68435456e+08`).

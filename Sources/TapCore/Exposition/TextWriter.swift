@@ -15,15 +15,12 @@ struct TextWriter: ExpositionWriter {
     dropHeaderWithoutSamples()
     let start = bytes.count
     samples = SampleText(name: family.name)
-    bytes.append(contentsOf: "# HELP \(family.name) ".utf8)
-    for byte in family.help.utf8 {
-      switch byte {
-      case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
-      case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
-      default: bytes.append(byte)
-      }
+    if !family.help.isEmpty {
+      bytes.append(contentsOf: "# HELP \(family.name) ".utf8)
+      bytes.append(escapedHelp: family.help, quotes: false)
+      bytes.append(UInt8(ascii: "\n"))
     }
-    bytes.append(contentsOf: "\n# TYPE \(family.name) \(Self.name(of: family.type))\n".utf8)
+    bytes.append(contentsOf: "# TYPE \(family.name) \(Self.name(of: family.type))\n".utf8)
     header = start..<bytes.count
   }
 
@@ -36,7 +33,7 @@ struct TextWriter: ExpositionWriter {
   }
 
   mutating func histogram(_ histogram: Histogram, labels: RenderedLabels, created: Timestamp) {
-    samples.append(histogram, labels: labels, to: &bytes)
+    samples.append(histogram, labels: labels, format: .text, to: &bytes)
   }
 
   mutating func finish() -> [UInt8] {

@@ -1,11 +1,13 @@
 /// What a histogram had recorded at one moment.
 public struct HistogramSnapshot: Sendable, Hashable {
-  /// The buckets, by upper bound; the last is `+Inf`.
+  /// The classic buckets, by upper bound; the last is `+Inf`.
   public let buckets: [Bucket]
   /// The number of values.
   public let count: UInt64
   /// The sum of the values.
   public let sum: Double
+  /// The same values in exponential buckets.
+  public let native: NativeHistogram
 
   /// A classic bucket.
   public struct Bucket: Sendable, Hashable {
@@ -13,15 +15,20 @@ public struct HistogramSnapshot: Sendable, Hashable {
     public let upperBound: Double
     /// The number of values up to the bound, those of all lower buckets included.
     public let cumulativeCount: UInt64
+    /// The latest value of this bucket that had a trace.
+    public let exemplar: Exemplar?
   }
 
-  init(upperBounds: [Double], counts: [UInt64], sum: Double) {
+  init(_ reading: HistogramReading, upperBounds: [Double]) {
     var total: UInt64 = 0
-    buckets = zip(upperBounds + [.infinity], counts).map { bound, count in
-      total &+= count
-      return Bucket(upperBound: bound, cumulativeCount: total)
+    buckets = zip(upperBounds + [.infinity], reading.counts).enumerated().map { index, bucket in
+      total &+= bucket.1
+      return Bucket(
+        upperBound: bucket.0, cumulativeCount: total,
+        exemplar: reading.exemplars.isEmpty ? nil : reading.exemplars[index])
     }
     count = total
-    self.sum = sum
+    sum = reading.sum
+    native = NativeHistogram(reading.native)
   }
 }

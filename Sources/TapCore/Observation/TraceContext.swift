@@ -20,13 +20,39 @@ public struct TraceContext: Sendable, Hashable {
       let spanID = Self.digits(bytes[36..<52]), spanID.utf8.contains(where: { $0 != Self.zero }),
       let flags = Self.digits(bytes[53..<55]), let flagBits = UInt8(flags, radix: 16)
     else { return nil }
+    self.init(traceID: traceID, spanID: spanID, isSampled: flagBits & 1 == 1)
+  }
+
+  private init(traceID: String, spanID: String, isSampled: Bool) {
     self.traceID = traceID
     self.spanID = spanID
-    self.isSampled = flagBits & 1 == 1
+    self.isSampled = isSampled
   }
+
+  /// The first span of a new trace, from the system's random numbers.
+  public static func random(isSampled: Bool = true) -> TraceContext {
+    let traceID = text(UInt64.random(in: 1 ... .max)) + text(UInt64.random(in: 0 ... .max))
+    return TraceContext(traceID: traceID, spanID: newSpanID(), isSampled: isSampled)
+  }
+
+  /// A new span of the same trace: what a request that this span makes carries.
+  public func child() -> TraceContext {
+    TraceContext(traceID: traceID, spanID: Self.newSpanID(), isSampled: isSampled)
+  }
+
+  /// The value of a `traceparent` header, version 00.
+  public var traceparent: String { "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")" }
 
   private static let dash = UInt8(ascii: "-")
   private static let zero = UInt8(ascii: "0")
+
+  private static func newSpanID() -> String { text(UInt64.random(in: 1 ... .max)) }
+
+  /// 16 digits.
+  private static func text(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
 
   /// The text of lowercase hexadecimal digits, or `nil` if a byte is something else.
   private static func digits(_ bytes: ArraySlice<UInt8>) -> String? {

@@ -14,7 +14,7 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
   let buckets: HistogramBuckets?
   private let render: @Sendable (Key) -> RenderedLabels
   private let make: @Sendable () -> Element
-  private let table: Mutex<SeriesTable<Key, Element>>
+  fileprivate let table: Mutex<SeriesTable<Key, Element>>
 
   init(
     descriptor: FamilyDescriptor, options: SeriesOptions, dropped: DroppedValues,
@@ -26,7 +26,7 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     self.buckets = buckets
     self.render = render
     self.make = make
-    table = Mutex(SeriesTable(limit: options.limit))
+    table = Mutex(SeriesTable(options))
   }
 
   /// The instrument of a label set, made on first use. Where the family is full it is the overflow series'
@@ -39,9 +39,19 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     return table.withLock { $0.series(for: key, labels: labels, created: created, make: make) }.element
   }
 
-  /// All series, by label values.
-  var series: [Series<Element>] {
-    table.withLock { $0.sorted() }
+  /// Removes the series of a label set, from the next scrape on.
+  ///
+  /// Whoever keeps its instrument goes on recording unseen; to ask for the label set again makes a new series.
+  ///
+  /// - Returns: whether there was such a series.
+  @discardableResult
+  public func remove(_ key: Key) -> Bool {
+    remove(render(key))
+  }
+
+  /// Removes all series, from the next scrape on.
+  public func removeAll() {
+    table.withLock { $0.removeAll() }
   }
 
   /// How many times a label set found no room.
@@ -50,11 +60,21 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
   }
 }
 
+extension Family: SeriesRemoval {
+  func remove(_ labels: RenderedLabels) -> Bool {
+    table.withLock { $0.remove(labels) }
+  }
+}
+
 extension Family: MetricSource where Element: Instrument {
   var descriptors: [FamilyDescriptor] { [descriptor] }
 
-  func gather() -> [any GatheredFamily] {
-    [GatheredSeries(descriptor: descriptor, series: series)]
+  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+    let series = table.withLock { table in
+      table.expire(at: now, activity: \.activity)
+      return table.sorted()
+    }
+    return [GatheredSeries(descriptor: descriptor, series: series)]
   }
 
   var statistics: [FamilyStatistics] {

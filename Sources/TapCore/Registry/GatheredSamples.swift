@@ -14,6 +14,8 @@ struct GatheredSamples: GatheredFamily {
   func writeSamples(to writer: inout any ExpositionWriter) {
     for sample in samples {
       switch descriptor.type {
+      // A counter is never below 0 and never "not a number" (OpenMetrics, "Counter").
+      case .counter where !(sample.value >= 0): continue
       case .counter: writer.counter(sample.value, labels: sample.labels, created: nil)
       case .gauge, .info: writer.gauge(sample.value, labels: sample.labels)
       case .histogram: break

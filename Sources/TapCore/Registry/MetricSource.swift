@@ -2,8 +2,8 @@
 protocol MetricSource: Sendable {
   /// The families that the source gives, always the same.
   var descriptors: [FamilyDescriptor] { get }
-  /// The families as they are now.
-  func gather() -> [any GatheredFamily]
+  /// The families as they are now; series that have been idle for too long are dropped on the way.
+  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily]
   /// What the families tell about themselves.
   var statistics: [FamilyStatistics] { get }
 }

@@ -9,16 +9,13 @@ extension Registry {
     exposition(in: ExpositionFormat(accept: accept))
   }
 
-  /// Writes all metrics in one format.
-  public func exposition(in format: ExpositionFormat) -> Exposition {
-    var writer: any ExpositionWriter =
-      switch format {
-      case .text: TextWriter()
-      }
-    for family in gather() {
-      writer.begin(family.descriptor)
-      family.writeSamples(to: &writer)
-    }
-    return Exposition(format: format, bytes: writer.finish())
+  /// Writes metrics in one format.
+  ///
+  /// - Parameters:
+  ///   - format: the format.
+  ///   - names: names of families, or of samples such as `x_seconds_count`, to which the exposition is limited.
+  ///     `nil` stands for all; a name that there is not is ignored.
+  public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
+    Exposition(of: gather(), in: format, names: names)
   }
 }

@@ -4,7 +4,7 @@ extension Registry {
   func counters<Key>(
     _ descriptor: FamilyDescriptor, _ options: SeriesOptions, render: @escaping Renderer<Key>
   ) throws(RegistryError) -> Family<Key, Counter> {
-    try family(descriptor) {
+    try source(descriptor) {
       let dropped = DroppedValues()
       return Family(descriptor: descriptor, options: options, dropped: dropped, render: render) {
         Counter(dropped: dropped)
@@ -15,7 +15,7 @@ extension Registry {
   func gauges<Key>(
     _ descriptor: FamilyDescriptor, _ options: SeriesOptions, render: @escaping Renderer<Key>
   ) throws(RegistryError) -> Family<Key, Gauge> {
-    try family(descriptor) {
+    try source(descriptor) {
       Family(descriptor: descriptor, options: options, dropped: DroppedValues(), render: render) { Gauge() }
     }
   }
@@ -25,7 +25,7 @@ extension Registry {
     render: @escaping Renderer<Key>
   ) throws(RegistryError) -> Family<Key, Histogram> {
     guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: descriptor.name) }
-    let histograms: Family<Key, Histogram> = try family(descriptor) {
+    let histograms: Family<Key, Histogram> = try source(descriptor) {
       let dropped = DroppedValues()
       let layout = BucketLayout(buckets)
       return Family(

@@ -29,34 +29,41 @@ public final class Registry: Sendable {
     }
   }
 
-  /// The family of that name, or a new one.
-  func family<Key, Element: Instrument>(
-    _ descriptor: FamilyDescriptor, make: () -> Family<Key, Element>
-  ) throws(RegistryError) -> Family<Key, Element> {
+  /// The source of that family, or a new one.
+  func source<Source: MetricSource>(
+    _ descriptor: FamilyDescriptor, make: () -> Source
+  ) throws(RegistryError) -> Source {
     try state.withLock { (state) throws(RegistryError) in
       guard let existing = state.byName[descriptor.name] else {
         try state.checkNames(of: descriptor)
-        let family = make()
-        state.add(family, [descriptor])
-        return family
+        let source = make()
+        state.add(source, [descriptor])
+        return source
       }
       let known = existing.descriptors.first { $0.name == descriptor.name }
       guard known?.type == descriptor.type else {
         throw RegistryError(.conflictingType, metric: descriptor.name)
       }
-      guard known == descriptor else { throw RegistryError(.conflictingDescription, metric: descriptor.name) }
-      guard let family = existing as? Family<Key, Element> else {
+      guard known == descriptor else {
+        throw RegistryError(.conflictingDescription, metric: descriptor.name)
+      }
+      guard let source = existing as? Source else {
         throw RegistryError(.conflictingLabels, metric: descriptor.name)
       }
-      return family
+      return source
     }
   }
 
   /// All families as they are now, by name.
-  func gather() -> [any GatheredFamily] {
+  func gather(at now: ContinuousClock.Instant = .now) -> [any GatheredFamily] {
     let sources = state.withLock { $0.sources }
-    let families = sources.flatMap { $0.gather() } + RegistryStatistics.families(of: sources)
+    let families = sources.flatMap { $0.gather(at: now) } + RegistryStatistics.families(of: sources)
     return families.sorted { $0.descriptor.name < $1.descriptor.name }
+  }
+
+  /// The family of that name, if its series have run-time labels.
+  func removableFamily(_ name: String) -> (any SeriesRemoval)? {
+    state.withLock { $0.byName[name] } as? any SeriesRemoval
   }
 
   private struct State {

@@ -8,7 +8,7 @@ struct GatheredRequestHistograms: GatheredFamily {
   func writeSamples(to writer: inout any ExpositionWriter) {
     for series in series {
       let histogram = histogram(series.element)
-      guard !histogram.isEmpty else { continue }
+      guard histogram.count > 0 else { continue }
       histogram.write(labels: series.labels, created: series.created, to: &writer)
     }
   }

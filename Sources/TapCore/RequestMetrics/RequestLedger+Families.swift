@@ -28,30 +28,26 @@ extension RequestLedger {
   /// The families as the books stand.
   func families(_ descriptors: Descriptors) -> [any GatheredFamily] {
     var active: [RenderedLabels: Double] = [:]
-    var clients: [String: Entry] = [:]
     for entry in entries {
-      active[entry.labels, default: 0] += Double(entry.started) - Double(entry.ended)
-      let labels = RenderedLabels([Labels.Pair(name: "client", value: entry.client)])
-      clients[entry.client, default: Entry(client: entry.client, labels: labels)].add(entry)
+      active[entry.labels, default: 0] += Double(entry.counts.started) - Double(entry.counts.ended)
     }
-    func samples(_ value: (Entry) -> UInt64) -> [GatheredSamples.Sample] {
-      clients.values.map { GatheredSamples.Sample(labels: $0.labels, value: Double(value($0))) }
+    let clients = clients.map { client, counts in
+      (labels: RenderedLabels([Labels.Pair(name: "client", value: client)]), counts: counts)
+    }
+    func family(
+      _ descriptor: FamilyDescriptor, _ value: (Counts) -> UInt64
+    ) -> any GatheredFamily {
+      GatheredSamples(
+        descriptor: descriptor,
+        samples: clients.map { GatheredSamples.Sample(labels: $0.labels, value: Double(value($0.counts))) })
     }
     return [
       GatheredSamples(
         descriptor: descriptors.active,
         samples: active.map { GatheredSamples.Sample(labels: $0.key, value: $0.value) }),
-      GatheredSamples(descriptor: descriptors.started, samples: samples(\.started)),
-      GatheredSamples(descriptor: descriptors.ended, samples: samples(\.ended)),
-      GatheredSamples(descriptor: descriptors.cancelled, samples: samples(\.cancelled)),
+      family(descriptors.started, \.started),
+      family(descriptors.ended, \.ended),
+      family(descriptors.cancelled, \.cancelled),
     ]
-  }
-}
-
-extension RequestLedger.Entry {
-  fileprivate mutating func add(_ other: Self) {
-    started &+= other.started
-    ended &+= other.ended
-    cancelled &+= other.cancelled
   }
 }

@@ -10,8 +10,8 @@ extension RequestMetrics {
     public var knownMethods = [
       "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
     ]
-    /// The most series of each metric (``SeriesOptions/limit``).
-    public var seriesLimit = 2_000
+    /// How many series each metric may hold, and for how long.
+    public var series = SeriesOptions()
 
     /// The defaults.
     public init() {}

@@ -28,8 +28,8 @@ public final class RequestMetrics: RequestObserver {
     methods = KnownMethods(configuration.knownMethods)
     families = try RequestFamilies(configuration)
     ledgerDescriptors = try RequestLedger.Descriptors()
-    series = Mutex(SeriesTable(limit: configuration.seriesLimit))
-    ledger = Mutex(RequestLedger(limit: configuration.seriesLimit))
+    series = Mutex(SeriesTable(configuration.series))
+    ledger = Mutex(RequestLedger(configuration.series))
     try registry.add(self)
   }
 
@@ -61,9 +61,15 @@ public final class RequestMetrics: RequestObserver {
 extension RequestMetrics: MetricSource {
   var descriptors: [FamilyDescriptor] { families.descriptors + ledgerDescriptors.all }
 
-  func gather() -> [any GatheredFamily] {
-    let books = ledger.withLock { $0 }
-    let series = series.withLock { $0.sorted() }
+  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+    let books = ledger.withLock { ledger in
+      ledger.expire(at: now)
+      return ledger
+    }
+    let series = series.withLock { table in
+      table.expire(at: now, activity: \.activity)
+      return table.sorted()
+    }
     return families.gather(series) + books.families(ledgerDescriptors)
   }
 

@@ -10,9 +10,27 @@ final class RequestSeries: Sendable {
     self.responseBodySize = responseBodySize
   }
 
+  /// A number that changes with every request.
+  var activity: UInt64 { duration.count }
+
   func record(_ observation: RequestObservation) {
-    duration.record(max(observation.duration, .zero))
-    if let size = observation.requestBodySize, size >= 0 { requestBodySize.record(Double(size)) }
-    if let size = observation.responseBodySize, size >= 0 { responseBodySize.record(Double(size)) }
+    let trace = observation.request.traceContext
+    duration.record(
+      max(observation.duration, .zero).seconds, trace: trace, at: observation.endTime)
+    if let size = observation.requestBodySize, size >= 0 {
+      requestBodySize.record(Double(size), trace: trace, at: observation.endTime)
+    }
+    if let size = observation.responseBodySize, size >= 0 {
+      responseBodySize.record(Double(size), trace: trace, at: observation.endTime)
+    }
+  }
+}
+
+extension RequestObservation {
+  /// When the request ended, at most the last moment that a timestamp can tell.
+  fileprivate var endTime: Timestamp {
+    let elapsed = Int64(exactly: (duration.seconds * 1e9).rounded()) ?? .max
+    let (end, overflow) = start.nanosecondsSinceEpoch.addingReportingOverflow(elapsed)
+    return Timestamp(nanosecondsSinceEpoch: overflow ? .max : end)
   }
 }

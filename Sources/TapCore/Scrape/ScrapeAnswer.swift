@@ -12,4 +12,16 @@ public struct ScrapeAnswer: Sendable, Hashable {
 
   /// The value of the `Content-Encoding` header, `nil` where there is to be none.
   public var contentEncoding: String? { coding == .identity ? nil : coding.rawValue }
+
+  /// Codes an exposition as asked, or not at all where the system cannot.
+  init(_ exposition: Exposition, _ coding: ContentCoding) {
+    format = exposition.format
+    if coding == .gzip, let compressed = Gzip.system?.compress(exposition.bytes) {
+      self.coding = .gzip
+      bytes = compressed
+    } else {
+      self.coding = .identity
+      bytes = exposition.bytes
+    }
+  }
 }

@@ -11,7 +11,7 @@ public final class ScrapeHandler: Sendable {
 
   private let registry: Registry
   private let perform: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let state = Mutex(State())
+  private let queue = Mutex(ScrapeQueue())
 
   /// Makes a handler.
   ///
@@ -30,52 +30,32 @@ public final class ScrapeHandler: Sendable {
   /// - Parameters:
   ///   - accept: the value of the request's `Accept` header, if it has one.
   ///   - acceptEncoding: the value of its `Accept-Encoding` header, if it has one.
-  ///   - completion: takes the answer.
+  ///   - names: the families that are wanted, by their names or those of their samples; `nil` for all.
+  ///   - completion: takes the answer, which is to be sent with status 200.
   public func scrape(
-    accept: String?, acceptEncoding: String?, completion: @escaping Completion
+    accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
   ) {
-    let form = Form(
-      format: ExpositionFormat(accept: accept), coding: ContentCoding(acceptEncoding: acceptEncoding))
-    let isFirst = state.withLock { $0.add(completion, form) }
-    if isFirst { perform { [self] in work() } }
+    let form = ScrapeQueue.Form(
+      format: ExpositionFormat(accept: accept), coding: ContentCoding(acceptEncoding: acceptEncoding),
+      names: names)
+    let request = ScrapeQueue.Request(form: form, completion: completion)
+    if queue.withLock({ $0.add(request) }) { perform { [self] in work() } }
   }
 
   /// Answers everyone who waits, until nobody does.
   private func work() {
-    while let waiting = state.withLock({ $0.takeAll() }) {
-      for (form, completions) in waiting {
-        let answer = answer(in: form)
-        for completion in completions { completion(answer) }
+    while let requests = queue.withLock({ $0.takeAll() }) {
+      let families = registry.gather()
+      var answers: [ScrapeQueue.Form: ScrapeAnswer] = [:]
+      for request in requests {
+        let answer = answers[request.form] ?? answer(to: request.form, from: families)
+        answers[request.form] = answer
+        request.completion(answer)
       }
     }
   }
 
-  private func answer(in form: Form) -> ScrapeAnswer {
-    let exposition = registry.exposition(in: form.format)
-    return ScrapeAnswer(format: form.format, coding: .identity, bytes: exposition.bytes)
-  }
-
-  private struct Form: Hashable {
-    let format: ExpositionFormat
-    let coding: ContentCoding
-  }
-
-  private struct State {
-    private var waiting: [Form: [Completion]] = [:]
-    private var isWorking = false
-
-    /// Whether nobody works yet.
-    mutating func add(_ completion: @escaping Completion, _ form: Form) -> Bool {
-      waiting[form, default: []].append(completion)
-      defer { isWorking = true }
-      return !isWorking
-    }
-
-    /// `nil` ends the work.
-    mutating func takeAll() -> [Form: [Completion]]? {
-      defer { waiting = [:] }
-      isWorking = !waiting.isEmpty
-      return isWorking ? waiting : nil
-    }
+  private func answer(to form: ScrapeQueue.Form, from families: [any GatheredFamily]) -> ScrapeAnswer {
+    ScrapeAnswer(Exposition(of: families, in: form.format, names: form.names), form.coding)
   }
 }

@@ -7,6 +7,8 @@ package struct Connection: Sendable {
     case handle(HTTPRequest, id: UInt64)
     /// The answer to this request is not wanted any more.
     case cancel(id: UInt64)
+    /// Nothing, but know that a request was refused. The answer is on its way.
+    case refused(RequestFailure)
     /// Send from the ``output``, and tell ``wrote(_:at:)`` or ``writeBlocked()``.
     case write
     /// End the sending direction.
@@ -62,6 +64,7 @@ package struct Connection: Sendable {
   private var answersInOutput = 0
   private var lingeringBytes = 0
   private var cancelled: UInt64?
+  private var failure: RequestFailure?
   private var isDraining = false
   private var isWriteBlocked = false
   private var progress = 0
@@ -134,7 +137,14 @@ package struct Connection: Sendable {
       requestCount += 1
       phase = .answering(exchange)
       setWait(.answer, at: moment)
+      if let time = ScrapeTimeout.answerTime(request) {
+        waitDeadline = min(waitDeadline, moment.instant + time)
+      }
       return .handle(request, id: exchange.id)
+    }
+    if let failure {
+      self.failure = nil
+      return .refused(failure)
     }
     switch phase {
     case .closed(let reset):
@@ -347,6 +357,7 @@ package struct Connection: Sendable {
 
   /// Answers what is no request, and ends the connection.
   private mutating func fail(_ failure: RequestFailure, at moment: Moment) {
+    self.failure = failure
     let response = HTTPResponse.refusal(failure.status, failure.reason)
     let framing = ResponseEncoder.framing(response, minorVersion: 1)
     append(

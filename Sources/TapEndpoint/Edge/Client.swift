@@ -10,46 +10,59 @@ import Dispatch
 
 /// An accepted socket with its dispatch sources and its connection. Only the event loop touches it.
 final class Client {
-  let id: UInt64
+  /// Who tells that the socket can be read.
+  enum Reading {
+    case source
+    case busyClients
+    case nobody
+  }
+
+  /// Names a client: its slot alone is used again after its end.
+  struct Key: Sendable, Hashable {
+    let slot: Int
+    let serial: UInt64
+  }
+
+  let key: Key
   let descriptor: Int32
   var connection: Connection
   /// The handler that works, if it is an asynchronous one.
   var task: Task<Void, Never>?
   /// A streamed body that waits for room.
   var producer: CheckedContinuation<Bool, Never>?
+  /// The client's place among the busy ones.
+  var busyIndex: Int?
   private(set) var isClosed = false
 
-  private let queue: DispatchQueue
   private let readSource: any DispatchSourceRead
+  private var reading = Reading.source
   private var writeSource: (any DispatchSourceWrite)?
-  private var isReading = true
   private var isWriting = false
-  private let onWritable: () -> Void
 
-  /// Takes the descriptor over. The callbacks come on the queue.
+  /// Takes the descriptor over. The callback comes on the queue.
   init(
-    id: UInt64, descriptor: Int32, connection: Connection, queue: DispatchQueue,
-    onReadable: @escaping () -> Void, onWritable: @escaping () -> Void
+    key: Key, descriptor: Int32, connection: Connection, queue: DispatchQueue,
+    onReadable: @escaping () -> Void
   ) {
-    self.id = id
+    self.key = key
     self.descriptor = descriptor
     self.connection = connection
-    self.queue = queue
-    self.onWritable = onWritable
     readSource = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     readSource.setEventHandler(handler: onReadable)
     readSource.activate()
   }
 
-  /// Listens to what the connection wants to hear.
-  func updateInterest() {
-    guard !isClosed else { return }
-    if connection.wantsInput != isReading {
-      isReading.toggle()
-      if isReading { readSource.resume() } else { readSource.suspend() }
-    }
-    guard connection.wantsOutput != isWriting else { return }
-    isWriting.toggle()
+  func read(by reading: Reading) {
+    guard !isClosed, reading != self.reading else { return }
+    if reading == .source { readSource.resume() }
+    if self.reading == .source { readSource.suspend() }
+    self.reading = reading
+  }
+
+  /// Tells when the socket takes bytes again, or stops telling so.
+  func watchWriting(_ isWriting: Bool, queue: DispatchQueue, onWritable: @escaping () -> Void) {
+    guard !isClosed, isWriting != self.isWriting else { return }
+    self.isWriting = isWriting
     if let writeSource {
       if isWriting { writeSource.resume() } else { writeSource.suspend() }
     } else {
@@ -68,33 +81,30 @@ final class Client {
     task?.cancel()
     producer?.resume(returning: false)
     producer = nil
-    if reset { Socket.reset(descriptor) }
+    if reset { Socket.closeByReset(descriptor) }
     let descriptor = descriptor
     let closing: () -> Void = {
       closeDescriptor(descriptor)
       completion()
     }
-    // A suspended source must not be released: it is resumed once it is cancelled, which runs no handler but
-    // the last.
-    guard let writeSource else {
-      readSource.setCancelHandler(handler: closing)
-      readSource.cancel()
-      if !isReading { readSource.resume() }
-      return
-    }
+    guard let writeSource else { return cancel(readSource, isActive: reading == .source, then: closing) }
     let readSource = readSource
-    let isReading = isReading
-    writeSource.setCancelHandler {
-      readSource.setCancelHandler(handler: closing)
-      readSource.cancel()
-      if !isReading { readSource.resume() }
-    }
-    writeSource.cancel()
-    if !isWriting { writeSource.resume() }
+    let isReading = reading == .source
+    cancel(writeSource, isActive: isWriting) { cancel(readSource, isActive: isReading, then: closing) }
   }
 }
 
-/// `close(2)`, whose name the methods above hide.
+/// Cancels a source. A suspended one must not be released, and does not tell that it was cancelled before it
+/// is resumed, which runs no other handler any more.
+private func cancel(
+  _ source: any DispatchSourceProtocol, isActive: Bool, then completion: @escaping () -> Void
+) {
+  source.setCancelHandler(handler: completion)
+  source.cancel()
+  if !isActive { source.resume() }
+}
+
+/// `close(2)`, whose name methods hide.
 func closeDescriptor(_ descriptor: Int32) {
   close(descriptor)
 }

@@ -11,25 +11,45 @@ import Dispatch
 /// The edge: sockets, clocks and handlers, on one serial queue. It moves bytes and events between them and
 /// the connections, which decide.
 actor EventLoop {
+  /// Where an answer goes.
+  struct Recipient: Sendable {
+    let client: Client.Key
+    let request: UInt64
+  }
+
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
-  private let router: Router
-  private let limits: Endpoint.Configuration.Limits
+  let router: Router
+  let gatekeeper: Gatekeeper
+  let limits: Endpoint.Configuration.Limits
+  private let connectionLimits: ConnectionLimits
   private var listener: Listener?
-  private var clients: [UInt64: Client] = [:]
+  private var clients: [Client?] = []
+  private var order = EvictionOrder()
+  private var busy = BusyClients()
+  private var isLookScheduled = false
+  private var clientCount = 0
+  private var nextSerial: UInt64 = 0
   private var openDescriptors = 0
-  private var nextClientID: UInt64 = 0
-  private var requestsInFlight = 0
+  var requestsInFlight = 0
   private var isDraining = false
   private var drained: [CheckedContinuation<Void, Never>] = []
   private var buffer = [UInt8](repeating: 0, count: 65_536)
-  private var clock = EventClock()
+  var clock = EventClock()
+  private let logRefusal: (@Sendable (String) -> Void)?
+  private var refusals = RefusalLog()
   private var deadlines: DeadlineTimer?
 
-  init(router: Router, limits: Endpoint.Configuration.Limits) {
+  init(
+    router: Router, gatekeeper: Gatekeeper, limits: Endpoint.Configuration.Limits,
+    logRefusal: (@Sendable (String) -> Void)?
+  ) {
     self.router = router
+    self.gatekeeper = gatekeeper
     self.limits = limits
+    self.logRefusal = logRefusal
+    connectionLimits = limits.connection
   }
 
   /// Begins to accept from the socket, which it takes over.
@@ -55,44 +75,46 @@ actor EventLoop {
       switch listener.socket.accept() {
       case .connection(let descriptor): add(descriptor)
       case .none: return
-      case .exhausted:
-        if !evict(keeping: nil) { listener.pause() }
-        return
+      case .exhausted: return waitForDescriptor(listener)
       }
     }
   }
 
   private func add(_ descriptor: Int32) {
-    let id = nextClientID
-    nextClientID += 1
     let moment = clock.now()
+    let slot = order.insert(.idle)
+    let key = Client.Key(slot: slot, serial: nextSerial)
+    nextSerial += 1
     let client = Client(
-      id: id, descriptor: descriptor, connection: Connection(limits: limits.connection, at: moment),
+      key: key, descriptor: descriptor, connection: Connection(limits: connectionLimits, at: moment),
       queue: executor.queue,
-      onReadable: { [weak self] in self?.assumeIsolated { $0.readable(id) } },
-      onWritable: { [weak self] in self?.assumeIsolated { $0.writable(id) } })
-    clients[id] = client
+      onReadable: { [weak self] in self?.assumeIsolated { $0.readable(key) } })
+    if slot < clients.count { clients[slot] = client } else { clients.append(client) }
+    clientCount += 1
     openDescriptors += 1
     deadlines?.schedule(client.connection.deadline)
-    if clients.count > limits.connections, !evict(keeping: id) { close(client, reset: true) }
+    if clientCount > limits.connections, !evict(keeping: slot) { close(client, reset: true) }
   }
 
-  /// Closes the oldest idle connection; without one, the oldest that has not sent its request; then the
-  /// oldest that does not read. One whose handler works is kept.
-  private func evict(keeping kept: UInt64?) -> Bool {
-    let candidates = clients.values.filter { $0.id != kept && $0.connection.activity != .answering }
-    guard
-      let oldest = candidates.min(by: {
-        ($0.connection.activity.rawValue, $0.connection.deadline)
-          < ($1.connection.activity.rawValue, $1.connection.deadline)
-      })
-    else { return false }
-    close(oldest, reset: oldest.connection.activity == .writing)
+  private func evict(keeping kept: Int?) -> Bool {
+    guard let slot = order.first(keeping: kept), let client = clients[slot] else { return false }
+    close(client, reset: client.connection.activity == .writing)
     return true
   }
 
+  /// The process has no descriptor left. The oldest idle connection gives its own; without one, whoever has
+  /// taken them all may give one back before the next look.
+  private func waitForDescriptor(_ listener: Listener) {
+    listener.pause()
+    if !evict(keeping: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
+  }
+
   private func close(_ client: Client, reset: Bool) {
-    guard clients.removeValue(forKey: client.id) != nil else { return }
+    guard !client.isClosed else { return }
+    busy.remove(client)
+    order.remove(client.key.slot)
+    clients[client.key.slot] = nil
+    clientCount -= 1
     client.close(reset: reset) { [weak self] in self?.assumeIsolated { $0.descriptorClosed() } }
   }
 
@@ -105,10 +127,28 @@ actor EventLoop {
     }
   }
 
+  private func client(_ key: Client.Key) -> Client? {
+    guard let client = clients[key.slot], client.key == key else { return nil }
+    return client
+  }
+
+  /// The client that an answer is for, if it is still there and waits for it.
+  func client(_ recipient: Recipient) -> Client? {
+    guard let client = client(recipient.client), client.connection.isCurrent(recipient.request) else {
+      return nil
+    }
+    return client
+  }
+
   // MARK: Events
 
-  private func readable(_ id: UInt64) {
-    guard let client = clients[id], client.connection.wantsInput else { return }
+  private func readable(_ key: Client.Key) {
+    guard let client = client(key) else { return }
+    receive(from: client)
+  }
+
+  private func receive(from client: Client) {
+    guard !client.isClosed, client.connection.wantsInput else { return }
     switch Socket.receive(client.descriptor, into: &buffer) {
     case .done(0): client.connection.inputEnded()
     case .done(let count): client.connection.received(buffer[..<count])
@@ -116,10 +156,32 @@ actor EventLoop {
     case .failed: client.connection.failed()
     }
     advance(client)
+    if client.busyIndex == nil, !client.isClosed, client.connection.wantsInput, busy.insert(client) {
+      client.read(by: .busyClients)
+      scheduleLook()
+    }
   }
 
-  private func writable(_ id: UInt64) {
-    guard let client = clients[id] else { return }
+  private func scheduleLook() {
+    guard !isLookScheduled, !busy.isEmpty else { return }
+    isLookScheduled = true
+    executor.queue.async { [weak self] in self?.assumeIsolated { $0.lookAtBusyClients() } }
+  }
+
+  private func lookAtBusyClients() {
+    isLookScheduled = false
+    // Some looks in a row; then the queue's other work has its turn.
+    for _ in 0..<8 {
+      let ready = busy.ready()
+      for client in ready { receive(from: client) }
+      if ready.isEmpty { break }
+    }
+    for client in busy.cooled() { client.read(by: client.connection.wantsInput ? .source : .nobody) }
+    scheduleLook()
+  }
+
+  private func writable(_ key: Client.Key) {
+    guard let client = client(key) else { return }
     client.connection.writable()
     advance(client)
   }
@@ -127,20 +189,26 @@ actor EventLoop {
   private func checkDeadlines() {
     let moment = clock.now()
     listener?.resume()
-    for client in clients.values where client.connection.deadline <= moment.instant {
-      client.connection.deadlinePassed(at: moment)
-      advance(client)
+    var next: ContinuousClock.Instant?
+    for case let client? in clients {
+      if client.connection.deadline <= moment.instant {
+        client.connection.deadlinePassed(at: moment)
+        advance(client)
+      }
+      if !client.isClosed { next = min(next ?? client.connection.deadline, client.connection.deadline) }
     }
-    if let next = clients.values.lazy.map(\.connection.deadline).min() { deadlines?.schedule(next) }
+    if let next { deadlines?.schedule(next) }
   }
 
   /// Does what the connection asks for, until it waits.
-  private func advance(_ client: Client) {
+  func advance(_ client: Client) {
     let moment = clock.now()
     while true {
       switch client.connection.nextAction(at: moment) {
       case .handle(let request, let id):
         handle(request, id, of: client, at: moment)
+      case .refused(let failure):
+        log(failure.status, failure.reason, of: client, at: moment)
       case .cancel:
         client.task?.cancel()
       case .write:
@@ -152,93 +220,39 @@ actor EventLoop {
       case .shutdownOutput:
         shutdown(client.descriptor, Int32(SHUT_WR))
       case .close(let reset):
-        close(client, reset: reset)
-        return
+        return close(client, reset: reset)
       case .wait:
-        if client.connection.hasRoom, let producer = client.producer {
-          client.producer = nil
-          producer.resume(returning: true)
-        }
-        client.updateInterest()
-        deadlines?.schedule(client.connection.deadline)
-        return
+        return wait(client)
       }
     }
   }
 
-  // MARK: Handlers
+  /// Tells of a refused request, but not of each one of a flood.
+  func log(_ status: HTTPStatus, _ reason: String, of client: Client, at moment: Moment) {
+    guard let logRefusal, let suppressed = refusals.admit(at: moment.instant) else { return }
+    let peer = SocketAddress.peer(client.descriptor)?.description ?? "a client that is gone"
+    logRefusal(
+      "refused \(peer.isEmpty ? "a local client" : peer): \(status.rawValue) \(reason)"
+        + (suppressed > 0 ? " (and \(suppressed) more since the last line)" : ""))
+  }
 
-  private func handle(_ request: HTTPRequest, _ id: UInt64, of client: Client, at moment: Moment) {
-    switch router.match(request) {
-    case .refused(let response):
-      client.connection.answer(response, to: id, at: moment)
-    case .handler(.immediate(let handler)):
-      client.connection.answer(handler(request), to: id, at: moment)
-    case .handler(.asynchronous(let handler)):
-      guard requestsInFlight < limits.requestsInFlight else {
-        let response = HTTPResponse.refusal(.serviceUnavailable, "too many requests are being answered")
-        client.connection.answer(response, to: id, at: moment)
-        return
-      }
-      requestsInFlight += 1
-      let clientID = client.id
-      client.task = Task { await self.run(handler, request, id, of: clientID) }
+  private func wait(_ client: Client) {
+    if client.connection.hasRoom, let producer = client.producer {
+      client.producer = nil
+      producer.resume(returning: true)
     }
-  }
-
-  /// Runs a handler outside of the loop, and brings its answer in.
-  private nonisolated func run(
-    _ handler: @Sendable (HTTPRequest) async throws -> HTTPResponse, _ request: HTTPRequest, _ id: UInt64,
-    of client: UInt64
-  ) async {
-    var response: HTTPResponse
-    do {
-      response = try await handler(request)
-    } catch {
-      response = .refusal(.internalServerError, "the handler failed")
+    if !client.connection.wantsInput {
+      busy.remove(client)
+      client.read(by: .nobody)
+    } else if client.busyIndex == nil {
+      client.read(by: .source)
     }
-    if await answer(response, to: id, of: client), case .stream(_, let produce) = response.body {
-      let writer = HTTPBodyWriter { bytes in
-        guard await self.write(bytes, to: id, of: client) else { throw CancellationError() }
-      }
-      do {
-        try await produce(writer)
-        await bodyEnded(of: id, of: client, complete: true)
-      } catch {
-        await bodyEnded(of: id, of: client, complete: false)
-      }
+    client.watchWriting(client.connection.wantsOutput, queue: executor.queue) {
+      [weak self, key = client.key] in
+      self?.assumeIsolated { $0.writable(key) }
     }
-    await handlerEnded()
-  }
-
-  private func handlerEnded() {
-    requestsInFlight -= 1
-  }
-
-  /// - Returns: whether the answer's streamed body is wanted.
-  private func answer(_ response: HTTPResponse, to id: UInt64, of clientID: UInt64) -> Bool {
-    guard let client = clients[clientID] else { return false }
-    client.connection.answer(response, to: id, at: clock.now())
-    let isStreaming = client.connection.isCurrent(id)
-    advance(client)
-    return isStreaming && clients[clientID] != nil
-  }
-
-  /// - Returns: whether there is still somebody to write to. Waits until there is room for more.
-  private func write(_ bytes: [UInt8], to id: UInt64, of clientID: UInt64) async -> Bool {
-    guard let client = clients[clientID], client.connection.isCurrent(id) else { return false }
-    client.connection.bodyPart(bytes, of: id, at: clock.now())
-    advance(client)
-    guard clients[clientID] != nil, !client.connection.hasRoom, client.producer == nil else {
-      return clients[clientID] != nil
-    }
-    return await withCheckedContinuation { client.producer = $0 }
-  }
-
-  private func bodyEnded(of id: UInt64, of clientID: UInt64, complete: Bool) {
-    guard let client = clients[clientID] else { return }
-    client.connection.bodyEnded(of: id, complete: complete, at: clock.now())
-    advance(client)
+    order.move(client.key.slot, to: client.connection.activity)
+    deadlines?.schedule(client.connection.deadline)
   }
 
   // MARK: Shutdown
@@ -251,7 +265,7 @@ actor EventLoop {
       self.listener = nil
       listener.close { continuation.resume() }
     }
-    for client in clients.values {
+    for case let client? in clients {
       client.connection.drain()
       advance(client)
     }
@@ -261,7 +275,7 @@ actor EventLoop {
 
   /// Ends what is left.
   func abort() {
-    for client in clients.values { close(client, reset: true) }
+    for case let client? in clients { close(client, reset: true) }
     deadlines = nil
   }
 

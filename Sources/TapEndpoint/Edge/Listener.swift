@@ -28,9 +28,9 @@ final class Listener {
   }
 
   func close(then completion: @escaping () -> Void) {
-    let descriptor = socket.descriptor
+    let socket = socket
     source.setCancelHandler {
-      closeDescriptor(descriptor)
+      socket.close()
       completion()
     }
     source.cancel()

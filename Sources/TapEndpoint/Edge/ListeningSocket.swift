@@ -7,7 +7,7 @@
 #endif
 
 /// A socket that listens, and the address that it was given.
-struct ListeningSocket {
+struct ListeningSocket: Sendable {
   /// What came of an accept.
   enum Accepted {
     case connection(Int32)
@@ -19,56 +19,22 @@ struct ListeningSocket {
 
   let descriptor: Int32
   let address: EndpointAddress
+  /// A file to remove when the socket is closed.
+  let file: SocketFile?
+
+  init(descriptor: Int32, address: EndpointAddress, file: SocketFile? = nil) {
+    self.descriptor = descriptor
+    self.address = address
+    self.file = file
+  }
 
   /// Binds and listens.
   init(_ address: EndpointAddress) throws(EndpointError) {
     switch address.kind {
-    case .tcp(let host, let port):
-      self = try Self.tcp(host: host, port: port, address)
+    case .tcp(let host, let port): self = try Self.tcp(host: host, port: port)
+    case .unix(let path): self = try Self.unix(path: path)
+    case .activated(let name): self = try SocketActivation.current.socket(named: name)
     }
-  }
-
-  private init(descriptor: Int32, address: EndpointAddress) {
-    self.descriptor = descriptor
-    self.address = address
-  }
-
-  private static func tcp(
-    host: String, port: Int, _ address: EndpointAddress
-  ) throws(EndpointError) -> ListeningSocket {
-    guard (0...65535).contains(port) else {
-      throw EndpointError(
-        .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
-    }
-    var hints = addrinfo()
-    hints.ai_family = AF_UNSPEC
-    #if canImport(Glibc)
-      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    #else
-      hints.ai_socktype = SOCK_STREAM
-    #endif
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
-    var list: UnsafeMutablePointer<addrinfo>?
-    // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nobody.
-    let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
-    guard getaddrinfo(name, String(port), &hints, &list) == 0, let info = list?.pointee else {
-      throw EndpointError(
-        .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
-    }
-    defer { freeaddrinfo(list) }
-    let descriptor = socket(info.ai_family, info.ai_socktype, info.ai_protocol)
-    guard descriptor >= 0 else { throw failure(errno, address) }
-    configure(descriptor)
-    // Without this, connections that were closed a moment ago keep the port for a minute.
-    Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-    guard bind(descriptor, info.ai_addr, info.ai_addrlen) == 0, listen(descriptor, 1024) == 0 else {
-      let code = errno
-      close(descriptor)
-      throw failure(code, address)
-    }
-    return ListeningSocket(
-      descriptor: descriptor,
-      address: .tcp(host: numericHost(info) ?? host, port: localPort(descriptor) ?? port))
   }
 
   /// The next client that waits.
@@ -87,8 +53,14 @@ struct ListeningSocket {
     }
   }
 
+  /// Closes the descriptor, and removes the file of a Unix socket.
+  func close() {
+    file?.remove()
+    closeDescriptor(descriptor)
+  }
+
   /// Descriptors must not leak into child processes, where they would keep the port and the connections.
-  private static func configure(_ descriptor: Int32) {
+  static func configure(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
   }
@@ -117,47 +89,4 @@ struct ListeningSocket {
       ) -> Int32
     private static let accept4 = dlsym(nil, "accept4").map { unsafeBitCast($0, to: Accept4.self) }
   #endif
-
-  private static func numericHost(_ info: addrinfo) -> String? {
-    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-    guard
-      getnameinfo(
-        info.ai_addr, info.ai_addrlen, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) == 0
-    else { return nil }
-    return String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  /// The port that the system chose.
-  private static func localPort(_ descriptor: Int32) -> Int? {
-    var address = sockaddr_storage()
-    var length = socklen_t(MemoryLayout.size(ofValue: address))
-    return withUnsafeMutablePointer(to: &address) { storage in
-      storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        guard getsockname(descriptor, generic, &length) == 0 else { return nil }
-        // The port is at the same place in the addresses of both families.
-        return generic.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-          Int(UInt16(bigEndian: $0.pointee.sin_port))
-        }
-      }
-    }
-  }
-
-  private static func failure(_ code: Int32, _ address: EndpointAddress) -> EndpointError {
-    switch code {
-    case EADDRINUSE:
-      EndpointError(
-        .addressInUse, "address in use: \(address) (stop who listens there, or choose another port, or 0)")
-    case EADDRNOTAVAIL:
-      EndpointError(
-        .addressNotAvailable, "address not available: \(address) (use an address of this machine)")
-    case EACCES, EPERM:
-      EndpointError(
-        .permissionDenied,
-        "permission denied: \(address) (ports below 1024 need privileges: choose a higher one)")
-    case EMFILE, ENFILE:
-      EndpointError(.tooManyOpenFiles, "too many open files: \(address) (raise the limit, see ulimit -n)")
-    default:
-      EndpointError(.system, "cannot listen: \(address) (\(String(cString: strerror(code))))")
-    }
-  }
 }

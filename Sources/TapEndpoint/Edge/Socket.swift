@@ -49,8 +49,8 @@ enum Socket {
     #endif
   }
 
-  /// Closes by a reset: what the peer has not read is lost, and it learns so.
-  static func reset(_ descriptor: Int32) {
+  /// Makes the next close a reset: what the peer has not read is lost, and it learns so.
+  static func closeByReset(_ descriptor: Int32) {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
   }

@@ -35,6 +35,12 @@ public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     fields.append(Field(name: name, value: value))
   }
 
+  /// The values of all fields of that name as one list (RFC 9110, section 5.3); `nil` if there is none.
+  package func combined(_ name: String) -> String? {
+    let values = values(of: name)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+
   /// The values of all fields of that name, in order.
   public func values(of name: String) -> [String] {
     fields.filter { $0.name.isEqualIgnoringASCIICase(to: name) }.map(\.value)

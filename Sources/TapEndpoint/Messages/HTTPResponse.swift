@@ -39,7 +39,9 @@ public struct HTTPResponse: Sendable {
   /// A response of plain text.
   public static func text(_ text: String, status: HTTPStatus = .ok) -> HTTPResponse {
     HTTPResponse(
-      status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: .bytes(Array(text.utf8)))
+      status: status,
+      headers: ["Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"],
+      body: .bytes(Array(text.utf8)))
   }
 
   /// No answer: the connection is reset. For servers that play a failure, as those of tests and demos do.

@@ -11,7 +11,8 @@ import TapCore
 /// Once a challenge is answered, Foundation serves the task with a new native loader that has no client of
 /// ours, and says nothing when that one is done; `state`, `error` and `response` of the task are all that
 /// shows it. They are read again after a fiftieth of the time that has passed, so the measured duration is
-/// at most 2% or 1 ms late, and a task that nobody ever answers costs next to nothing.
+/// at most 2% or 1 ms late, and a task that nobody ever answers costs next to nothing. Such a task is reported
+/// once.
 enum ChallengedTaskWatch {
   private static let queue = DispatchQueue(label: "session-tap.challenged-tasks", qos: .utility)
   private static let shortestPause = Duration.milliseconds(1)
@@ -19,11 +20,12 @@ enum ChallengedTaskWatch {
 
   /// Watches until the task has ended or is gone. The task is not kept alive.
   static func begin(task: URLSessionTask, request: TappedRequest) {
-    look(at: task, of: request, since: .now)
+    look(at: task, of: request, since: .now, reportsAfter: request.waitingLimit)
   }
 
   private static func look(
-    at task: URLSessionTask?, of request: TappedRequest, since start: ContinuousClock.Instant
+    at task: URLSessionTask?, of request: TappedRequest, since start: ContinuousClock.Instant,
+    reportsAfter limit: Duration?
   ) {
     guard request.isLoading else { return }
     guard let task else {
@@ -34,17 +36,16 @@ enum ChallengedTaskWatch {
     case .canceling:
       request.end(.cancelled)
     case .completed:
-      if let error = task.error {
-        request.failed(error)
-      } else {
-        request.end(task.response, task: task)
-      }
+      request.ended(task)
     case .running, .suspended:
       fallthrough
     @unknown default:
-      let pause = max(shortestPause, start.duration(to: .now) / pauseFraction)
+      let waited = start.duration(to: .now)
+      let isDue = limit.map { waited >= $0 } ?? false
+      if isDue { request.waits(for: waited) }
+      let pause = max(shortestPause, waited / pauseFraction)
       queue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak task] in
-        look(at: task, of: request, since: start)
+        look(at: task, of: request, since: start, reportsAfter: isDue ? nil : limit)
       }
     }
   }

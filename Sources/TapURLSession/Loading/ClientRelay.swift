@@ -31,7 +31,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
-    exchange.finished(task: sender.task)
+    exchange.finished(loader: sender)
     original.urlProtocolDidFinishLoading(sender)
     exchange.handedOn(task: sender.task)
   }
@@ -48,6 +48,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   func urlProtocol(_ sender: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse) {
+    exchange.receivedFromCache()
     original.urlProtocol(sender, cachedResponseIsValid: cachedResponse)
   }
 

@@ -24,6 +24,12 @@ struct LoaderChain: Sendable {
       ?? Self.native.first { $0.canInit(with: request) }
   }
 
+  /// Whether nobody loads the request: it has no scheme, and no class of the app's own takes it.
+  func refuses(_ request: URLRequest) -> Bool {
+    guard request.url?.scheme?.isEmpty ?? true else { return false }
+    return !classes.contains { $0.canInit(with: request) }
+  }
+
   /// The loaders that Foundation itself installs. Reachable through public API on Linux only.
   private static let native: [URLProtocol.Type] =
     (URLSessionConfiguration.default.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }

@@ -40,7 +40,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol {
     guard let context = ProtocolClasses.context(of: Self.self),
       let loaderClass = context.loaders.loader(for: request), let originalClient = self.client
     else { return }
-    let exchange = TappedRequest(request: request, client: context.client, tap: context.tap)
+    let exchange = TappedRequest(request: request, context: context)
     let relay = ClientRelay(to: originalClient, exchange: exchange)
     self.exchange = exchange
     loader = loaderClass.init(task: task, cachedResponse: cachedResponse, client: relay)

@@ -19,6 +19,16 @@ struct RequestLifecycle<Started> {
     if case .loading = phase { true } else { false }
   }
 
+  /// Whether the request started, ended or not.
+  var hasStarted: Bool {
+    if case .idle = phase { false } else { true }
+  }
+
+  /// What the start left, while the request runs.
+  var started: Started? {
+    if case .loading(let started) = phase { started } else { nil }
+  }
+
   /// Starts the request. `false` if it had started before.
   mutating func start(_ started: @autoclosure () -> Started) -> Bool {
     guard case .idle = phase else { return false }

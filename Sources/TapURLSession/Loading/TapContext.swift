@@ -1,4 +1,5 @@
 import Foundation
+import TapCore
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -15,6 +16,16 @@ struct TapContext: Sendable {
 
   /// Whether requests like this one go through the tap.
   func accepts(_ request: URLRequest) -> Bool {
-    loaders.loader(for: request) != nil
+    guard tap.records(request) else { return false }
+    if loaders.loader(for: request) != nil { return true }
+    if loaders.refuses(request) { recordRefusal(of: request) }
+    return false
+  }
+
+  /// Foundation fails a task that nobody loads by itself and asks no loader: the question is the one sign of it.
+  private func recordRefusal(of request: URLRequest) {
+    let refused = TappedRequest(request: request, context: self)
+    refused.start()
+    refused.end(.failure(.unsupportedURL, statusCode: nil))
   }
 }

@@ -8,8 +8,9 @@ import TapCore
 
 /// One request under observation, from its first start to its one end.
 ///
-/// Calls come from Foundation's queue, from the thread that resumes or cancels, and from the watch on a
-/// challenged task; the state machine under the lock decides which of them ends the request.
+/// Calls come from Foundation's queue, from the thread that resumes or cancels, from the queue of a delegate
+/// and from the watch on a challenged task; the state machine under the lock decides which of them ends the
+/// request.
 final class TappedRequest: Sendable {
   /// What the first start fixes for the end.
   private struct Started {
@@ -22,49 +23,54 @@ final class TappedRequest: Sendable {
   private struct State {
     var lifecycle = RequestLifecycle<Started>()
     var facts = TransferFacts()
-    /// The response asks for credentials: Foundation may serve the rest of the task without us.
-    var isChallenged = false
   }
 
   private let request: URLRequest
-  private let client: String
-  private let tap: URLSessionTap
+  private let context: TapContext
+  private let taskContext: RequestContext?
   private let state = Mutex(State())
 
-  init(request: URLRequest, client: String, tap: URLSessionTap) {
+  /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
+  /// task can be seen.
+  init(request: URLRequest, context: TapContext) {
     self.request = request
-    self.client = client
-    self.tap = tap
-    tap.loaderCount.add(1, ordering: .relaxed)
+    self.context = context
+    taskContext = RequestContext.current
+    context.tap.requestCount.add(1, ordering: .relaxed)
   }
 
   /// A request whose task goes away without a word was abandoned. The last defence of "ends once".
   deinit {
     end(.cancelled)
-    tap.loaderCount.subtract(1, ordering: .relaxed)
+    context.tap.requestCount.subtract(1, ordering: .relaxed)
   }
 
   /// Whether the request started and has not ended.
   var isLoading: Bool { state.withLock { $0.lifecycle.isLoading } }
 
+  /// After how long a request is reported that nobody answers for.
+  var waitingLimit: Duration? { context.tap.configuration.waitingLimit }
+
   /// The loader starts, for the first time or again.
   func start() {
-    let observers = tap.observers
-    let description = RequestDescription(request, client: client)
+    guard !state.withLock({ $0.lifecycle.hasStarted }) else { return }
+    let observers = context.tap.observers
+    let description = RequestDescription(
+      request, client: context.client, templates: context.tap.configuration.pathTemplates,
+      taskContext: taskContext)
     let isFirst = state.withLock {
       $0.lifecycle.start(
-        Started(
-          description: description, timestamp: .now, instant: .now, observers: observers))
+        Started(description: description, timestamp: .now, instant: .now, observers: observers))
     }
     if isFirst {
       for observer in observers { observer.requestStarted(description) }
     }
   }
 
-  /// A response head passed. An interim one (RFC 9110, section 15.2) is not the answer.
+  /// A response head passed.
   func received(_ response: URLResponse) {
-    if let status = (response as? HTTPURLResponse)?.statusCode, (100..<200).contains(status) { return }
-    state.withLock { $0.facts.response = response }
+    let now = ContinuousClock.now
+    state.withLock { $0.facts.take(response, at: now) }
   }
 
   /// A piece of the body passed.
@@ -72,20 +78,44 @@ final class TappedRequest: Sendable {
     state.withLock { $0.facts.load(count) }
   }
 
-  /// The loader is done. Ends the request, unless Foundation may put another loader on the task.
-  func finished(task: URLSessionTask?) {
-    let response = task?.response ?? state.withLock { $0.facts.response }
-    if (response as? HTTPURLResponse)?.asksForCredentials == true {
-      state.withLock { $0.isChallenged = true }
-    } else {
-      end(response, task: task)
+  /// The loader answers from the cache.
+  func receivedFromCache() {
+    state.withLock { $0.facts.isFromCache = true }
+  }
+
+  /// The loader is done. Ends the request, unless its end or its sizes are yet to be learned elsewhere.
+  func finished(loader: URLProtocol) {
+    let facts = state.withLock { $0.facts }
+    let task = loader.task
+    let ending = TransferEnding(
+      request: request, response: task?.response ?? facts.response, task: task, facts: facts,
+      resendCount: ResendCount.read(from: loader))
+    let isChallenged = ending.response?.asksForCredentials ?? false
+    if isChallenged { state.withLock { $0.facts.isChallenged = true } }
+    if let task, let delegate = task.delegate as? ForwardingTaskDelegate, facts.loadedBytes == nil {
+      // Served to the delegate, whose last callback comes after all bytes and all legs.
+      delegate.awaitCompletion(of: task, request: self, ending: isChallenged ? nil : ending)
+    } else if !isChallenged {
+      end(ending)
     }
   }
 
   /// The original client heard of the finish: from here on a challenged task is Foundation's alone.
   func handedOn(task: URLSessionTask?) {
-    guard let task, state.withLock({ $0.isChallenged && $0.lifecycle.isLoading }) else { return }
+    guard let task, state.withLock({ $0.facts.isChallenged && $0.lifecycle.isLoading }) else { return }
     ChallengedTaskWatch.begin(task: task, request: self)
+  }
+
+  /// The task ended beyond our sight.
+  func ended(_ task: URLSessionTask) {
+    if let error = task.error {
+      failed(error)
+    } else {
+      let facts = state.withLock { $0.facts }
+      end(
+        TransferEnding(
+          request: request, response: task.response, task: task, facts: facts, resendCount: nil))
+    }
   }
 
   /// The loader failed.
@@ -94,22 +124,27 @@ final class TappedRequest: Sendable {
     end(RequestEnd(error, statusCode: response?.statusCode))
   }
 
-  /// The task ended with this response.
-  func end(_ response: URLResponse?, task: URLSessionTask?) {
-    let (facts, isChallenged) = state.withLock { ($0.facts, $0.isChallenged) }
-    let sizes = BodySizes(
-      request: request, response: response, task: task, loadedBytes: facts.loadedBytes,
-      wasResent: isChallenged)
-    end(.response(statusCode: (response as? HTTPURLResponse)?.statusCode), sizes: sizes)
+  /// The request has waited for so long that it may never end.
+  func waits(for duration: Duration) {
+    guard let started = state.withLock({ $0.lifecycle.started }) else { return }
+    for observer in started.observers { observer.requestWaits(started.description, for: duration) }
+  }
+
+  /// Ends the request with a response.
+  func end(_ ending: TransferEnding) {
+    end(.response(statusCode: ending.response?.statusCode), ending)
   }
 
   /// Ends the request in this way, unless it has ended or never started.
-  func end(_ end: RequestEnd, sizes: BodySizes = .unknown) {
+  func end(_ end: RequestEnd, _ ending: TransferEnding? = nil) {
     guard let started = state.withLock({ $0.lifecycle.end() }) else { return }
+    let instant = ending?.instant ?? .now
     let observation = RequestObservation(
-      request: started.description, start: started.timestamp, duration: started.instant.duration(to: .now),
-      end: end,
-      requestBodySize: sizes.request, responseBodySize: sizes.response)
+      request: started.description, start: started.timestamp,
+      duration: started.instant.duration(to: instant), end: end, requestBodySize: ending?.sizes.request,
+      responseBodySize: ending?.sizes.response,
+      timeToFirstByte: ending?.firstByte.map { started.instant.duration(to: $0) },
+      resendCount: ending?.resendCount, isFromCache: ending?.isFromCache ?? false)
     for observer in started.observers { observer.requestEnded(observation) }
   }
 }

@@ -33,7 +33,7 @@ struct RenderedLabelsTests {
   }
 
   @Test func aCutKeyIsNotKept() {
-    var table = SeriesTable<String, DroppedValues>(limit: 10)
+    var table = SeriesTable<String, DroppedValues>(SeriesOptions(limit: 10))
     let long = String(repeating: "x", count: 1_000)
     let labels = RenderedLabels([.init(name: "a", value: long)])
     let made = table.series(

@@ -151,7 +151,7 @@ struct RequestMetricsTests {
 
   @Test func manyHostsAreBoundedAndTheBooksBalance() throws {
     var configuration = RequestMetrics.Configuration()
-    configuration.seriesLimit = 10
+    configuration.series.limit = 10
     let metrics = try RequestMetrics(registry: registry, configuration: configuration)
     for number in 0..<100 {
       metrics.requestStarted(request(host: "host-\(number)"))

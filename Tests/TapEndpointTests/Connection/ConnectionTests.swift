@@ -10,6 +10,7 @@ struct Driver {
   var requests: [HTTPRequest] = []
   var ids: [UInt64] = []
   var cancelled: [UInt64] = []
+  var refused: [Int] = []
   var end: String?
   var isOutputShut = false
   /// How many bytes the socket takes at once; 0 blocks.
@@ -27,6 +28,8 @@ struct Driver {
         requests.append(request)
         ids.append(id)
         if let response = answer(request) { connection.answer(response, to: id, at: moment) }
+      case .refused(let failure):
+        refused.append(failure.status.rawValue)
       case .cancel(let id):
         cancelled.append(id)
       case .write:
@@ -85,7 +88,7 @@ struct Driver {
     driver.receive(get)
     #expect(
       driver.takeSent()
-        == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 2\r\n\r\n/a"
+        == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\nContent-Length: 2\r\n\r\n/a"
     )
     #expect(driver.connection.activity == .idle)
     #expect(driver.connection.wantsInput)
@@ -172,6 +175,7 @@ struct Driver {
     var driver = Driver()
     driver.receive(get + "nonsense\r\n" + get)
     #expect(driver.statuses == ["200", "400"])
+    #expect(driver.refused == [400])
     #expect(driver.isOutputShut)
     #expect(driver.connection.wantsInput)
     driver.receive(String(repeating: "x", count: 100_000))
@@ -280,6 +284,22 @@ struct Driver {
     driver.answer = { .text($0.path) }
     driver.receive(get)
     #expect(driver.statuses == ["503", "200"])
+  }
+
+  @Test(arguments: [
+    ("10", 9_500), ("1", 900), ("0.1", 50), ("0.01", 1), ("1e1", 9_500), ("600", 60_000), ("0", 60_000),
+    ("-1", 60_000), ("nan", 60_000),
+    ("inf", 60_000), ("x", 60_000), ("", 60_000), ("1e300", 60_000),
+  ])
+  func answersBeforeAScraperHangsUp(timeout: String, milliseconds: Int) {
+    var driver = Driver()
+    driver.answer = { _ in nil }
+    driver.receive(
+      "GET /metrics HTTP/1.1\r\nHost: h\r\nX-Prometheus-Scrape-Timeout-Seconds: \(timeout)\r\n\r\n")
+    driver.pass(.milliseconds(milliseconds) - .nanoseconds(1))
+    #expect(driver.statuses.isEmpty)
+    driver.pass(.milliseconds(1))
+    #expect(driver.statuses == ["503"])
   }
 
   @Test func resetsAReaderThatDoesNotRead() {

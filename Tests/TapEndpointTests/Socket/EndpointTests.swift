@@ -2,19 +2,6 @@ import TapEndpoint
 import Testing
 
 @Suite struct EndpointTests {
-  /// Runs an endpoint on a free port for as long as the test needs it.
-  private func withEndpoint(
-    routes: [HTTPRoute], limits: Endpoint.Configuration.Limits = .init(),
-    _ body: (_ port: Int) async throws -> Void
-  ) async throws {
-    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
-    configuration.limits = limits
-    let endpoint = Endpoint(configuration: configuration, routes: routes)
-    let port = try #require(try endpoint.start().port)
-    try await body(port)
-    await endpoint.shutdown(within: .zero)
-  }
-
   private static let ok = HTTPRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func serves() async throws {

@@ -13,26 +13,45 @@ final class RawClient: Sendable {
   private let isClosed = Atomic(false)
   private let queue = DispatchQueue(label: "raw-client")
 
-  init(port: Int, receiveBuffer: Int32? = nil) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  convenience init(port: Int, receiveBuffer: Int32? = nil, deadline: Int = 10) throws {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    try self.init(family: AF_INET, receiveBuffer: receiveBuffer, deadline: deadline) { descriptor in
+      withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+    }
+  }
+
+  convenience init(path: String) throws {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8).prefix(100)) }
+    try self.init(family: AF_UNIX, receiveBuffer: nil, deadline: 10) { descriptor in
+      withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+      }
+    }
+  }
+
+  private init(family: Int32, receiveBuffer: Int32?, deadline: Int, connect: (Int32) -> Int32) throws {
+    descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(description: "socket: \(errno)") }
-    var limit = timeval(tv_sec: 10, tv_usec: 0)
+    var limit = timeval(tv_sec: deadline, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
     if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let result = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard result == 0 else {
+    guard connect(descriptor) == 0 else {
       let code = errno
+      isClosed.store(true, ordering: .relaxed)
       close(descriptor)
       throw Failure(description: "connect: \(code)")
     }
@@ -45,6 +64,20 @@ final class RawClient: Sendable {
   func send(_ text: String) {
     let bytes = Array(text.utf8)
     _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+  }
+
+  /// Sends all of the bytes, or as many as the other end takes before it closes.
+  func sendAll(_ bytes: [UInt8]) async {
+    await perform { client in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = rest.withUnsafeBytes {
+          Glibc.send(client.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        guard count > 0 else { return }
+        rest = rest.dropFirst(count)
+      }
+    }
   }
 
   func endOutput() {
@@ -82,9 +115,11 @@ final class RawClient: Sendable {
   }
 
   /// Sends a GET and reads its answer, which ends the connection.
-  static func get(_ path: String, port: Int, method: String = "GET") async throws -> String {
+  static func get(
+    _ path: String, port: Int, method: String = "GET", fields: String = ""
+  ) async throws -> String {
     let client = try RawClient(port: port)
-    client.send("\(method) \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    client.send("\(method) \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\(fields)\r\n")
     return await client.receiveAll().text
   }
 

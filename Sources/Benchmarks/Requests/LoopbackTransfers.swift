@@ -1,0 +1,78 @@
+import Foundation
+import SessionTap
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A server of this process, and two sessions that ask it: one stock, one observed with metrics and a log.
+actor LoopbackTransfers {
+  static let shared = LoopbackTransfers()
+
+  private struct Running {
+    let origin: Endpoint
+    let tap: Tap
+    let stock: URLSession
+    let tapped: URLSession
+    let small: URL
+    let large: URL
+  }
+
+  private static let requestsARound = 240
+  private static let largeBody = [UInt8](repeating: 0x5A, count: 10_000_000)
+  private var running: Running?
+
+  /// Seconds for each of some requests that are made this many at a time.
+  func get(isTapped: Bool, inFlight: Int) async throws -> Double {
+    let running = try start()
+    let session = isTapped ? running.tapped : running.stock
+    let clock = ContinuousClock()
+    let elapsed = try await clock.measure {
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<inFlight {
+          group.addTask {
+            for _ in 0..<Self.requestsARound / inFlight { _ = try await session.data(from: running.small) }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    return elapsed / .seconds(1) / Double(Self.requestsARound)
+  }
+
+  /// Seconds for one download.
+  func download(isTapped: Bool) async throws -> Double {
+    let running = try start()
+    let session = isTapped ? running.tapped : running.stock
+    let clock = ContinuousClock()
+    let start = clock.now
+    let (file, _) = try await session.download(from: running.large)
+    let elapsed = clock.now - start
+    try FileManager.default.removeItem(at: file)
+    return elapsed / .seconds(1)
+  }
+
+  private func start() throws -> Running {
+    if let running { return running }
+    let origin = Endpoint(
+      configuration: .init(address: .loopback(port: 0)),
+      routes: [
+        HTTPRoute("/small", immediate: { _ in .text("hello\n") }),
+        HTTPRoute("/large", immediate: { _ in HTTPResponse(body: .bytes(Self.largeBody)) }),
+      ])
+    let address = try origin.start()
+    var configuration = Tap.Configuration()
+    configuration.endpoint = nil
+    configuration.log = .file("/dev/null")
+    let tap = try Tap(configuration)
+    guard let small = URL(string: "http://\(address)/small"),
+      let large = URL(string: "http://\(address)/large")
+    else { throw URLError(.badURL) }
+    let made = Running(
+      origin: origin, tap: tap, stock: URLSession(configuration: .ephemeral),
+      tapped: URLSession(configuration: tap.configuration(from: .ephemeral, client: "benchmark")),
+      small: small, large: large)
+    running = made
+    return made
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The kinds of requests in the demo's traffic.
+enum DemoRequest: CaseIterable {
+  case product, search, order, report, recommendations, login, missing, warehouse, abandoned, legacy, refused
+
+  /// How often each comes up among the others.
+  private var weight: Int {
+    switch self {
+    case .product: 40
+    case .search: 18
+    case .order: 12
+    case .recommendations: 12
+    case .report: 4
+    case .login: 4
+    case .missing: 4
+    case .warehouse, .abandoned, .legacy: 2
+    case .refused: 1
+    }
+  }
+
+  private static let lots = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
+
+  /// One kind, drawn by its weight.
+  static func random() -> DemoRequest { lots.randomElement() ?? .product }
+
+  /// The client, that is the session, which makes the request.
+  var client: DemoClient {
+    switch self {
+    case .order, .login: .accounts
+    case .warehouse, .legacy, .refused, .abandoned: .warehouse
+    default: .catalogue
+    }
+  }
+
+  /// The request. `nil` only if the origin's URL cannot be composed.
+  func request(to origin: URL) -> URLRequest? {
+    let path =
+      switch self {
+      case .product:
+        "/products/\(Int.random(in: 1...500))?currency=EUR&token=\(UInt32.random(in: 0 ... .max))"
+      case .search: "/search?q=oat%20milk"
+      case .order: "/orders"
+      case .report: "/reports/monthly.csv"
+      case .recommendations: "/recommendations"
+      case .login: "/login"
+      case .missing: "/no/such/page"
+      case .warehouse, .abandoned: "/warehouse"
+      case .legacy: "/legacy"
+      case .refused: "http://127.0.0.1:1/"
+      }
+    guard let url = URL(string: path, relativeTo: origin) else { return nil }
+    var request = URLRequest(url: url.absoluteURL)
+    if self == .order {
+      request.httpMethod = "POST"
+      request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+      request.httpBody = Data(#"{"product":17,"count":\#(Int.random(in: 1...9))}"#.utf8)
+    }
+    return request
+  }
+
+  /// How long the caller waits before it cancels. `nil` for as long as it takes.
+  var patience: Duration? { self == .abandoned ? .milliseconds(200) : nil }
+}

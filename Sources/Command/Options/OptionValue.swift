@@ -1,0 +1,24 @@
+/// Reads the values of options.
+enum OptionValue {
+  static func integer(_ text: String, of name: String, in range: ClosedRange<Int>) throws(UsageError) -> Int {
+    guard let value = Int(text), range.contains(value) else {
+      throw UsageError(
+        "\(name) takes a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+    }
+    return value
+  }
+
+  /// A number with a unit: `ms`, `s`, `m` or `h`. Without one it means seconds.
+  static func duration(_ text: String, of name: String) throws(UsageError) -> Duration {
+    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    let seconds: [Substring: Double] = ["": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600]
+    guard let number = Double(digits), let unit = seconds[text[digits.endIndex...]] else {
+      throw UsageError("\(name) takes a time such as 30s, 500ms or 2m, not '\(text)'")
+    }
+    // A year: far from where clocks and conversions overflow.
+    guard (0.001...31_536_000).contains(number * unit) else {
+      throw UsageError("\(name) takes a time between 1ms and a year, not '\(text)'")
+    }
+    return .seconds(number * unit)
+  }
+}

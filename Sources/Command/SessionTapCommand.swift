@@ -1,0 +1,48 @@
+import Foundation
+import SessionTap
+
+/// The entry of the command.
+@main enum SessionTapCommand {
+  static func main() async {
+    // A reader of our output that goes away must not end the run.
+    signal(SIGPIPE, SIG_IGN)
+    exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+  }
+
+  private static func run(_ words: [String]) async -> ExitCode {
+    do {
+      switch try Command(parsing: words) {
+      case .help:
+        Terminal.say(Command.helpText)
+      case .demo(let options):
+        try await demo(options)
+      case .probe(let options):
+        try await ObservedRun(options.common).run(atMost: nil, endsWithRequests: true) { tap in
+          await ProbeRounds(tap: tap, options: options).run(every: options.every, count: options.count)
+        }
+      }
+      return .success
+    } catch let error as UsageError {
+      Terminal.complain("\(error); see --help")
+      return .usage
+    } catch let error as TapError {
+      Terminal.complain("\(error)")
+      return error.code == .log ? .cannotCreate : .unavailable
+    } catch {
+      Terminal.complain("\(error)")
+      return .unavailable
+    }
+  }
+
+  private static func demo(_ options: DemoOptions) async throws {
+    let run = try ObservedRun(options.common, templates: DemoOrigin.templates)
+    let origin = try DemoOrigin()
+    Terminal.say("origin   http://\(origin.address)/")
+    if let url = URL(string: "http://\(origin.address)/") {
+      await run.run(atMost: options.duration, endsWithRequests: false) { tap in
+        await DemoTraffic(tap: tap, origin: url).run(rate: options.rate, limit: options.requests)
+      }
+    }
+    await origin.stop()
+  }
+}

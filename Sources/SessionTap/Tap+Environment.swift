@@ -1,0 +1,43 @@
+import Foundation
+import TapEndpoint
+import TapLog
+
+extension Tap.Configuration {
+  /// Makes the default configuration, changed by the environment.
+  ///
+  /// | variable | meaning |
+  /// |---|---|
+  /// | `OTEL_EXPORTER_PROMETHEUS_HOST` | the host to serve the metrics at (`localhost`) |
+  /// | `OTEL_EXPORTER_PROMETHEUS_PORT` | the port (`9464`) |
+  /// | `OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS` | the methods that appear as themselves, separated by commas |
+  /// | `SESSION_TAP_LOG` | a path, `stderr` or `off` |
+  ///
+  /// A variable whose value cannot be used is left alone and named in ``warnings``: by the OpenTelemetry
+  /// specification ("Environment Variable Specification", "Parsing") a service must not fail for it. What the
+  /// app sets afterwards wins.
+  public init(environment: [String: String]) {
+    self.init()
+    let text = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    var host = "127.0.0.1"
+    var port = 9464
+    if let value = text("OTEL_EXPORTER_PROMETHEUS_HOST"), value != "localhost" { host = value }
+    if let value = text("OTEL_EXPORTER_PROMETHEUS_PORT") {
+      if let number = Int(value), (0...65_535).contains(number) {
+        port = number
+      } else {
+        warnings.append("OTEL_EXPORTER_PROMETHEUS_PORT is '\(value)', not a port: \(port) is used")
+      }
+    }
+    endpoint = Endpoint.Configuration(address: .tcp(host: host, port: port))
+    if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
+      let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+      metrics.knownMethods = methods
+      logging.knownMethods = methods
+    }
+    switch text("SESSION_TAP_LOG") {
+    case nil, "off": log = nil
+    case "stderr": log = .standardError
+    case .some(let path): log = .file(path)
+    }
+  }
+}

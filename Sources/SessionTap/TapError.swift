@@ -1,0 +1,51 @@
+import TapCore
+import TapEndpoint
+import TapLog
+
+/// Why a tap cannot start. Its description names the cause and the remedy in one line.
+public struct TapError: Error, CustomStringConvertible {
+  /// The causes. New ones may come: a `switch` over them needs a default.
+  public struct Code: Sendable, Hashable {
+    private enum Name {
+      case metrics, log, endpoint, startedBefore
+    }
+    private let name: Name
+
+    /// The metrics cannot be registered: the underlying error is a ``TapCore/RegistryError``.
+    public static let metrics = Code(name: .metrics)
+    /// The log cannot be opened: the underlying error is a ``TapLog/RequestLogError``.
+    public static let log = Code(name: .log)
+    /// The endpoint cannot listen: the underlying error is a ``TapEndpoint/EndpointError``.
+    public static let endpoint = Code(name: .endpoint)
+    /// The tap was started before. Make another one.
+    public static let startedBefore = Code(name: .startedBefore)
+  }
+
+  /// Which part failed.
+  public let code: Code
+  /// The error of that part, if there is one.
+  public let underlying: (any Error)?
+  /// The cause and the remedy in one line, such as `address in use: 127.0.0.1:9464 (…)`.
+  public let description: String
+
+  static let startedBefore = TapError(
+    code: .startedBefore, underlying: nil,
+    description: "the tap was started before: a tap starts once; make another one")
+
+  private init(code: Code, underlying: (any Error)?, description: String) {
+    self.code = code
+    self.underlying = underlying
+    self.description = description
+  }
+
+  /// Wraps the error of a part.
+  init(_ error: any Error) {
+    let code: Code =
+      switch error {
+      case is RegistryError: .metrics
+      case is EndpointError: .endpoint
+      default: .log
+      }
+    self.init(code: code, underlying: error, description: "\(error)")
+  }
+}

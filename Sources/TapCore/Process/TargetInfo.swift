@@ -1,0 +1,72 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// `target_info`: what OpenTelemetry calls the resource, as labels.
+///
+/// Without any attribute there is no such metric.
+public struct TargetInfo: Collector {
+  /// The most attributes that become labels.
+  public static let maximumAttributeCount = 64
+
+  private let labels: Labels
+
+  /// Takes the values of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`: `key=value` pairs with commas between
+  /// them, values percent-encoded (OpenTelemetry resource SDK). The service's name wins over the attribute
+  /// `service.name`. What is not a pair is left out.
+  public init(serviceName: String?, resourceAttributes: String?) {
+    var values: [String: String] = [:]
+    if let serviceName, !serviceName.isEmpty { values["service_name"] = serviceName }
+    for pair in (resourceAttributes ?? "").split(separator: ",") {
+      let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard sides.count == 2, values.count < Self.maximumAttributeCount,
+        let name = Self.labelName(sides[0]), values[name] == nil
+      else { continue }
+      values[name] = Self.percentDecoded(sides[1])
+    }
+    labels = Labels(values)
+  }
+
+  /// Takes the values from the process's environment.
+  public init() {
+    func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+    self.init(
+      serviceName: value("OTEL_SERVICE_NAME"), resourceAttributes: value("OTEL_RESOURCE_ATTRIBUTES"))
+  }
+
+  /// One family, or none.
+  public func collect() -> [MetricFamily] {
+    guard labels != .none else { return [] }
+    return [
+      MetricFamily(
+        name: "target_info", help: "The service and what it runs on.", kind: .info,
+        samples: [.init(labels: labels, value: 1)])
+    ]
+  }
+
+  /// `service.name` becomes `service_name` (OpenTelemetry, Prometheus compatibility). `nil` if no label name is left.
+  private static func labelName(_ key: Substring) -> String? {
+    let trimmed = key.drop { $0 == " " }.prefix { $0 != " " }
+    let name = String(trimmed.map { MetricName.isValidLabel("a\($0)") ? $0 : "_" })
+    return (try? LabelNames.check([name], metric: "target_info")) == nil ? nil : name
+  }
+
+  private static func percentDecoded(_ text: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      let digits = String(rest.prefix(2)) ?? ""
+      if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let decoded = UInt8(digits, radix: 16) {
+        bytes.append(decoded)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

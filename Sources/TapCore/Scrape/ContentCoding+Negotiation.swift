@@ -1,6 +1,0 @@
-extension ContentCoding {
-  /// The best coding for the value of an `Accept-Encoding` header.
-  init(acceptEncoding: String?) {
-    self = .identity
-  }
-}

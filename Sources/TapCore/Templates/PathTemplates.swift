@@ -1,0 +1,150 @@
+/// Finds the template of a path, such as `/users/{id}` for `/users/42`.
+///
+/// A template is a list of segments. `{name}` stands for any one segment that is not empty, a last `*` for
+/// all that follows, at least one segment; everything else stands for itself, byte for byte. Of several
+/// templates that fit, the one wins that is literal where the others are not, from the left; a `*` is the last
+/// resort. Compiled once; a look-up allocates nothing and its work is bounded by ``workLimit``.
+///
+/// Threading: immutable.
+public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
+  /// The steps after which a look-up gives up, which only a set of templates made for it can reach.
+  public static let workLimit = 512
+
+  private struct Node: Sendable {
+    /// In the order of their bytes.
+    var literals: [(segment: [UInt8], node: Int)] = []
+    var parameter: Int?
+    /// The template that ends here.
+    var template: String?
+    /// The template with a `*` behind this segment.
+    var rest: String?
+  }
+
+  private var nodes = [Node()]
+
+  /// Compiles templates. Of two that fit the same paths the first counts.
+  public init(_ templates: [String]) {
+    for template in templates { add(template) }
+    for index in nodes.indices {
+      nodes[index].literals.sort { $0.segment.lexicographicallyPrecedes($1.segment) }
+    }
+  }
+
+  /// Compiles templates. Of two that fit the same paths the first counts.
+  public init(arrayLiteral templates: String...) {
+    self.init(templates)
+  }
+
+  /// Whether there is no template.
+  public var isEmpty: Bool { nodes.count == 1 && nodes[0].template == nil && nodes[0].rest == nil }
+
+  /// The template that fits a path best, or `nil` if none does.
+  ///
+  /// - Parameter path: The path as it stands in a URL, percent-encoded, without query and fragment.
+  public func template(for path: some StringProtocol) -> String? {
+    if isEmpty { return nil }
+    var path = String(path)
+    return path.withUTF8 { template(for: $0) }
+  }
+
+  /// The template that fits the path of an absolute URL best.
+  package func template(forURL url: String) -> String? {
+    if isEmpty { return nil }
+    var url = url
+    return url.withUTF8 { template(for: Self.path(of: $0)) }
+  }
+
+  /// RFC 3986, section 3: what stands between the authority and the query or fragment.
+  private static func path(of url: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+    let slash = UInt8(ascii: "/")
+    var start = 0
+    if let colon = url.firstIndex(of: UInt8(ascii: ":")), colon + 2 < url.count, url[colon + 1] == slash,
+      url[colon + 2] == slash
+    {
+      start = colon + 3
+      while start < url.count, !Self.endsAuthority(url[start]) { start += 1 }
+    }
+    var end = start
+    while end < url.count, url[end] != UInt8(ascii: "?"), url[end] != UInt8(ascii: "#") { end += 1 }
+    return UnsafeBufferPointer(rebasing: url[start..<end])
+  }
+
+  private static func endsAuthority(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+  }
+
+  private func template(for path: UnsafeBufferPointer<UInt8>) -> String? {
+    let start = path.first == UInt8(ascii: "/") ? 1 : 0
+    var work = Self.workLimit
+    return find(path, from: start, at: 0, work: &work)
+  }
+
+  private func find(
+    _ path: UnsafeBufferPointer<UInt8>, from start: Int, at index: Int, work: inout Int
+  ) -> String? {
+    work -= 1
+    guard work > 0 else { return nil }
+    let node = nodes[index]
+    if start > path.count { return node.template }
+    // The root's path `/` has one empty segment, which is no segment.
+    if index == 0, start == path.count { return node.template }
+    var end = start
+    while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
+    let segment = path[start..<end]
+    if let child = literal(segment, of: node),
+      let found = find(path, from: end + 1, at: child, work: &work)
+    {
+      return found
+    }
+    if let parameter = node.parameter, !segment.isEmpty,
+      let found = find(path, from: end + 1, at: parameter, work: &work)
+    {
+      return found
+    }
+    return node.rest
+  }
+
+  /// Binary search over the literal children.
+  private func literal(_ segment: Slice<UnsafeBufferPointer<UInt8>>, of node: Node) -> Int? {
+    var low = 0
+    var high = node.literals.count
+    while low < high {
+      let middle = (low + high) / 2
+      let candidate = node.literals[middle].segment
+      if candidate.elementsEqual(segment) { return node.literals[middle].node }
+      if candidate.lexicographicallyPrecedes(segment) { low = middle + 1 } else { high = middle }
+    }
+    return nil
+  }
+
+  private mutating func add(_ template: String) {
+    var segments = template.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
+    if segments.first?.isEmpty == true { segments = segments.dropFirst() }
+    if segments.count == 1, segments.first?.isEmpty == true { segments = [] }
+    let hasRest = segments.last.map { $0.elementsEqual("*".utf8) } ?? false
+    var index = 0
+    for segment in hasRest ? segments.dropLast() : segments {
+      index = child(Array(segment), of: index)
+    }
+    if hasRest {
+      nodes[index].rest = nodes[index].rest ?? template
+    } else {
+      nodes[index].template = nodes[index].template ?? template
+    }
+  }
+
+  private mutating func child(_ segment: [UInt8], of index: Int) -> Int {
+    let isParameter = segment.first == UInt8(ascii: "{") && segment.last == UInt8(ascii: "}")
+    let known =
+      isParameter
+      ? nodes[index].parameter : nodes[index].literals.first { $0.segment == segment }?.node
+    if let known { return known }
+    nodes.append(Node())
+    if isParameter {
+      nodes[index].parameter = nodes.count - 1
+    } else {
+      nodes[index].literals.append((segment, nodes.count - 1))
+    }
+    return nodes.count - 1
+  }
+}

@@ -1,0 +1,15 @@
+/// The `X-Prometheus-Scrape-Timeout-Seconds` of a request. A 503 that says why beats an answer that comes
+/// when the scraper has hung up: that one tells the user nothing.
+enum ScrapeTimeout {
+  private static let name = "X-Prometheus-Scrape-Timeout-Seconds"
+
+  /// How long an answer may take so that it arrives in time: a tenth is left for the way, but between 50 ms
+  /// and half a second. `nil` without the field, or if it is no positive number.
+  static func answerTime(_ request: HTTPRequest) -> Duration? {
+    guard let text = request.headers[name], let seconds = Double(text), seconds > 0, seconds < 86_400 else {
+      return nil
+    }
+    let timeout = Duration.seconds(seconds)
+    return max(timeout - min(max(timeout / 10, .milliseconds(50)), .milliseconds(500)), .milliseconds(1))
+  }
+}

@@ -1,0 +1,97 @@
+/// Requests to handlers, and their answers back.
+extension EventLoop {
+  func handle(_ request: HTTPRequest, _ id: UInt64, of client: Client, at moment: Moment) {
+    if let refusal = gatekeeper.refusal(request) {
+      log(refusal.status, "credentials", of: client, at: moment)
+      client.connection.answer(refusal, to: id, at: moment)
+      return
+    }
+    switch router.match(request) {
+    case .refused(let response):
+      client.connection.answer(response, to: id, at: moment)
+    case .handler(.immediate(let handler)):
+      client.connection.answer(handler(request), to: id, at: moment)
+    case .handler(.asynchronous(let handler)):
+      guard requestsInFlight < limits.requestsInFlight else {
+        let response = HTTPResponse.refusal(.serviceUnavailable, "too many requests are being answered")
+        client.connection.answer(response, to: id, at: moment)
+        return
+      }
+      requestsInFlight += 1
+      let recipient = Recipient(client: client.key, request: id)
+      client.task = Task { await self.run(handler, request, for: recipient) }
+    }
+  }
+
+  /// Runs a handler outside of the loop, and brings its answer in.
+  private nonisolated func run(
+    _ handler: @Sendable (HTTPRequest) async throws -> HTTPResponse, _ request: HTTPRequest,
+    for recipient: Recipient
+  ) async {
+    var response: HTTPResponse
+    do {
+      response = try await handler(request)
+    } catch {
+      response = .refusal(.internalServerError, "the handler failed")
+    }
+    guard case .stream(_, let produce) = response.body else {
+      return await answer(response, to: recipient)
+    }
+    if await begin(response, to: recipient) {
+      let writer = HTTPBodyWriter { bytes in
+        guard await self.write(bytes, to: recipient) else { throw CancellationError() }
+      }
+      let isComplete: Bool
+      do {
+        try await produce(writer)
+        isComplete = true
+      } catch {
+        isComplete = false
+      }
+      await endBody(of: recipient, isComplete: isComplete)
+    } else {
+      await handlerEnded()
+    }
+  }
+
+  private func handlerEnded() {
+    requestsInFlight -= 1
+  }
+
+  /// A whole answer, and the end of its handler.
+  private func answer(_ response: HTTPResponse, to recipient: Recipient) {
+    handlerEnded()
+    guard let client = client(recipient) else { return }
+    client.connection.answer(response, to: recipient.request, at: clock.now())
+    advance(client)
+  }
+
+  /// The head of an answer.
+  /// - Returns: whether its body is wanted.
+  private func begin(_ response: HTTPResponse, to recipient: Recipient) -> Bool {
+    guard let client = client(recipient) else { return false }
+    client.connection.answer(response, to: recipient.request, at: clock.now())
+    let isWanted = client.connection.isCurrent(recipient.request)
+    advance(client)
+    return isWanted && !client.isClosed
+  }
+
+  /// - Returns: whether there is still somebody to write to. Waits until there is room for more.
+  private func write(_ bytes: [UInt8], to recipient: Recipient) async -> Bool {
+    guard let client = client(recipient) else { return false }
+    client.connection.bodyPart(bytes, of: recipient.request, at: clock.now())
+    advance(client)
+    // A second producer of the same body, which there should not be, does not wait.
+    guard !client.isClosed, !client.connection.hasRoom, client.producer == nil else {
+      return !client.isClosed
+    }
+    return await withCheckedContinuation { client.producer = $0 }
+  }
+
+  private func endBody(of recipient: Recipient, isComplete: Bool) {
+    handlerEnded()
+    guard let client = client(recipient) else { return }
+    client.connection.bodyEnded(of: recipient.request, complete: isComplete, at: clock.now())
+    advance(client)
+  }
+}

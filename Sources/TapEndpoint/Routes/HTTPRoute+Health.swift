@@ -1,0 +1,15 @@
+extension HTTPRoute {
+  /// Answers `ok` for as long as the process serves.
+  public static func liveness(at path: String = "/healthz") -> HTTPRoute {
+    let response = HTTPResponse.text("ok\n")
+    return HTTPRoute(path, immediate: { _ in response })
+  }
+
+  /// Answers 200 if every check passes, else 503; either way with a line for each check.
+  public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> HTTPRoute {
+    HTTPRoute(path) { _ in
+      let (isReady, text) = await readiness.report()
+      return .text(text, status: isReady ? .ok : .serviceUnavailable)
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import Dispatch
+public import TapCore
+
+extension HTTPRoute {
+  /// The metrics of a registry, in the format and coding that the scraper asks for.
+  ///
+  /// `name[]` in the query, as often as one likes, limits the answer to the families of these names. Scrapes
+  /// that arrive together share one gathering. The route counts itself in the registry, as
+  /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`.
+  ///
+  /// - Throws: `RegistryError` if one of these three names is taken by something else.
+  public static func metrics(
+    of registry: Registry, at path: String = "/metrics"
+  ) throws(RegistryError) -> HTTPRoute {
+    let metrics = try ScrapeMetrics(registry)
+    let queue = DispatchQueue(label: "session-tap.scrapes", qos: .utility)
+    let scrapes = ScrapeHandler(registry: registry) { work in queue.async(execute: work) }
+    return HTTPRoute(path) { request in
+      let start = ContinuousClock.now
+      metrics.inFlight.increment()
+      let answer = await answer(to: request, from: scrapes)
+      metrics.inFlight.decrement()
+      // Nobody waits any more: the endpoint has answered 503 for the deadline, or the client is gone.
+      metrics.ended(code: answer == nil ? 503 : 200, format: answer?.format, after: start.duration(to: .now))
+      return answer.map(response) ?? .refusal(.serviceUnavailable, "the scrape was given up")
+    }
+  }
+
+  /// `nil` if the task is cancelled before the answer is there.
+  private static func answer(to request: HTTPRequest, from scrapes: ScrapeHandler) async -> ScrapeAnswer? {
+    let names = request.queryItems.lazy.filter { $0.name == "name[]" }.map(\.value)
+    let waiting = FirstValue<ScrapeAnswer>()
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        waiting.wait(continuation)
+        scrapes.scrape(
+          accept: request.headers.combined("Accept"),
+          acceptEncoding: request.headers.combined("Accept-Encoding"),
+          names: names.isEmpty ? nil : Set(names), completion: { waiting.resume($0) })
+      }
+    } onCancel: {
+      waiting.resume(nil)
+    }
+  }
+
+  private static func response(_ answer: ScrapeAnswer) -> HTTPResponse {
+    var headers: HTTPHeaders = [
+      "Content-Type": answer.contentType, "Vary": "Accept, Accept-Encoding", "Cache-Control": "no-store",
+      "X-Content-Type-Options": "nosniff",
+    ]
+    if let coding = answer.contentEncoding { headers["Content-Encoding"] = coding }
+    return HTTPResponse(headers: headers, body: .bytes(answer.bytes))
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A request that keeps a context through copies and changes.
+///
+/// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux. What
+/// does is the reference that a `URLRequest` stands on, as long as its copies are of the same class.
+final class ContextualURLRequest: NSMutableURLRequest {
+  let context: RequestContext?
+
+  init(copying source: NSURLRequest, context: RequestContext?) {
+    self.context = context
+    super.init(
+      url: source.url ?? URL(fileURLWithPath: "/"), cachePolicy: source.cachePolicy,
+      timeoutInterval: source.timeoutInterval)
+    if source.url == nil { url = nil }
+    mainDocumentURL = source.mainDocumentURL
+    networkServiceType = source.networkServiceType
+    allowsCellularAccess = source.allowsCellularAccess
+    httpShouldHandleCookies = source.httpShouldHandleCookies
+    httpMethod = source.httpMethod ?? "GET"
+    allHTTPHeaderFields = source.allHTTPHeaderFields
+    // One of the two: setting either clears the other.
+    if let stream = source.httpBodyStream { httpBodyStream = stream } else { httpBody = source.httpBody }
+  }
+
+  required init?(coder: NSCoder) {
+    context = nil
+    super.init(coder: coder)
+  }
+
+  override func copy(with zone: NSZone? = nil) -> Any {
+    ContextualURLRequest(copying: self, context: context)
+  }
+
+  override func mutableCopy(with zone: NSZone? = nil) -> Any {
+    ContextualURLRequest(copying: self, context: context)
+  }
+}

@@ -1,0 +1,33 @@
+public import TapCore
+
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+extension URLRequest {
+  /// What the app says about this request. It survives copies and changes of the request.
+  ///
+  /// Set it after `timeoutInterval`: on Linux Foundation forgets that a time-out of exactly 60 seconds was set
+  /// on purpose, and applies the configuration's. It is not sent.
+  public var tapContext: RequestContext? {
+    get { (self as NSURLRequest as? ContextualURLRequest)?.context }
+    set {
+      let timeout = timeoutInterval
+      self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest
+      // Foundation on Linux keeps beside the request whether its time-out was set (`isTimeoutIntervalSet`).
+      if timeout != Self.defaultTimeout { timeoutInterval = timeout }
+    }
+  }
+
+  /// Makes the request carry a trace: sets its `traceparent` header (W3C Trace Context, section 3.2). The tap
+  /// itself changes no request.
+  public mutating func setTrace(_ trace: TraceContext) {
+    setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
+  }
+
+  /// The time-out of a request that none was given.
+  private static let defaultTimeout: TimeInterval = 60
+}

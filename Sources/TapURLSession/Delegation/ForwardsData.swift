@@ -1,0 +1,40 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The part of a forwarder before a data delegate.
+protocol ForwardsData: ForwardingTaskDelegate, URLSessionDataDelegate {
+  var dataTarget: any URLSessionDataDelegate { get }
+}
+
+extension ForwardsData {
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @Sendable @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    dataTarget.urlSession(
+      session, dataTask: dataTask, didReceive: response, completionHandler: completionHandler)
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didBecome downloadTask: URLSessionDownloadTask
+  ) {
+    dataTarget.urlSession(session, dataTask: dataTask, didBecome: downloadTask)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    delivered(data.count, to: dataTask)
+    dataTarget.urlSession(session, dataTask: dataTask, didReceive: data)
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask,
+    willCacheResponse proposedResponse: CachedURLResponse,
+    completionHandler: @Sendable @escaping (CachedURLResponse?) -> Void
+  ) {
+    dataTarget.urlSession(
+      session, dataTask: dataTask, willCacheResponse: proposedResponse, completionHandler: completionHandler)
+  }
+}

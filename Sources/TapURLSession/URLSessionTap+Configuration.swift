@@ -1,0 +1,18 @@
+public import TapCore
+
+extension URLSessionTap {
+  /// What a tap records, with its defaults.
+  public struct Configuration: Sendable {
+    /// The templates of paths, for the `url_template` label. None by default: the label is then left out,
+    /// unless a request says its own (``RequestContext/urlTemplate``).
+    public var pathTemplates: PathTemplates = []
+    /// Which requests are recorded. All by default.
+    public var filter = RequestFilter.all
+    /// After how long a request is reported whose challenge nobody has answered, and which Foundation may
+    /// never end. `nil` reports none. 60 s.
+    public var waitingLimit: Duration? = .seconds(60)
+
+    /// Makes the default configuration.
+    public init() {}
+  }
+}

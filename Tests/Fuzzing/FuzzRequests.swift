@@ -1,0 +1,83 @@
+// A libFuzzer target: any bytes, in any pieces, at one connection. It is compiled together with the sources of
+// the parser and the connection by Tests/Scripts/fuzz-requests, which also says how to run it.
+
+/// What an input breaks if this server is wrong. The fuzzer saves the input that ends the process.
+private func check(_ condition: Bool, _ message: StaticString) {
+  precondition(condition, "\(message)")
+}
+
+/// The first byte says in what pieces the rest arrives.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  let input = Array(UnsafeBufferPointer(start: start, count: count))
+  guard let step = input.first.map({ Int($0 % 17) + 1 }) else { return 0 }
+  let bytes = Array(input.dropFirst())
+  check(events(of: bytes, step: bytes.count) == events(of: bytes, step: step), "the pieces matter")
+  converse(bytes, step: step)
+  return 0
+}
+
+private func events(of bytes: [UInt8], step: Int) -> [RequestParser.Event] {
+  var parser = RequestParser(limits: ParserLimits(headBytes: 512, headerCount: 8, bodyBytes: 256))
+  var events: [RequestParser.Event] = []
+  for start in stride(from: 0, to: bytes.count, by: max(step, 1)) {
+    var input = bytes[start..<min(start + max(step, 1), bytes.count)]
+    while !input.isEmpty {
+      let before = input.count
+      if let event = parser.next(from: &input) { events.append(event) }
+      check(input.count < before, "the parser makes no progress")
+    }
+  }
+  return events
+}
+
+/// Gives the bytes to a connection, and sees to it that it ends: by an answer, a close, or both.
+private func converse(_ bytes: [UInt8], step: Int) {
+  var limits = ConnectionLimits()
+  limits.parser = ParserLimits(headBytes: 512, headerCount: 8, bodyBytes: 256)
+  limits.pipelinedAnswers = 3
+  var moment = Moment(instant: .now, date: [])
+  var connection = Connection(limits: limits, at: moment)
+  var isClosed = false
+  var unanswered: UInt64?
+
+  func run() {
+    for _ in 0..<10_000 where !isClosed {
+      switch connection.nextAction(at: moment) {
+      case .handle(let request, let id):
+        check(request.body.count <= 256 && request.headers.fields.count <= 8, "a limit does not hold")
+        check(!request.path.utf8.contains(0), "a NUL in a path")
+        // Some answers come later, some never.
+        if id % 4 == 3 { unanswered = id } else { connection.answer(.text("x"), to: id, at: moment) }
+      case .cancel, .refused, .shutdownOutput: break
+      case .write:
+        let sent = connection.output.withFirstParts { $0.count + $1.count }
+        check(sent > 0, "an empty write")
+        connection.wrote(min(sent, 100), at: moment)
+      case .close: isClosed = true
+      case .wait: return
+      }
+    }
+    check(isClosed, "the connection does not come to rest")
+  }
+
+  for start in stride(from: 0, to: bytes.count, by: step) where !isClosed {
+    if connection.wantsInput { connection.received(bytes[start..<min(start + step, bytes.count)]) }
+    run()
+    if let id = unanswered, start % 3 == 0 {
+      connection.answer(.text("y"), to: id, at: moment)
+      unanswered = nil
+      run()
+    }
+  }
+  if bytes.count % 2 == 0, connection.wantsInput {
+    connection.inputEnded()
+    run()
+  }
+  for _ in 0..<8 where !isClosed {
+    moment.instant = connection.deadline
+    connection.deadlinePassed(at: moment)
+    run()
+  }
+  check(isClosed, "the connection does not end")
+}

@@ -1,0 +1,47 @@
+import SessionTap
+import Testing
+
+/// The environment variables of a tap.
+@Suite struct EnvironmentTests {
+  @Test func `without variables the defaults hold`() {
+    let configuration = Tap.Configuration(environment: [:])
+    #expect(configuration.endpoint?.address == .loopback(port: 9464))
+    #expect(configuration.log == nil)
+    #expect(configuration.warnings.isEmpty)
+  }
+
+  @Test func `the address comes from the variables`() {
+    let configuration = Tap.Configuration(environment: [
+      "OTEL_EXPORTER_PROMETHEUS_HOST": "0.0.0.0", "OTEL_EXPORTER_PROMETHEUS_PORT": "9999",
+    ])
+    #expect(configuration.endpoint?.address == .tcp(host: "0.0.0.0", port: 9999))
+  }
+
+  @Test(arguments: ["", "localhost"])
+  func `the default host is loopback`(host: String) {
+    let configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_HOST": host])
+    #expect(configuration.endpoint?.address == .loopback(port: 9464))
+  }
+
+  @Test(arguments: ["http", "-1", "65536", "94 64"])
+  func `a port that is none is left alone and named`(port: String) {
+    let configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": port])
+    #expect(configuration.endpoint?.address == .loopback(port: 9464))
+    #expect(configuration.warnings.count == 1)
+    #expect(configuration.warnings.first?.contains("OTEL_EXPORTER_PROMETHEUS_PORT is '\(port)'") == true)
+  }
+
+  @Test func `known methods are split at commas`() {
+    let configuration = Tap.Configuration(environment: [
+      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "GET, PURGE"
+    ])
+    #expect(configuration.metrics.knownMethods == ["GET", "PURGE"])
+    #expect(configuration.logging.knownMethods == ["GET", "PURGE"])
+  }
+
+  @Test(arguments: [("off", false), ("", false), ("stderr", true), ("/tmp/requests.jsonl", true)])
+  func `the log goes where the variable says`(value: String, logs: Bool) {
+    let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
+    #expect((configuration.log != nil) == logs)
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The demo as a person runs it, judged by the programs that its output is for.
+@Suite struct DemoTests {
+  /// A demo that has made its requests and goes on serving.
+  static func finishedDemo(requests: Int, log: String) async throws -> (process: ChildProcess, metrics: URL) {
+    let process = try ChildProcess(
+      product: "session-tap",
+      ["demo", "--port", "0", "--log", log, "--rate", "50", "--requests", "\(requests)"])
+    try await process.waitForOutput("origin   http://")
+    let line = try #require(process.output.split(separator: "\n").first { $0.hasPrefix("metrics") })
+    let url = try #require(URL(string: String(line.dropFirst("metrics  ".count))))
+    _ = try await Poll.until("\(requests) ended requests") {
+      let text = try await Self.text(of: url)
+      return Self.sum("session_tap_ended_requests_total", in: text) == requests ? true : nil
+    }
+    return (process, url)
+  }
+
+  static func text(of url: URL) async throws -> String {
+    String(decoding: try await URLSession(configuration: .ephemeral).data(from: url).0, as: UTF8.self)
+  }
+
+  /// The sum over the series of one metric.
+  static func sum(_ metric: String, in text: String) -> Int {
+    text.split(separator: "\n")
+      .filter { $0.hasPrefix(metric + "{") || $0.hasPrefix(metric + " ") }
+      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }
+      .reduce(0) { $0 + Int($1) }
+  }
+
+  @Test(.enabled(if: Tools.shouldRun("promtool", "jq"), "promtool or jq is missing"))
+  func `its metrics pass promtool and its log jq, and they agree`() async throws {
+    let log = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let (process, url) = try await Self.finishedDemo(requests: 60, log: log)
+    let text = try await Self.text(of: url)
+    try await process.terminate()
+    #expect(process.status == 0)
+
+    let promtool = try Tools.run("promtool", ["check", "metrics"], input: Data(text.utf8))
+    #expect(promtool.status == 0, "\(promtool.output)")
+    let jq = try Tools.run("jq", ["-e", "-c", "."], input: Data(contentsOf: URL(fileURLWithPath: log)))
+    #expect(jq.status == 0, "\(jq.output)")
+    let lines = jq.output.split(separator: "\n").count
+    #expect(lines == 60)
+    #expect(Self.sum("http_client_request_duration_seconds_count", in: text) == lines)
+    #expect(Self.sum("session_tap_started_requests_total", in: text) == lines)
+    #expect(Self.sum("http_client_active_requests", in: text) == 0)
+  }
+
+  @Test(.enabled(if: Tools.shouldRun(pythonModule: "prometheus_client"), "prometheus_client is missing"))
+  func `the reference parser reads its metrics`() async throws {
+    let log = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let (process, url) = try await Self.finishedDemo(requests: 20, log: log)
+    let text = try await Self.text(of: url)
+    try await process.terminate()
+    let script = """
+      import sys
+      from prometheus_client.parser import text_string_to_metric_families
+      samples = [s for f in text_string_to_metric_families(sys.stdin.read()) for s in f.samples]
+      print(int(sum(s.value for s in samples if s.name == 'http_client_request_duration_seconds_count')))
+      """
+    let parser = try Tools.run("python3", ["-c", script], input: Data(text.utf8))
+    #expect(parser.status == 0, "\(parser.output)")
+    #expect(parser.output == "20\n")
+  }
+
+  @Test(.enabled(if: Tools.shouldRun("prometheus"), "prometheus is missing"))
+  func `a real Prometheus scrapes it and knows the number of requests`() async throws {
+    let log = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let (process, url) = try await Self.finishedDemo(requests: 40, log: log)
+    let port = try #require(url.port)
+    let prometheus = try await PrometheusServer.start(scraping: port)
+    let count = try await Poll.until("the count in Prometheus") {
+      try await prometheus.query("sum(http_client_request_duration_seconds_count)")
+    }
+    #expect(count == 40)
+    #expect(try await prometheus.query("up") == 1)
+    try await prometheus.stop()
+    try await process.terminate()
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `it ends cleanly on a signal`(signal: Int32) async throws {
+    let process = try ChildProcess(product: "session-tap", ["demo", "--port", "0", "--log", "off"])
+    try await process.waitForOutput("origin   http://")
+    process.send(signal)
+    try await process.waitForExit()
+    #expect(process.status == 0)
+    #expect(process.output.contains("requests"))
+  }
+
+  @Test func `a port in use is exit code 69 and one line`() async throws {
+    let taken = try Origin { _ in [] }
+    defer { taken.stop() }
+    let process = try ChildProcess(
+      product: "session-tap", ["demo", "--port", "\(taken.port)", "--log", "off"])
+    try await process.waitForExit()
+    try await process.waitForOutput("address in use: 127.0.0.1:\(taken.port)")
+    #expect(process.status == 69)
+    #expect(process.output.split(separator: "\n").count == 1)
+  }
+
+  @Test(
+    arguments: [
+      ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"], ["demo", "extra"],
+      ["demo", "--unknown"], ["probe"], ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""],
+      ["fly"],
+    ])
+  func `bad usage is exit code 64 and one line`(words: [String]) async throws {
+    let process = try ChildProcess(product: "session-tap", words)
+    try await process.waitForExit()
+    try await process.waitForOutput("see --help")
+    #expect(process.status == 64)
+    #expect(process.output.split(separator: "\n").count == 1)
+  }
+
+  @Test func `the probe makes its rounds and ends`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let log = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let process = try ChildProcess(
+      product: "session-tap",
+      [
+        "probe", "\(origin.url("/a"))", "\(origin.url("/b"))", "--every", "10ms", "--count", "3", "--port",
+        "0",
+        "--log", log,
+      ])
+    try await process.waitForExit()
+    #expect(process.status == 0)
+    #expect(origin.requests.count == 6)
+    #expect(try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").count == 6)
+  }
+}

@@ -1,2 +1,0 @@
-import SessionTap
-import Testing

@@ -1,0 +1,6 @@
+import TapCore
+
+extension Exposition {
+  /// The bytes as text.
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import SessionTap
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The facade: start, observe, serve, end.
+@Suite struct TapTests {
+  static func configuration(log: RequestLog.Destination? = nil) -> Tap.Configuration {
+    var configuration = Tap.Configuration()
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
+    configuration.log = log
+    return configuration
+  }
+
+  static func temporaryFile() -> String {
+    FileManager.default.temporaryDirectory.appendingPathComponent("tap-\(UUID().uuidString).jsonl").path
+  }
+
+  static func scrape(_ tap: Tap) async throws -> String {
+    let address = try #require(tap.address)
+    let url = try #require(URL(string: "http://\(address)/metrics"))
+    let (data, _) = try await URLSession(configuration: .ephemeral).data(from: url)
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  @Test func `a request goes the whole way to a scrape and a log line`() async throws {
+    let origin = try Origin { _ in [.response("201 Created", body: Array("made".utf8))] }
+    defer { origin.stop() }
+    let path = Self.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let tap = try Tap.start(Self.configuration(log: .file(path)))
+    let jobs = try tap.registry.counter("jobs_total", help: "Jobs done.")
+    jobs.increment()
+    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "payments"))
+    _ = try await session.data(from: origin.url("/v1/charges?card=4242"))
+
+    let labels =
+      #"client="payments",http_request_method="GET",http_response_status_code="201",server_address="127.0.0.1""#
+      + #",server_port="\#(origin.port)""#
+    let text = try await Self.scrape(tap)
+    #expect(text.contains("http_client_request_duration_seconds_count{\(labels)} 1"))
+    #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 4"))
+    #expect(text.contains("\njobs_total 1\n") || text.contains("\njobs_total 1.0\n"))
+    #expect(text.contains(#"session_tap_build_info{version="\#(BuildInfo.version)"} 1"#))
+
+    await tap.shutdown()
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    #expect(lines.count == 1)
+    let line = try #require(lines.first)
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    #expect(object["url.full"] as? String == "http://127.0.0.1:\(origin.port)/v1/charges?card=REDACTED")
+    #expect(object["client"] as? String == "payments")
+    #expect(object["http.response.status_code"] as? Int == 201)
+    #expect(tap.address == nil)
+  }
+
+  @Test func `an address in use is an error that names it`() async throws {
+    let first = try Tap.start(Self.configuration())
+    let port = try #require(first.address?.port)
+    var configuration = Tap.Configuration()
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
+    let error = #expect(throws: TapError.self) { try Tap.start(configuration) }
+    #expect(error?.code == .endpoint)
+    #expect(error?.description.hasPrefix("address in use: 127.0.0.1:\(port)") == true)
+    await first.shutdown()
+  }
+
+  @Test func `a log that cannot be opened is an error that names it`() {
+    let error = #expect(throws: TapError.self) {
+      try Tap(Self.configuration(log: .file("/no/such/folder/requests.jsonl")))
+    }
+    #expect(error?.code == .log)
+    #expect(error?.description.contains("/no/such/folder/requests.jsonl") == true)
+  }
+
+  @Test func `a registry bears one tap`() throws {
+    let configuration = Self.configuration()
+    let tap = try Tap(configuration)
+    let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    #expect(error?.code == .metrics)
+    withExtendedLifetime(tap) {}
+  }
+
+  @Test func `a tap starts once`() async throws {
+    let tap = try Tap.start(Self.configuration())
+    #expect(throws: TapError.self) { try tap.start() }
+    #expect(tap.address != nil)
+    await tap.shutdown()
+    await tap.shutdown()
+    #expect(throws: TapError.self) { try tap.start() }
+  }
+
+  @Test func `run serves until its task is cancelled`() async throws {
+    let tap = try Tap(Self.configuration())
+    let service = Task { try await tap.run() }
+    _ = try await Poll.until("an address") { tap.address }
+    #expect(try await Self.scrape(tap).contains("session_tap_build_info"))
+    service.cancel()
+    try await service.value
+    #expect(tap.address == nil)
+  }
+
+  @Test func `scrapes by the app itself are not recorded`() async throws {
+    let tap = try Tap.start(Self.configuration())
+    let address = try #require(tap.address)
+    let url = try #require(URL(string: "http://\(address)/healthz"))
+    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "self"))
+    let (data, _) = try await session.data(from: url)
+    #expect(String(decoding: data, as: UTF8.self) == "ok\n")
+    #expect(!tap.registry.exposition().text.contains(#"client="self""#))
+    await tap.shutdown()
+  }
+}

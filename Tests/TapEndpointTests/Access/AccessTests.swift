@@ -1,0 +1,124 @@
+import TapEndpoint
+import Testing
+
+@Suite struct AccessTests {
+  @Test func readsSecretsLineByLine() {
+    let credentials = Credentials(Array(" one\t\r\n\n  two\nthree four".utf8), scheme: .bearer)
+    for secret in ["one", "two", "three four"] { #expect(credentials.contain(Array(secret.utf8))) }
+    for other in ["", "on", "onee", "oneone", "One", "twp", "three", "one\n", " one"] {
+      #expect(!credentials.contain(Array(other.utf8)), "\(other)")
+    }
+    #expect(Credentials(Array(" \n\r\n".utf8), scheme: .bearer).isEmpty)
+  }
+
+  @Test(arguments: [
+    ("Aladdin:open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test:123\u{A3}", "dGVzdDoxMjPCow=="),
+    ("a:b", "YTpi"),
+  ])
+  func comparesBasicCredentialsAsTheyArePresented(secret: String, presented: String) {
+    let credentials = Credentials(Array(secret.utf8), scheme: .basic)
+    #expect(credentials.contain(Array(presented.utf8)))
+    #expect(!credentials.contain(Array(secret.utf8)))
+  }
+
+  @Test func letsInWhoHasASecret() async throws {
+    let directory = try TemporaryDirectory()
+    directory.write("token-1\ntoken-2\n", to: "tokens")
+    directory.write("prom:pass\n", to: "passwords")
+    var access = Endpoint.Configuration.Access()
+    access.bearerTokenFile = directory.path + "/tokens"
+    access.basicPasswordFile = directory.path + "/passwords"
+    let routes = ["/healthz", "/metrics"].map { HTTPRoute($0, immediate: { _ in .text("secret") }) }
+    try await withEndpoint(routes: routes, access: access) { port in
+      func status(_ path: String, _ authorization: [String]) async throws -> String {
+        let fields = authorization.map { "Authorization: \($0)\r\n" }.joined()
+        return String(try await RawClient.get(path, port: port, fields: fields).dropFirst(9).prefix(3))
+      }
+      for right in ["Bearer token-1", "bearer  token-2", "BASIC cHJvbTpwYXNz"] {
+        #expect(try await status("/metrics", [right]) == "200", "\(right)")
+      }
+      for wrong in [
+        [], [""], ["Bearer"], ["Bearer "], ["Bearer token-3"], ["Bearer token-1x"], ["Bearer token-1 x"],
+        ["Basic token-1"],
+        ["Bearer cHJvbTpwYXNz"], ["Basic cHJvbTpwYXNzx"], ["Digest token-1"],
+        ["Bearer token-1", "Bearer token-1"], ["Bearertoken-1"],
+      ] {
+        #expect(try await status("/metrics", wrong) == "401", "\(wrong)")
+      }
+      #expect(try await status("/nowhere", []) == "401")
+      #expect(try await status("/healthz", []) == "200")
+      let refusal = try await RawClient.get("/metrics", port: port)
+      #expect(refusal.contains("\r\nWWW-Authenticate: Bearer realm=\"session-tap\"\r\n"))
+      #expect(refusal.contains("\r\nWWW-Authenticate: Basic realm=\"session-tap\"\r\n"))
+      #expect(!refusal.hasSuffix("secret"))
+
+      directory.write("token-9", to: "tokens")
+      #expect(try await status("/metrics", ["Bearer token-1"]) == "401")
+      #expect(try await status("/metrics", ["Bearer token-9"]) == "200")
+      directory.remove("tokens")
+      #expect(try await status("/metrics", ["Bearer token-9"]) == "503")
+      #expect(try await status("/metrics", ["Basic cHJvbTpwYXNz"]) == "200")
+    }
+  }
+
+  @Test(arguments: ["missing", "empty"])
+  func doesNotStartWithAFileThatLetsNobodyIn(_ name: String) throws {
+    let directory = try TemporaryDirectory()
+    directory.write(" \n", to: "empty")
+    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
+    configuration.access.bearerTokenFile = directory.path + "/" + name
+    let error = #expect(throws: EndpointError.self) {
+      try Endpoint(configuration: configuration, routes: []).start()
+    }
+    #expect(error?.code == .invalidConfiguration)
+    #expect(error?.description.hasPrefix("no credentials: \(directory.path)/\(name) (") == true)
+  }
+
+  @Test func listensToTheNetworkOnlyIfTold() async throws {
+    var configuration = Endpoint.Configuration(address: .tcp(host: "0.0.0.0", port: 0))
+    let error = #expect(throws: EndpointError.self) {
+      try Endpoint(configuration: configuration, routes: []).start()
+    }
+    #expect(error?.code == .accessNotRestricted)
+    configuration.access.allowsAnyoneFromNetwork = true
+    let endpoint = Endpoint(configuration: configuration, routes: [.liveness()])
+    let port = try #require(try endpoint.start().port)
+    #expect(try await RawClient.get("/healthz", port: port).hasSuffix("ok\n"))
+    await endpoint.shutdown(within: .zero)
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1", false), ("127.8.9.1", false), ("::1", false), ("::ffff:127.0.0.1", false),
+    ("0.0.0.0", true), ("::", true), ("10.1.2.3", true),
+    ("fe80::1%eth0", true),
+  ])
+  func knowsTheLoopback(host: String, isReachable: Bool) {
+    #expect(EndpointAddress.tcp(host: host, port: 1).isReachableFromNetwork == isReachable)
+  }
+
+  @Test func tellsOfRefusalsButNotOfAFlood() {
+    var log = RefusalLog()
+    let start = ContinuousClock.now
+    #expect(
+      (0..<30).map { _ in log.admit(at: start) } == [Int?](repeating: 0, count: 10)
+        + [Int?](repeating: nil, count: 20))
+    #expect(log.admit(at: start + .seconds(6)) == 20)
+    #expect(log.admit(at: start + .seconds(11)) == nil)
+    #expect(log.admit(at: start + .seconds(12)) == 1)
+    #expect((0..<30).compactMap { _ in log.admit(at: start + .seconds(3600)) }.count == 10)
+  }
+
+  @Test func tellsWhatWasRefusedAndWhose() async throws {
+    let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+    try await withEndpoint(routes: [], logRefusal: { continuation.yield($0) }) { port in
+      let client = try RawClient(port: port)
+      client.send("nonsense\r\n")
+      _ = await client.receive(until: "\r\n\r\n")
+      for await line in lines {
+        #expect(line.hasPrefix("refused 127.0.0.1:"))
+        #expect(line.hasSuffix(": 400 invalid byte in the method"))
+        break
+      }
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import TapCore
+import TapEndpoint
+import Testing
+
+@Suite struct RouteTests {
+  @Test func servesTheMetricsOfARegistry() async throws {
+    let registry = Registry()
+    try registry.counter("jobs_total", help: "Jobs.").increment(by: 3)
+    try registry.gauge("depth", help: "Depth.").set(2)
+    try await withEndpoint(routes: [.metrics(of: registry)]) { port in
+      let all = try await RawClient.get("/metrics", port: port)
+      #expect(all.hasPrefix("HTTP/1.1 200 OK\r\n"))
+      #expect(all.contains("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
+      #expect(all.contains("\njobs_total 3"))
+      #expect(all.contains("\ndepth 2"))
+      // A scrape sees those before it as ended, and itself as in flight.
+      #expect(all.contains("\nsession_tap_scrapes_in_flight 1"))
+      #expect(!all.contains("session_tap_scrapes_total{"))
+      let second = try await RawClient.get("/metrics", port: port)
+      #expect(second.contains("\nsession_tap_scrapes_total{code=\"200\",format=\"text\"} 1"))
+      #expect(second.contains("\nsession_tap_scrape_duration_seconds_count 1\n"))
+    }
+  }
+
+  @Test(arguments: [
+    ("name[]=depth", ["depth"]), ("name%5B%5D=depth&name[]=jobs_total", ["depth", "jobs"]),
+    ("name[]=jobs", ["jobs"]), ("name[]=nothing", []),
+    ("name=depth", ["depth", "jobs"]), ("name[]=latency_seconds_count", ["latency"]),
+  ])
+  func filtersByName(query: String, expected: [String]) async throws {
+    let registry = Registry()
+    _ = try registry.counter("jobs_total", help: "Jobs.")
+    _ = try registry.gauge("depth", help: "Depth.")
+    _ = try registry.histogram("latency_seconds", help: "Latency.")
+    try await withEndpoint(routes: [.metrics(of: registry)]) { port in
+      let answer = try await RawClient.get("/metrics?" + query, port: port)
+      #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+      for name in expected { #expect(answer.contains("# TYPE \(name)")) }
+      if query != "name=depth" {
+        #expect(answer.split(separator: "# TYPE ").count - 1 == expected.count)
+      }
+    }
+  }
+
+  /// A collector that does not return while the gate is shut.
+  private struct StuckCollector: Collector {
+    let gate: Gate
+
+    func collect() -> [MetricFamily] {
+      gate.wait()
+      return [MetricFamily(name: "stuck", help: "Stuck.", kind: .gauge, samples: [.init(value: 1)])]
+    }
+  }
+
+  @Test func givesUpAScrapeBeforeTheScraperDoes() async throws {
+    let registry = Registry()
+    let gate = Gate()
+    gate.open()
+    try registry.register(StuckCollector(gate: gate))
+    gate.shut()
+    try await withEndpoint(routes: [.metrics(of: registry), .liveness()]) { port in
+      let answer = try await RawClient.get(
+        "/metrics", port: port, fields: "X-Prometheus-Scrape-Timeout-Seconds: 0.2\r\n")
+      #expect(answer.hasPrefix("HTTP/1.1 503 "))
+      #expect(answer.hasSuffix("the answer took too long\n"))
+      #expect(try await RawClient.get("/healthz", port: port).hasSuffix("ok\n"))
+      gate.open()
+      let next = try await RawClient.get("/metrics", port: port)
+      #expect(next.contains("session_tap_scrapes_total{code=\"503\"} 1"))
+      #expect(next.contains("\nstuck 1"))
+    }
+  }
+
+  @Test func tellsWhetherTheAppIsReady() async throws {
+    let readiness = Readiness()
+    try await withEndpoint(routes: [.readiness(readiness)]) { port in
+      #expect(try await RawClient.get("/readyz", port: port).hasSuffix("ready\n"))
+      readiness.add("cache") { nil }
+      readiness.add("database") { "no\nconnection" }
+      let refusal = try await RawClient.get("/readyz", port: port)
+      #expect(refusal.hasPrefix("HTTP/1.1 503 "))
+      #expect(refusal.hasSuffix("\r\n\r\nnot ready\ncache: ok\ndatabase: no connection\n"))
+      readiness.add("database") { nil }
+      #expect(try await RawClient.get("/readyz", port: port).hasPrefix("HTTP/1.1 200 "))
+      readiness.remove("cache")
+      #expect(try await RawClient.get("/readyz", port: port).hasSuffix("\r\n\r\nready\ndatabase: ok\n"))
+    }
+  }
+
+  @Test(arguments: [("", 100), ("?limit=5", 5), ("?limit=10000", 10_000)])
+  func givesTheTailOfALog(query: String, limit: Int) async throws {
+    let route = HTTPRoute.logs { limit in Array("{\"limit\":\(limit)}\n".utf8) }
+    try await withEndpoint(routes: [route]) { port in
+      let answer = try await RawClient.get("/logs" + query, port: port)
+      #expect(answer.contains("\r\nContent-Type: application/x-ndjson; charset=utf-8\r\n"))
+      #expect(answer.hasSuffix("{\"limit\":\(limit)}\n"))
+    }
+  }
+
+  @Test(arguments: ["0", "-1", "10001", "x", "", "1e3"])
+  func refusesALimitThatIsNone(_ limit: String) async throws {
+    try await withEndpoint(routes: [.logs { _ in [] }]) { port in
+      let answer = try await RawClient.get("/logs?limit=" + limit, port: port)
+      #expect(answer.hasPrefix("HTTP/1.1 400 "))
+    }
+  }
+}

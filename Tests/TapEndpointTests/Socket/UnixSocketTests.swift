@@ -1,0 +1,79 @@
+import Glibc
+import TapEndpoint
+import Testing
+
+@Suite struct UnixSocketTests {
+  private func endpoint(_ path: String) -> Endpoint {
+    Endpoint(configuration: .init(address: .unix(path: path)), routes: [.liveness()])
+  }
+
+  private func get(_ path: String) async throws -> String {
+    let client = try RawClient(path: path)
+    client.send("GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    return await client.receiveAll().text
+  }
+
+  @Test func servesTheOwnerAlone() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/socket"
+    let endpoint = endpoint(path)
+    for _ in 0..<2 {
+      #expect(try endpoint.start().description == path)
+      #expect(directory.mode(of: "socket") == 0o600)
+      #expect(try await get(path).hasSuffix("ok\n"))
+      await endpoint.shutdown()
+      #expect(directory.mode(of: "socket") == nil)
+    }
+  }
+
+  @Test func replacesASocketThatNobodyListensOn() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/socket"
+    // A process that crashed leaves its socket behind.
+    let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(leftover, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    close(leftover)
+    #expect(result == 0)
+    let endpoint = endpoint(path)
+    try endpoint.start()
+    #expect(try await get(path).hasSuffix("ok\n"))
+    await endpoint.shutdown()
+  }
+
+  @Test func leavesAnotherOnesSocketAlone() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/socket"
+    let first = endpoint(path)
+    try first.start()
+    let error = #expect(throws: EndpointError.self) { try endpoint(path).start() }
+    #expect(error?.code == .addressInUse)
+    #expect(try await get(path).hasSuffix("ok\n"))
+    await first.shutdown()
+  }
+
+  @Test func leavesAFileAlone() throws {
+    let directory = try TemporaryDirectory()
+    directory.write("precious", to: "file")
+    let error = #expect(throws: EndpointError.self) { try endpoint(directory.path + "/file").start() }
+    #expect(error?.code == .addressInUse)
+    #expect(directory.mode(of: "file") != nil)
+  }
+
+  @Test(arguments: ["", String(repeating: "x", count: 200), "a\u{0}b"])
+  func refusesAPathThatIsNone(_ path: String) {
+    let error = #expect(throws: EndpointError.self) { try endpoint(path).start() }
+    #expect(error?.code == .invalidConfiguration)
+  }
+
+  @Test func namesADirectoryThatIsNotThere() {
+    let error = #expect(throws: EndpointError.self) { try endpoint("/tmp/no-such-directory/socket").start() }
+    #expect(error?.code == .addressNotAvailable)
+  }
+}

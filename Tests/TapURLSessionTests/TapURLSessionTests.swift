@@ -1,2 +1,0 @@
-import TapURLSession
-import Testing

@@ -1,0 +1,23 @@
+import Dispatch
+
+/// Waits for what another process does, which sends no event.
+package enum Poll {
+  /// Asks again and again, with a pause, until there is an answer. Throws when the deadline has passed.
+  package static func until<T>(
+    seconds: Double = 60, _ what: String, _ question: () async throws -> T?
+  ) async throws -> T {
+    let clock = ContinuousClock()
+    let deadline = clock.now + .seconds(seconds)
+    while true {
+      if let answer = try await question() { return answer }
+      guard clock.now < deadline else { throw DeadlinePassed(what: what, seconds: seconds) }
+      await pause()
+    }
+  }
+
+  private static func pause() async {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }
+    }
+  }
+}
