@@ -160,7 +160,7 @@ final class FileOutput: LogOutput {
     return (try? System.synchronize(file.descriptor)) != nil
   }
 
-  func reopen() { reopenRequests.add(1, ordering: .relaxed) }
+  func reopen() { reopenRequests.wrappingAdd(1, ordering: .relaxed) }
 
   func close() {
     state.withLock { state in

@@ -42,7 +42,9 @@ struct OpenFile {
   /// Looks at the file again. `false` if the path does not lead to it any more, or if the descriptor does not: an app
   /// that closes descriptors that are not its own may have given ours to another file by now.
   mutating func refresh(at path: String) -> Bool {
-    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else { return false }
+    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else {
+      return false
+    }
     size = own.size
     modified = own.modified
     return isCurrent(at: path)

@@ -60,7 +60,8 @@ final class RotatedFiles: Sendable {
       let names = rotatedNames()
       for name in names.dropLast(max(0, rotation.keep)) { System.remove("\(folder)/\(name)") }
       guard rotation.compresses else { continue }
-      for name in names.suffix(max(0, rotation.keep)).dropLast() where !name.hasSuffix(Self.compressedSuffix) {
+      for name in names.suffix(max(0, rotation.keep)).dropLast() where !name.hasSuffix(Self.compressedSuffix)
+      {
         compress("\(folder)/\(name)")
       }
     }
@@ -87,7 +88,9 @@ final class RotatedFiles: Sendable {
   private func compress(_ path: String) {
     let part = path + Self.compressedSuffix + Self.partSuffix
     guard let zlib = Zlib.shared, zlib.compress(path, to: part) else { return System.remove(part) }
-    guard (try? System.rename(part, to: path + Self.compressedSuffix)) != nil else { return System.remove(part) }
+    guard (try? System.rename(part, to: path + Self.compressedSuffix)) != nil else {
+      return System.remove(part)
+    }
     System.remove(path)
   }
 
@@ -100,7 +103,8 @@ final class RotatedFiles: Sendable {
       var json = JSONWriter(base, capacity: memory.count)
       let (nanoseconds, overflow) = microsecond.multipliedReportingOverflow(by: 1_000)
       json.timestamp(Timestamp(nanosecondsSinceEpoch: overflow ? .max : nanoseconds))
-      text = String(decoding: json.bytes.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }, as: UTF8.self)
+      text = String(
+        decoding: json.bytes.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }, as: UTF8.self)
     }
     return text
   }

@@ -9,7 +9,17 @@ struct DropReport {
   /// More than the line ever needs.
   static let capacity = 512
 
-  func write(to line: inout LineWriter) {
+  /// Puts the line into a buffer of ``capacity`` bytes.
+  func write(to buffer: inout LineBuffer) {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.capacity) { memory in
+      guard let base = memory.baseAddress else { return }
+      var line = LineWriter(base, capacity: memory.count)
+      write(to: &line)
+      _ = buffer.append(line.finish(), severity: Self.severity)
+    }
+  }
+
+  private func write(to line: inout LineWriter) {
     line.begin(time, Self.severity, event: "session_tap.log.dropped")
     line.part { json in
       json.append(",\"dropped\":")

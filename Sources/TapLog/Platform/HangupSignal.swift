@@ -30,7 +30,7 @@ enum HangupSignal {
       _ = counter.load(ordering: .relaxed)
       _ = previous.load(ordering: .relaxed)
       let before = signal(SIGHUP) { number in
-        HangupSignal.counter.add(1, ordering: .relaxed)
+        HangupSignal.counter.wrappingAdd(1, ordering: .relaxed)
         let address = HangupSignal.previous.load(ordering: .relaxed)
         guard address != 0 else { return }
         unsafeBitCast(address, to: (@convention(c) (Int32) -> Void).self)(number)

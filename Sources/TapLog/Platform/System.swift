@@ -53,7 +53,9 @@ enum System {
   }
 
   /// Opens a file for reading; -1 if it cannot be.
-  static func openForReading(_ path: String) -> Int32 { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
+  static func openForReading(_ path: String) -> Int32 {
+    open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+  }
 
   static func read(
     _ descriptor: Int32, into memory: UnsafeMutableRawPointer, count: Int

@@ -17,7 +17,9 @@ final class RecentLines: Sendable {
   func add(_ batch: borrowing LineBuffer) {
     let followers = state.withLock { state in
       batch.forEach { line, severity in
-        while !state.lines.append(line, severity: severity), !state.lines.isEmpty { state.lines.removeFirst() }
+        while !state.lines.append(line, severity: severity), !state.lines.isEmpty {
+          state.lines.removeFirst()
+        }
       }
       state.followers.removeAll(where: \.isOver)
       return state.followers
@@ -41,7 +43,9 @@ final class RecentLines: Sendable {
 
   /// Begins to follow: the newest lines that match, and from then on each one that comes. `nil` if there are
   /// too many followers.
-  func follow(_ query: LogQuery, limits: LogFollower.Limits, onLines: @escaping @Sendable () -> Void) -> LogFollower? {
+  func follow(_ query: LogQuery, limits: LogFollower.Limits, onLines: @escaping @Sendable () -> Void)
+    -> LogFollower?
+  {
     state.withLock { state in
       state.followers.removeAll(where: \.isOver)
       guard state.followers.count < limits.followers else { return nil }

@@ -93,7 +93,9 @@ struct URLRedactor: Sendable {
   @inline(__always)
   private func path(_ url: Bytes, from start: Int, to end: Int, emit: Emit) -> Bool {
     guard let templates, start < end else { return parameters(url, from: start, to: end, emit: emit) }
-    guard let shown = templates.match(url.slice(start, end)) else { return emit(Self.slash) && emit(Self.redacted) }
+    guard let shown = templates.match(url.slice(start, end)) else {
+      return emit(Self.slash) && emit(Self.redacted)
+    }
     var index = start
     for isShown in shown {
       let segmentEnd = url.firstIndex(from: index, to: end, where: { $0 == .slash }) ?? end

@@ -1,4 +1,4 @@
-public import TapCore
+import TapCore
 
 /// Which requests get a line. Metrics count all of them regardless.
 ///
@@ -22,7 +22,8 @@ public struct LogSampling: Sendable, Hashable {
 
   /// Everything, unless said otherwise.
   public init(
-    rate: Double = 1, slow: Duration? = nil, minimumSeverity: LogSeverity = .trace, keepsFrom: LogSeverity = .error
+    rate: Double = 1, slow: Duration? = nil, minimumSeverity: LogSeverity = .trace,
+    keepsFrom: LogSeverity = .error
   ) {
     self.rate = rate
     self.slow = slow

@@ -7,7 +7,9 @@ enum DescriptorWrite {
 
   /// Writes all of the batch to a file, or as many whole lines as there is room for, in one call. A pipe gets whole lines up to `PIPE_BUF`, which do not mix with
   /// those of another process, and only when it has room: its descriptor may be one that blocks.
-  static func write(_ batch: inout LineBuffer, to descriptor: Int32, isPipe: Bool, room: Int = .max) -> LogOutputResult {
+  static func write(_ batch: inout LineBuffer, to descriptor: Int32, isPipe: Bool, room: Int = .max)
+    -> LogOutputResult
+  {
     if isPipe, !System.waitUntilWritable(descriptor, milliseconds: patience) { return .busy(.zero) }
     let pieces =
       isPipe ? (batch.prefix(pipeLimit), UnsafeRawBufferPointer(start: nil, count: 0)) : batch.pieces
