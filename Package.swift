@@ -44,6 +44,9 @@ let package = Package(
     .executableTarget(
       name: "endpoint-under-test", dependencies: ["TapEndpoint"], path: "Tests/EndpointUnderTest",
       swiftSettings: settings),
+    .executableTarget(
+      name: "core-and-log", dependencies: ["TapCore", "TapLog"], path: "Tests/CoreAndLog",
+      swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),

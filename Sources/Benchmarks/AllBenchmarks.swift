@@ -3,8 +3,16 @@ enum AllBenchmarks {
   static let list: [Benchmark] = [
     .histogramRecordOneThread,
     .histogramRecordAllThreads,
+    .histogramRecordInstructions,
     .requestTappedC1,
     .requestTappedC8,
     .downloadTapped,
+    .observationRecord,
+    .observationP99UnderAttack,
+    .recordP99UnderScrape,
+    .seriesBytes,
+    .expositionText1000,
+    .expositionTextInstructions,
+    .expositionScaling,
   ]
 }

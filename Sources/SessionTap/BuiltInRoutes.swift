@@ -3,15 +3,7 @@ import TapEndpoint
 
 /// What every endpoint of a tap serves.
 enum BuiltInRoutes {
-  static func all(registry: Registry) throws(RegistryError) -> [HTTPRoute] {
-    [try .metrics(of: registry), .liveness(), HTTPRoute("/", immediate: { _ in .text(index) })]
+  static func all(registry: Registry, readiness: Readiness) throws(RegistryError) -> [HTTPRoute] {
+    [try .metrics(of: registry), .liveness(), .readiness(readiness), .page()]
   }
-
-  private static let index = """
-    SessionTap \(BuildInfo.version)
-
-    /metrics   what this process's URLSessions do, for Prometheus
-    /healthz   answers "ok" while the process serves
-
-    """
 }

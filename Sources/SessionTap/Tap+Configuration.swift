@@ -19,6 +19,11 @@ extension Tap {
     public var logging = RequestLog.Configuration()
     /// Where the metrics are served. `nil` serves none.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
+    /// What `/readyz` asks before it answers that the app is ready. Add the app's own checks.
+    public var readiness = Readiness()
+    /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz` and the page at `/`, whose paths
+    /// they cannot take.
+    public var routes: [HTTPRoute] = []
     /// Who else hears of each request: the app's own observers.
     public var observers: [any RequestObserver] = []
     /// How long ``Tap/shutdown()`` may take for the log, and once more for the endpoint. 5 s.

@@ -51,8 +51,13 @@ public final class Tap: Sendable {
       let logging: [any RequestObserver] = log.map { [$0] } ?? []
       sessions = URLSessionTap(
         observers: [metrics] + logging + configuration.observers, configuration: configuration.requests)
+      // What a scrape shows is what has happened by then.
+      metrics.beforeGathering { [weak sessions] in sessions?.flush() }
       endpoint = try configuration.endpoint.map {
-        Endpoint(configuration: $0, routes: try BuiltInRoutes.all(registry: configuration.registry))
+        Endpoint(
+          configuration: $0,
+          routes: try BuiltInRoutes.all(
+            registry: configuration.registry, readiness: configuration.readiness) + configuration.routes)
       }
     } catch {
       throw TapError(error)
@@ -123,6 +128,7 @@ public final class Tap: Sendable {
     }
     guard isFirst else { return }
     sessions.stop()
+    sessions.flush()
     await closeLog()
     await endpoint?.shutdown(within: deadline)
   }

@@ -26,8 +26,9 @@ extension RequestLog {
     public var queueLineLimit = 16_384
     /// What happens when the queue is full.
     public var whenFull = FullQueuePolicy.dropNewest
-    /// How long a line waits for others, so that they are written together: 5 ms.
-    public var batchDelay: Duration = .milliseconds(5)
+    /// How long a line waits for others, so that they are written together: 50 ms. Every wake-up of the writer
+    /// costs the requests time.
+    public var batchDelay: Duration = .milliseconds(50)
     /// The permissions of a file that the log makes, less the process's umask: `0o640`, since even a redacted log
     /// is not for everybody.
     public var filePermissions = 0o640

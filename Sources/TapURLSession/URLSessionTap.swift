@@ -32,6 +32,8 @@ public final class URLSessionTap: Sendable {
   }
 
   let configuration: Configuration
+  /// The way to the observers.
+  let events = ObserverQueue()
   private let state: Mutex<State>
 
   /// The requests that live, started or not: what a test checks for leaks.
@@ -90,6 +92,12 @@ public final class URLSessionTap: Sendable {
   /// end. Sessions with a patched configuration go on as if it were not patched. Cannot be undone.
   public func stop() {
     state.withLock { $0.observers = [] }
+  }
+
+  /// Hands the observers what they have not yet heard of. They hear of a request within milliseconds; call this
+  /// before you read what they know. Without effect within an observer.
+  public func flush() {
+    events.flush()
   }
 
   /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.

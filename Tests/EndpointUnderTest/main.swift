@@ -1,23 +1,55 @@
 import Dispatch
+import TapCore
 import TapEndpoint
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
 
 // An endpoint for tools that need a server of its own process: load generators, attackers, benchmarks.
 //
-//     endpoint-under-test [PORT]
+//     endpoint-under-test [PORT | PATH-OF-A-UNIX-SOCKET | activated]
 //
-// Prints its address, and serves until it is killed.
+// Prints its address, and serves until it is killed. /metrics is about 100 KB of histograms.
 
-let port = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 0
-let hundredKilobytes = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
-let endpoint = Endpoint(
-  configuration: .init(address: .loopback(port: port)),
-  routes: [
-    HTTPRoute("/healthz", immediate: { _ in .text("ok\n") }),
-    HTTPRoute("/large", immediate: { _ in HTTPResponse(body: .bytes(hundredKilobytes)) }),
-    HTTPRoute("/later", handler: { _ in .text("ok\n") }),
-  ])
+struct SeriesLabels: LabelSet {
+  let address: String
+  let code: Int
+
+  static var labels: [Label<SeriesLabels>] {
+    [Label("server_address", \.address), Label("http_response_status_code", \.code)]
+  }
+}
+
+let argument = CommandLine.arguments.dropFirst().first ?? "0"
+let address: EndpointAddress =
+  if argument == "activated" { .activated() } else {
+    Int(argument).map { .loopback(port: $0) } ?? .unix(path: argument)
+  }
+let registry = Registry()
+let large = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
 do {
-  print(try endpoint.start())
+  let durations = try registry.histogram(
+    "http_client_request_duration_seconds", help: "Duration of requests.", unit: "seconds",
+    by: SeriesLabels.self)
+  for host in 0..<11 {
+    for code in [200, 204, 404, 500, 503] {
+      let series = durations[SeriesLabels(address: "host-\(host).example.com", code: code)]
+      for step in 1...100 { series.record(Double(step * code) / 10_000) }
+    }
+  }
+  let endpoint = Endpoint(
+    configuration: .init(address: address),
+    routes: [
+      .liveness(), try .metrics(of: registry), .page(),
+      HTTPRoute("/large", immediate: { _ in HTTPResponse(body: .bytes(large)) }),
+      HTTPRoute("/later", handler: { _ in .text("ok\n") }),
+    ])
+  // Not by print, which keeps the line back when nobody looks at it on a terminal.
+  let line = "\(try endpoint.start())\n"
+  _ = line.withCString { write(STDOUT_FILENO, $0, line.utf8.count) }
   dispatchMain()
 } catch {
   print(error)

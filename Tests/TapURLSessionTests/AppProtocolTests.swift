@@ -27,6 +27,7 @@ import Testing
     let stock = try await exchange.run(original)
     let tapped = try await exchange.run(tap.configuration(from: original, client: "test"))
     #expect(tapped == stock)
+    tap.flush()
     #expect(observer.ended.map(\.end) == [target.end])
   }
 }

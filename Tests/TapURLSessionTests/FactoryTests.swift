@@ -52,6 +52,7 @@ import Testing
     #expect(twice.protocolClasses?.count == once.protocolClasses?.count)
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
     _ = try await exchange.run(twice)
+    tap.flush()
     #expect(observer.ended.map(\.request.client) == ["second"])
     #expect(origin.requests.count == 1)
   }
@@ -74,7 +75,9 @@ import Testing
     let both = otherTap.configuration(
       from: tap.configuration(from: .ephemeral, client: "inner"), client: "outer")
     _ = try await exchange.run(both)
+    tap.flush()
     #expect(observer.ended.map(\.request.client) == ["mine", "inner"])
+    otherTap.flush()
     #expect(otherObserver.ended.map(\.request.client) == ["theirs", "outer"])
     #expect(origin.requests.count == 3)
   }
@@ -90,6 +93,7 @@ import Testing
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
     _ = try await exchange.run(beyond)
     _ = try await exchange.run(known)
+    tap.flush()
     #expect(observer.ended.map(\.request.client) == [URLSessionTap.overflowClient, "client 3"])
   }
 
@@ -101,6 +105,7 @@ import Testing
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
     let transcript = try await exchange.run(configuration)
     #expect(transcript.body == [1, 2, 3])
+    tap.flush()
     #expect(observer.started.isEmpty)
   }
 
@@ -112,6 +117,7 @@ import Testing
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
     let transcript = try await exchange.run(tap.configuration(from: original, client: "a"))
     #expect(transcript.body == [7])
+    tap.flush()
     #expect(observer.ended.count == 1)
   }
 }

@@ -11,25 +11,32 @@ struct Benchmark: Sendable {
   let reference: String
   /// How often each of the two is measured.
   let rounds: Int
+  /// What it needs is there.
+  let isUsable: Bool
   private let measureValue: Measurement
   private let measureReference: Measurement
 
   init(
-    _ name: String, unit: String, reference: String, rounds: Int = 15, value: @escaping Measurement,
+    _ name: String, unit: String, reference: String, rounds: Int = 15, isUsable: Bool = true,
+    value: @escaping Measurement,
     referenceValue: @escaping Measurement
   ) {
     self.name = name
     self.unit = unit
     self.reference = reference
     self.rounds = max(1, rounds)
+    self.isUsable = isUsable
     measureValue = value
     measureReference = referenceValue
   }
 
-  /// The median of the alternating rounds, after one of each that does not count.
+  /// The median of the alternating rounds, after one of each that does not count. What is measured only once needs
+  /// no such round: it is the same every time.
   func run() async throws -> BenchmarkResult {
-    _ = try await measureReference()
-    _ = try await measureValue()
+    if rounds > 1 {
+      _ = try await measureReference()
+      _ = try await measureValue()
+    }
     var values: [Double] = []
     var references: [Double] = []
     for _ in 0..<rounds {

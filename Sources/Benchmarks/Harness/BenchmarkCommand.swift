@@ -18,6 +18,12 @@ enum BenchmarkCommand {
       case "--filter":
         guard let value = rest.popFirst() else { return fail("--filter needs a prefix; " + usage, 64) }
         prefix = value
+      case "--loop":
+        guard let loop = rest.popFirst().flatMap(InstructionLoop.init),
+          let count = rest.popFirst().flatMap({ Int($0) }),
+          count >= 0
+        else { return fail("--loop needs a name and a count", 64) }
+        return (try? loop.run(count)) == nil ? 1 : 0
       case "--help":
         print(usage)
         return 0
@@ -37,6 +43,10 @@ enum BenchmarkCommand {
     var status: Int32 = 0
     if !isJSON { print(BenchmarkResult.header) }
     for benchmark in benchmarks {
+      guard benchmark.isUsable else {
+        _ = fail("\(benchmark.name) is left out: what it needs is not installed", 0)
+        continue
+      }
       do {
         let result = try await benchmark.run()
         print(isJSON ? result.json : result.row)

@@ -5,7 +5,7 @@ struct ByteCursor {
   private let bytes: UnsafeMutableRawBufferPointer
   private(set) var count = 0
 
-  fileprivate init(_ bytes: UnsafeMutableRawBufferPointer) {
+  init(_ bytes: UnsafeMutableRawBufferPointer) {
     self.bytes = bytes
   }
 
@@ -19,6 +19,11 @@ struct ByteCursor {
   @inline(__always)
   mutating func write(_ source: [UInt8]) {
     source.withUnsafeBytes { write($0) }
+  }
+
+  mutating func write(_ text: String) {
+    var text = text
+    text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
   }
 
   @inline(__always)
@@ -54,19 +59,5 @@ struct ByteCursor {
       rest = quotient
     }
     count += length
-  }
-}
-
-extension Array where Element == UInt8 {
-  /// Makes room for `maximum` bytes, lets `body` write into it, and gives back what it did not use.
-  mutating func append(atMost maximum: Int, _ body: (inout ByteCursor) -> Void) {
-    let start = count
-    append(contentsOf: repeatElement(0, count: maximum))
-    let used = withUnsafeMutableBytes { bytes in
-      var cursor = ByteCursor(UnsafeMutableRawBufferPointer(rebasing: bytes[start...]))
-      body(&cursor)
-      return cursor.count
-    }
-    removeLast(maximum - used)
   }
 }

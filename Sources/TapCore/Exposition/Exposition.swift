@@ -12,22 +12,34 @@ public struct Exposition: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - names: names of families or of their samples, to which the exposition is limited; `nil` for all.
-  ///   - buffer: an array to write into, whose capacity is used again.
+  ///   - capacity: about how many bytes that will take, so that there is room for them at once.
   init(
     of families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
-    into buffer: [UInt8] = []
+    capacity: Int = 0
   ) {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(capacity)
+    Self.write(families, in: format, names: names, to: &bytes)
     self.format = format
+    self.bytes = bytes
+  }
+
+  /// Writes families in place of what the buffer holds; its capacity is used again.
+  static func write(
+    _ families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
+    to buffer: inout [UInt8]
+  ) {
     var writer: any ExpositionWriter =
       switch format {
-      case .text: TextWriter(into: buffer)
-      case .openMetrics: OpenMetricsWriter(into: buffer)
+      case .text: TextWriter()
+      case .openMetrics: OpenMetricsWriter()
       case .protobuf: ProtobufWriter()
       }
+    writer.start(in: &buffer)
     for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
       writer.begin(family.descriptor)
       family.writeSamples(to: &writer)
     }
-    bytes = writer.finish()
+    writer.finish(into: &buffer)
   }
 }

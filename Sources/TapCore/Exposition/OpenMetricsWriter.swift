@@ -1,14 +1,12 @@
 /// Writes OpenMetrics 1.0.
 struct OpenMetricsWriter: ExpositionWriter {
-  private var bytes: [UInt8]
+  private var bytes = ByteBuffer()
   private var samples = SampleText()
   /// Where the header of the family stands that has no sample yet.
   private var header = 0..<0
 
-  /// Takes an array to write into, whose capacity is used again.
-  init(into bytes: [UInt8] = []) {
-    self.bytes = bytes
-    self.bytes.removeAll(keepingCapacity: true)
+  mutating func start(in buffer: inout [UInt8]) {
+    bytes.start(in: &buffer)
   }
 
   mutating func begin(_ family: FamilyDescriptor) {
@@ -16,10 +14,10 @@ struct OpenMetricsWriter: ExpositionWriter {
     let start = bytes.count
     let name = family.baseName
     samples = SampleText(name: name)
-    bytes.append(contentsOf: "# TYPE \(name) \(family.type.rawValue)\n".utf8)
-    if let unit = family.unit { bytes.append(contentsOf: "# UNIT \(name) \(unit)\n".utf8) }
+    bytes.append("# TYPE \(name) \(family.type.rawValue)\n")
+    if let unit = family.unit { bytes.append("# UNIT \(name) \(unit)\n") }
     if !family.help.isEmpty {
-      bytes.append(contentsOf: "# HELP \(name) ".utf8)
+      bytes.append("# HELP \(name) ")
       bytes.append(escapedHelp: family.help, quotes: true)
       bytes.append(UInt8(ascii: "\n"))
     }
@@ -46,10 +44,10 @@ struct OpenMetricsWriter: ExpositionWriter {
     samples.append(created, labels: labels, suffix: "_created", to: &bytes)
   }
 
-  mutating func finish() -> [UInt8] {
+  mutating func finish(into buffer: inout [UInt8]) {
     dropHeaderWithoutSamples()
-    bytes.append(contentsOf: "# EOF\n".utf8)
-    return bytes
+    bytes.append("# EOF\n")
+    bytes.finish(into: &buffer)
   }
 
   /// What the type adds to the family's name.

@@ -7,6 +7,11 @@ struct ProtobufMessage {
     bytes.removeAll(keepingCapacity: true)
   }
 
+  /// Takes other bytes and gives its own for them.
+  mutating func exchangeBytes(_ other: inout [UInt8]) {
+    swap(&bytes, &other)
+  }
+
   mutating func append(string value: String, field: Int) {
     append(bytes: value.utf8, field: field)
   }

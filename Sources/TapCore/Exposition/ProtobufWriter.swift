@@ -5,6 +5,11 @@ struct ProtobufWriter: ExpositionWriter {
   private var hasSamples = false
   private var reading = HistogramReading()
 
+  mutating func start(in buffer: inout [UInt8]) {
+    output.exchangeBytes(&buffer)
+    output.removeAll()
+  }
+
   mutating func begin(_ descriptor: FamilyDescriptor) {
     endFamily()
     family.append(string: descriptor.name, field: 1)
@@ -37,9 +42,9 @@ struct ProtobufWriter: ExpositionWriter {
     append(message, field: 7, labels: labels)
   }
 
-  mutating func finish() -> [UInt8] {
+  mutating func finish(into buffer: inout [UInt8]) {
     endFamily()
-    return output.bytes
+    output.exchangeBytes(&buffer)
   }
 
   /// Puts the family out, unless it has no series.

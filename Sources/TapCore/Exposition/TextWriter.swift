@@ -1,14 +1,12 @@
 /// Writes the Prometheus text format 0.0.4.
 struct TextWriter: ExpositionWriter {
-  private var bytes: [UInt8]
+  private var bytes = ByteBuffer()
   private var samples = SampleText()
   /// Where the header of the family stands that has no sample yet.
   private var header = 0..<0
 
-  /// Takes an array to write into, whose capacity is used again.
-  init(into bytes: [UInt8] = []) {
-    self.bytes = bytes
-    self.bytes.removeAll(keepingCapacity: true)
+  mutating func start(in buffer: inout [UInt8]) {
+    bytes.start(in: &buffer)
   }
 
   mutating func begin(_ family: FamilyDescriptor) {
@@ -16,11 +14,11 @@ struct TextWriter: ExpositionWriter {
     let start = bytes.count
     samples = SampleText(name: family.name)
     if !family.help.isEmpty {
-      bytes.append(contentsOf: "# HELP \(family.name) ".utf8)
+      bytes.append("# HELP \(family.name) ")
       bytes.append(escapedHelp: family.help, quotes: false)
       bytes.append(UInt8(ascii: "\n"))
     }
-    bytes.append(contentsOf: "# TYPE \(family.name) \(Self.name(of: family.type))\n".utf8)
+    bytes.append("# TYPE \(family.name) \(Self.name(of: family.type))\n")
     header = start..<bytes.count
   }
 
@@ -36,9 +34,9 @@ struct TextWriter: ExpositionWriter {
     samples.append(histogram, labels: labels, format: .text, to: &bytes)
   }
 
-  mutating func finish() -> [UInt8] {
+  mutating func finish(into buffer: inout [UInt8]) {
     dropHeaderWithoutSamples()
-    return bytes
+    bytes.finish(into: &buffer)
   }
 
   private mutating func dropHeaderWithoutSamples() {

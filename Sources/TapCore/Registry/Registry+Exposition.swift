@@ -18,4 +18,9 @@ extension Registry {
   public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
     Exposition(of: gather(), in: format, names: names)
   }
+
+  /// Writes all metrics in one format in place of what the buffer holds, whose capacity is used again.
+  public func write(_ format: ExpositionFormat, into buffer: inout [UInt8]) {
+    Exposition.write(gather(), in: format, to: &buffer)
+  }
 }

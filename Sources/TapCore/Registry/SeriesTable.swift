@@ -12,6 +12,8 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   private var parked: [RenderedLabels: ParkedSeries<Element>] = [:]
   /// How many times a label set found no room.
   private(set) var overflowCount: UInt64 = 0
+  /// Changes whenever series are forgotten.
+  private(set) var generation = 0
 
   init(_ options: SeriesOptions) {
     self.options = options
@@ -28,9 +30,17 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   mutating func series(
     for key: HashedKey<Key>, labels: RenderedLabels, created: Timestamp, make: () -> Element
   ) -> Series<Element> {
+    let series = series(labels: labels, created: created, make: make)
+    if series.labels == labels { remember(series, for: key) }
+    return series
+  }
+
+  /// The same, for an owner that knows its keys itself.
+  mutating func series(
+    labels: RenderedLabels, created: Timestamp, make: () -> Element
+  ) -> Series<Element> {
     if let series = byLabels[labels] {
       series.idleMark?.touch()
-      remember(series, for: key)
       return series
     }
     guard byLabels.count < options.limit else {
@@ -39,10 +49,15 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     }
     let former = parked.removeValue(forKey: labels)
     let element = former?.element
-    let series = insert(
+    return insert(
       element ?? make(), labels: labels, created: element == nil ? created : former?.created ?? created)
-    remember(series, for: key)
-    return series
+  }
+
+  /// The overflow series, for a label set that is known to be new; `nil` if there is room for it.
+  mutating func overflowIfFull(make: () -> Element) -> Series<Element>? {
+    guard byLabels.count >= options.limit else { return nil }
+    overflowCount &+= 1
+    return overflow ?? overflowSeries(created: .now, make: make)
   }
 
   /// All series, by label values.
@@ -73,6 +88,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     added = []
     overflow = nil
     parked = [:]
+    generation += 1
   }
 
   /// Parks the series that have been idle for too long, and takes back those that are so no more.
@@ -100,6 +116,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   }
 
   private mutating func forgetSeries(_ isForgotten: (Series<Element>) -> Bool) {
+    generation += 1
     byKey = byKey.filter { !isForgotten($0.value) }
     ordered.removeAll(where: isForgotten)
     added.removeAll(where: isForgotten)

@@ -1,24 +1,41 @@
 /// The labels that a request has at its end: those of the three histograms.
-struct RequestKey: Sendable, Hashable {
+///
+/// A class, so that to compare it with an observation copies nothing.
+final class RequestKey: Sendable {
   let target: RequestTarget
   private let statusCode: Int?
   private let failure: RequestErrorType?
   private let template: String?
 
-  init(_ observation: RequestObservation, methods: KnownMethods) {
-    target = RequestTarget(observation.request, methods: methods)
-    // What is no status code (RFC 9110, section 15) would only make series.
-    statusCode = observation.end.statusCode.flatMap { (100...599).contains($0) ? $0 : nil }
-    failure = if case .failure(let type, _) = observation.end { type } else { nil }
-    template = observation.request.urlTemplate.map {
-      String($0.prefix(utf8Length: RenderedLabels.maximumValueLength))
-    }
+  /// Takes the values over, which must be within their limits.
+  init(_ observation: RequestObservation, method: Int) {
+    target = RequestTarget(observation.request, method: method)
+    statusCode = observation.end.validStatusCode
+    failure = observation.end.failure
+    template = observation.request.urlTemplate
+  }
+
+  /// Whether an observation has these labels.
+  @inline(__always)
+  func matches(_ observation: RequestObservation, method: Int) -> Bool {
+    statusCode == observation.end.validStatusCode && failure == observation.end.failure
+      && template == observation.request.urlTemplate && target.matches(observation.request, method: method)
+  }
+
+  /// What observations with these labels have in common.
+  @inline(__always)
+  static func hash(_ observation: RequestObservation, target: ShortHash) -> UInt64 {
+    var hash = target
+    hash.combine(observation.request.urlTemplate)
+    let failed: UInt64 = observation.end.failure == nil ? 0 : 1_024
+    hash.combine(UInt64(truncatingIfNeeded: observation.end.validStatusCode ?? 0) | failed)
+    return hash.value
   }
 
   /// The labels, by name. An empty value leaves its label out.
-  var pairs: [Labels.Pair] {
+  func pairs(_ methods: KnownMethods) -> [Labels.Pair] {
     let pairs =
-      target.pairs + [
+      target.pairs(methods) + [
         Labels.Pair(name: "error_type", value: errorType ?? ""),
         Labels.Pair(name: "http_response_status_code", value: statusCode.map(String.init) ?? ""),
         Labels.Pair(name: "url_template", value: template ?? ""),
@@ -32,12 +49,16 @@ struct RequestKey: Sendable, Hashable {
     if let failure { return failure.rawValue }
     return statusCode.flatMap { $0 >= 400 ? String($0) : nil }
   }
+}
 
-  func hash(into hasher: inout Hasher) {
-    // The names of few clients and methods tell little apart; equality sees to them.
-    hasher.combine(target.address)
-    hasher.combine(statusCode)
-    hasher.combine(template)
-    hasher.combine(target.client)
+extension RequestEnd {
+  /// What is no status code (RFC 9110, section 15) would only make series.
+  fileprivate var validStatusCode: Int? {
+    guard let statusCode, (100...599).contains(statusCode) else { return nil }
+    return statusCode
+  }
+
+  fileprivate var failure: RequestErrorType? {
+    if case .failure(let type, _) = self { type } else { nil }
   }
 }

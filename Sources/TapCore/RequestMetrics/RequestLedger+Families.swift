@@ -29,7 +29,8 @@ extension RequestLedger {
   func families(_ descriptors: Descriptors) -> [any GatheredFamily] {
     var active: [RenderedLabels: Double] = [:]
     for entry in entries {
-      active[entry.labels, default: 0] += Double(entry.counts.started) - Double(entry.counts.ended)
+      active[entry.account.labels, default: 0] +=
+        Double(entry.counts.started) - Double(entry.counts.ended)
     }
     let clients = clients.map { client, counts in
       (labels: RenderedLabels([Labels.Pair(name: "client", value: client)]), counts: counts)

@@ -5,13 +5,14 @@
 /// so that a request ends in the entry where it started.
 struct RequestLedger: Sendable {
   private let options: SeriesOptions
-  private var slots: [RequestTarget: Int] = [:]
-  private var freeSlots: [Int] = []
+  private var index = HashIndex()
+  private var accounts: [Account] = []
+  /// Beside the accounts and not in them: a snapshot then copies plain numbers.
+  private var counts: [Counts] = []
+  private var targetCount = 0
   /// Where the requests of a client go when there is no room for their target.
-  private var overflowSlots: [String: Int] = [:]
-  /// `nil` where an entry has expired.
-  private var slotEntries: [Entry?] = []
-  /// What the expired entries of a client had counted.
+  private var overflowNumbers: [String: Int] = [:]
+  /// What the expired accounts of a client had counted.
   private var expired: [String: Counts] = [:]
   private(set) var overflowCount: UInt64 = 0
 
@@ -19,81 +20,128 @@ struct RequestLedger: Sendable {
     self.options = options
   }
 
-  mutating func start(_ target: RequestTarget) {
-    if let slot = slots[target] ?? newSlot(for: target) {
-      slotEntries[slot]?.counts.started &+= 1
-    } else {
-      overflowCount &+= 1
-      slotEntries[overflowSlot(of: target.client)]?.counts.started &+= 1
-    }
+  /// Counts a start; `false`, with nothing done, if the target has no account yet.
+  @inline(__always)
+  mutating func start(_ request: RequestDescription, method: Int, hash: UInt64) -> Bool {
+    guard let number = number(of: request, method: method, hash: hash) else { return false }
+    counts[number].started &+= 1
+    return true
   }
 
-  mutating func end(_ target: RequestTarget, cancelled: Bool) {
-    let slot = slots[target] ?? overflowSlot(of: target.client)
-    slotEntries[slot]?.counts.ended &+= 1
-    if cancelled { slotEntries[slot]?.counts.cancelled &+= 1 }
+  /// Counts a start in the client's overflow; `false`, with nothing done, if there is room for a new account.
+  mutating func startInOverflow(of client: String) -> Bool {
+    guard targetCount >= options.limit else { return false }
+    overflowCount &+= 1
+    counts[overflowNumber(of: client)].started &+= 1
+    return true
   }
 
-  /// The counts of each target.
-  var entries: [Entry] { slotEntries.compactMap { $0 } }
+  /// Opens an account, or takes the client's for what has no room, and counts a start.
+  mutating func startFirst(
+    _ target: RequestTarget, request: RequestDescription, hash: UInt64, labels: RenderedLabels
+  ) {
+    if start(request, method: target.method, hash: hash) { return }
+    if startInOverflow(of: target.client) { return }
+    targetCount += 1
+    index.insert(accounts.count, hash: hash)
+    open(
+      Account(
+        target: target, client: target.client, labels: labels, hash: hash, expires: options.idleExpiry != nil)
+    )
+    counts[counts.count - 1].started = 1
+  }
+
+  /// Counts an end.
+  @inline(__always)
+  mutating func end(
+    _ request: RequestDescription, method: Int, hash: UInt64, cancelled: Bool
+  ) {
+    let number = number(of: request, method: method, hash: hash) ?? overflowNumber(of: request.client)
+    counts[number].ended &+= 1
+    if cancelled { counts[number].cancelled &+= 1 }
+  }
+
+  /// The accounts and what stands in them.
+  var entries: some Sequence<(account: Account, counts: Counts)> {
+    zip(accounts, counts).lazy.map { (account: $0, counts: $1) }
+  }
 
   /// The counts of each client.
   var clients: [String: Counts] {
-    entries.reduce(into: expired) { $0[$1.client, default: Counts()].add($1.counts) }
+    entries.reduce(into: expired) { $0[$1.account.client, default: Counts()].add($1.counts) }
   }
 
   /// Drops the targets that have been idle for too long and have nothing active. What they counted stays with
   /// their clients.
   mutating func expire(at now: ContinuousClock.Instant) {
     guard let expiry = options.idleExpiry else { return }
-    for (target, slot) in slots {
-      guard let entry = slotEntries[slot], entry.counts.started == entry.counts.ended,
-        let mark = entry.idleMark, mark.idleTime(at: now, activity: entry.counts.ended) >= expiry
-      else { continue }
-      expired[entry.client, default: Counts()].add(entry.counts)
-      slots[target] = nil
-      slotEntries[slot] = nil
-      freeSlots.append(slot)
+    var kept: [(Account, Counts)] = []
+    for (account, counts) in entries {
+      if let mark = account.idleMark, counts.started == counts.ended,
+        mark.idleTime(at: now, activity: counts.ended) >= expiry
+      {
+        expired[account.client, default: Counts()].add(counts)
+      } else {
+        kept.append((account, counts))
+      }
     }
+    if kept.count < accounts.count { rebuild(kept) }
   }
 
-  private mutating func newSlot(for target: RequestTarget) -> Int? {
-    guard slots.count < options.limit else { return nil }
-    let slot = makeSlot(
-      Entry(
-        client: target.client, labels: RenderedLabels(target.pairs), expires: options.idleExpiry != nil))
-    slots[target] = slot
-    return slot
+  @inline(__always)
+  private func number(
+    of request: RequestDescription, method: Int, hash: UInt64
+  ) -> Int? {
+    index.first(hash) { accounts[$0].target?.matches(request, method: method) == true }
   }
 
   /// Clients are named by the app and few; their names are bounded all the same.
-  private mutating func overflowSlot(of client: String) -> Int {
-    let client = overflowSlots[client] != nil || overflowSlots.count < options.limit ? client : ""
-    if let slot = overflowSlots[client] { return slot }
-    let slot = makeSlot(Entry(client: client, labels: .overflow, expires: false))
-    overflowSlots[client] = slot
-    return slot
+  private mutating func overflowNumber(of client: String) -> Int {
+    if let number = overflowNumbers[client] { return number }
+    let client = overflowNumbers.count < options.limit ? client : ""
+    if let number = overflowNumbers[client] { return number }
+    overflowNumbers[client] = accounts.count
+    open(Account(target: nil, client: client, labels: .overflow, hash: 0, expires: false))
+    return accounts.count - 1
   }
 
-  private mutating func makeSlot(_ entry: Entry) -> Int {
-    if let slot = freeSlots.popLast() {
-      slotEntries[slot] = entry
-      return slot
+  private mutating func open(_ account: Account) {
+    accounts.append(account)
+    counts.append(Counts())
+  }
+
+  private mutating func rebuild(_ kept: [(Account, Counts)]) {
+    accounts = kept.map(\.0)
+    counts = kept.map(\.1)
+    targetCount = 0
+    index.removeAll()
+    overflowNumbers = [:]
+    for (number, account) in accounts.enumerated() {
+      if account.target == nil {
+        overflowNumbers[account.client] = number
+      } else {
+        index.insert(number, hash: account.hash)
+        targetCount += 1
+      }
     }
-    slotEntries.append(entry)
-    return slotEntries.count - 1
   }
 
-  /// The counts of one target, or of the targets of one client that found no room.
-  struct Entry: Sendable {
+  /// One target, or the targets of one client that found no room.
+  struct Account: Sendable {
+    /// `nil` for what found no room.
+    fileprivate let target: RequestTarget?
     let client: String
     let labels: RenderedLabels
+    fileprivate let hash: UInt64
     fileprivate let idleMark: IdleMark?
-    fileprivate(set) var counts = Counts()
 
-    fileprivate init(client: String, labels: RenderedLabels, expires: Bool) {
+    fileprivate init(
+      target: RequestTarget?, client: String, labels: RenderedLabels, hash: UInt64, expires: Bool
+    ) {
+      self.target = target
       self.client = client
       self.labels = labels
+      self.hash = hash
       idleMark = expires ? IdleMark() : nil
     }
   }

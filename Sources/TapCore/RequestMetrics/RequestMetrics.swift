@@ -15,8 +15,9 @@ public final class RequestMetrics: RequestObserver {
   private let methods: KnownMethods
   private let families: RequestFamilies
   private let ledgerDescriptors: RequestLedger.Descriptors
-  private let series: Mutex<SeriesTable<RequestKey, RequestSeries>>
+  private let series: Mutex<RequestSeriesTable>
   private let ledger: Mutex<RequestLedger>
+  private let preparation = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// Makes the metrics and registers them.
   ///
@@ -28,33 +29,57 @@ public final class RequestMetrics: RequestObserver {
     methods = KnownMethods(configuration.knownMethods)
     families = try RequestFamilies(configuration)
     ledgerDescriptors = try RequestLedger.Descriptors()
-    series = Mutex(SeriesTable(configuration.series))
+    series = Mutex(RequestSeriesTable(configuration.series))
     ledger = Mutex(RequestLedger(configuration.series))
     try registry.add(self)
   }
 
+  /// Calls this before the metrics are gathered: whoever delivers requests with a delay delivers them then.
+  package func beforeGathering(_ prepare: @escaping @Sendable () -> Void) {
+    preparation.withLock { $0 = prepare }
+  }
+
   /// Counts a request as active.
   public func requestStarted(_ request: RequestDescription) {
-    let target = RequestTarget(request, methods: methods)
-    ledger.withLock { $0.start(target) }
+    guard request.isWithinLimits else { return requestStarted(request.withinLimits()) }
+    let method = methods.number(of: request.method)
+    let hash = RequestTarget.hash(request, method: method).value
+    let isCounted = ledger.withLock {
+      $0.start(request, method: method, hash: hash) || $0.startInOverflow(of: request.client)
+    }
+    guard !isCounted else { return }
+    let target = RequestTarget(request, method: method)
+    let labels = RenderedLabels(target.pairs(methods))
+    ledger.withLock { $0.startFirst(target, request: request, hash: hash, labels: labels) }
   }
 
   /// Records a request in the histograms and counts it as ended.
   public func requestEnded(_ observation: RequestObservation) {
-    let key = RequestKey(observation, methods: methods)
-    series(for: key).record(observation)
-    let cancelled = observation.end == .cancelled
-    ledger.withLock { $0.end(key.target, cancelled: cancelled) }
+    if !observation.request.isWithinLimits { return requestEnded(observation.withinLimits()) }
+    let method = methods.number(of: observation.request.method)
+    let target = RequestTarget.hash(observation.request, method: method)
+    let hash = RequestKey.hash(observation, target: target)
+    if let known = series.withLock({ $0.series(for: observation, method: method, hash: hash) }) {
+      known.record(observation)
+    } else {
+      newSeries(for: observation, method: method, hash: hash).record(observation)
+    }
+    let isCancelled = if case .cancelled = observation.end { true } else { false }
+    ledger.withLock {
+      $0.end(observation.request, method: method, hash: target.value, cancelled: isCancelled)
+    }
   }
 
-  private func series(for key: RequestKey) -> RequestSeries {
-    let hashed = HashedKey(key)
-    if let known = series.withLock({ $0.series(for: hashed) }) { return known.element }
-    let labels = RenderedLabels(key.pairs)
+  private func newSeries(
+    for observation: RequestObservation, method: Int, hash: UInt64
+  ) -> RequestSeries {
+    if let overflow = series.withLock({ $0.overflowIfFull(make: families.makeSeries) }) { return overflow }
+    let key = RequestKey(observation, method: method)
+    let labels = RenderedLabels(key.pairs(methods))
     let created = Timestamp.now
     return series.withLock {
-      $0.series(for: hashed, labels: labels, created: created, make: families.makeSeries)
-    }.element
+      $0.series(for: key, hash: hash, labels: labels, created: created, make: families.makeSeries)
+    }
   }
 }
 
@@ -62,14 +87,12 @@ extension RequestMetrics: MetricSource {
   var descriptors: [FamilyDescriptor] { families.descriptors + ledgerDescriptors.all }
 
   func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+    preparation.withLock { $0 }?()
     let books = ledger.withLock { ledger in
       ledger.expire(at: now)
       return ledger
     }
-    let series = series.withLock { table in
-      table.expire(at: now, activity: \.activity)
-      return table.sorted()
-    }
+    let series = series.withLock { $0.sorted(at: now) }
     return families.gather(series) + books.families(ledgerDescriptors)
   }
 

@@ -14,14 +14,21 @@ final class RequestSeries: Sendable {
   var activity: UInt64 { duration.count }
 
   func record(_ observation: RequestObservation) {
-    let trace = observation.request.traceContext
-    duration.record(
-      max(observation.duration, .zero).seconds, trace: trace, at: observation.endTime)
+    guard observation.request.traceContext == nil else { return recordWithTrace(observation) }
+    duration.record(max(observation.duration, .zero))
+    if let size = observation.requestBodySize, size >= 0 { requestBodySize.record(Double(size)) }
+    if let size = observation.responseBodySize, size >= 0 { responseBodySize.record(Double(size)) }
+  }
+
+  @inline(never)
+  private func recordWithTrace(_ observation: RequestObservation) {
+    let (trace, end) = (observation.request.traceContext, observation.endTime)
+    duration.record(max(observation.duration, .zero).seconds, trace: trace, at: end)
     if let size = observation.requestBodySize, size >= 0 {
-      requestBodySize.record(Double(size), trace: trace, at: observation.endTime)
+      requestBodySize.record(Double(size), trace: trace, at: end)
     }
     if let size = observation.responseBodySize, size >= 0 {
-      responseBodySize.record(Double(size), trace: trace, at: observation.endTime)
+      responseBodySize.record(Double(size), trace: trace, at: end)
     }
   }
 }

@@ -1,3 +1,5 @@
+import Dispatch
+
 /// Requests to handlers, and their answers back.
 extension EventLoop {
   func handle(_ request: HTTPRequest, _ id: UInt64, of client: Client, at moment: Moment) {
@@ -11,16 +13,29 @@ extension EventLoop {
       client.connection.answer(response, to: id, at: moment)
     case .handler(.immediate(let handler)):
       client.connection.answer(handler(request), to: id, at: moment)
-    case .handler(.asynchronous(let handler)):
-      guard requestsInFlight < limits.requestsInFlight else {
-        let response = HTTPResponse.refusal(.serviceUnavailable, "too many requests are being answered")
-        client.connection.answer(response, to: id, at: moment)
-        return
+    case .handler(.deferred(let handler)):
+      guard admit(id, of: client, at: moment) else { return }
+      let recipient = Recipient(client: client.key, request: id)
+      handler(request) { [weak self] response, isSent in
+        guard let self else { return isSent(false) }
+        executor.queue.async { self.assumeIsolated { isSent($0.answer(response, to: recipient)) } }
       }
-      requestsInFlight += 1
+    case .handler(.asynchronous(let handler)):
+      guard admit(id, of: client, at: moment) else { return }
       let recipient = Recipient(client: client.key, request: id)
       client.task = Task { await self.run(handler, request, for: recipient) }
     }
+  }
+
+  /// Counts a handler that takes its time, unless there are too many.
+  private func admit(_ id: UInt64, of client: Client, at moment: Moment) -> Bool {
+    guard requestsInFlight < limits.requestsInFlight else {
+      let response = HTTPResponse.refusal(.serviceUnavailable, "too many requests are being answered")
+      client.connection.answer(response, to: id, at: moment)
+      return false
+    }
+    requestsInFlight += 1
+    return true
   }
 
   /// Runs a handler outside of the loop, and brings its answer in.
@@ -35,7 +50,8 @@ extension EventLoop {
       response = .refusal(.internalServerError, "the handler failed")
     }
     guard case .stream(_, let produce) = response.body else {
-      return await answer(response, to: recipient)
+      _ = await answer(response, to: recipient)
+      return
     }
     if await begin(response, to: recipient) {
       let writer = HTTPBodyWriter { bytes in
@@ -59,11 +75,13 @@ extension EventLoop {
   }
 
   /// A whole answer, and the end of its handler.
-  private func answer(_ response: HTTPResponse, to recipient: Recipient) {
+  /// - Returns: whether anybody waited for it.
+  private func answer(_ response: HTTPResponse, to recipient: Recipient) -> Bool {
     handlerEnded()
-    guard let client = client(recipient) else { return }
+    guard let client = client(recipient) else { return false }
     client.connection.answer(response, to: recipient.request, at: clock.now())
     advance(client)
+    return true
   }
 
   /// The head of an answer.

@@ -17,29 +17,33 @@ actor EventLoop {
     let request: UInt64
   }
 
+  /// Descriptors whose closing is under way before nobody is accepted any more.
+  private static let pendingCloses = 8
+
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
+  nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
   let router: Router
   let gatekeeper: Gatekeeper
   let limits: Endpoint.Configuration.Limits
   private let connectionLimits: ConnectionLimits
-  private var listener: Listener?
-  private var clients: [Client?] = []
+  var listener: Listener?
+  var clients: [Client?] = []
   private var order = EvictionOrder()
   private var busy = BusyClients()
   private var isLookScheduled = false
   private var clientCount = 0
+  private var room: ClientRoom
   private var nextSerial: UInt64 = 0
-  private var openDescriptors = 0
+  var openDescriptors = 0
   var requestsInFlight = 0
-  private var isDraining = false
-  private var drained: [CheckedContinuation<Void, Never>] = []
+  var isDraining = false
+  var drained: [CheckedContinuation<Void, Never>] = []
   private var buffer = [UInt8](repeating: 0, count: 65_536)
   var clock = EventClock()
   private let logRefusal: (@Sendable (String) -> Void)?
   private var refusals = RefusalLog()
-  private var deadlines: DeadlineTimer?
+  var deadlines: DeadlineTimer?
 
   init(
     router: Router, gatekeeper: Gatekeeper, limits: Endpoint.Configuration.Limits,
@@ -50,6 +54,7 @@ actor EventLoop {
     self.limits = limits
     self.logRefusal = logRefusal
     connectionLimits = limits.connection
+    room = ClientRoom(limit: limits.connections)
   }
 
   /// Begins to accept from the socket, which it takes over.
@@ -70,17 +75,28 @@ actor EventLoop {
 
   private func acceptWaiting() {
     guard let listener else { return }
+    room.look(at: .now)
     // Bounded, so that a flood of new clients leaves time to those who are there.
     for _ in 0..<64 {
+      // A descriptor is closed some time after its client: a flood must not be ahead of that.
+      guard openDescriptors - clientCount < Self.pendingCloses else { return listener.pause() }
       switch listener.socket.accept() {
-      case .connection(let descriptor): add(descriptor)
+      case .connection(let descriptor):
+        let client = add(descriptor)
+        room.accepted(descriptor, clients: clientCount)
+        if clientCount > room.capacity, !evict(keeping: client.key.slot) { close(client, reset: true) }
       case .none: return
-      case .exhausted: return waitForDescriptor(listener)
+      case .exhausted:
+        room.exhausted(clients: clientCount)
+        listener.pause()
+        // Perhaps not the clients have taken them all, but the app: it may give some back before the next look.
+        if !evict(keeping: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
+        return
       }
     }
   }
 
-  private func add(_ descriptor: Int32) {
+  private func add(_ descriptor: Int32) -> Client {
     let moment = clock.now()
     let slot = order.insert(.idle)
     let key = Client.Key(slot: slot, serial: nextSerial)
@@ -93,7 +109,7 @@ actor EventLoop {
     clientCount += 1
     openDescriptors += 1
     deadlines?.schedule(client.connection.deadline)
-    if clientCount > limits.connections, !evict(keeping: slot) { close(client, reset: true) }
+    return client
   }
 
   private func evict(keeping kept: Int?) -> Bool {
@@ -102,14 +118,7 @@ actor EventLoop {
     return true
   }
 
-  /// The process has no descriptor left. The oldest idle connection gives its own; without one, whoever has
-  /// taken them all may give one back before the next look.
-  private func waitForDescriptor(_ listener: Listener) {
-    listener.pause()
-    if !evict(keeping: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
-  }
-
-  private func close(_ client: Client, reset: Bool) {
+  func close(_ client: Client, reset: Bool) {
     guard !client.isClosed else { return }
     busy.remove(client)
     order.remove(client.key.slot)
@@ -253,38 +262,5 @@ actor EventLoop {
     }
     order.move(client.key.slot, to: client.connection.activity)
     deadlines?.schedule(client.connection.deadline)
-  }
-
-  // MARK: Shutdown
-
-  /// Stops accepting, and lets the connections end in order.
-  func drain() async {
-    isDraining = true
-    await withCheckedContinuation { continuation in
-      guard let listener else { return continuation.resume() }
-      self.listener = nil
-      listener.close { continuation.resume() }
-    }
-    for case let client? in clients {
-      client.connection.drain()
-      advance(client)
-    }
-    guard openDescriptors > 0 else { return }
-    await withCheckedContinuation { drained.append($0) }
-  }
-
-  /// Ends what is left.
-  func abort() {
-    for case let client? in clients { close(client, reset: true) }
-    deadlines = nil
-  }
-
-  /// Ends everything without waiting for it: nobody holds the endpoint any more.
-  nonisolated func abandon() {
-    Task {
-      let draining = Task { await self.drain() }
-      await self.abort()
-      await draining.value
-    }
   }
 }

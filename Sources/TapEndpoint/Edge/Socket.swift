@@ -44,6 +44,8 @@ enum Socket {
   /// algorithm) would meet the peer's delayed acknowledgement, and cost 40 ms.
   static func prepare(_ descriptor: Int32) {
     set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    // Else the system keeps megabytes for a client that does not read, which no limit of ours would bound.
+    set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
     #if canImport(Darwin)
       set(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)
     #endif

@@ -2,11 +2,16 @@
 enum PercentEncoding {
   /// Decodes the value of a form field: `+` is a space. What is no valid escape is left as it is.
   static func formDecoded(_ text: some Collection<UInt8>) -> String {
+    String(decoding: decoded(text, plusIsSpace: true), as: UTF8.self)
+  }
+
+  /// Decodes what is percent-encoded. What is no valid escape is left as it is.
+  static func decoded(_ text: some Collection<UInt8>, plusIsSpace: Bool = false) -> [UInt8] {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count)
     var rest = text[...]
     while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "+") {
+      if plusIsSpace, byte == UInt8(ascii: "+") {
         decoded.append(UInt8(ascii: " "))
       } else if byte == UInt8(ascii: "%"), let value = escape(rest.prefix(2)) {
         decoded.append(value)
@@ -15,7 +20,7 @@ enum PercentEncoding {
         decoded.append(byte)
       }
     }
-    return String(decoding: decoded, as: UTF8.self)
+    return decoded
   }
 
   /// Normalises a path whose escapes have been checked (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped

@@ -15,32 +15,25 @@ extension HTTPRoute {
     let metrics = try ScrapeMetrics(registry)
     let queue = DispatchQueue(label: "session-tap.scrapes", qos: .utility)
     let scrapes = ScrapeHandler(registry: registry) { work in queue.async(execute: work) }
-    return HTTPRoute(path) { request in
-      let start = ContinuousClock.now
-      metrics.inFlight.increment()
-      let answer = await answer(to: request, from: scrapes)
-      metrics.inFlight.decrement()
-      // Nobody waits any more: the endpoint has answered 503 for the deadline, or the client is gone.
-      metrics.ended(code: answer == nil ? 503 : 200, format: answer?.format, after: start.duration(to: .now))
-      return answer.map(response) ?? .refusal(.serviceUnavailable, "the scrape was given up")
-    }
-  }
-
-  /// `nil` if the task is cancelled before the answer is there.
-  private static func answer(to request: HTTPRequest, from scrapes: ScrapeHandler) async -> ScrapeAnswer? {
-    let names = request.queryItems.lazy.filter { $0.name == "name[]" }.map(\.value)
-    let waiting = FirstValue<ScrapeAnswer>()
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        waiting.wait(continuation)
+    return HTTPRoute(
+      path,
+      deferred: { request, complete in
+        let start = ContinuousClock.now
+        metrics.inFlight.increment()
+        let names = request.queryItems.filter { $0.name == "name[]" }.map(\.value)
         scrapes.scrape(
           accept: request.headers.combined("Accept"),
           acceptEncoding: request.headers.combined("Accept-Encoding"),
-          names: names.isEmpty ? nil : Set(names), completion: { waiting.resume($0) })
-      }
-    } onCancel: {
-      waiting.resume(nil)
-    }
+          names: names.isEmpty ? nil : Set(names)
+        ) { answer in
+          let time = start.duration(to: .now)
+          // Nobody waits any more if the endpoint has answered 503 for the deadline, or the client is gone.
+          complete(response(answer)) { isSent in
+            metrics.inFlight.decrement()
+            metrics.ended(code: isSent ? 200 : 503, format: answer.format, after: time)
+          }
+        }
+      })
   }
 
   private static func response(_ answer: ScrapeAnswer) -> HTTPResponse {

@@ -4,7 +4,7 @@ import TapCore
 struct ScrapeMetrics: Sendable {
   private struct Labels: LabelSet {
     let code: Int
-    let format: String?
+    let format: String
 
     static var labels: [Label<Labels>] { [Label("code", \.code), Label("format", \.format)] }
   }
@@ -15,7 +15,7 @@ struct ScrapeMetrics: Sendable {
 
   init(_ registry: Registry) throws(RegistryError) {
     scrapes = try registry.counter(
-      "session_tap_scrapes_total", help: "Scrapes that were answered, or given up (503).", by: Labels.self)
+      "session_tap_scrapes_total", help: "Scrapes that were answered, or too late (503).", by: Labels.self)
     duration = try registry.histogram(
       "session_tap_scrape_duration_seconds", help: "Time from a scrape's request to its answer.",
       unit: "seconds", buckets: Self.buckets)
@@ -23,8 +23,8 @@ struct ScrapeMetrics: Sendable {
       "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
   }
 
-  func ended(code: Int, format: ExpositionFormat?, after time: Duration) {
-    scrapes[Labels(code: code, format: format?.rawValue)].increment()
+  func ended(code: Int, format: ExpositionFormat, after time: Duration) {
+    scrapes[Labels(code: code, format: format.rawValue)].increment()
     duration.record(time)
   }
 

@@ -1,8 +1,15 @@
 /// A path, the methods that it takes, and the handler that answers.
 public struct HTTPRoute: Sendable {
-  /// The two kinds of handlers.
+  /// Takes the answer, from any thread, and then tells whether anybody still waited for it.
+  package typealias Completion =
+    @Sendable (HTTPResponse, _ isSent: @escaping @Sendable (Bool) -> Void) -> Void
+
+  /// The kinds of handlers.
   package enum Handler: Sendable {
     case immediate(@Sendable (HTTPRequest) -> HTTPResponse)
+    /// One that calls back once. It needs no thread of Swift's pool, and so works when the app blocks them all,
+    /// which is when one wants to see its metrics.
+    case deferred(@Sendable (HTTPRequest, @escaping Completion) -> Void)
     case asynchronous(@Sendable (HTTPRequest) async throws -> HTTPResponse)
   }
 
@@ -39,6 +46,14 @@ public struct HTTPRoute: Sendable {
     self.methods = methods
     self.path = path
     self.handler = .asynchronous(handler)
+  }
+
+  package init(
+    _ path: String, deferred handler: @escaping @Sendable (HTTPRequest, @escaping Completion) -> Void
+  ) {
+    methods = [.get]
+    self.path = path
+    self.handler = .deferred(handler)
   }
 
   /// Whether the route takes that method.

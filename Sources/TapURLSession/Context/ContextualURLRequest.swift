@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -11,8 +12,14 @@ import Foundation
 final class ContextualURLRequest: NSMutableURLRequest {
   let context: RequestContext?
 
+  /// Whether the process has made any. To look for a context costs a copy of the request, which apps that use
+  /// none need not pay.
+  static var isInUse: Bool { used.load(ordering: .relaxed) }
+  private static let used = Atomic<Bool>(false)
+
   init(copying source: NSURLRequest, context: RequestContext?) {
     self.context = context
+    Self.used.store(true, ordering: .relaxed)
     super.init(
       url: source.url ?? URL(fileURLWithPath: "/"), cachePolicy: source.cachePolicy,
       timeoutInterval: source.timeoutInterval)

@@ -13,7 +13,10 @@ extension URLRequest {
   /// Set it after `timeoutInterval`: on Linux Foundation forgets that a time-out of exactly 60 seconds was set
   /// on purpose, and applies the configuration's. It is not sent.
   public var tapContext: RequestContext? {
-    get { (self as NSURLRequest as? ContextualURLRequest)?.context }
+    get {
+      guard ContextualURLRequest.isInUse else { return nil }
+      return (self as NSURLRequest as? ContextualURLRequest)?.context
+    }
     set {
       let timeout = timeoutInterval
       self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest

@@ -4,38 +4,18 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The sizes of the two bodies on the wire, where a public signal tells them; `nil` where none does.
-struct BodySizes {
-  var request: Int64?
-  var response: Int64?
-
-  /// Nothing is known: the request did not end with a response.
-  static let unknown = BodySizes(request: nil, response: nil)
-
-  private init(request: Int64?, response: Int64?) {
-    self.request = request
-    self.response = response
-  }
-
-  /// Reads the sizes of a request that ended with a whole response.
+/// The sizes of bodies on the wire, where a public signal tells them; `nil` where none does.
+enum BodySizes {
+  /// The bytes of the body that a task has sent.
   ///
-  /// - Parameters:
-  ///   - loadedBytes: The bytes that passed the tap on their way to the app, if any did.
-  ///   - wasResent: The request went out again after a challenge.
-  init(
-    request: URLRequest, response: URLResponse?, task: URLSessionTask?, loadedBytes: Int64?, wasResent: Bool
-  ) {
-    self.request = task.flatMap { Self.sent(by: $0, request: request, wasResent: wasResent) }
-    self.response = Self.received(
-      method: request.httpMethod ?? "GET", response: response as? HTTPURLResponse, loadedBytes: loadedBytes,
-      downloadedBytes: (task as? URLSessionDownloadTask)?.countOfBytesReceived)
-  }
-
   /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream, whose
   /// bytes Foundation counts only for tasks with a delegate.
-  private static func sent(by task: URLSessionTask, request: URLRequest, wasResent: Bool) -> Int64? {
-    // Sent without its body, whatever the task carries.
-    if request.httpMethod == "HEAD" { return 0 }
+  ///
+  /// - Parameter wasResent: The request went out again after a challenge.
+  static func sent(by task: URLSessionTask, request: URLRequest, wasResent: Bool) -> Int64? {
+    // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
+    let method = request.httpMethod ?? "GET"
+    if method == "HEAD" || method == "GET" { return 0 }
     let expected = task.countOfBytesExpectedToSend
     if expected > 0 { return expected }
     let sent = task.countOfBytesSent

@@ -10,11 +10,11 @@ enum ResendCount {
   ///
   /// A native loader follows redirects itself and reports none of them; it counts them in a private property
   /// (`redirectCount` in `HTTPURLProtocol.swift` of swift-corelibs-foundation), which reflection shows. That
-  /// takes its time, and is done only for a task whose URL is no longer the original one. A redirect from a
-  /// URL to itself is not seen.
-  static func read(from loader: URLProtocol) -> Int? {
-    guard let task = loader.task else { return nil }
-    guard task.currentRequest?.url != task.originalRequest?.url else { return 0 }
+  /// takes its time, and is done only for a response from another URL than the request's. A redirect from a URL
+  /// to itself is not seen.
+  static func read(from loader: URLProtocol, request: URLRequest, response: URLResponse?) -> Int? {
+    guard let response else { return nil }
+    guard response.url != request.url else { return 0 }
     return Mirror(reflecting: loader).descendant("redirectCount") as? Int
   }
 }

@@ -7,8 +7,8 @@ import Foundation
 /// The client of the tapped loader: notes what passes and hands every call on to the original client.
 ///
 /// The sender stays the loader. Foundation reads the finished file and the data from the sender's own
-/// properties, and caches only what its own loaders send. An end is noted before it is handed on, so that a
-/// request is in the metrics when the app hears of it.
+/// properties, and caches only what its own loaders send. An end is noted before it is handed on: a scrape
+/// that the app makes when it hears of an end shows it.
 final class ClientRelay: NSObject, URLProtocolClient {
   private let original: any URLProtocolClient
   private let exchange: TappedRequest

@@ -7,9 +7,12 @@ import Foundation
 /// The protocol classes that stand behind ours, in the configuration's order.
 struct LoaderChain: Sendable {
   private let classes: [URLProtocol.Type]
+  /// The native loader, if it is the first of the classes: it takes every http and https request.
+  private let nativeFirst: URLProtocol.Type?
 
   init(_ classes: [URLProtocol.Type]) {
     self.classes = classes
+    nativeFirst = classes.first.flatMap { first in Self.nativeHTTP.flatMap { $0 == first ? first : nil } }
   }
 
   /// The class that would load this request if ours were not there, or `nil` if nobody would.
@@ -20,7 +23,7 @@ struct LoaderChain: Sendable {
   /// `URLSessionConfiguration.default` stand for them.
   func loader(for request: URLRequest) -> URLProtocol.Type? {
     guard let scheme = request.url?.scheme, scheme == "http" || scheme == "https" else { return nil }
-    return classes.first { $0.canInit(with: request) }
+    return nativeFirst ?? classes.first { $0.canInit(with: request) }
       ?? Self.native.first { $0.canInit(with: request) }
   }
 
@@ -33,4 +36,9 @@ struct LoaderChain: Sendable {
   /// The loaders that Foundation itself installs. Reachable through public API on Linux only.
   private static let native: [URLProtocol.Type] =
     (URLSessionConfiguration.default.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
+
+  /// The one of them for http and https.
+  private static let nativeHTTP = URL(string: "http://localhost/").flatMap { url in
+    native.first { $0.canInit(with: URLRequest(url: url)) }
+  }
 }

@@ -30,9 +30,9 @@ struct RequestLifecycle<Started> {
   }
 
   /// Starts the request. `false` if it had started before.
-  mutating func start(_ started: @autoclosure () -> Started) -> Bool {
+  mutating func start(_ started: Started) -> Bool {
     guard case .idle = phase else { return false }
-    phase = .loading(started())
+    phase = .loading(started)
     return true
   }
 

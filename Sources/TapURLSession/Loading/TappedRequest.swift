@@ -12,16 +12,8 @@ import TapCore
 /// and from the watch on a challenged task; the state machine under the lock decides which of them ends the
 /// request.
 final class TappedRequest: Sendable {
-  /// What the first start fixes for the end.
-  private struct Started {
-    var description: RequestDescription
-    var timestamp: Timestamp
-    var instant: ContinuousClock.Instant
-    var observers: [any RequestObserver]
-  }
-
   private struct State {
-    var lifecycle = RequestLifecycle<Started>()
+    var lifecycle = RequestLifecycle<StartedRequest>()
     var facts = TransferFacts()
   }
 
@@ -54,17 +46,10 @@ final class TappedRequest: Sendable {
   /// The loader starts, for the first time or again.
   func start() {
     guard !state.withLock({ $0.lifecycle.hasStarted }) else { return }
-    let observers = context.tap.observers
-    let description = RequestDescription(
-      request, client: context.client, templates: context.tap.configuration.pathTemplates,
-      taskContext: taskContext)
-    let isFirst = state.withLock {
-      $0.lifecycle.start(
-        Started(description: description, timestamp: .now, instant: .now, observers: observers))
-    }
-    if isFirst {
-      for observer in observers { observer.requestStarted(description) }
-    }
+    let started = StartedRequest(
+      request, context: context, taskContext: taskContext, observers: context.tap.observers)
+    guard state.withLock({ $0.lifecycle.start(started) }) else { return }
+    if !started.observers.isEmpty { context.tap.events.add(.started(started)) }
   }
 
   /// A response head passed.
@@ -87,9 +72,10 @@ final class TappedRequest: Sendable {
   func finished(loader: URLProtocol) {
     let facts = state.withLock { $0.facts }
     let task = loader.task
+    let response = task?.response ?? facts.response
     let ending = TransferEnding(
-      request: request, response: task?.response ?? facts.response, task: task, facts: facts,
-      resendCount: ResendCount.read(from: loader))
+      request: request, response: response, task: task, facts: facts,
+      resendCount: ResendCount.read(from: loader, request: request, response: response))
     let isChallenged = ending.response?.asksForCredentials ?? false
     if isChallenged { state.withLock { $0.facts.isChallenged = true } }
     if let task, let delegate = task.delegate as? ForwardingTaskDelegate, facts.loadedBytes == nil {
@@ -127,7 +113,7 @@ final class TappedRequest: Sendable {
   /// The request has waited for so long that it may never end.
   func waits(for duration: Duration) {
     guard let started = state.withLock({ $0.lifecycle.started }) else { return }
-    for observer in started.observers { observer.requestWaits(started.description, for: duration) }
+    context.tap.events.add(.waits(started, duration))
   }
 
   /// Ends the request with a response.
@@ -137,14 +123,7 @@ final class TappedRequest: Sendable {
 
   /// Ends the request in this way, unless it has ended or never started.
   func end(_ end: RequestEnd, _ ending: TransferEnding? = nil) {
-    guard let started = state.withLock({ $0.lifecycle.end() }) else { return }
-    let instant = ending?.instant ?? .now
-    let observation = RequestObservation(
-      request: started.description, start: started.timestamp,
-      duration: started.instant.duration(to: instant), end: end, requestBodySize: ending?.sizes.request,
-      responseBodySize: ending?.sizes.response,
-      timeToFirstByte: ending?.firstByte.map { started.instant.duration(to: $0) },
-      resendCount: ending?.resendCount, isFromCache: ending?.isFromCache ?? false)
-    for observer in started.observers { observer.requestEnded(observation) }
+    guard let started = state.withLock({ $0.lifecycle.end() }), !started.observers.isEmpty else { return }
+    context.tap.events.add(.ended(started, end, ending, at: ending?.instant ?? .now))
   }
 }

@@ -6,35 +6,43 @@ import Foundation
 
 /// All that is known of a transfer that came to its end with a response.
 struct TransferEnding {
-  private let method: String
   let response: HTTPURLResponse?
-  var sizes: BodySizes
-  var firstByte: ContinuousClock.Instant?
-  var resendCount: Int?
-  var isFromCache: Bool
-  var instant: ContinuousClock.Instant
+  let requestBodySize: Int64?
+  let firstByte: ContinuousClock.Instant?
+  let resendCount: Int?
+  let isFromCache: Bool
+  let instant = ContinuousClock.now
 
-  /// - Parameters:
-  ///   - resendCount: What the loader knows of redirects.
+  private let method: String
+  private var loadedBytes: Int64?
+  private let downloadedBytes: Int64?
+
+  /// - Parameter resendCount: What the loader knows of redirects.
   init(
     request: URLRequest, response: URLResponse?, task: URLSessionTask?, facts: TransferFacts,
     resendCount: Int?
   ) {
-    instant = .now
-    method = request.httpMethod ?? "GET"
     self.response = response as? HTTPURLResponse
-    sizes = BodySizes(
-      request: request, response: response, task: task, loadedBytes: facts.loadedBytes,
-      wasResent: facts.isChallenged)
+    method = request.httpMethod ?? "GET"
+    requestBodySize = task.flatMap {
+      BodySizes.sent(by: $0, request: request, wasResent: facts.isChallenged)
+    }
+    loadedBytes = facts.loadedBytes
+    downloadedBytes = (task as? URLSessionDownloadTask)?.countOfBytesReceived
     // The head that passed before a challenge was answered was not the final one.
     firstByte = facts.isChallenged ? nil : facts.responseInstant
     self.resendCount = facts.isChallenged ? nil : resendCount
     isFromCache = facts.isFromCache
   }
 
+  /// The bytes of the response's body. Read from its headers when it is asked for.
+  var responseBodySize: Int64? {
+    BodySizes.received(
+      method: method, response: response, loadedBytes: loadedBytes, downloadedBytes: downloadedBytes)
+  }
+
   /// Adds what a delegate got of the body.
   mutating func deliver(_ bytes: Int64) {
-    sizes.response = BodySizes.received(
-      method: method, response: response, loadedBytes: bytes, downloadedBytes: nil)
+    loadedBytes = bytes
   }
 }

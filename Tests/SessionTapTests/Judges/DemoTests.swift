@@ -35,7 +35,7 @@ import Testing
       .reduce(0) { $0 + Int($1) }
   }
 
-  @Test(.enabled(if: Tools.shouldRun("promtool", "jq"), "promtool or jq is missing"))
+  @Test(.enabled(if: Tool.isUsable("promtool") && Tool.isUsable("jq"), "promtool or jq is missing"))
   func `its metrics pass promtool and its log jq, and they agree`() async throws {
     let log = TapTests.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: log) }
@@ -44,9 +44,10 @@ import Testing
     try await process.terminate()
     #expect(process.status == 0)
 
-    let promtool = try Tools.run("promtool", ["check", "metrics"], input: Data(text.utf8))
+    let promtool = try await Tool("promtool").run(["check", "metrics"], input: Array(text.utf8))
     #expect(promtool.status == 0, "\(promtool.output)")
-    let jq = try Tools.run("jq", ["-e", "-c", "."], input: Data(contentsOf: URL(fileURLWithPath: log)))
+    let jq = try await Tool("jq").run(
+      ["-e", "-c", "."], input: Array(Data(contentsOf: URL(fileURLWithPath: log))))
     #expect(jq.status == 0, "\(jq.output)")
     let lines = jq.output.split(separator: "\n").count
     #expect(lines == 60)
@@ -55,7 +56,7 @@ import Testing
     #expect(Self.sum("http_client_active_requests", in: text) == 0)
   }
 
-  @Test(.enabled(if: Tools.shouldRun(pythonModule: "prometheus_client"), "prometheus_client is missing"))
+  @Test(.enabled(if: Tool.isUsable(python: "prometheus_client"), "prometheus_client is missing"))
   func `the reference parser reads its metrics`() async throws {
     let log = TapTests.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: log) }
@@ -68,12 +69,12 @@ import Testing
       samples = [s for f in text_string_to_metric_families(sys.stdin.read()) for s in f.samples]
       print(int(sum(s.value for s in samples if s.name == 'http_client_request_duration_seconds_count')))
       """
-    let parser = try Tools.run("python3", ["-c", script], input: Data(text.utf8))
+    let parser = try await Tool("python3").run(["-c", script], input: Array(text.utf8))
     #expect(parser.status == 0, "\(parser.output)")
     #expect(parser.output == "20\n")
   }
 
-  @Test(.enabled(if: Tools.shouldRun("prometheus"), "prometheus is missing"))
+  @Test(.enabled(if: Tool.isUsable("prometheus"), "prometheus is missing"))
   func `a real Prometheus scrapes it and knows the number of requests`() async throws {
     let log = TapTests.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: log) }

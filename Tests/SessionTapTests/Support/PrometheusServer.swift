@@ -24,7 +24,7 @@ struct PrometheusServer {
       - job_name: demo
         static_configs: [{targets: ["127.0.0.1:\(port)"]}]
     """.write(to: config, atomically: true, encoding: .utf8)
-    let executable = URL(fileURLWithPath: try #require(Tools.path(of: "prometheus"), "prometheus is missing"))
+    let executable = try Tool("prometheus").url
     // Prometheus cannot say which port it took, so one is chosen that was free a moment ago.
     let listening = try ClosedPort().port
     let process = try ChildProcess(

@@ -10,8 +10,7 @@ extension TortureProbe {
     "POST /healthz HTTP/1.1\r\nHost: h\r\n\(fields)\r\n\r\n\(body)"
   }
 
-  static let all =
-    smuggling + grammar + sizes + slowness + halves + pipelining + otherProtocols + semantics + departures
+  static let all = smuggling + grammar + sizes + halves + pipelining + otherProtocols + semantics + departures
 
   /// RFC 9112, section 11.2. The request inside of the body must never be answered.
   private static let smuggling: [TortureProbe] = [
@@ -107,17 +106,13 @@ extension TortureProbe {
       post("Transfer-Encoding: chunked", "0\r\n" + String(repeating: "a: b\r\n", count: 101) + "\r\n"), [431]),
   ]
 
-  private static let slowness: [TortureProbe] = [
+  /// Those that are answered when a deadline has passed.
+  static let slowness: [TortureProbe] = [
     TortureProbe("silence", [], []), TortureProbe("half a head", [.send("GET /healthz HT")], [408]),
     TortureProbe("head without its end", [.send("GET /healthz HTTP/1.1\r\nHost: h\r\n")], [408]),
     TortureProbe("an empty line", [.send("\r\n")], [408]),
     TortureProbe("half a body", [.send(post("Content-Length: 10", "hello"))], [408]),
     TortureProbe("half a chunk", [.send(post("Transfer-Encoding: chunked", "a\r\nhello"))], [408]),
-    TortureProbe("byte by byte", [.trickle(last)], [200]),
-    TortureProbe(
-      "byte by byte with chunks",
-      [.trickle(post("Connection: close\r\nTransfer-Encoding: chunked", "2\r\nhi\r\n0\r\nX: y\r\n\r\n"))],
-      [405]),
     TortureProbe(
       "answers that nobody reads",
       [.send(String(repeating: "GET /large HTTP/1.1\r\nHost: h\r\n\r\n", count: 60)), .leave], nil),
@@ -132,6 +127,11 @@ extension TortureProbe {
   ]
 
   private static let pipelining: [TortureProbe] = [
+    TortureProbe("byte by byte", [.trickle(last)], [200]),
+    TortureProbe(
+      "byte by byte with chunks",
+      [.trickle(post("Connection: close\r\nTransfer-Encoding: chunked", "2\r\nhi\r\n0\r\nX: y\r\n\r\n"))],
+      [405]),
     TortureProbe(
       "a hundred requests", String(repeating: ok, count: 99) + last, [Int](repeating: 200, count: 100)),
     TortureProbe(

@@ -2,14 +2,22 @@ import TapEndpoint
 import Testing
 
 @Suite struct TortureTests {
-  /// Runs all probes against one endpoint, so that damage would add up, with a normal request after each.
   @Test func bearsEveryProbe() async throws {
     #expect(TortureProbe.all.count >= 60)
+    try await bears(TortureProbe.all, limits: .init())
+  }
+
+  @Test func bearsSlowness() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.headDeadline = .milliseconds(250)
     limits.bodyDeadline = .milliseconds(250)
     limits.idleDeadline = .milliseconds(250)
     limits.writeDeadline = .milliseconds(250)
+    try await bears(TortureProbe.slowness, limits: limits)
+  }
+
+  /// Runs the probes against one endpoint, so that damage would add up, with a normal request after each.
+  private func bears(_ probes: [TortureProbe], limits: Endpoint.Configuration.Limits) async throws {
     let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
     let routes = [
       HTTPRoute.liveness(), HTTPRoute("/large", immediate: { _ in HTTPResponse(body: .bytes(large)) }),
@@ -21,7 +29,7 @@ import Testing
         }),
     ]
     try await withEndpoint(routes: routes, limits: limits) { port in
-      for probe in TortureProbe.all {
+      for probe in probes {
         let statuses = try await run(probe, port: port)
         if let expected = probe.statuses { #expect(statuses == expected, "\(probe.name)") }
         let client = try RawClient(port: port, deadline: 2)

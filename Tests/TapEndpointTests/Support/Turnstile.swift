@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// Holds a thread up while it is shut.
-final class Gate: Sendable {
+final class Turnstile: Sendable {
   private let isShut = Mutex(true)
   private let semaphore = DispatchSemaphore(value: 0)
 

@@ -1,0 +1,54 @@
+import SessionTap
+import Synchronization
+
+extension Benchmark {
+  /// A whole request through the request metrics: counted as started and ended, its labels looked up twice, its
+  /// duration and both sizes recorded.
+  static let observationRecord = Benchmark(
+    "observation.record", unit: "ns", reference: "one uncontended Mutex lock and unlock",
+    value: {
+      let metrics = try RequestMetrics(registry: Registry())
+      let observations = RequestSamples.observations
+      for observation in observations { record(observation, in: metrics) }
+      // A caller has its observation at hand: to take it out of an array would copy it.
+      return observations.withUnsafeBufferPointer { observations in
+        Stopwatch.nanoseconds(per: operations) {
+          for index in 0..<operations { record(observations[index & 1_023], in: metrics) }
+        }
+      }
+    },
+    referenceValue: {
+      let mutex = Mutex(0.0)
+      return Stopwatch.nanoseconds(per: operations) {
+        for index in 0..<operations {
+          let value = Samples.durations[index & 65_535]
+          mutex.withLock { $0 += value }
+        }
+      }
+    })
+
+  /// The 99th percentile of a whole request, clocks included, while every request is for another of 100,000 hosts;
+  /// beside as many for a few hosts.
+  static let observationP99UnderAttack = Benchmark(
+    "observation.p99_under_attack", unit: "ns", reference: "a few hosts", rounds: 5,
+    value: { try percentile(of: RequestSamples.attack) },
+    referenceValue: { try percentile(of: RequestSamples.calm) })
+
+  private static func percentile(of observations: [RequestObservation]) throws -> Double {
+    let metrics = try RequestMetrics(registry: Registry())
+    for observation in observations.prefix(10_000) { record(observation, in: metrics) }
+    let times = observations.withUnsafeBufferPointer { observations in
+      (0..<100_000).map { index in
+        Stopwatch.nanoseconds(per: 1) { record(observations[index % observations.count], in: metrics) }
+      }
+    }
+    return times.sorted()[99_000]
+  }
+
+  private static let operations = 200_000
+
+  private static func record(_ observation: RequestObservation, in metrics: RequestMetrics) {
+    metrics.requestStarted(observation.request)
+    metrics.requestEnded(observation)
+  }
+}

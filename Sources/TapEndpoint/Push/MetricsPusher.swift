@@ -1,0 +1,101 @@
+public import TapCore
+
+/// Pushes the metrics of a registry to a Pushgateway: for jobs that are too short to be scraped.
+///
+///     let gateway = try PushGateway("http://gateway:9091", job: "backup", grouping: ["instance": "db-1"])
+///     try await MetricsPusher(registry: registry, to: gateway).push()
+///
+/// Each push replaces what the group had before. What the gateway has it keeps, and Prometheus scrapes it, until
+/// somebody deletes it: push from jobs, not from servers.
+public final class MetricsPusher: Sendable {
+  private let registry: Registry
+  private let gateway: PushGateway
+  private let retry: PushRetry
+  private let pushes: Counter
+  private let failures: Counter
+  private let sleep: @Sendable (Duration) async throws -> Void
+
+  /// Makes a pusher. It counts itself in the registry, as `session_tap_pushes_total{outcome}`.
+  ///
+  /// - Throws: `RegistryError` if that name is taken by something else.
+  public convenience init(
+    registry: Registry, to gateway: PushGateway, retry: PushRetry = PushRetry()
+  ) throws(RegistryError) {
+    try self.init(registry: registry, to: gateway, retry: retry, sleep: { try await Task.sleep(for: $0) })
+  }
+
+  package init(
+    registry: Registry, to gateway: PushGateway, retry: PushRetry,
+    sleep: @escaping @Sendable (Duration) async throws -> Void
+  ) throws(RegistryError) {
+    self.registry = registry
+    self.gateway = gateway
+    self.retry = retry
+    self.sleep = sleep
+    let outcomes = try registry.counter(
+      "session_tap_pushes_total", help: "Pushes to a Pushgateway, each with its retries.",
+      by: OutcomeLabels.self)
+    pushes = outcomes[OutcomeLabels(outcome: "ok")]
+    failures = outcomes[OutcomeLabels(outcome: "error")]
+  }
+
+  /// Pushes the metrics as they are now. What may be over soon is tried again, as ``PushRetry`` says; each try
+  /// sends the metrics as they are then.
+  ///
+  /// - Throws: ``PushError`` of the last try.
+  public func push() async throws(PushError) {
+    for attempt in 1... {
+      do throws(PushError) {
+        try await pushOnce()
+        pushes.increment()
+        return
+      } catch {
+        let delay = retry.delay(after: attempt, jitter: .random(in: 0...1))
+        guard error.isTransient, attempt < retry.attempts, (try? await sleep(delay)) != nil else {
+          failures.increment()
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Pushes at intervals until the current task is cancelled, and then once more, so that the gateway has the
+  /// last values. A push that fails is counted, and the next one is made in its time.
+  ///
+  /// - Parameter onError: hears of each push that failed.
+  public func run(
+    every interval: Duration, onError: @escaping @Sendable (PushError) -> Void = { _ in }
+  ) async {
+    let push: @Sendable () async -> Void = {
+      do throws(PushError) { try await self.push() } catch { onError(error) }
+    }
+    while (try? await sleep(interval)) != nil { await push() }
+    // A task of its own, which is not cancelled: it may wait for the network, and between tries.
+    await Task.detached { await push() }.value
+  }
+
+  private func pushOnce() async throws(PushError) {
+    let exposition = registry.exposition(in: .text)
+    var head = "PUT \(gateway.path) HTTP/1.1\r\nHost: \(gateway.authority)\r\nConnection: close\r\n"
+    head += "Content-Type: \(exposition.contentType)\r\nContent-Length: \(exposition.bytes.count)\r\n"
+    if let authorization = gateway.authorization { head += "Authorization: \(authorization)\r\n" }
+    let answer = try await ClientExchange.run(
+      Array((head + "\r\n").utf8) + exposition.bytes, host: gateway.host, port: gateway.port,
+      within: retry.deadline)
+    guard let status = answer.status else {
+      throw PushError(.unreachable, "\(gateway.authority) does not speak HTTP", isTransient: true)
+    }
+    guard (200...299).contains(status) else {
+      // RFC 9110, sections 15.5.9, 15.6 and RFC 6585, section 4: these may be over soon.
+      let isTransient = status >= 500 || status == 408 || status == 429
+      throw PushError(
+        .refused, "\(gateway.authority) answers \(status): \(answer.reason)", isTransient: isTransient)
+    }
+  }
+
+  private struct OutcomeLabels: LabelSet {
+    let outcome: String
+
+    static var labels: [Label<OutcomeLabels>] { [Label("outcome", \.outcome)] }
+  }
+}

@@ -1,0 +1,71 @@
+import Dispatch
+import Foundation
+import Synchronization
+import TapCore
+
+/// Tells observers of requests, a batch at a time, away from the path of the requests.
+///
+/// All sessions of a process share one queue of Foundation's, and every microsecond there is one that each of
+/// them waits. To note an event costs a tenth of what the observers' own code costs when it finds the
+/// processor's caches cold; in a batch they are warm. Events reach the observers in their order, after at most
+/// ``delay``, or at a ``flush()``. When ``capacity`` events wait, whoever adds one hands them on itself: nothing
+/// is dropped, and memory is bounded.
+final class ObserverQueue: Sendable {
+  /// What observers hear.
+  enum Event: Sendable {
+    case started(StartedRequest)
+    case ended(StartedRequest, RequestEnd, TransferEnding?, at: ContinuousClock.Instant)
+    case waits(StartedRequest, Duration)
+  }
+
+  private static let delay = DispatchTimeInterval.milliseconds(25)
+  private static let capacity = 4_096
+
+  private let pending = Mutex<[Event]>([])
+  /// Held while events are handed on, so that batches do not overtake each other.
+  private let turn = Mutex<Void>(())
+  /// The thread that hands on: an observer that asks for a flush, by a scrape of its own say, must not wait for
+  /// itself.
+  private let busyThread = Atomic<UInt>(0)
+  private let queue = DispatchQueue(label: "session-tap.observers", qos: .utility)
+
+  /// Notes an event.
+  func add(_ event: Event) {
+    let count = pending.withLock { pending in
+      pending.append(event)
+      return pending.count
+    }
+    if count == 1 {
+      queue.asyncAfter(deadline: .now() + Self.delay) { [self] in flush() }
+    } else if count >= Self.capacity {
+      flush()
+    }
+  }
+
+  /// Hands on all events that were noted before. Does nothing when called by an observer.
+  func flush() {
+    let thread = UInt(bitPattern: ObjectIdentifier(Thread.current))
+    guard busyThread.load(ordering: .relaxed) != thread else { return }
+    turn.withLock { _ in
+      busyThread.store(thread, ordering: .relaxed)
+      defer { busyThread.store(0, ordering: .relaxed) }
+      let events = pending.withLock { pending in
+        defer { pending = [] }
+        return pending
+      }
+      for event in events { Self.handOn(event) }
+    }
+  }
+
+  private static func handOn(_ event: Event) {
+    switch event {
+    case .started(let request):
+      for observer in request.observers { observer.requestStarted(request.description) }
+    case .ended(let request, let end, let ending, let instant):
+      let observation = request.observation(end, ending, at: instant)
+      for observer in request.observers { observer.requestEnded(observation) }
+    case .waits(let request, let duration):
+      for observer in request.observers { observer.requestWaits(request.description, for: duration) }
+    }
+  }
+}

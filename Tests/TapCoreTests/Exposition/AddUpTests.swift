@@ -1,0 +1,101 @@
+import Dispatch
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+/// In every format, sums and counts are those that were recorded, and they add up at any moment.
+struct AddUpTests {
+  @Test(arguments: 1...4)
+  func protobufHasWhatWasRecorded(seed: Int) throws {
+    var random = try RandomRegistry(seed: seed)
+    random.recordSome()
+    let exposition = try #require(ProtobufExposition(random.registry.exposition(in: .protobuf).bytes))
+    #expect(exposition.samples == random.expectedSamples)
+    for histogram in exposition.histograms {
+      #expect(histogram.nativeCount == histogram.count)
+      #expect(histogram.nativeBucketCount <= 160)
+      #expect((-4...8).contains(histogram.schema))
+    }
+  }
+
+  @Test(arguments: ExpositionFormat.allCases)
+  func countsAddUpWhileEightThreadsRecord(format: ExpositionFormat) throws {
+    let random = try RandomRegistry(seed: 7)
+    let histograms = random.histograms.map(\.histogram)
+    let isOver = Atomic<Bool>(false)
+    let group = DispatchGroup()
+    for thread in 0..<8 {
+      group.enter()
+      Thread.detachNewThread {
+        var generator = SeededGenerator(seed: thread)
+        while !isOver.load(ordering: .relaxed) {
+          let value =
+            Double.random(in: 0.001...1, using: &generator) / Double.random(in: 0.01...1, using: &generator)
+          histograms[Int(generator.next() % UInt64(histograms.count))].record(value)
+        }
+        group.leave()
+      }
+    }
+    var expositions: [Exposition] = []
+    for _ in 0..<20 { expositions.append(random.registry.exposition(in: format)) }
+    isOver.store(true, ordering: .relaxed)
+    group.wait()
+    expositions.append(random.registry.exposition(in: format))
+
+    var last: UInt64 = 0
+    for exposition in expositions {
+      let series = try #require(
+        format == .protobuf ? Self.protobufSeries(exposition) : Self.textSeries(exposition))
+      #expect(series.count == histograms.count)
+      for histogram in series {
+        #expect(histogram.buckets == histogram.buckets.sorted())
+        #expect(histogram.buckets.last == histogram.count)
+        #expect(histogram.native == nil || histogram.native == histogram.count)
+      }
+      let total = series.reduce(0) { $0 + $1.count }
+      #expect(total >= last)
+      last = total
+    }
+    #expect(last == histograms.reduce(0) { $0 + $1.count })
+  }
+
+  private struct Series {
+    var buckets: [UInt64] = []
+    var count: UInt64 = 0
+    var native: UInt64?
+  }
+
+  private static func protobufSeries(_ exposition: Exposition) -> [Series]? {
+    ProtobufExposition(exposition.bytes)?.histograms.map { histogram in
+      var total: UInt64 = 0
+      let buckets = histogram.bucketCounts.map { count in
+        total &+= count
+        return total
+      }
+      return Series(buckets: buckets, count: histogram.count, native: histogram.nativeCount)
+    }
+  }
+
+  private static func textSeries(_ exposition: Exposition) -> [Series]? {
+    var series: [Series] = []
+    for line in String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n") {
+      guard !line.hasPrefix("#") else { continue }
+      let value = line.split(separator: " ").last.flatMap { UInt64($0) }
+      if line.contains("_bucket{") {
+        if series.last.map({ $0.count > 0 || $0.native != nil }) ?? true { series.append(Series()) }
+        guard let value else { return nil }
+        series[series.count - 1].buckets.append(value)
+        if line.contains("le=\"+Inf\"") { series[series.count - 1].count = value }
+      } else if line.hasPrefix("family_"), line.prefix(while: { $0 != "{" && $0 != " " }).hasSuffix("_count")
+      {
+        // The count must be that of the last bucket, which the caller compares.
+        guard let value, series.last?.count == value else { return nil }
+        if value == 0 { series[series.count - 1].native = 0 }
+      }
+    }
+    return series
+  }
+}

@@ -1,0 +1,98 @@
+import Testing
+
+@testable import TapCore
+
+struct OpenMetricsExpositionTests {
+  private let registry = Registry()
+
+  /// The exposition, with the time when series were made replaced by `T`.
+  private var text: String {
+    String(decoding: registry.exposition(in: .openMetrics).bytes, as: UTF8.self)
+      .split(separator: "\n", omittingEmptySubsequences: false)
+      .map { line in
+        let isCreated = line.contains("_created") && !line.hasPrefix("#")
+        return isCreated ? line.prefix { $0 != " " } + " T" : line
+      }
+      .joined(separator: "\n")
+  }
+
+  @Test func writesTypesUnitsExemplarsAndBeginnings() throws {
+    let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+    let silent = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
+    let histogram = try registry.histogram(
+      "job_duration_seconds", help: "Say \"hi\".", unit: "seconds", buckets: [0.1, 1],
+      labels: ["kind": "email"])
+    let time = Timestamp(nanosecondsSinceEpoch: 1_795_229_000_123_456_789)
+    histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: 5))
+    histogram.record(0.25, trace: trace, at: time)
+    histogram.record(9, trace: silent)
+    try registry.counter("sent_bytes_total", help: "Sent.", unit: "bytes").increment(by: 3)
+    try registry.gauge("depth", help: "").set(1.5)
+    try registry.register(BuildInfo())
+    #expect(
+      text == """
+        # TYPE depth gauge
+        depth 1.5
+        # TYPE job_duration_seconds histogram
+        # UNIT job_duration_seconds seconds
+        # HELP job_duration_seconds Say \\"hi\\".
+        job_duration_seconds_bucket{kind="email",le="0.1"} 0
+        job_duration_seconds_bucket{kind="email",le="1.0"} 2 # {trace_id="4bf92f3577b34da6a3ce929d0e0e4736",span_id="00f067aa0ba902b7"} 0.25 1795229000.123
+        job_duration_seconds_bucket{kind="email",le="+Inf"} 3
+        job_duration_seconds_sum{kind="email"} 9.75
+        job_duration_seconds_count{kind="email"} 3
+        job_duration_seconds_created{kind="email"} T
+        # TYPE sent_bytes counter
+        # UNIT sent_bytes bytes
+        # HELP sent_bytes Sent.
+        sent_bytes_total 3
+        sent_bytes_created T
+        # TYPE session_tap_build info
+        # HELP session_tap_build The version of SessionTap.
+        session_tap_build_info{version="\(BuildInfo.version)"} 1
+        # EOF
+
+        """)
+  }
+
+  @Test func anEmptyRegistryHasItsEnd() {
+    #expect(text == "# EOF\n")
+  }
+
+  @Test func aSumThatIsNoCounterIsLeftOut() throws {
+    try registry.histogram("h", help: "", buckets: [1]).record(-3)
+    try registry.histogram("n", help: "", buckets: [-1, 1]).record(3)
+    #expect(
+      text == """
+        # TYPE h histogram
+        h_bucket{le="1.0"} 1
+        h_bucket{le="+Inf"} 1
+        h_created T
+        # TYPE n histogram
+        n_bucket{le="-1.0"} 0
+        n_bucket{le="1.0"} 0
+        n_bucket{le="+Inf"} 1
+        n_created T
+        # EOF
+
+        """)
+  }
+
+  @Test func valuesThatAreNoCountersAreLeftOut() throws {
+    try registry.counter("a_total", help: "", labels: ["x": "1"]) { .nan }
+    try registry.counter("a_total", help: "", labels: ["x": "2"]) { -1 }
+    try registry.counter("a_total", help: "", labels: ["x": "3"]) { 7 }
+    #expect(text == "# TYPE a counter\na_total{x=\"3\"} 7\n# EOF\n")
+  }
+
+  @Test func theLatestExemplarOfABucketStays() throws {
+    let histogram = try registry.histogram("h", help: "", buckets: [1])
+    let traces = ["a", "b"].compactMap {
+      TraceContext(traceparent: "00-\(String(repeating: $0, count: 32))-00f067aa0ba902b7-01")
+    }
+    for (number, trace) in traces.enumerated() {
+      histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: Int64(number)))
+    }
+    #expect(histogram.snapshot.buckets.map(\.exemplar?.trace.traceID) == [traces.last?.traceID, nil])
+  }
+}

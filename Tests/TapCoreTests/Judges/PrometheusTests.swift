@@ -1,0 +1,71 @@
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+@Suite(.enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"))
+struct PrometheusTests {
+  /// The quantile that Prometheus computes from native buckets is within one bucket's width of the true one.
+  @Test func ingestsNativeHistograms() async throws {
+    let registry = Registry()
+    let histogram = try registry.histogram(
+      "job_duration_seconds", help: "Duration.", labels: ["kind": "a\n\"b\\"])
+    _ = try registry.histogram("empty_seconds", help: "Nothing.")
+    var generator = SeededGenerator(seed: 1)
+    let values = (0..<5_000).map { _ in
+      0.02 / Double.random(in: 0.01...1, using: &generator)
+    }.sorted()
+    for value in values { histogram.record(value) }
+
+    let server = try await PrometheusServer.start(
+      scraping: registry, features: ["native-histograms", "exemplar-storage"])
+    #expect(try await server.query("histogram_count(job_duration_seconds)") == 5_000)
+    #expect(server.format == .protobuf)
+    #expect(server.isCompressed == (Gzip.system != nil))
+    let sum = try await server.query("histogram_sum(job_duration_seconds)")
+    #expect(abs(sum - histogram.snapshot.sum) < 1e-6)
+    // An empty native histogram is one too, and not a classic one.
+    #expect(try await server.query("histogram_count(empty_seconds)") == 0)
+    #expect(try await server.series("job_duration_seconds_bucket").isEmpty)
+    #expect(try await server.series("job_duration_seconds").first?["kind"] == "a\n\"b\\")
+
+    for quantile in [0.1, 0.5, 0.9, 0.99] {
+      let estimate = try await server.query("histogram_quantile(\(quantile), job_duration_seconds)")
+      let truth = values[Int(quantile * 5_000)]
+      let bucket = try #require(histogram.snapshot.native.positive.first { $0.upperBound >= truth })
+      #expect(abs(estimate - truth) <= bucket.upperBound - bucket.lowerBound)
+    }
+
+    // Growth across scrapes, with a resolution that is halved on the way.
+    for value in values { histogram.record(value * 1_000) }
+    _ = try await server.query("histogram_count(job_duration_seconds)") { $0 == 10_000 }
+  }
+
+  @Test func ingestsOpenMetrics() async throws {
+    let registry = Registry()
+    try registry.counter("jobs_total", help: "Jobs.", labels: ["kind": "email"]).increment(by: 3)
+    let histogram = try registry.histogram(
+      "job_duration_seconds", help: "Duration.", buckets: [0.5, 1, 1_000_000])
+    histogram.record(0.7)
+    let server = try await PrometheusServer.start(scraping: registry, features: [])
+    #expect(try await server.query(#"jobs_total{kind="email"}"#) == 3)
+    #expect(server.format == .openMetrics)
+    #expect(try await server.query("job_duration_seconds_count") == 1)
+    let bounds = try await server.series("job_duration_seconds_bucket").compactMap { $0["le"] }
+    #expect(Set(bounds) == ["0.5", "1.0", "1e+06", "+Inf"])
+  }
+
+  /// What the reference parser accepts, Prometheus has to take in too.
+  @Test(arguments: [[], ["native-histograms"]])
+  func ingestsEveryControlCharacter(features: [String]) async throws {
+    let registry = Registry()
+    for code in 0..<0xa0 {
+      guard let scalar = UnicodeScalar(code as Int) else { continue }
+      try registry.gauge("g", help: "Help.", labels: ["code": "\(code)", "text": "<\(scalar)>"]).set(1)
+      try registry.gauge("h_\(code)", help: "Help <\(scalar)>").set(1)
+    }
+    let server = try await PrometheusServer.start(scraping: registry, features: features)
+    #expect(try await server.query("count(g)") == 160)
+    #expect(try await server.query(#"count({__name__=~"h_.*"})"#) == 160)
+  }
+}

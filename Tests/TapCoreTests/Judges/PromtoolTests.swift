@@ -1,0 +1,37 @@
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+@Suite(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
+struct PromtoolTests {
+  private func check(_ registry: Registry) async throws -> Tool.Result {
+    try await Tool("promtool").run(["check", "metrics"], input: registry.exposition().bytes)
+  }
+
+  @Test(arguments: 1...3)
+  func parsesRandomRegistries(seed: Int) async throws {
+    var random = try RandomRegistry(seed: seed)
+    random.recordSome()
+    let result = try await check(random.registry)
+    // 3 is for advice about names; 1 would be a parse error.
+    #expect(result.status == 0 || result.status == 3, "\(result.output)")
+  }
+
+  @Test func hasNoAdviceAboutOurOwnMetrics() async throws {
+    let registry = Registry()
+    let metrics = try RequestMetrics(registry: registry)
+    try registry.register(ProcessMetrics())
+    try registry.register(BuildInfo())
+    try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: nil))
+    _ = ScrapeHandler(registry: registry) { $0() }
+    let request = RequestDescription(client: "c", method: "GET", serverAddress: "h", serverPort: 80)
+    metrics.requestStarted(request)
+    metrics.requestEnded(
+      RequestObservation(
+        request: request, start: .now, duration: .milliseconds(7), end: .response(statusCode: 200),
+        requestBodySize: 0, responseBodySize: 70_000))
+    let result = try await check(registry)
+    #expect(result.status == 0, "\(result.output)")
+  }
+}

@@ -1,0 +1,65 @@
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+@Suite(.enabled(if: ReferenceParser.isUsable, "the Python package prometheus_client is not installed"))
+struct ReferenceParserTests {
+  /// What the parser reads is what was recorded, to the last bit.
+  @Test(arguments: 1...4, [ExpositionFormat.text, .openMetrics])
+  func readsBackWhatWasRecorded(seed: Int, format: ExpositionFormat) async throws {
+    var random = try RandomRegistry(seed: seed)
+    random.recordSome()
+    var read: [SampleKey: Double] = [:]
+    for sample in try await ReferenceParser.parse(random.registry.exposition(in: format)) {
+      guard !sample.name.hasSuffix("_created") else { continue }
+      #expect(read.updateValue(sample.number, forKey: sample.key) == nil)
+    }
+    #expect(read == random.expectedSamples)
+  }
+
+  @Test(arguments: [ExpositionFormat.text, .openMetrics])
+  func acceptsEveryControlCharacterInLabelsAndHelp(format: ExpositionFormat) async throws {
+    let registry = Registry()
+    let scalars = (0..<0xa0).compactMap { UnicodeScalar($0 as Int) }
+    for scalar in scalars {
+      try registry.gauge("g", help: "", labels: ["code": "\(scalar.value)", "text": "<\(scalar)>"]).set(1)
+    }
+    try registry.gauge("h", help: String(String.UnicodeScalarView(scalars))).set(1)
+    let samples = try await ReferenceParser.parse(registry.exposition(in: format)).filter { $0.name == "g" }
+    #expect(samples.count == scalars.count)
+    for sample in samples {
+      let code = sample.labels["code"].flatMap { UInt32($0) }.flatMap { UnicodeScalar($0) }
+      #expect(sample.labels["text"] == code.map { "<\($0)>" })
+    }
+  }
+
+  @Test func acceptsTheMetricsOfRequestsWithExemplars() async throws {
+    let registry = Registry()
+    let metrics = try RequestMetrics(registry: registry)
+    try registry.register(ProcessMetrics())
+    try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: nil))
+    try registry.register(BuildInfo())
+    _ = ScrapeHandler(registry: registry) { $0() }
+    let request = RequestDescription(
+      client: "c", method: "GET", serverAddress: "h", serverPort: 80,
+      traceContext: TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
+    metrics.requestStarted(request)
+    metrics.requestEnded(
+      RequestObservation(
+        request: request, start: .now, duration: .milliseconds(7), end: .response(statusCode: 200),
+        requestBodySize: 0, responseBodySize: 70_000))
+    let samples = try await ReferenceParser.parse(registry.exposition(in: .openMetrics))
+    let exemplars = samples.filter { $0.exemplar != nil }
+    #expect(
+      exemplars.map(\.name).sorted() == [
+        "http_client_request_body_size_bytes_bucket", "http_client_request_duration_seconds_bucket",
+        "http_client_response_body_size_bytes_bucket",
+      ])
+    #expect(
+      exemplars.first?.exemplar == [
+        "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7",
+      ])
+    #expect(try await ReferenceParser.parse(registry.exposition()).count > 30)
+  }
+}

@@ -1,0 +1,114 @@
+import Testing
+
+@testable import TapCore
+
+struct NativeBucketsTests {
+  private let scale = NativeScale()
+
+  private func buckets(of values: [Double]) -> NativeBuckets {
+    var buckets = NativeBuckets()
+    for value in values { buckets.record(value, bucket: scale.bucket(of: value.magnitude)) }
+    return buckets
+  }
+
+  private func count(_ buckets: NativeBuckets) -> UInt64 {
+    (buckets.positive.entries + buckets.negative.entries).reduce(buckets.zeroCount) { $0 + $1.count }
+  }
+
+  @Test func beginsFineAndStaysSoForEqualValues() {
+    let buckets = buckets(of: Array(repeating: 0.25, count: 1_000))
+    #expect(buckets.schema == 8)
+    #expect(buckets.positive.entries == [.init(bucket: -513, count: 1_000)])
+  }
+
+  @Test(arguments: 1...6)
+  func neverHasMoreThan160Buckets(seed: Int) {
+    var generator = SeededGenerator(seed: seed)
+    let values = (0..<5_000).map { _ in
+      Double(
+        sign: Bool.random(using: &generator) ? .plus : .minus,
+        exponent: Int.random(in: (-20 * seed)...(20 * seed), using: &generator),
+        significand: Double.random(in: 1..<2, using: &generator))
+    }
+    let buckets = buckets(of: values)
+    #expect(buckets.positive.populatedCount + buckets.negative.populatedCount <= 160)
+    #expect(count(buckets) == 5_000)
+    #expect(buckets.positive.entries.reduce(0) { $0 + $1.count } == values.count { $0 > 0 })
+    // As fine as the limit allows: twice the resolution would not do.
+    let finer = Set(
+      values.map { [scale.bucket(of: $0.magnitude) >> (8 - buckets.schema - 1), $0 > 0 ? 1 : 0] })
+    #expect(finer.count > 160 || 40 * seed > 1_000 >> (buckets.schema + 1))
+  }
+
+  @Test func theWidestRangeFits() {
+    let most = Double.greatestFiniteMagnitude
+    let values = [most, 0x1p-127, 1, -1, -most, -0x1p-127]
+    let buckets = buckets(of: values)
+    #expect(count(buckets) == 6)
+    #expect(buckets.schema == -1)
+  }
+
+  @Test func whatIsNearZeroCountsAsZero() {
+    let buckets = buckets(of: [0, -0.0, .leastNonzeroMagnitude, 0x1p-128, -0x1p-128, 0x1p-128.nextUp])
+    #expect(buckets.zeroCount == 5)
+    #expect(buckets.positive.populatedCount == 1)
+  }
+
+  @Test func countsBeyond16BitsAreCarried() {
+    let buckets = buckets(of: Array(repeating: 1, count: 200_000) + [1.5])
+    #expect(buckets.positive.entries.map(\.count) == [200_000, 1])
+    #expect(buckets.positive.populatedCount == 2)
+  }
+
+  @Test func additionTakesTheCoarserResolution() {
+    var generator = SeededGenerator(seed: 9)
+    let fine = buckets(of: [1, 1.001, 3])
+    let coarse = buckets(of: (0..<2_000).map { _ in Double.random(in: 0.001...1_000, using: &generator) })
+    #expect(coarse.schema < fine.schema)
+    var sum = fine
+    sum.add(coarse)
+    var other = coarse
+    other.add(fine)
+    #expect(sum.schema == other.schema)
+    #expect(sum.positive.entries == other.positive.entries)
+    #expect(count(sum) == 2_003)
+  }
+
+  @Test func spansSkipEmptyBuckets() {
+    var counts = NativeCounts()
+    for (bucket, count) in [(-3, 2), (-2, 5), (4, 1), (5, 1), (9, 7)] as [(Int, UInt64)] {
+      let isAdded = counts.add(count, to: bucket)
+      #expect(isAdded)
+    }
+    let spans = NativeSpans(counts)
+    #expect(spans.spans.map(\.offset) == [-2, 5, 3])
+    #expect(spans.spans.map(\.length) == [2, 2, 1])
+    #expect(spans.deltas == [2, 3, -4, 0, 6])
+  }
+
+  @Test(arguments: [0.01, 0.5, 0.9, 0.99, 0.999])
+  func quantilesAreWithinABucketOfTheTruth(quantile: Double) throws {
+    var generator = SeededGenerator(seed: 3)
+    let values = (0..<10_000).map { _ in Double.random(in: 0.1...1, using: &generator) * 3 }.sorted()
+    let histogram = try Registry().histogram("h", help: "")
+    for value in values { histogram.record(value) }
+    let truth = values[Int(quantile * 10_000)]
+    let estimate = try #require(histogram.quantile(quantile))
+    let native = histogram.snapshot.native
+    let bucket = try #require(native.positive.first { $0.upperBound >= truth })
+    #expect(abs(estimate - truth) <= bucket.upperBound - bucket.lowerBound)
+  }
+
+  @Test func quantilesOfEverySign() throws {
+    let histogram = try Registry().histogram("h", help: "")
+    #expect(histogram.quantile(0.5) == nil)
+    for value in [-4.0, -4, 0, 0, 4, 4] { histogram.record(value) }
+    #expect(histogram.quantile(0.5) == 0)
+    #expect(histogram.quantile(1.01) == nil)
+    #expect(histogram.quantile(.nan) == nil)
+    let low = try #require(histogram.quantile(0.1))
+    let high = try #require(histogram.quantile(1))
+    #expect(abs(low + 4) < 0.02)
+    #expect(high == 4)
+  }
+}

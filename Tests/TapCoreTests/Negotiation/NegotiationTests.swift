@@ -1,0 +1,59 @@
+import Testing
+
+@testable import TapCore
+
+struct NegotiationTests {
+  /// What Prometheus 2.42 and 3 send.
+  private static let plain =
+    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+    + "text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+  private static let native =
+    "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited," + plain
+  private static let escaping =
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+    + "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+
+  @Test(
+    arguments: [
+      (nil, .text), ("", .text), ("*/*", .text), ("text/html", .text), ("text/*", .text),
+      (plain, .openMetrics), (native, .protobuf), (escaping, .openMetrics),
+      ("application/openmetrics-text", .openMetrics),
+      ("application/openmetrics-text; version=0.0.1", .text),
+      ("application/openmetrics-text, text/plain", .openMetrics),
+      ("text/plain, application/openmetrics-text", .text),
+      ("application/openmetrics-text;q=0.5, text/plain;q=0.9", .text),
+      ("*/*, application/openmetrics-text", .openMetrics),
+      ("application/*", .openMetrics), ("application/*;q=0.2, text/plain;q=0.1", .openMetrics),
+      ("text/plain;q=0, */*", .openMetrics),
+      ("TEXT/PLAIN;Q=0.9, Application/OpenMetrics-Text;Version=1.0.0;Q=1", .openMetrics),
+      ("application/openmetrics-text;version=\"1.0.0\"", .openMetrics),
+      ("application/vnd.google.protobuf;proto=\"a,b;c\", text/plain;q=0.1", .text),
+      ("application/vnd.google.protobuf;encoding=text", .text),
+      ("application/openmetrics-text;q=2, text/plain;q=0.1", .text),
+      ("application/openmetrics-text;q=x", .text), (",,;;q=,\"", .text),
+    ] as [(String?, ExpositionFormat)])
+  func choosesTheFormat(accept: String?, format: ExpositionFormat) {
+    #expect(ExpositionFormat(accept: accept) == format)
+  }
+
+  @Test(
+    arguments: [
+      (nil, .identity), ("", .identity), ("gzip", .gzip), ("GZIP", .gzip), ("x-gzip", .gzip),
+      ("gzip;q=0", .identity), ("gzip;q=0.000", .identity), ("gzip;q=0.001", .gzip), ("*", .gzip),
+      ("*;q=0", .identity), ("gzip;q=0, *", .identity), ("deflate, gzip;q=1.0, *;q=0.5", .gzip),
+      ("br", .identity), ("identity, gzip;q=0.5", .identity), ("identity;q=0.5, gzip", .gzip),
+      ("gzip;q=nonsense", .identity), ("gzip;q=1.5", .identity),
+    ] as [(String?, ContentCoding)])
+  func choosesTheCoding(acceptEncoding: String?, coding: ContentCoding) {
+    #expect(ContentCoding(acceptEncoding: acceptEncoding) == coding)
+  }
+
+  @Test func contentTypesAreThoseThatPrometheusKnows() {
+    #expect(
+      ExpositionFormat.allCases.map(\.contentType) == [
+        "text/plain; version=0.0.4; charset=utf-8",
+        "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited",
+      ])
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+struct ProcessMetricsTests {
+  private var values: [String: Double] {
+    Dictionary(
+      ProcessMetrics().collect().compactMap { family in family.samples.first.map { (family.name, $0.value) } }
+    ) { first, _ in first }
+  }
+
+  @Test func parsesTheStatusOfAnyName() throws {
+    let text =
+      "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 4 0 12345 1000000 256 18446744073709551615"
+    let status = try #require(ProcessStatus(text))
+    #expect(status.cpuTicks == 300)
+    #expect(status.startTicks == 12_345)
+    #expect(status.virtualBytes == 1_000_000)
+    #expect(status.residentPages == 256)
+  }
+
+  @Test(arguments: ["", "42 (a", "42 (a) S 1 2", "42 (a) S" + String(repeating: " x", count: 30)])
+  func refusesATornStatus(text: String) {
+    #expect(ProcessStatus(text) == nil)
+  }
+
+  @Test func parsesLimits() {
+    let limits = ProcessLimits(
+      """
+      Limit                     Soft Limit           Hard Limit           Units
+      Max open files            1024                 524288               files
+      Max address space         unlimited            unlimited            bytes
+      """)
+    #expect(limits.openFiles == 1_024)
+    #expect(limits.addressSpace == 0x1p64)
+    #expect(ProcessLimits("").openFiles == nil)
+  }
+
+  @Test func parsesOctets() throws {
+    let octets = try #require(
+      NetworkOctets("TcpExt: A B\nTcpExt: 1 2\nIpExt: InOctets X OutOctets\nIpExt: 10 20 30\n"))
+    #expect(octets.received == 10)
+    #expect(octets.sent == 30)
+    #expect(NetworkOctets("IpExt: InOctets\nIpExt:\n") == nil)
+  }
+
+  #if os(Linux)
+    @Test func givesAllNine() {
+      #expect(
+        Set(values.keys) == [
+          "process_cpu_seconds_total", "process_open_fds", "process_max_fds", "process_resident_memory_bytes",
+          "process_virtual_memory_bytes", "process_virtual_memory_max_bytes", "process_start_time_seconds",
+          "process_network_receive_bytes_total", "process_network_transmit_bytes_total",
+        ])
+    }
+
+    @Test(.enabled(if: Tool.isUsable("ps"), "ps is not installed"))
+    func agreesWithPs() async throws {
+      let before = values
+      let output = try await Tool("ps").run(
+        ["-o", "rss=,vsz=,etimes=,cputimes=", "-p", "\(ProcessInfo.processInfo.processIdentifier)"]
+      ).output
+      let after = values
+      let told = output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+      try #require(told.count == 4)
+      func value(_ name: String, in values: [String: Double]) throws -> Double {
+        try #require(values["process_" + name])
+      }
+      // Other tests run meanwhile: what ps says lies near what was read before and after.
+      let resident = try value("resident_memory_bytes", in: before)
+      #expect(abs(told[0] * 1_024 - resident) < resident / 2 + 64e6)
+      let virtual = try value("virtual_memory_bytes", in: before)
+      #expect(abs(told[1] * 1_024 - virtual) < virtual / 2 + 512e6)
+      let age = Date().timeIntervalSince1970 - (try value("start_time_seconds", in: after))
+      #expect(abs(told[2] - age) < 5)
+      #expect(told[3] + 1 >= (try value("cpu_seconds_total", in: before)).rounded(.down))
+      #expect(told[3] <= (try value("cpu_seconds_total", in: after)) + 1)
+    }
+
+    @Test func countsOpenFiles() throws {
+      let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+      let told = try #require(values["process_open_fds"])
+      #expect(abs(told - Double(files)) < 64)
+      #expect(values["process_max_fds"] ?? 0 >= told)
+    }
+  #endif
+
+  @Test(
+    arguments: [
+      ("shop", nil, #"service_name="shop""#),
+      (
+        "shop", "service.name=other,deployment.environment=prod",
+        #"deployment_environment="prod",service_name="shop""#
+      ),
+      (nil, "service.name=a%20b, team = x,=y,z,le=1,1st=2,%=%zz", #"service_name="a b",team=" x",_="%zz""#),
+    ] as [(String?, String?, String)])
+  func targetInfoHasTheResource(name: String?, attributes: String?, labels: String) throws {
+    let registry = Registry()
+    try registry.register(TargetInfo(serviceName: name, resourceAttributes: attributes))
+    let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
+    for label in labels.split(separator: ",") { #expect(text.contains(label)) }
+    #expect(text.contains("# TYPE target_info gauge\n"))
+    #expect(!text.contains("le="))
+  }
+
+  @Test func withoutAResourceThereIsNoTargetInfo() {
+    #expect(TargetInfo(serviceName: "", resourceAttributes: nil).collect().isEmpty)
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+/// No input grows memory past the limit or yields an exposition that a parser rejects.
+struct HostileRunTests {
+  @Test func memoryAndExpositionStayBounded() throws {
+    let before = ProcFile.read("/proc/self/stat").flatMap(ProcessStatus.init)?.residentPages ?? 0
+    let registry = try AttackedRegistry.whole.get()
+    let after = ProcFile.read("/proc/self/stat").flatMap(ProcessStatus.init)?.residentPages ?? 0
+    // 2,000 series of three histograms, of a few KiB each, and room for the tests that run meanwhile. Kept as they
+    // came, the hosts alone would take 100 MiB and the methods as much.
+    #expect(after < before + (96 << 20) / 4_096)
+
+    let text = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+    func count(_ name: String) -> Int { text.count { $0.hasPrefix(name + "{") } }
+    #expect(count("http_client_request_duration_seconds_count") == 2_001)
+    #expect(count("http_client_active_requests") == 2_001)
+    #expect(text.allSatisfy { $0.utf8.count < 2_000 })
+    #expect(text.contains(#"session_tap_started_requests_total{client="c"} 100000"#))
+    #expect(text.contains(#"session_tap_ended_requests_total{client="c"} 100000"#))
+    let overflow = #"http_client_request_duration_seconds_count{otel_metric_overflow="true"} "#
+    let rest = text.first { $0.hasPrefix(overflow) }?.split(separator: " ").last.flatMap { Int($0) }
+    #expect(rest ?? 0 > 90_000)
+  }
+
+  @Test(
+    .enabled(if: ReferenceParser.isUsable, "the Python package prometheus_client is not installed"),
+    arguments: [ExpositionFormat.text, .openMetrics])
+  func theReferenceParserAcceptsIt(format: ExpositionFormat) async throws {
+    let samples = try await ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
+    #expect(samples.count { $0.name == "http_client_request_duration_seconds_count" } == 201)
+  }
+
+  @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
+  func promtoolAcceptsIt() async throws {
+    let result = try await Tool("promtool").run(
+      ["check", "metrics"], input: AttackedRegistry.small.get().exposition().bytes)
+    #expect(result.status == 0, "\(result.output.suffix(500))")
+  }
+
+  @Test(
+    .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"),
+    arguments: [[], ["native-histograms"]])
+  func prometheusAcceptsIt(features: [String]) async throws {
+    let server = try await PrometheusServer.start(scraping: AttackedRegistry.small.get(), features: features)
+    let count = try await server.query("count(http_client_active_requests)")
+    #expect(count == 201)
+  }
+
+  /// The keys that an app makes are its own, and bounded all the same.
+  @Test func typedKeysOfAnyLengthAreBounded() throws {
+    let registry = Registry()
+    let family = try registry.counter("a_total", help: "", by: JobLabels.self)
+    let megabyte = String(repeating: "x", count: 1 << 20)
+    for number in 0..<3_000 {
+      family[JobLabels(kind: number % 100 == 0 ? "\(number)" + megabyte : "kind-\(number)")].increment()
+    }
+    let lines = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+    #expect(lines.count { $0.hasPrefix("a_total{") } == 2_001)
+    #expect(lines.allSatisfy { $0.utf8.count < 400 })
+  }
+}

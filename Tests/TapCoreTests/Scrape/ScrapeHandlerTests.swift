@@ -1,0 +1,82 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+struct ScrapeHandlerTests {
+  private let registry = Registry()
+
+  @Test func answersInTheAskedForm() throws {
+    try registry.counter("a_total", help: "").increment()
+    let handler = ScrapeHandler(registry: registry) { $0() }
+    let answers = Mutex<[ScrapeAnswer]>([])
+    handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.withLock { $0.append(answer) } }
+    handler.scrape(accept: "application/openmetrics-text", acceptEncoding: "gzip;q=0") { answer in
+      answers.withLock { $0.append(answer) }
+    }
+    let all = answers.withLock { $0 }
+    #expect(all.map(\.format) == [.text, .openMetrics])
+    #expect(all.map(\.contentEncoding) == [nil, nil])
+    #expect(String(decoding: all[0].bytes, as: UTF8.self).contains("a_total 1\n"))
+    #expect(String(decoding: all[1].bytes, as: UTF8.self).hasSuffix("# EOF\n"))
+  }
+
+  @Test func scrapesThatArriveTogetherShareOneGathering() throws {
+    let gatherings = Atomic<Int>(0)
+    try registry.gauge("g", help: "") {
+      Double(gatherings.wrappingAdd(1, ordering: .relaxed).newValue)
+    }
+    let work = Mutex<[@Sendable () -> Void]>([])
+    let handler = ScrapeHandler(registry: registry) { job in work.withLock { $0.append(job) } }
+    let answers = Mutex<[ScrapeAnswer]>([])
+    for _ in 0..<50 {
+      handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.withLock { $0.append(answer) } }
+    }
+    let jobs = work.withLock { $0 }
+    #expect(jobs.count == 1)
+    for job in jobs { job() }
+    #expect(answers.withLock { $0.count } == 50)
+    #expect(gatherings.load(ordering: .relaxed) == 1)
+    #expect(Set(answers.withLock { $0 }).count == 1)
+  }
+
+  /// A scrape must see what was recorded before it, even if a gathering was under way when it came.
+  @Test func aScrapeDuringAGatheringGetsTheNext() throws {
+    let handlerBox = Mutex<ScrapeHandler?>(nil)
+    let seen = Mutex<[String]>([])
+    let isFirst = Atomic<Bool>(true)
+    let counter = try registry.counter("z_total", help: "")
+    try registry.gauge("a", help: "") {
+      if isFirst.exchange(false, ordering: .relaxed) {
+        counter.increment()
+        handlerBox.withLock { $0 }?.scrape(accept: nil, acceptEncoding: nil) { answer in
+          seen.withLock { $0.append(String(decoding: answer.bytes, as: UTF8.self)) }
+        }
+      }
+      return 0
+    }
+    let handler = ScrapeHandler(registry: registry) { $0() }
+    handlerBox.withLock { $0 = handler }
+    handler.scrape(accept: nil, acceptEncoding: nil) { answer in
+      seen.withLock { $0.append(String(decoding: answer.bytes, as: UTF8.self)) }
+    }
+    #expect(seen.withLock { $0.count } == 2)
+    #expect(seen.withLock { $0.last }?.contains("z_total 1\n") == true)
+  }
+
+  @Test(.enabled(if: Tool.isUsable("gzip") && Gzip.system != nil, "gzip or zlib is not installed"))
+  func gzipReadsWhatIsCompressed() async throws {
+    let histogram = try registry.histogram("h", help: "", by: JobLabels.self)
+    for number in 0..<500 { histogram[JobLabels(kind: "kind-\(number)")].record(Double(number)) }
+    let exposition = registry.exposition()
+    let answer = ScrapeAnswer(exposition, .gzip)
+    #expect(answer.contentEncoding == "gzip")
+    #expect(answer.bytes.count * 5 < exposition.bytes.count)
+    #expect(try await Tool("gzip").run(["-dc"], input: answer.bytes).bytes == exposition.bytes)
+    #expect(
+      try await Tool("gzip").run(["-dc"], input: ScrapeAnswer(Registry().exposition(), .gzip).bytes).bytes
+        == [])
+  }
+}

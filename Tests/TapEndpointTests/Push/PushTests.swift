@@ -1,0 +1,196 @@
+import Synchronization
+import TapCore
+import Testing
+
+@testable import TapEndpoint
+
+@Suite struct PushTests {
+  // MARK: The target
+
+  @Test(arguments: [
+    ("http://gw", "a", [:], "gw:80", "/metrics/job/a"),
+    ("HTTP://gw:9091/", "a", [:], "gw:9091", "/metrics/job/a"),
+    ("http://[::1]:1/sub/path//", "a", [:], "[::1]:1", "/sub/path/metrics/job/a"),
+    (
+      "http://gw", "a/b", ["z": "1", "instance": "x:1"], "gw:80",
+      "/metrics/job@base64/YS9i/instance@base64/eDox/z/1"
+    ),
+    ("http://gw", "ü?>", ["empty": ""], "gw:80", "/metrics/job@base64/w7w_Pg==/empty@base64/="),
+    ("http://gw:", "..", [:], "gw:80", "/metrics/job@base64/Li4="),
+  ])
+  func namesTheGroup(url: String, job: String, grouping: [String: String], authority: String, path: String)
+    throws
+  {
+    let gateway = try PushGateway(url, job: job, grouping: grouping)
+    #expect(gateway.authority == authority)
+    #expect(gateway.path == path)
+    #expect(gateway.authorization == nil)
+  }
+
+  @Test func takesCredentialsFromTheURL() throws {
+    let gateway = try PushGateway("http://Aladdin:open%20sesame@gw", job: "a")
+    #expect(gateway.authorization == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+    #expect(gateway.authority == "gw:80")
+  }
+
+  @Test(arguments: [
+    ("https://gw", "a", [:]), ("gw:9091", "a", [:]), ("http://", "a", [:]), ("http:///x", "a", [:]),
+    ("http://a b", "a", [:]), ("http://gw:x", "a", [:]),
+    ("http://gw", "", [:]), ("http://gw?x", "a", [:]), ("http://gw/?x", "a", [:]),
+    ("http://gw\r\nX: y", "a", [:]), ("http://gw", "a", ["job": "b"]),
+    ("http://gw", "a", ["0": "b"]), ("http://gw", "a", ["__x": "b"]), ("http://gw", "a", ["a-b": "b"]),
+    ("http://gw", "a", ["": "b"]),
+  ])
+  func refusesWhatIsNoTarget(url: String, job: String, grouping: [String: String]) {
+    let error = #expect(throws: PushError.self) { try PushGateway(url, job: job, grouping: grouping) }
+    #expect(error?.code == .invalidTarget)
+  }
+
+  // MARK: Retries
+
+  @Test func waitsLongerWithEachTry() {
+    let retry = PushRetry()
+    #expect(
+      (1...8).map { retry.delay(after: $0, jitter: 0) } == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
+    #expect(retry.delay(after: 2, jitter: 1) == .milliseconds(500))
+    #expect(retry.delay(after: .max, jitter: -1) == .seconds(30))
+    #expect(retry.delay(after: .min, jitter: 0) == .milliseconds(500))
+  }
+
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\n\r\n", 200, "OK"),
+    (
+      "HTTP/1.0 400 Bad Request\r\nX: y\r\n\r\n  text format\tparsing\u{7}error\nmore", 400,
+      "text format parsing error"
+    ),
+    ("HTTP/1.1 500", 500, ""), ("HTTP/1.1 20", nil, ""), ("SSH-2.0-OpenSSH", nil, ""), ("", nil, ""),
+    ("HTTP/1.1 2x0 OK", nil, ""),
+  ])
+  func readsAnswers(text: String, status: Int?, reason: String) {
+    let answer = ClientAnswer(Array(text.utf8))
+    #expect(answer.status == status)
+    #expect(answer.reason == reason)
+  }
+
+  /// A gateway that answers with the statuses in turn, and keeps what it was sent.
+  private final class FakeGateway: Sendable {
+    private let state: Mutex<(statuses: [Int], requests: [HTTPRequest])>
+
+    init(_ statuses: [Int]) { state = Mutex((statuses, [])) }
+
+    var requests: [HTTPRequest] { state.withLock { $0.requests } }
+
+    var route: HTTPRoute {
+      HTTPRoute("/metrics/job/*", methods: ["PUT"]) { request in
+        let status = self.state.withLock { state in
+          state.requests.append(request)
+          return state.statuses.count > 1 ? state.statuses.removeFirst() : state.statuses[0]
+        }
+        return .text("because", status: HTTPStatus(rawValue: status))
+      }
+    }
+  }
+
+  private func pusher(
+    _ registry: Registry, port: Int,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }
+  ) throws -> MetricsPusher {
+    try MetricsPusher(
+      registry: registry, to: PushGateway("http://127.0.0.1:\(port)", job: "test"), retry: PushRetry(),
+      sleep: sleep)
+  }
+
+  @Test func replacesTheGroup() async throws {
+    let registry = Registry()
+    try registry.counter("jobs_total", help: "Jobs.").increment(by: 3)
+    let gateway = FakeGateway([202])
+    try await withEndpoint(routes: [gateway.route]) { port in
+      try await pusher(registry, port: port).push()
+      let request = try #require(gateway.requests.first)
+      #expect(gateway.requests.count == 1)
+      #expect(request.path == "/metrics/job/test")
+      #expect(request.authority == "127.0.0.1:\(port)")
+      #expect(request.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+      #expect(String(decoding: request.body, as: UTF8.self).contains("\njobs_total 3"))
+    }
+  }
+
+  @Test(arguments: [
+    ([503, 500, 200], 3, nil), ([429, 408, 202], 3, nil), ([400], 1, false), ([404], 1, false),
+    ([500], 5, true),
+  ])
+  func triesAgainWhatMayBeOverSoon(statuses: [Int], tries: Int, isTransient: Bool?) async throws {
+    let registry = Registry()
+    let gateway = FakeGateway(statuses)
+    try await withEndpoint(routes: [gateway.route]) { port in
+      let pusher = try pusher(registry, port: port)
+      do {
+        try await pusher.push()
+        #expect(isTransient == nil)
+      } catch let error as PushError {
+        #expect(error.code == .refused)
+        #expect(error.isTransient == isTransient)
+        #expect(error.description == "127.0.0.1:\(port) answers \(statuses[0]): because")
+      }
+      #expect(gateway.requests.count == tries)
+      let outcome = isTransient == nil ? "ok" : "error"
+      let text = String(decoding: registry.exposition(in: .text).bytes, as: UTF8.self)
+      #expect(text.contains("session_tap_pushes_total{outcome=\"\(outcome)\"} 1"))
+    }
+  }
+
+  @Test func saysThatNobodyIsThere() async throws {
+    // A port that was free a moment ago.
+    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [])
+    let port = try #require(try endpoint.start().port)
+    await endpoint.shutdown()
+    let pusher = try pusher(Registry(), port: port)
+    let error = await #expect(throws: PushError.self) { try await pusher.push() }
+    #expect(error?.code == .unreachable)
+    #expect(error?.isTransient == true)
+    #expect(error?.description == "cannot connect to 127.0.0.1:\(port): Connection refused")
+  }
+
+  @Test func givesUpOnAGatewayThatDoesNotAnswer() async throws {
+    let route = HTTPRoute("/*", methods: ["PUT"]) { _ in
+      for await _ in AsyncStream<Never>.makeStream().stream {}
+      return .text("")
+    }
+    try await withEndpoint(routes: [route]) { port in
+      var retry = PushRetry()
+      retry.deadline = .milliseconds(50)
+      retry.attempts = 1
+      let pusher = try MetricsPusher(
+        registry: Registry(), to: PushGateway("http://127.0.0.1:\(port)", job: "test"), retry: retry)
+      let error = await #expect(throws: PushError.self) { try await pusher.push() }
+      #expect(error?.description == "127.0.0.1:\(port) does not answer in time")
+    }
+  }
+
+  @Test func pushesAtIntervalsAndOnceMoreAtTheEnd() async throws {
+    let registry = Registry()
+    let jobs = try registry.counter("jobs_total", help: "Jobs.")
+    let gateway = FakeGateway([200])
+    let (slept, sleeping) = AsyncStream.makeStream(of: Duration.self)
+    let (ticks, ticking) = AsyncStream.makeStream(of: Void.self)
+    try await withEndpoint(routes: [gateway.route]) { port in
+      let pusher = try pusher(registry, port: port) { duration in
+        sleeping.yield(duration)
+        for await _ in ticks { return }
+        throw CancellationError()
+      }
+      let run = Task { await pusher.run(every: .seconds(15)) }
+      var intervals = slept.makeAsyncIterator()
+      #expect(await intervals.next() == .seconds(15))
+      ticking.yield()
+      #expect(await intervals.next() == .seconds(15))
+      #expect(gateway.requests.count == 1)
+      jobs.increment()
+      run.cancel()
+      await run.value
+      #expect(gateway.requests.count == 2)
+      let last = try #require(gateway.requests.last)
+      #expect(String(decoding: last.body, as: UTF8.self).contains("\njobs_total 1"))
+    }
+  }
+}
