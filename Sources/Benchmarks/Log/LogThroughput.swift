@@ -25,7 +25,7 @@ extension Benchmark {
     referenceValue: {
       let path = temporaryPath()
       defer { try? FileManager.default.removeItem(atPath: path) }
-      FileManager.default.createFile(atPath: path, contents: nil)
+      _ = FileManager.default.createFile(atPath: path, contents: nil)
       guard let file = FileHandle(forWritingAtPath: path) else { return .nan }
       let log = try RequestLog(to: .custom(LogSamples.Nowhere()))
       var piece = Data()
