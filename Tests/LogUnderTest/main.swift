@@ -6,6 +6,7 @@ import TapLog
 ///     log-under-test soak PATH LINES THREADS [PER-SECOND]   numbered lines, none lost but what is counted
 ///     log-under-test fuzz LINES SEED                        random observations, to standard output
 ///     log-under-test until-killed PATH                      numbered lines for ever, their number told now and then
+///     log-under-test starve PATH LINES PER-SECOND           numbered lines that never wait
 ///     log-under-test throughput PATH LINES                  lines a second and resident memory
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch (arguments.first, arguments.count) {
@@ -15,6 +16,8 @@ case ("soak", 4...5):
   try Soak(path: arguments[1], lines: lines, threads: threads, rate: rate).run()
 case ("fuzz", 3): try Fuzz(lines: Int(arguments[1]) ?? 0, seed: UInt64(arguments[2]) ?? 0).run()
 case ("until-killed", 2): try UntilKilled(path: arguments[1]).run()
+case ("starve", 4):
+  try Starve(path: arguments[1], lines: Int(arguments[2]) ?? 0, rate: Double(arguments[3]) ?? 1).run()
 case ("throughput", 3): try Throughput(path: arguments[1], lines: Int(arguments[2]) ?? 0).run()
 default:
   FileHandle.standardError.write(Data("usage: see main.swift\n".utf8))
