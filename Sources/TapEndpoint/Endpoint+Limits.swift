@@ -20,8 +20,8 @@ extension Endpoint.Configuration {
     /// For every 64 KiB of an answer, and for what is less at its end, to be taken by the client's system.
     /// 10 s.
     public var writeDeadline = Duration.seconds(10)
-    /// Open connections. A further one closes the oldest idle one; without an idle one, the oldest that has
-    /// not sent its request; then the oldest that does not read its answer. 512.
+    /// Open connections. A further one closes the oldest idle one; without an idle one, the oldest that
+    /// waits for its client, which has not sent its request or does not read its answer. 512.
     public var connections = 512
     /// Requests whose handlers work at the same time: 503. 256.
     public var requestsInFlight = 256

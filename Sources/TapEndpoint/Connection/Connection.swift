@@ -23,10 +23,10 @@ package struct Connection: Sendable {
   package enum Activity: Int, Sendable, CaseIterable {
     /// Between requests.
     case idle
-    /// A request is arriving, or the connection is about to end.
-    case receiving
-    /// An answer waits for its reader.
-    case writing
+    /// It waits for its client: to send its request, or to read its answer. So does a new connection. Were that
+    /// idle, a crowd of slow senders would have every newcomer thrown out before it can speak; and were slow
+    /// readers apart, a crowd of them would.
+    case waiting
     /// A handler works.
     case answering
   }
@@ -108,10 +108,9 @@ package struct Connection: Sendable {
 
   package var activity: Activity {
     switch phase {
-    case .answering, .streaming: output.isEmpty ? .answering : .writing
-    case .receiving where !output.isEmpty: .writing
-    case .receiving where parser.isIdle && input.isEmpty: .idle
-    case .receiving, .closing, .lingering, .closed: .receiving
+    case .answering, .streaming: output.isEmpty ? .answering : .waiting
+    case .receiving where output.isEmpty && parser.isIdle && input.isEmpty && requestCount > 0: .idle
+    case .receiving, .closing, .lingering, .closed: .waiting
     }
   }
 

@@ -41,10 +41,10 @@ package struct EvictionOrder: Sendable {
     free.append(slot)
   }
 
-  /// The slot that has to go: the oldest idle one; without one, the oldest that has not sent its request;
-  /// then the oldest that does not read its answer. Never one whose handler works.
+  /// The slot that has to go: the oldest idle one; without one, the oldest that waits for its client. Never
+  /// one whose handler works.
   package func first(keeping kept: Int?) -> Int? {
-    for activity in [Connection.Activity.idle, .receiving, .writing] {
+    for activity in [Connection.Activity.idle, .waiting] {
       var slot = heads[activity.rawValue]
       if slot == kept, slot >= 0 { slot = nodes[slot].next }
       if slot >= 0 { return slot }

@@ -38,6 +38,7 @@ final class Client {
   private var reading = Reading.source
   private var writeSource: (any DispatchSourceWrite)?
   private var isWriting = false
+  private var lastActivity = (Connection.Activity.waiting, UInt64(0))
 
   /// Takes the descriptor over. The callback comes on the queue.
   init(
@@ -57,6 +58,14 @@ final class Client {
     if reading == .source { readSource.resume() }
     if self.reading == .source { readSource.suspend() }
     self.reading = reading
+  }
+
+  /// Whether the connection does something else than when this was asked last, or the same for a further
+  /// request. Who sends a byte now and then for the same request does not.
+  func takesUpActivity() -> Bool {
+    let now = (connection.activity, connection.requestCount)
+    defer { lastActivity = now }
+    return now != lastActivity
   }
 
   /// Tells when the socket takes bytes again, or stops telling so.

@@ -98,7 +98,7 @@ actor EventLoop {
 
   private func add(_ descriptor: Int32) -> Client {
     let moment = clock.now()
-    let slot = order.insert(.idle)
+    let slot = order.insert(.waiting)
     let key = Client.Key(slot: slot, serial: nextSerial)
     nextSerial += 1
     let client = Client(
@@ -114,7 +114,7 @@ actor EventLoop {
 
   private func evict(keeping kept: Int?) -> Bool {
     guard let slot = order.first(keeping: kept), let client = clients[slot] else { return false }
-    close(client, reset: client.connection.activity == .writing)
+    close(client, reset: !client.connection.output.isEmpty)
     return true
   }
 
@@ -260,7 +260,7 @@ actor EventLoop {
       [weak self, key = client.key] in
       self?.assumeIsolated { $0.writable(key) }
     }
-    order.move(client.key.slot, to: client.connection.activity)
+    if client.takesUpActivity() { order.move(client.key.slot, to: client.connection.activity) }
     deadlines?.schedule(client.connection.deadline)
   }
 }

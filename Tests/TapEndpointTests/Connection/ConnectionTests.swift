@@ -142,7 +142,7 @@ struct Driver {
     #expect(driver.requests.count == 3)
     #expect(!driver.connection.wantsInput)
     #expect(driver.connection.wantsOutput)
-    #expect(driver.connection.activity == .writing)
+    #expect(driver.connection.activity == .waiting)
     driver.room = .max
     driver.connection.writable()
     driver.run()

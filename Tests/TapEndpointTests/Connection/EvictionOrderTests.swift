@@ -11,10 +11,10 @@ import Testing
     order.move(0, to: .idle)
     #expect(order.first(keeping: nil) == 1)
     order.move(1, to: .answering)
-    order.move(2, to: .writing)
-    order.move(3, to: .receiving)
+    order.move(2, to: .waiting)
+    order.move(3, to: .waiting)
     #expect(order.first(keeping: nil) == 0)
-    #expect(order.first(keeping: 0) == 3)
+    #expect(order.first(keeping: 0) == 2)
     order.remove(0)
     order.remove(3)
     #expect(order.first(keeping: nil) == 2)
@@ -27,7 +27,7 @@ import Testing
     for _ in 0..<3 { _ = order.insert(.idle) }
     order.remove(1)
     order.remove(1)
-    #expect(order.insert(.receiving) == 1)
+    #expect(order.insert(.waiting) == 1)
     #expect(order.insert(.idle) == 3)
     order.move(99, to: .idle)
     order.remove(-1)
@@ -60,7 +60,7 @@ import Testing
         order.move(slot, to: activity)
         model.append((slot, activity))
       }
-      let expected = [Connection.Activity.idle, .receiving, .writing].lazy
+      let expected = [Connection.Activity.idle, .waiting].lazy
         .compactMap { activity in model.first { $0.activity == activity }?.slot }.first
       guard order.first(keeping: nil) == expected else {
         Issue.record("expected \(String(describing: expected))")

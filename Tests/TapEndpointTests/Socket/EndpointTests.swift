@@ -165,6 +165,31 @@ import Testing
     }
   }
 
+  /// A crowd that never finishes its heads does not keep newcomers out: its oldest go, however lively.
+  @Test func letsANewcomerSpeakAmongSlowSenders() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.connections = 4
+    // Nobody goes for any other reason, however slow the machine.
+    limits.headDeadline = .seconds(3600)
+    try await withEndpoint(routes: [Self.ok], limits: limits) { port in
+      var crowd: [RawClient] = []
+      for _ in 0..<4 {
+        let client = try RawClient(port: port)
+        client.send("GET /ok HTTP/1.1\r\nHost: h\r\nX: ")
+        crowd.append(client)
+      }
+      let newcomer = try RawClient(port: port)
+      #expect(await crowd[0].receiveAll().text == "")
+      for client in crowd.dropFirst() { client.send("x") }
+      let next = try RawClient(port: port)
+      #expect(await crowd[1].receiveAll().text == "")
+      newcomer.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(await newcomer.receive(until: "fine\n").hasSuffix("fine\n"))
+      next.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(await next.receive(until: "fine\n").hasSuffix("fine\n"))
+    }
+  }
+
   @Test func refusesMoreRequestsThanItAnswersAtOnce() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1
