@@ -127,7 +127,7 @@ struct FileFaultTests {
   func stolenDescriptor() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
-    let descriptor = try #require(openDescriptors(of: folder("requests.jsonl")).first)
+    let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     let other = open(folder("other"), O_WRONLY | O_CREAT, 0o600)
     #expect(dup2(other, descriptor) == descriptor)
     var batch = LineBuffer(byteCapacity: 100, lineCapacity: 1)
@@ -146,7 +146,7 @@ struct FileFaultTests {
   func closedDescriptor() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
-    let descriptor = try #require(openDescriptors(of: folder("requests.jsonl")).first)
+    let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     // Closed as far as the log can tell: no other thread may be given the number in between.
     let null = open("/dev/null", O_WRONLY)
     #expect(dup2(null, descriptor) == descriptor)
@@ -157,13 +157,6 @@ struct FileFaultTests {
     #expect(try folder.lines("requests.jsonl") == ["line"])
     close(descriptor)
     close(null)
-  }
-
-  private func openDescriptors(of path: String) -> [Int32] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-    return names.compactMap(Int32.init).filter { descriptor in
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) == path
-    }
   }
 
   @Test("gives up the rest of a line that another process has written behind")
