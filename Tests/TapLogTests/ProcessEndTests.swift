@@ -45,9 +45,9 @@ struct ProcessEndTests {
       signal(SIGTERM, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
       source.setEventHandler { exit(log.shutdown() ? 7 : 1) }
-      source.resume()
       for index in 0..<100 { log.log(.info, "\(index)") }
-      kill(getpid(), SIGTERM)
+      source.setRegistrationHandler { kill(getpid(), SIGTERM) }
+      source.activate()
       while true { pause() }
     }
     #expect(try folder.lines("requests.jsonl").count == 100)
