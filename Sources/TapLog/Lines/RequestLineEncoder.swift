@@ -25,7 +25,8 @@ struct RequestLineEncoder: Sendable {
 
   /// A request that has not ended, and may never.
   func write(
-    _ request: RequestDescription, waitingFor duration: Duration, at time: Timestamp, to line: inout LineWriter
+    _ request: RequestDescription, waitingFor duration: Duration, at time: Timestamp,
+    to line: inout LineWriter
   ) {
     line.begin(time, .warn, event: "http.client.request.waiting")
     target(of: request, to: &line)

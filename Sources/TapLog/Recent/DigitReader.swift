@@ -44,7 +44,9 @@ struct DigitReader {
 
   /// Goes past one of these characters, if one comes next.
   mutating func skip(_ characters: Unicode.Scalar...) -> Bool {
-    guard let byte = rest.first, characters.contains(where: { $0.value == UInt32(byte) }) else { return false }
+    guard let byte = rest.first, characters.contains(where: { $0.value == UInt32(byte) }) else {
+      return false
+    }
     rest.removeFirst()
     return true
   }

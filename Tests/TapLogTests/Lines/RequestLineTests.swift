@@ -100,10 +100,10 @@ struct RequestLineTests {
     #expect(line.hasPrefix(#"{"timestamp":""#))
     let expected =
       #","severity":"WARN","event":"http.client.request.waiting","client":"payments","#
-        + #""http.request.method":"GET","url.full":"https://api.example.com/v1/users/42?token=REDACTED","#
-        + #""url.template":"/v1/users/{id}","server.address":"api.example.com","server.port":443,"#
-        + #""duration_s":60.5,"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","#
-        + #""http.request.header.accept":["text/plain"],"service.name":"shop","attempt":2}"#
+      + #""http.request.method":"GET","url.full":"https://api.example.com/v1/users/42?token=REDACTED","#
+      + #""url.template":"/v1/users/{id}","server.address":"api.example.com","server.port":443,"#
+      + #""duration_s":60.5,"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","#
+      + #""http.request.header.accept":["text/plain"],"service.name":"shop","attempt":2}"#
     #expect(line.dropFirst(42) == expected)
     #expect(log.statistics.lines(.warn) == 1)
   }

@@ -94,7 +94,8 @@ struct URLRedactorTests {
   @Test(
     "shows of a path what its template has",
     arguments: [
-      ("https://a", "https://a"), ("https://a/", "https://a/"), ("https://a?k=s3cret", "https://a?k=REDACTED"),
+      ("https://a", "https://a"), ("https://a/", "https://a/"),
+      ("https://a?k=s3cret", "https://a?k=REDACTED"),
       ("https://a/users/s3cret", "https://a/users/REDACTED"),
       ("https://a/users/s3cret;v=s3cret/", "https://a/users/REDACTED/"),
       ("https://a/users/s3cret/a/b;k=s3cret/c", "https://a/users/REDACTED/a/b;k=REDACTED/c"),
