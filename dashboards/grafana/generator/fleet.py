@@ -68,6 +68,10 @@ def fleet():
                 graph("Mean", "Time spent by the number of requests.", "s",
                       (f"sum by (job, client) (job:http_client_request_duration_seconds_sum:rate5m{{{CHOSEN}}})"
                        f" / sum by (job, client) ({COUNT}{{{CHOSEN}}})", one)),
+                graph("p99 of the time to first byte", "To the response's head.", "s",
+                      (f"job_client:http_client_time_to_first_byte_seconds:quantile_rate5m{{{CHOSEN}}}", one)),
+                graph("Redirects", "Redirects that were followed.", "reqps",
+                      (f"job_client:http_client_redirects:rate5m{{{CHOSEN}}}", one)),
                 top("Slowest ten", "By p99.", f"topk(10, {TEMPLATE_QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})",
                     {"job": "Job", "client": "Client", "server_address": "Host", "url_template": "Template"}, "s",
                     value="p99", width=24),

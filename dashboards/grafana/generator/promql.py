@@ -20,6 +20,7 @@ REQUEST = f'{HOST}, url_template=~"$template"'
 JUDGED = ['http_response_status_code!=""', 'error_type!=""']
 # No response at all, or a 5xx. A 4xx is the app's own mistake.
 BAD = 'error_type!~"|4.."'
+CACHED = 'cache="hit"'
 SATISFIED = 'http_response_status_code!="", error_type=""'
 
 
@@ -72,6 +73,12 @@ def error_share(*group):
     """Nought where there is no error yet, and not nothing."""
     total = judged(*group)
     return f"({counted(DURATION, *group, where=BAD)} or 0 * {total}) / {total}"
+
+
+def cached_share(*group):
+    """Of all requests, those that a URLCache has answered."""
+    total = counted(DURATION, *group)
+    return f"({counted(DURATION, *group, where=CACHED)} or 0 * {total}) / {total}"
 
 
 def apdex(*group, satisfied="0.25", tolerated="1.0"):

@@ -2,7 +2,7 @@
 
 from .board import REQUEST_LABELS, board
 from .panels import graph, heat, thresholds, top
-from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, REQUEST, REQUEST_BODY, RESPONSE_BODY, by, counted,
+from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, REQUEST, REQUEST_BODY, RESPONSE_BODY, by, cached_share, counted,
                      mean, quantile, rate, summed)
 
 EACH = ("client", "http_request_method", "server_address", "server_port", "url_template", "http_response_status_code",
@@ -47,9 +47,11 @@ def requests():
                        "{{client}} {{http_request_method}} {{server_address}}:{{server_port}}")),
                 graph("Redirects", "Redirects that were followed.", "reqps",
                       (f"{by('client')} ({rate('http_client_redirects_total', CLIENT)})", "{{client}}")),
+                graph("From the cache", "Requests that a URLCache has answered, of all.", "percentunit",
+                      (cached_share("client"), "{{client}}")),
                 graph("Outcomes", "Responses by status, and what failed without one.", "reqps",
                       (counted(DURATION, "http_response_status_code", "error_type"),
-                       "{{http_response_status_code}} {{error_type}}"), stack=True),
+                       "{{http_response_status_code}} {{error_type}}"), stack=True, width=24),
                 top("All of them", "Requests a second by all of their labels.", counted(DURATION, *EACH),
                     {"client": "Client", "http_request_method": "Method", "server_address": "Host",
                      "server_port": "Port", "url_template": "Template", "http_response_status_code": "Status",
