@@ -140,7 +140,8 @@ final class TappedRequest: Sendable {
   /// Ends the request in this way, unless it has ended or never started.
   func end(_ end: RequestEnd, at instant: DispatchTime = .now()) {
     let isHeard = state.withLock { state in
-      state.lifecycle.end(End(end: end, instant: instant)) && state.lifecycle.start?.observers.isEmpty == false
+      state.lifecycle.end(End(end: end, instant: instant))
+        && state.lifecycle.start?.observers.isEmpty == false
     }
     if isHeard { context.tap.events.add(.ended(self)) }
   }
@@ -173,7 +174,8 @@ extension TappedRequest {
     let state = state.withLock { $0 }
     guard let start = state.lifecycle.start, let ended = state.lifecycle.end else { return nil }
     var observation = RequestObservation(
-      request: description, start: start.timestamp, duration: start.duration(to: ended.instant), end: ended.end)
+      request: description, start: start.timestamp, duration: start.duration(to: ended.instant),
+      end: ended.end)
     if case .response = ended.end {
       let facts = state.facts
       observation.requestBodySize = facts.requestBodySize
