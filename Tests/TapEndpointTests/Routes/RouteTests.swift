@@ -88,4 +88,15 @@ import Testing
       #expect(try await RawClient.get("/readyz", port: port).hasSuffix("\r\n\r\nready\ndatabase: ok\n"))
     }
   }
+
+  @Test func streamsTheBodyOfAnAnswerThatWasMadeAtOnce() async throws {
+    let route = HTTPRoute(
+      "/",
+      immediate: { _ in HTTPResponse(body: .stream(length: nil) { try await $0.write(Array("whole".utf8)) }) }
+    )
+    try await withEndpoint(routes: [route]) { port in
+      let answer = try await RawClient.get("/", port: port)
+      #expect(answer.contains("\r\n5\r\nwhole\r\n0\r\n\r\n"))
+    }
+  }
 }
