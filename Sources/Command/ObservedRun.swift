@@ -2,6 +2,7 @@ import SessionTap
 
 /// What both commands do around their requests: serve, log, show a summary, end cleanly.
 struct ObservedRun {
+  private let termination = Termination()
   private let tap: Tap
   private let tally = RequestTally()
 
@@ -32,7 +33,7 @@ struct ObservedRun {
     let traffic = Task { [tap] in await requests(tap) }
     let summary = Task { await showSummary(since: start) }
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await Termination.wait(atMost: duration) }
+      group.addTask { await termination.wait(atMost: duration) }
       if endsWithRequests { group.addTask { await traffic.value } }
       await group.next()
       group.cancelAll()

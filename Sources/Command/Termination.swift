@@ -1,28 +1,36 @@
 import Dispatch
 import Foundation
 
-/// Waits for Ctrl-C, SIGTERM, or the end of a time.
-enum Termination {
-  /// Returns when the first of them comes, or when the current task is cancelled.
-  static func wait(atMost duration: Duration?) async {
+/// Ctrl-C and SIGTERM, which are to end the command in order.
+final class Termination: Sendable {
+  private let asked: AsyncStream<Void>
+  private let ask: AsyncStream<Void>.Continuation
+  private let queue = DispatchQueue(label: "session-tap.termination")
+  // Made once and never touched again; dispatch sources are safe to use from any thread.
+  private nonisolated(unsafe) let sources: [any DispatchSourceProtocol]
+
+  /// Listens from now on: make one before anything says that the command runs.
+  init() {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
-    let queue = DispatchQueue(label: "session-tap.termination")
-    var sources: [any DispatchSourceProtocol] = []
-    for number in [SIGINT, SIGTERM] {
+    asked = stream
+    ask = continuation
+    sources = [SIGINT, SIGTERM].map { [queue] number in
       signal(number, SIG_IGN)  // the source hears of it all the same
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       source.setEventHandler { continuation.finish() }
       source.resume()
-      sources.append(source)
+      return source
     }
-    if let duration {
-      let timer = DispatchSource.makeTimerSource(queue: queue)
-      timer.schedule(deadline: .now() + duration / .seconds(1))
-      timer.setEventHandler { continuation.finish() }
-      timer.resume()
-      sources.append(timer)
-    }
-    for await _ in stream {}
-    for source in sources { source.cancel() }
+  }
+
+  /// Returns when a signal comes, when the time is over, or when the current task is cancelled. To be called
+  /// once.
+  func wait(atMost duration: Duration?) async {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { [ask] in ask.finish() }
+    timer.schedule(deadline: duration.map { .now() + $0 / .seconds(1) } ?? .distantFuture)
+    timer.resume()
+    for await _ in asked {}
+    timer.cancel()
   }
 }

@@ -18,20 +18,17 @@ enum ChallengedTaskWatch {
   private static let shortestPause = Duration.milliseconds(1)
   private static let pauseFraction = 50
 
-  /// Watches until the task has ended or is gone. The task is not kept alive.
+  /// Watches until the task has ended. The task is kept until it has been looked at for the last time, or its
+  /// end would be lost with it; while it runs, its session keeps it anyway.
   static func begin(task: URLSessionTask, request: TappedRequest) {
     look(at: task, of: request, since: .now, reportsAfter: request.waitingLimit)
   }
 
   private static func look(
-    at task: URLSessionTask?, of request: TappedRequest, since start: ContinuousClock.Instant,
+    at task: URLSessionTask, of request: TappedRequest, since start: ContinuousClock.Instant,
     reportsAfter limit: Duration?
   ) {
     guard request.isLoading else { return }
-    guard let task else {
-      request.end(.cancelled)
-      return
-    }
     switch task.state {
     case .canceling:
       request.end(.cancelled)
@@ -44,7 +41,7 @@ enum ChallengedTaskWatch {
       let isDue = limit.map { waited >= $0 } ?? false
       if isDue { request.waits(for: waited) }
       let pause = max(shortestPause, waited / pauseFraction)
-      queue.asyncAfter(deadline: .now() + pause / .seconds(1)) { [weak task] in
+      queue.asyncAfter(deadline: .now() + pause / .seconds(1)) {
         look(at: task, of: request, since: start, reportsAfter: isDue ? nil : limit)
       }
     }

@@ -38,7 +38,10 @@ struct Exchange: Sendable {
   private func runAsync(
     _ configuration: URLSessionConfiguration, delegate: TranscriptDelegate?
   ) async throws -> Transcript {
-    var session: URLSession? = URLSession(configuration: configuration)
+    let delegateQueue = OperationQueue()
+    delegateQueue.maxConcurrentOperationCount = 1
+    var session: URLSession? = URLSession(
+      configuration: configuration, delegate: nil, delegateQueue: delegateQueue)
     let work = Task { [session] in
       guard let session else { return Transcript() }
       return await load(with: session, delegate: delegate)
@@ -48,6 +51,10 @@ struct Exchange: Sendable {
     }
     try await interrupt(&session) { _ in work.cancel() }
     var transcript = await work.value
+    // The delegate's queue is serial: what it was told before has been noted when this comes.
+    await withCheckedContinuation { continuation in
+      delegateQueue.addOperation { continuation.resume() }
+    }
     transcript.events = delegate?.transcript.events ?? []
     session?.finishTasksAndInvalidate()
     return transcript
