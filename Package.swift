@@ -47,6 +47,9 @@ let package = Package(
     .executableTarget(
       name: "core-and-log", dependencies: ["TapCore", "TapLog"], path: "Tests/CoreAndLog",
       swiftSettings: settings),
+    .executableTarget(
+      name: "log-under-test", dependencies: ["TapLog"], path: "Tests/LogUnderTest",
+      swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),

@@ -14,5 +14,8 @@ enum AllBenchmarks {
     .expositionText1000,
     .expositionTextInstructions,
     .expositionScaling,
+    .logEncode,
+    .logEnqueue,
+    .logThroughput,
   ]
 }

@@ -1,7 +1,10 @@
+import TapCore
+
 /// The body of the writer thread: takes batches off the queue and writes them, for as long as it takes.
 struct LogWriter: Sendable {
   let queue: LineQueue
   let output: any LogOutput
+  let recentLines: RecentLines?
 
   /// How long to wait after a write that failed: doubled at each failure in a row, to the longest.
   private static let shortestPause = Duration.milliseconds(50)
@@ -9,14 +12,22 @@ struct LogWriter: Sendable {
 
   func run() {
     var batch = LineBuffer(byteCapacity: queue.limits.bytes, lineCapacity: queue.limits.lines)
+    var report = LineBuffer(byteCapacity: DropReport.capacity, lineCapacity: 1)
     while true {
-      switch queue.next(into: &batch) {
-      case .write: write(&batch)
+      switch queue.next(into: &batch, maintenance: output.maintain(now: System.uptime)) {
+      case .write:
+        recentLines?.add(batch)
+        write(&batch)
+      case .report(let dropped):
+        DropReport(dropped: dropped, time: .now).write(to: &report)
+        recentLines?.add(report)
+        write(&report)
+      case .maintain: continue
       case .flush(let target):
-        output.flush()
-        queue.flushed(through: target)
+        queue.flushed(through: target, successfully: output.flush())
       case .stop:
         output.close()
+        recentLines?.finish()
         return queue.ended()
       }
     }
@@ -31,8 +42,8 @@ struct LogWriter: Sendable {
       case .ready:
         pause = Self.shortestPause
         if batch.isEmpty || queue.pause(for: .zero) { continue }
-      case .busy:
-        if queue.pause(for: .zero) { continue }
+      case .busy(let pause):
+        if queue.pause(for: pause) { continue }
       case .failed:
         if queue.pause(for: pause) {
           pause = min(pause * 2, Self.longestPause)

@@ -3,9 +3,12 @@ public import TapCore
 extension RequestLog {
   /// What can be chosen, with its defaults. Values outside a setting's range count as the nearest inside it.
   public struct Configuration: Sendable {
-    /// The keys of query items and path parameters whose values the log shows. None by default: every value is
-    /// `REDACTED`. Keys are compared as they stand in the URL, byte by byte.
-    public var allowedQueryKeys: Set<String> = []
+    /// What a line shows of a request. By default no userinfo, no query value, no header and no fragment.
+    public var redaction = LogRedaction()
+    /// Which requests get a line: all, by default.
+    public var sampling = LogSampling()
+    /// What counts instead of ``sampling`` for the requests of some clients, by name.
+    public var clientSampling: [String: LogSampling] = [:]
     /// The most bytes of `url.full`, after redaction; a longer one is cut and ends in `…`. At most 8,192.
     public var urlLengthLimit = 2_048
     /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
@@ -29,6 +32,25 @@ extension RequestLog {
     /// The permissions of a file that the log makes, less the process's umask: `0o640`, since even a redacted log
     /// is not for everybody.
     public var filePermissions = 0o640
+    /// When the log itself moves its file aside and begins a new one: never, by default, since `logrotate` can do it.
+    public var rotation: LogRotation?
+    /// How long a line may be in the system's memory only: a loss of power takes no more than that (`fsync`). `nil`
+    /// by default: the system decides, usually within half a minute.
+    public var synchronizationInterval: Duration?
+    /// Whether SIGHUP makes the log open its file anew. Without it too, a file that has been moved or replaced is noticed
+    /// at the next batch. A handler that was installed before is called as well; one that is installed
+    /// later takes the place of this one, and can call ``RequestLog/reopen()``.
+    public var reopensOnHangup = false
+    /// How many of the last lines stay in memory, for ``RequestLog/recent(_:)`` and ``RequestLog/follow(_:onLines:)``:
+    /// none, by default.
+    public var recentLineLimit = 0
+    /// The most bytes of them: 1 MiB. A follower that is so far behind is dropped.
+    public var recentByteLimit = 1 << 20
+    /// The most followers at one time: 16.
+    public var followerLimit = 16
+    /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for lines that are
+    /// on their way.
+    public var flushesAtExit = true
 
     /// The defaults.
     public init() {}
@@ -47,6 +69,20 @@ extension RequestLog {
 }
 
 extension RequestLog.Configuration {
+  func fileOptions(path: String) -> FileOptions {
+    FileOptions(
+      path: path, permissions: filePermissions, rotation: rotation,
+      synchronizationInterval: synchronizationInterval, reopensOnHangup: reopensOnHangup)
+  }
+
+  func makeRecentLines() -> RecentLines? {
+    recentLineLimit > 0 ? RecentLines(lines: recentLineLimit, bytes: max(32_768, recentByteLimit)) : nil
+  }
+
+  var followerLimits: LogFollower.Limits {
+    LogFollower.Limits(followers: max(0, followerLimit), bytes: max(32_768, recentByteLimit))
+  }
+
   var queueLimits: QueueLimits {
     QueueLimits(
       bytes: max(32_768, queueByteLimit), lines: max(1, queueLineLimit), whenFull: whenFull,

@@ -7,7 +7,7 @@ extension RequestLog {
     /// call a batch), so that two processes may share a file. A FIFO may stand in place of the file.
     public static func file(_ path: String) -> Destination {
       Destination { configuration throws(RequestLogError) in
-        try FileOutput(path: path, permissions: configuration.filePermissions)
+        try FileOutput(configuration.fileOptions(path: path))
       }
     }
 

@@ -11,16 +11,19 @@ public import TapCore
 /// fit is dropped and counted; and writing goes on by itself when the fault has ended.
 public final class RequestLog: RequestObserver {
   private let encoder: RequestLineEncoder
+  private let appEncoder: AppLineEncoder
+  private let filter: LogFilter
   private let queue: LineQueue
+  private let output: any LogOutput
+  private let recentLines: RecentLines?
+  private let followerLimits: LogFollower.Limits
 
-  /// Lines up to this length are made on the stack.
-  private static let shortLine = 1_024
-  /// URLs up to this length very likely make such a line.
+  /// URLs up to this length very likely make a line that fits on the stack.
   private static let shortURL = 512
 
   /// Opens the destination and starts the writer.
   ///
-  /// - Throws: ``RequestLogError`` if the file cannot be opened, or no thread can be started.
+  /// - Throws: ``RequestLogError`` if the file cannot be opened, a field cannot be set, or no thread can be started.
   public init(
     to destination: Destination, configuration: Configuration = Configuration()
   ) throws(RequestLogError) {
@@ -29,16 +32,23 @@ public final class RequestLog: RequestObserver {
       throw .reservedField(key)
     }
     encoder = RequestLineEncoder(
-      redactor: URLRedactor(allowedQueryKeys: configuration.allowedQueryKeys),
+      redactor: LineRedactor(configuration.redaction),
       fields: LineFields(shared: configuration.fields, reserved: .request, limits: limits), limits: limits)
+    appEncoder = AppLineEncoder(
+      fields: LineFields(shared: configuration.fields, reserved: .app, limits: limits), limits: limits)
+    filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
     queue = LineQueue(limits: configuration.queueLimits)
-    let writer = LogWriter(queue: queue, output: try destination.makeOutput(configuration))
+    output = try destination.makeOutput(configuration)
+    recentLines = configuration.makeRecentLines()
+    followerLimits = configuration.followerLimits
+    let writer = LogWriter(queue: queue, output: output, recentLines: recentLines)
     do {
       try BackgroundThread.start { writer.run() }
     } catch {
-      writer.output.close()
+      output.close()
       throw .cannotStartWriter(error)
     }
+    if configuration.flushesAtExit { ExitFlush.add(queue) }
   }
 
   deinit {
@@ -49,35 +59,88 @@ public final class RequestLog: RequestObserver {
   /// Does nothing: a line tells of a request that has ended.
   public func requestStarted(_ request: RequestDescription) {}
 
-  /// Puts the line of the request into the queue. Waits for nothing, unless the policy is to block.
+  /// Puts the line of the request into the queue, unless sampling leaves it out. Waits for nothing, unless the
+  /// policy is to block.
   public func requestEnded(_ observation: RequestObservation) {
-    let isLong = observation.request.url.utf8.count > Self.shortURL
+    guard filter.keeps(observation) else { return }
+    let severity = observation.end.severity
+    withLine(of: observation) { queue.enqueue($0, severity: severity) }
+  }
+
+  /// Writes a line of the app's own, so that one file tells the whole story:
+  ///
+  ///     log.log(.info, "cache warmed", ["entries": 42])
+  ///
+  /// The fields stand in the line by their keys. `timestamp`, `severity`, `event` and `message` are the line's own, and a
+  /// message is cut at 8,192 bytes. Safe from any thread; waits for nothing, unless the policy is to block.
+  public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
+    guard filter.keeps(severity) else { return }
+    let time = Timestamp.now
+    let isLong = message.utf8.count > Self.shortURL
+    Self.withLine(
+      isLong: isLong, limit: appEncoder.limits.line,
+      write: { line in appEncoder.write(message, fields, severity: severity, time: time, to: &line) },
+      body: { queue.enqueue($0, severity: severity) })
+  }
+
+  /// Calls with the line of a request, its newline included.
+  package func withLine(of observation: RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
+    Self.withLine(
+      isLong: observation.request.url.utf8.count > Self.shortURL, limit: encoder.limits.line,
+      write: { line in encoder.write(observation, to: &line) }, body: body)
+  }
+
+  /// Puts a line that is ready into the queue.
+  package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
+    queue.enqueue(line, severity: severity)
+  }
+
+  /// Makes a line on the stack if it fits there, and in memory of its own otherwise.
+  @inline(__always)
+  private static func withLine(
+    isLong: Bool, limit: Int, write: (inout LineWriter) -> Void, body: (UnsafeRawBufferPointer) -> Void
+  ) {
+    func make(_ memory: UnsafeMutableBufferPointer<UInt8>, unlessCut: Bool) -> Bool {
+      guard let base = memory.baseAddress else { return false }
+      var line = LineWriter(base, capacity: memory.count)
+      write(&line)
+      if unlessCut, line.cut > 0 { return false }
+      body(line.finish())
+      return true
+    }
     // The compiler gives stack memory for a constant of at most 1 KiB.
     let isDone =
       !isLong
-      && withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.shortLine) { memory in
-        enqueue(observation, memory: memory, unlessCut: true)
-      }
+      && withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { make($0, unlessCut: true) }
     if isDone { return }
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: encoder.limits.line) { memory in
-      _ = enqueue(observation, memory: memory, unlessCut: false)
-    }
-  }
-
-  @inline(__always)
-  private func enqueue(
-    _ observation: RequestObservation, memory: UnsafeMutableBufferPointer<UInt8>, unlessCut: Bool
-  ) -> Bool {
-    guard let base = memory.baseAddress else { return false }
-    var line = LineWriter(base, capacity: memory.count)
-    encoder.write(observation, to: &line)
-    if line.cut > 0, unlessCut { return false }
-    queue.enqueue(line.finish(), severity: observation.end.severity)
-    return true
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: limit) { _ = make($0, unlessCut: false) }
   }
 
   /// What the log has done so far. Safe from any thread.
-  public var statistics: LogStatistics { queue.statistics }
+  public var statistics: LogStatistics {
+    var statistics = queue.statistics
+    statistics.filtered = filter.statistics
+    return statistics
+  }
+
+  /// The newest lines that match, oldest first, each with its newline: the body of `GET /logs`, of the type
+  /// `application/x-ndjson`. Empty unless ``Configuration/recentLineLimit`` says otherwise. Lines come here when the writer
+  /// takes them, whether the destination fails or not. Safe from any thread.
+  public func recent(_ query: LogQuery = LogQuery()) -> [UInt8] { recentLines?.lines(query) ?? [] }
+
+  /// Follows the log: first what ``recent(_:)`` gives, then each line that matches, as it comes.
+  ///
+  /// - Parameter onLines: Called on the log's writer thread when there is something to ``LogFollower/read()`` after there
+  ///   was nothing, and when nothing more comes. It must not wait, and not call the log.
+  /// - Returns: `nil` if no lines are kept (``Configuration/recentLineLimit``), or there are too many followers.
+  public func follow(
+    _ query: LogQuery = LogQuery(), onLines: @escaping @Sendable () -> Void
+  ) -> LogFollower? {
+    recentLines?.follow(query, limits: followerLimits, onLines: onLines)
+  }
+
+  /// Opens the file anew before the next line, as after a rotation by others. Returns at once.
+  public func reopen() { output.reopen() }
 
   /// Waits until every line that came before is written. Safe from any thread; blocks the calling one.
   ///

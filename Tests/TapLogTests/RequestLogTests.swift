@@ -116,8 +116,84 @@ struct RequestLogTests {
     #expect(!log.flush(within: .milliseconds(1)))
     sink.gate.open()
     #expect(log.shutdown())
-    #expect(log.statistics.lines == 11)
-    #expect(sink.count == 11)
+    // Eleven that came in, and the line that tells of the others.
+    #expect(log.statistics.lines == 12)
+    #expect(sink.count == 12)
+  }
+
+  @Test("drops the oldest lines where that is the policy")
+  func dropOldest() throws {
+    let sink = GatedSink()
+    var configuration = RequestLog.Configuration()
+    configuration.queueLineLimit = 10
+    configuration.whenFull = .dropOldest
+    configuration.recentLineLimit = 100
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    log.log(.info, "0")
+    #expect(sink.entered.waitBlocking())
+    for index in 1...30 { log.log(.info, "\(index)") }
+    sink.gate.open()
+    #expect(log.shutdown())
+    #expect(log.statistics.droppedLines(.queueFull) == 20)
+    let text = String(decoding: log.recent(), as: UTF8.self)
+    let messages = text.matches(of: /"message":"(\d+)"/).map { String($0.1) }
+    #expect(messages == ["0"] + (21...30).map(String.init))
+    #expect(text.contains(#""event":"session_tap.log.dropped","dropped":20,"dropped.queue_full":20}"#))
+  }
+
+  @Test("makes the caller wait where that is the policy, and loses nothing")
+  func block() throws {
+    let sink = GatedSink()
+    var configuration = RequestLog.Configuration()
+    configuration.queueLineLimit = 10
+    configuration.whenFull = .block(upTo: .seconds(60))
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    let done = Gate()
+    Thread.detachNewThread {
+      for _ in 0..<1_000 { log.requestEnded(.bare()) }
+      done.open()
+    }
+    #expect(sink.entered.waitBlocking())
+    sink.gate.open()
+    #expect(done.waitBlocking())
+    #expect(log.shutdown())
+    #expect(log.statistics.lines == 1_000)
+    #expect(log.statistics.droppedLines == 0)
+  }
+
+  @Test("makes the caller wait no longer than the policy says")
+  func blockDeadline() throws {
+    let sink = GatedSink()
+    var configuration = RequestLog.Configuration()
+    configuration.queueLineLimit = 1
+    configuration.whenFull = .block(upTo: .milliseconds(1))
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    log.requestEnded(.bare())
+    #expect(sink.entered.waitBlocking())
+    for _ in 0..<3 { log.requestEnded(.bare()) }
+    #expect(log.statistics.droppedLines(.queueFull) == 2)
+    sink.gate.open()
+    #expect(log.shutdown())
+  }
+
+  @Test("writes lines of the app's own among the others")
+  func appLines() throws {
+    let sink = CollectingSink()
+    var configuration = RequestLog.Configuration()
+    configuration.fields = ["service.name": "shop"]
+    configuration.sampling.minimumSeverity = .info
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    log.log(.debug, "too fine")
+    log.log(.warn, "cache\nwarmed", ["entries": 42, "client": "payments", "message": "forged"])
+    #expect(log.shutdown())
+    let line = try #require(sink.lines.first)
+    #expect(sink.lines.count == 1)
+    #expect(line.wholeMatch(of: /\{"timestamp":"[-0-9T:.]{26}Z","severity":"WARN",.*/) != nil)
+    #expect(
+      line.hasSuffix(
+        #""event":"app","message":"cache\nwarmed","service.name":"shop","client":"payments","entries":42,"#
+          + #""dropped_attributes_count":1}"#))
+    #expect(log.statistics.filteredLines(.severity) == 1)
   }
 
   @Test("leaves a stuck sink behind at the deadline, and counts what it holds")
@@ -147,7 +223,7 @@ struct RequestLogTests {
     sink.fail(false)
     log.requestEnded(.bare())
     #expect(log.shutdown())
-    #expect(log.statistics.lines == 1)
-    #expect(sink.lines.count == 1)
+    #expect(log.statistics.lines == 2)
+    #expect(sink.lines.last?.hasSuffix(#""dropped":1,"dropped.write_error":1}"#) == true)
   }
 }

@@ -19,11 +19,15 @@ public struct RequestDescription: Sendable, Hashable {
   public var traceContext: TraceContext?
   /// What the app adds to the request's log line, by key. Metrics take no notice of it.
   public var fields: [String: FieldValue]
+  /// Headers of the request, by name, for a consumer that the app allows to show some. Empty where nobody collects
+  /// them.
+  public var headers: [String: String]
 
   /// Makes a description. Only the client and the method always apply.
   public init(
     client: String, method: String, url: String = "", serverAddress: String? = nil, serverPort: Int? = nil,
-    urlTemplate: String? = nil, traceContext: TraceContext? = nil, fields: [String: FieldValue] = [:]
+    urlTemplate: String? = nil, traceContext: TraceContext? = nil, fields: [String: FieldValue] = [:],
+    headers: [String: String] = [:]
   ) {
     self.client = client
     self.method = method
@@ -33,5 +37,6 @@ public struct RequestDescription: Sendable, Hashable {
     self.urlTemplate = urlTemplate
     self.traceContext = traceContext
     self.fields = fields
+    self.headers = headers
   }
 }

@@ -19,12 +19,15 @@ public struct RequestObservation: Sendable, Hashable {
   public var resendCount: Int?
   /// Whether the response came from the session's cache and not from the server.
   public var isFromCache: Bool
+  /// Headers of the response, by name, for a consumer that the app allows to show some. Empty where nobody
+  /// collects them.
+  public var responseHeaders: [String: String]
 
   /// Makes an observation.
   public init(
     request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
     requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, timeToFirstByte: Duration? = nil,
-    resendCount: Int? = nil, isFromCache: Bool = false
+    resendCount: Int? = nil, isFromCache: Bool = false, responseHeaders: [String: String] = [:]
   ) {
     self.request = request
     self.start = start
@@ -35,5 +38,6 @@ public struct RequestObservation: Sendable, Hashable {
     self.timeToFirstByte = timeToFirstByte
     self.resendCount = resendCount
     self.isFromCache = isFromCache
+    self.responseHeaders = responseHeaders
   }
 }

@@ -8,6 +8,8 @@ struct LineLimits: Sendable {
   var method = 64
   /// The text of a field that the app adds.
   var value = 1_024
+  /// The message of a line of the app's own.
+  var message = 8_192
   /// How many fields the app adds.
   var fields = 64
   /// The whole line.

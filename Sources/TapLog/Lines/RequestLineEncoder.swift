@@ -3,7 +3,7 @@ import TapCore
 /// Writes the line of an ended request: one JSON object, its keys the attribute names of the OpenTelemetry HTTP
 /// conventions, always in the same order. What is unknown is absent.
 struct RequestLineEncoder: Sendable {
-  let redactor: URLRedactor
+  let redactor: LineRedactor
   let fields: LineFields
   let limits: LineLimits
 
@@ -15,13 +15,7 @@ struct RequestLineEncoder: Sendable {
       json.string(request.client, limit: limits.name)
     }
     line.part { json in method(request.method, to: &json) }
-    if !request.url.isEmpty {
-      line.part { json in
-        json.append(",\"url.full\":\"")
-        redactor.redact(request.url, limit: limits.url, to: &json)
-        json.append(.quote)
-      }
-    }
+    redactor.writeURL(request.url, limits: limits, to: &line)
     if let template = request.urlTemplate {
       line.part { json in
         json.append(",\"url.template\":")
@@ -49,7 +43,8 @@ struct RequestLineEncoder: Sendable {
         json.append(.quote)
       }
     }
-    fields.write(request.fields, to: &line)
+    redactor.writeHeaders(of: observation, limits: limits, to: &line)
+    fields.write(redactor.fields(request.fields), to: &line)
   }
 
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,

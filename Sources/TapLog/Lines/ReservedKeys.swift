@@ -17,5 +17,11 @@ struct ReservedKeys: Sendable {
       "from_cache", "outcome",
     ]))
 
-  func allows(_ key: String) -> Bool { !keys.contains(key) }
+  /// Of a line of the app's own, which may well name a client.
+  static let app = ReservedKeys(
+    keys: ["timestamp", "severity", "event", "message", "dropped_attributes_count"])
+
+  func allows(_ key: String) -> Bool {
+    !keys.contains(key) && !key.hasPrefix("http.request.header.") && !key.hasPrefix("http.response.header.")
+  }
 }

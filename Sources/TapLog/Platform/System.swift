@@ -52,6 +52,23 @@ enum System {
     return Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) })
   }
 
+  /// Opens a file for reading; -1 if it cannot be.
+  static func openForReading(_ path: String) -> Int32 {
+    open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+  }
+
+  static func read(
+    _ descriptor: Int32, into memory: UnsafeMutableRawPointer, count: Int
+  ) throws(Failure) -> Int {
+    #if canImport(Darwin)
+      try uninterrupted { Darwin.read(descriptor, memory, count) }
+    #elseif canImport(Musl)
+      try uninterrupted { Musl.read(descriptor, memory, count) }
+    #else
+      try uninterrupted { Glibc.read(descriptor, memory, count) }
+    #endif
+  }
+
   static func close(_ descriptor: Int32) {
     // Not repeated after EINTR: on Linux the descriptor is gone by then.
     #if canImport(Darwin)
@@ -84,11 +101,16 @@ enum System {
     return poll(&request, 1, milliseconds) != 0
   }
 
+  /// Lets other processes go on for a moment.
+  static func pause(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }
+
   /// What is behind a path or a descriptor.
   struct FileStatus: Hashable {
     let device: UInt64
     let inode: UInt64
     let size: Int
+    /// When it was last written to, in nanoseconds since 1970.
+    let modified: Int64
     let kind: Kind
 
     enum Kind { case regular, pipe, other }
@@ -97,6 +119,12 @@ enum System {
       device = UInt64(truncatingIfNeeded: status.st_dev)
       inode = UInt64(truncatingIfNeeded: status.st_ino)
       size = Int(truncatingIfNeeded: status.st_size)
+      #if canImport(Darwin)
+        let time = status.st_mtimespec
+      #else
+        let time = status.st_mtim
+      #endif
+      modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
       kind =
         switch status.st_mode & S_IFMT {
         case S_IFREG: .regular
@@ -124,7 +152,7 @@ enum System {
   /// The last byte of a file, or `nil` if it is empty or may not be read.
   static func lastByte(ofPath path: String, size: Int) -> UInt8? {
     guard size > 0 else { return nil }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    let descriptor = openForReading(path)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var byte: UInt8 = 0
@@ -134,6 +162,39 @@ enum System {
   /// Makes what has been written survive a loss of power.
   static func synchronize(_ descriptor: Int32) throws(Failure) {
     _ = try uninterrupted { Int(fsync(descriptor)) }
+  }
+
+  /// Puts a file in the place of another, or of none.
+  static func rename(_ path: String, to newPath: String) throws(Failure) {
+    #if canImport(Darwin)
+      let result = Darwin.rename(path, newPath)
+    #elseif canImport(Musl)
+      let result = Musl.rename(path, newPath)
+    #else
+      let result = Glibc.rename(path, newPath)
+    #endif
+    guard result == 0 else { throw .last }
+  }
+
+  static func remove(_ path: String) { _ = unlink(path) }
+
+  /// Claims a file for as long as the descriptor is open, among processes that claim it too. Does not wait.
+  static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+  static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
+
+  /// The names in a folder, in no order. None if it cannot be read.
+  static func names(inFolder path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
   }
 
   /// The monotonic clock.

@@ -64,6 +64,9 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     return 0
   }
 
+  /// The bytes of the first line that are still there, or 0.
+  var firstLength: Int { count > 0 ? Int(index[firstEntry].length) - consumedOfFirst : 0 }
+
   /// All bytes, in order.
   var pieces: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) {
     let start = head + consumedOfFirst
@@ -85,6 +88,20 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
       if entry == lineCapacity { entry = 0 }
     }
     return UnsafeRawBufferPointer(rebasing: all[..<length])
+  }
+
+  /// Calls for each line, in order. Not for a buffer whose first line has been consumed in part.
+  func forEach(_ body: (UnsafeRawBufferPointer, LogSeverity) -> Void) {
+    var place = head
+    var entry = firstEntry
+    for _ in 0..<count {
+      if place == wrap { place = 0 }
+      let length = Int(index[entry].length)
+      body(UnsafeRawBufferPointer(start: memory + place, count: length), index[entry].severity)
+      place += length
+      entry += 1
+      if entry == lineCapacity { entry = 0 }
+    }
   }
 
   /// Takes bytes off the front, and adds the lines that are complete with them to `lines`.

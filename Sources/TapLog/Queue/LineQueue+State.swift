@@ -15,6 +15,9 @@ extension LineQueue {
     var flushTarget: UInt64 = 0
     var flushed: UInt64 = 0
     var statistics = LogStatistics()
+    /// What has been dropped and not been told by a line yet, and whether more was since the writer last looked.
+    var unreported = Tally<LogDropReason>()
+    var isDropping = false
 
     init(limits: QueueLimits) {
       lines = LineBuffer(byteCapacity: limits.bytes, lineCapacity: limits.lines)
@@ -59,6 +62,17 @@ extension LineQueue.State {
 
   mutating func drop(_ reason: LogDropReason, count: UInt64 = 1) {
     statistics.dropped[reason] &+= count
+    unreported[reason] &+= count
+    isDropping = true
+  }
+
+  /// What has been dropped, once that has ended: nothing was since the writer last looked, or there is room again.
+  mutating func takeReport() -> Tally<LogDropReason>? {
+    let hasEnded = !isDropping || lines.isEmpty || phase != .running
+    isDropping = false
+    guard unreported.total > 0, hasEnded, !isFaulted else { return nil }
+    defer { unreported = Tally() }
+    return unreported
   }
 
   /// How many of the lines ever accepted are surely written or dropped: all before the oldest that is pending.

@@ -5,20 +5,25 @@ extension LineQueue {
   enum Step: Equatable {
     /// Write the batch.
     case write
+    /// Write the line that tells what is missing here.
+    case report(Tally<LogDropReason>)
+    /// Give the output a chance to do what is due.
+    case maintain
     /// Flush the output; then ``flushed(through:)``.
     case flush(through: UInt64)
     /// End.
     case stop
   }
 
-  /// Waits for lines, and exchanges the buffer they are in for an empty one.
-  func next(into batch: inout LineBuffer) -> Step {
+  /// Waits for lines, and exchanges the buffer they are in for an empty one. Gives ``Step/maintain`` if none come
+  /// before `maintenance`.
+  func next(into batch: inout LineBuffer, maintenance: Instant) -> Step {
     var lingering: Instant?
     while true {
       let ticket = work.ticket
       let now = System.uptime
       let linger = lingering ?? now.advanced(by: limits.batchDelay)
-      switch look(now: now, linger: linger, batch: &batch) {
+      switch look(now: now, linger: linger, maintenance: maintenance, batch: &batch) {
       case .go(let step):
         progress.signal()  // There is room again.
         return step
@@ -34,11 +39,14 @@ extension LineQueue {
     case wait(until: Instant)
   }
 
-  private func look(now: Instant, linger: Instant, batch: inout LineBuffer) -> Look {
+  private func look(
+    now: Instant, linger: Instant, maintenance: Instant, batch: inout LineBuffer
+  ) -> Look {
     state.withLock { state in
       state.inFlight = 0
       if case .draining(let deadline) = state.phase, now >= deadline { state.giveUp() }
       guard state.phase != .closed else { return .go(.stop) }
+      if let dropped = state.takeReport() { return .go(.report(dropped)) }
       guard state.lines.isEmpty else {
         if state.phase == .running, now < linger, state.flushTarget <= state.settled,
           state.lines.byteCount < limits.largeBatch
@@ -54,8 +62,9 @@ extension LineQueue {
       }
       if state.flushTarget > state.flushed { return .go(.flush(through: state.flushTarget)) }
       if state.phase == .running {
+        guard now < maintenance else { return .go(.maintain) }
         state.writer = .idle
-        return .wait(until: .never)
+        return .wait(until: maintenance)
       }
       state.phase = .closed
       return .go(.stop)
@@ -78,9 +87,12 @@ extension LineQueue {
     progress.signal()
   }
 
-  /// The output has been flushed.
-  func flushed(through target: UInt64) {
-    state.withLock { $0.flushed = max($0.flushed, target) }
+  /// The output has been flushed, or has failed to.
+  func flushed(through target: UInt64, successfully isSuccess: Bool) {
+    state.withLock { state in
+      state.flushed = max(state.flushed, target)
+      if !isSuccess { state.statistics.writeErrors &+= 1 }
+    }
     progress.signal()
   }
 

@@ -9,6 +9,8 @@
 struct URLRedactor: Sendable {
   /// Keys whose values are kept, compared byte by byte: an encoded key is not taken for its plain form.
   private let allowedKeys: [[UInt8]]
+  /// The shapes of paths that are shown; `nil` shows all.
+  private let templates: PathTemplates?
 
   private static let mark: StaticString = "REDACTED"
 
@@ -16,8 +18,9 @@ struct URLRedactor: Sendable {
   /// Takes one piece of the result, and says whether it wants more.
   typealias Emit = (Bytes) -> Bool
 
-  init(allowedQueryKeys: some Sequence<String>) {
+  init(allowedQueryKeys: some Sequence<String> = [], allowedPaths: [String]? = nil) {
     allowedKeys = allowedQueryKeys.map { Array($0.utf8) }
+    templates = allowedPaths.map { PathTemplates($0) }
   }
 
   /// Writes the redacted URL as the content of a JSON string, cut at `limit` bytes and ended with `…` there.
@@ -30,6 +33,20 @@ struct URLRedactor: Sendable {
         return left >= 0
       }
     }
+  }
+
+  /// The redacted URL as text, cut at `limit` bytes.
+  func redact(_ url: String, limit: Int) -> String {
+    var result: [UInt8] = []
+    url.withBytes { bytes in
+      _ = pieces(of: bytes) { piece in
+        result += piece
+        return result.count <= limit
+      }
+    }
+    guard result.count > limit else { return String(decoding: result, as: UTF8.self) }
+    let end = result.withUnsafeBufferPointer { $0.characterBoundary(before: limit) }
+    return String(decoding: result[..<end], as: UTF8.self) + "…"
   }
 
   /// Gives the redacted URL piece by piece, until `emit` wants no more.
@@ -72,9 +89,27 @@ struct URLRedactor: Sendable {
       && path(url, from: authorityEnd, to: end, emit: emit)
   }
 
-  /// The path, less the values of its parameters.
+  /// The path, less what no template allows.
   @inline(__always)
   private func path(_ url: Bytes, from start: Int, to end: Int, emit: Emit) -> Bool {
+    guard let templates, start < end else { return parameters(url, from: start, to: end, emit: emit) }
+    guard let shown = templates.match(url.slice(start, end)) else {
+      return emit(Self.slash) && emit(Self.redacted)
+    }
+    var index = start
+    for isShown in shown {
+      let segmentEnd = url.firstIndex(from: index, to: end, where: { $0 == .slash }) ?? end
+      let isWanted =
+        isShown ? parameters(url, from: index, to: segmentEnd, emit: emit) : emit(Self.redacted)
+      guard isWanted, segmentEnd == end || emit(Self.slash) else { return false }
+      index = min(segmentEnd + 1, end)
+    }
+    return true
+  }
+
+  /// A path or a segment, less the values of its parameters.
+  @inline(__always)
+  private func parameters(_ url: Bytes, from start: Int, to end: Int, emit: Emit) -> Bool {
     var index = start
     while let semicolon = url.firstIndex(from: index, to: end, where: { $0 == .semicolon }) {
       let itemEnd =
@@ -153,6 +188,8 @@ struct URLRedactor: Sendable {
       where: { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) == nil
   }
 
+  private static var slash: Bytes { Bytes(start: slashText.utf8Start, count: 1) }
+  private static let slashText: StaticString = "/"
   private static var redacted: Bytes { Bytes(start: mark.utf8Start, count: mark.utf8CodeUnitCount) }
 }
 

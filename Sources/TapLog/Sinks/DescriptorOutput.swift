@@ -8,7 +8,7 @@ struct DescriptorOutput: LogOutput {
     return DescriptorWrite.write(&batch, to: descriptor, isPipe: status.kind != .regular)
   }
 
-  func flush() {}
+  func flush() -> Bool { true }
 
   func close() {}
 }

@@ -5,10 +5,12 @@ enum DescriptorWrite {
   /// How long one look at a pipe that is full lasts.
   private static let patience: Int32 = 20
 
-  /// Writes all of the batch to a file, in one call. A pipe gets whole lines up to `PIPE_BUF`, which do not mix with
+  /// Writes all of the batch to a file, or as many whole lines as there is room for, in one call. A pipe gets whole lines up to `PIPE_BUF`, which do not mix with
   /// those of another process, and only when it has room: its descriptor may be one that blocks.
-  static func write(_ batch: inout LineBuffer, to descriptor: Int32, isPipe: Bool) -> LogOutputResult {
-    if isPipe, !System.waitUntilWritable(descriptor, milliseconds: patience) { return .busy }
+  static func write(_ batch: inout LineBuffer, to descriptor: Int32, isPipe: Bool, room: Int = .max)
+    -> LogOutputResult
+  {
+    if isPipe, !System.waitUntilWritable(descriptor, milliseconds: patience) { return .busy(.zero) }
     let pieces =
       isPipe ? (batch.prefix(pipeLimit), UnsafeRawBufferPointer(start: nil, count: 0)) : batch.pieces
     do {
@@ -17,7 +19,7 @@ enum DescriptorWrite {
       batch.consume(result.bytes, into: &result.written)
       return result
     } catch {
-      return error == .again ? .busy : .failed
+      return error == .again ? .busy(.zero) : .failed
     }
   }
 }

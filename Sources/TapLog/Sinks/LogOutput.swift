@@ -3,11 +3,23 @@ protocol LogOutput: Sendable {
   /// Writes what it can in one call, and takes that off the batch.
   func write(_ batch: inout LineBuffer) -> LogOutputResult
 
-  /// Makes what has been written durable.
-  func flush()
+  /// Makes what has been written durable, as far as the log was asked to. `false` if that failed.
+  func flush() -> Bool
+
+  /// Does what is due by now, and says when to ask again.
+  func maintain(now: Instant) -> Instant
+
+  /// Opens anew what can be opened, at the next write. Safe from any thread.
+  func reopen()
 
   /// Gives up what it holds.
   func close()
+}
+
+extension LogOutput {
+  func maintain(now: Instant) -> Instant { .never }
+
+  func reopen() {}
 }
 
 /// What came of one write.
@@ -21,12 +33,12 @@ struct LogOutputResult {
   enum State: Equatable {
     /// Go on at once.
     case ready
-    /// The descriptor takes nothing now; the output has already waited a moment for it.
-    case busy
+    /// Nothing went, and nothing is wrong: try again after a while.
+    case busy(Duration)
     /// The write failed: wait, then try again.
     case failed
   }
 
-  static let busy = LogOutputResult(state: .busy)
+  static func busy(_ pause: Duration) -> LogOutputResult { LogOutputResult(state: .busy(pause)) }
   static let failed = LogOutputResult(state: .failed)
 }

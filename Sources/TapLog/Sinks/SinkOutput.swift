@@ -19,7 +19,7 @@ struct SinkOutput: LogOutput {
     return result
   }
 
-  func flush() { try? sink.flush() }
+  func flush() -> Bool { (try? sink.flush()) != nil }
 
   func close() { sink.close() }
 }

@@ -2,6 +2,7 @@
 public struct LogStatistics: Sendable, Hashable {
   var written = Tally<LogSeverity>()
   var dropped = Tally<LogDropReason>()
+  var filtered = Tally<LogFilterReason>()
 
   /// Bytes written, newlines included.
   public internal(set) var bytes: UInt64 = 0
@@ -21,4 +22,7 @@ public struct LogStatistics: Sendable, Hashable {
 
   /// Lines dropped for a reason.
   public func droppedLines(_ reason: LogDropReason) -> UInt64 { dropped[reason] }
+
+  /// Lines that were not wanted, for a reason.
+  public func filteredLines(_ reason: LogFilterReason) -> UInt64 { filtered[reason] }
 }

@@ -1,0 +1,172 @@
+import Synchronization
+import TapCore
+
+/// Appends to the file at a path, and follows the path: when the file is moved away, removed or replaced, or the
+/// descriptor stops being ours, the next write opens the path anew.
+final class FileOutput: LogOutput {
+  private let options: FileOptions
+  private let rotated: RotatedFiles?
+  private let reopenRequests = Atomic<Int>(0)
+  private let state: Mutex<State>
+
+  /// How long the path may lead nowhere before the file is made anew. `logrotate` moves a file away and makes the
+  /// next one itself (`create`); one that is there before it is moved aside.
+  private static let absenceLimit = Duration.milliseconds(250)
+  private static let absencePause = Duration.milliseconds(1)
+
+  private struct State {
+    var file: OpenFile?
+    /// Until when a path that leads nowhere is waited for.
+    var absentUntil: Instant?
+    var seenReopenRequests = 0
+    /// Since when something that was written has not been made durable.
+    var unsynchronizedSince: Instant?
+  }
+
+  /// Opens the file. A FIFO that nobody reads yet is no error: the reader may come later.
+  init(_ options: FileOptions) throws(RequestLogError) {
+    self.options = options
+    rotated = options.rotation.map { RotatedFiles(path: options.path, rotation: $0) }
+    if options.reopensOnHangup { HangupSignal.install() }
+    do {
+      let file = try OpenFile(options)
+      state = Mutex(State(file: file, seenReopenRequests: options.reopensOnHangup ? HangupSignal.count : 0))
+    } catch {
+      guard error == .noReader else { throw .cannotOpen(path: options.path, failure: error) }
+      state = Mutex(State())
+    }
+  }
+
+  func write(_ batch: inout LineBuffer) -> LogOutputResult {
+    state.withLock { state in
+      var result = LogOutputResult()
+      let torn = leaveStaleFile(&state, &batch)
+      if batch.isEmpty {
+        result.dropped = torn
+        return result
+      }
+      if state.file == nil {
+        if let pause = awaitPath(&state) { return .busy(pause) }
+        state.file = try? OpenFile(options)
+      }
+      if var file = state.file {
+        result = write(&batch, to: &file)
+        state.file = file
+        if result.bytes > 0, options.synchronizationInterval != nil {
+          state.unsynchronizedSince = state.unsynchronizedSince ?? System.uptime
+        }
+        if result.state == .failed, file.kind == .pipe {
+          // The reader has gone. Whoever comes next reads another pipe by the same name.
+          file.close()
+          state.file = nil
+        }
+      } else {
+        result.state = .failed
+      }
+      result.dropped += torn
+      return result
+    }
+  }
+
+  /// Writes to a file that is the right one, or moves it aside first.
+  private func write(_ batch: inout LineBuffer, to file: inout OpenFile) -> LogOutputResult {
+    var room = Int.max
+    if let rotation = options.rotation, file.kind == .regular, batch.consumedOfFirst == 0 {
+      let now = Timestamp.now
+      if let left = rotation.room(
+        size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: batch.firstLength)
+      {
+        room = left
+      } else {
+        rotate(&file, at: now)
+        room = max(batch.firstLength, rotation.maximumSize ?? .max)
+      }
+    }
+    let result = DescriptorWrite.write(&batch, to: file.descriptor, isPipe: file.kind == .pipe, room: room)
+    file.size += result.bytes
+    return result
+  }
+
+  /// Moves the file aside and opens the next one. If either fails, the old one goes on.
+  private func rotate(_ file: inout OpenFile, at time: Timestamp) {
+    // Of two processes that find it time, one moves the file, and the other finds it moved.
+    guard let rotated, System.lock(file.descriptor) else { return }
+    defer { System.unlock(file.descriptor) }
+    guard file.isCurrent(at: options.path), let target = rotated.freePath(at: time),
+      (try? System.rename(options.path, to: target)) != nil, let next = try? OpenFile(options)
+    else { return }
+    let old = file
+    file = next
+    old.close()
+    rotated.tidy()
+  }
+
+  /// Gives up a file that is not the one at the path any more, or that is to be opened anew. Gives how many lines could
+  /// not be finished.
+  private func leaveStaleFile(_ state: inout State, _ batch: inout LineBuffer) -> UInt64 {
+    let requests =
+      reopenRequests.load(ordering: .relaxed) &+ (options.reopensOnHangup ? HangupSignal.count : 0)
+    let isAsked = requests != state.seenReopenRequests
+    state.seenReopenRequests = requests
+    guard var file = state.file else { return 0 }
+    let written = file.size
+    let isCurrent = file.refresh(at: options.path)
+    // The rest of a line that began elsewhere, or that another process has written behind, makes no sense here.
+    let isTorn = batch.consumedOfFirst > 0 && file.kind == .regular && (!isCurrent || file.size != written)
+    if isTorn { batch.removeFirst() }
+    if isCurrent, !isAsked || batch.consumedOfFirst > 0 {
+      state.file = file
+    } else {
+      file.close()
+      state.file = nil
+    }
+    return isTorn ? 1 : 0
+  }
+
+  /// How long to wait for somebody to put a file at the path, or `nil` if it is there or has been waited for.
+  private func awaitPath(_ state: inout State) -> Duration? {
+    do {
+      _ = try System.status(ofPath: options.path)
+    } catch {
+      let now = System.uptime
+      if error == .missing {
+        let end = state.absentUntil ?? now.advanced(by: Self.absenceLimit)
+        state.absentUntil = end
+        if now < end { return Self.absencePause }
+      }
+    }
+    state.absentUntil = nil
+    return nil
+  }
+
+  func flush() -> Bool {
+    options.synchronizationInterval == nil || state.withLock { synchronize(&$0) }
+  }
+
+  func maintain(now: Instant) -> Instant {
+    guard let interval = options.synchronizationInterval else { return .never }
+    return state.withLock { state in
+      guard let since = state.unsynchronizedSince else { return .never }
+      let due = since.advanced(by: interval)
+      guard now >= due else { return due }
+      _ = synchronize(&state)
+      return .never
+    }
+  }
+
+  private func synchronize(_ state: inout State) -> Bool {
+    state.unsynchronizedSince = nil
+    guard let file = state.file, file.kind == .regular else { return true }
+    return (try? System.synchronize(file.descriptor)) != nil
+  }
+
+  func reopen() { reopenRequests.wrappingAdd(1, ordering: .relaxed) }
+
+  func close() {
+    state.withLock { state in
+      if options.synchronizationInterval != nil { _ = synchronize(&state) }
+      state.file?.close()
+      state.file = nil
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/// When a log moves its file aside and begins a new one, and what becomes of the old ones.
+///
+/// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`, a name that never changes again, save for a
+/// `.gz` at its end. The file is moved between two batches, so that `tail -F` misses nothing.
+public struct LogRotation: Sendable, Hashable {
+  /// The size in bytes that a file does not grow past; only a single line may be longer.
+  public var maximumSize: Int?
+  /// How much time a file covers. Counted from 1970 in UTC, so that a day begins at midnight. A file is moved when the
+  /// first line of the next period comes.
+  public var interval: Duration?
+  /// How many old files stay, the newest ones: 5.
+  public var keep = 5
+  /// Whether old files are compressed with gzip, by a thread of their own. The newest stays as it is until the
+  /// next rotation, for a process that still writes to it and for readers that are behind. Uses the system's zlib, and
+  /// leaves files as they are where there is none.
+  public var compresses = false
+
+  /// Rotates by size.
+  public static func size(_ bytes: Int, keep: Int = 5, compresses: Bool = false) -> LogRotation {
+    LogRotation(maximumSize: bytes, keep: keep, compresses: compresses)
+  }
+
+  /// Rotates by time.
+  public static func every(_ interval: Duration, keep: Int = 5, compresses: Bool = false) -> LogRotation {
+    LogRotation(interval: interval, keep: keep, compresses: compresses)
+  }
+
+  /// Rotates by both, whichever comes first.
+  public init(maximumSize: Int? = nil, interval: Duration? = nil, keep: Int = 5, compresses: Bool = false) {
+    self.maximumSize = maximumSize
+    self.interval = interval
+    self.keep = keep
+    self.compresses = compresses
+  }
+}
+
+extension LogRotation {
+  /// How many bytes the file can still take, or `nil` if it is time for a new one.
+  ///
+  /// - Parameters:
+  ///   - size: The size of the file.
+  ///   - modified: When it was last written to, in nanoseconds since 1970.
+  ///   - now: The time of the lines that come, in the same unit.
+  ///   - next: The length of the first of them.
+  func room(size: Int, modified: Int64, now: Int64, next: Int) -> Int? {
+    guard size > 0 else { return max(next, maximumSize ?? .max) }
+    if let interval {
+      let period = max(1_000_000_000, interval.nanoseconds)
+      // A clock that was set back does not rotate.
+      if now / period > modified / period { return nil }
+    }
+    guard let maximumSize else { return .max }
+    let room = maximumSize - min(size, maximumSize)
+    return next <= room ? room : nil
+  }
+}

@@ -1,0 +1,67 @@
+import Synchronization
+
+/// The last lines of a log, in memory, and those who follow it.
+final class RecentLines: Sendable {
+  private let state: Mutex<State>
+
+  private struct State: ~Copyable {
+    var lines: LineBuffer
+    var followers: [LogFollower] = []
+  }
+
+  init(lines: Int, bytes: Int) {
+    state = Mutex(State(lines: LineBuffer(byteCapacity: bytes, lineCapacity: lines)))
+  }
+
+  /// Takes in the lines of a batch, in their order. Called by the writer alone.
+  func add(_ batch: borrowing LineBuffer) {
+    let followers = state.withLock { state in
+      batch.forEach { line, severity in
+        while !state.lines.append(line, severity: severity), !state.lines.isEmpty {
+          state.lines.removeFirst()
+        }
+      }
+      state.followers.removeAll(where: \.isOver)
+      return state.followers
+    }
+    for follower in followers { follower.add(batch) }
+  }
+
+  /// The newest lines that match, oldest first.
+  func lines(_ query: LogQuery) -> [UInt8] { state.withLock { Self.lines($0.lines, query) } }
+
+  private static func lines(_ lines: borrowing LineBuffer, _ query: LogQuery) -> [UInt8] {
+    let filter = LineFilter(query)
+    var matches: [UnsafeRawBufferPointer] = []
+    lines.forEach { line, severity in
+      if filter.matches(line, severity: severity) { matches.append(line) }
+    }
+    var result: [UInt8] = []
+    for line in matches.suffix(max(0, query.limit)) { result += line }
+    return result
+  }
+
+  /// Begins to follow: the newest lines that match, and from then on each one that comes. `nil` if there are
+  /// too many followers.
+  func follow(_ query: LogQuery, limits: LogFollower.Limits, onLines: @escaping @Sendable () -> Void)
+    -> LogFollower?
+  {
+    state.withLock { state in
+      state.followers.removeAll(where: \.isOver)
+      guard state.followers.count < limits.followers else { return nil }
+      let follower = LogFollower(
+        query, backlog: Self.lines(state.lines, query), byteLimit: limits.bytes, onLines: onLines)
+      state.followers.append(follower)
+      return follower
+    }
+  }
+
+  /// Ends all followers: the log is shut down.
+  func finish() {
+    let followers = state.withLock { state in
+      defer { state.followers = [] }
+      return state.followers
+    }
+    for follower in followers { follower.finish() }
+  }
+}

@@ -1,0 +1,43 @@
+import Synchronization
+import TapCore
+
+/// Decides which lines are written, and counts those that are not.
+final class LogFilter: Sendable {
+  private let sampling: LogSampling
+  private let clients: [String: LogSampling]
+  private let keepsAll: Bool
+  private let sequence = Atomic<UInt64>(0)
+  private let filtered = Mutex(Tally<LogFilterReason>())
+
+  init(sampling: LogSampling, clients: [String: LogSampling]) {
+    self.sampling = sampling
+    self.clients = clients
+    keepsAll = clients.isEmpty && sampling.rate >= 1 && sampling.minimumSeverity == .trace
+  }
+
+  var statistics: Tally<LogFilterReason> { filtered.withLock { $0 } }
+
+  func keeps(_ observation: RequestObservation) -> Bool {
+    if keepsAll { return true }
+    let sampling = clients[observation.request.client] ?? sampling
+    return count(sampling.decision(on: observation, random: nextRandom))
+  }
+
+  /// Whether a line of the app's own is written: sampling is for requests, the minimum severity for all.
+  func keeps(_ severity: LogSeverity) -> Bool {
+    count(severity < sampling.minimumSeverity ? .severity : nil)
+  }
+
+  private func count(_ reason: LogFilterReason?) -> Bool {
+    if let reason { filtered.withLock { $0[reason] += 1 } }
+    return reason == nil
+  }
+
+  /// A number for each request without a trace: a counter, mixed (SplitMix64, Steele, Lea and Flood 2014).
+  private func nextRandom() -> UInt64 {
+    var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return (mixed ^ (mixed >> 31)) >> 8
+  }
+}

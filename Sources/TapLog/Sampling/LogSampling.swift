@@ -1,0 +1,55 @@
+import TapCore
+
+/// Which requests get a line. Metrics count all of them regardless.
+///
+///     configuration.sampling = LogSampling(rate: 0.01, slow: .seconds(1))
+///
+/// A request is kept if its severity is at least ``keepsFrom`` or it took at least ``slow``. Of the others, those
+/// below ``minimumSeverity`` are left out, and the rest is kept at ``rate``.
+public struct LogSampling: Sendable, Hashable {
+  /// Below this, only slow requests get a line. `.trace` by default: none is left out for its severity.
+  public var minimumSeverity: LogSeverity
+  /// From this severity on, every request gets a line: `.error` by default.
+  public var keepsFrom: LogSeverity
+  /// A request that takes so long always gets a line. `nil` by default: a duration keeps nothing.
+  public var slow: Duration?
+  /// How many of the other requests get a line, from 0 to 1: all, by default.
+  ///
+  /// Decided by the trace, so that the lines of a trace are all there or none of them, in every service that uses the
+  /// same rate: by the last 56 bits of the trace id, as OpenTelemetry's consistent probability sampling has it (W3C
+  /// Trace Context Level 2, random trace id). A request without a trace is decided by itself.
+  public var rate: Double
+
+  /// Everything, unless said otherwise.
+  public init(
+    rate: Double = 1, slow: Duration? = nil, minimumSeverity: LogSeverity = .trace,
+    keepsFrom: LogSeverity = .error
+  ) {
+    self.rate = rate
+    self.slow = slow
+    self.minimumSeverity = minimumSeverity
+    self.keepsFrom = keepsFrom
+  }
+}
+
+extension LogSampling {
+  /// Whether a request gets a line, and why not.
+  ///
+  /// - Parameter random: Decides for a request without a trace: any 56 bits, evenly spread.
+  func decision(on observation: RequestObservation, random: () -> UInt64) -> LogFilterReason? {
+    let severity = observation.end.severity
+    if severity >= keepsFrom { return nil }
+    if let slow, observation.duration >= slow { return nil }
+    if severity < minimumSeverity { return .severity }
+    if rate >= 1 { return nil }
+    guard rate > 0 else { return .sampling }
+    let randomness = observation.request.traceContext.flatMap(Self.randomness) ?? random()
+    // Kept is what is at or above the threshold: what one rate keeps, every higher rate keeps too.
+    return randomness >= UInt64((1 - rate) * 0x1p56) ? nil : .sampling
+  }
+
+  /// The 14 last digits of the trace id.
+  private static func randomness(of trace: TraceContext) -> UInt64? {
+    UInt64(trace.traceID.suffix(14), radix: 16)
+  }
+}

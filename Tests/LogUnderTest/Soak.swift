@@ -1,0 +1,34 @@
+import Foundation
+import TapCore
+import TapLog
+
+/// Numbered lines from many threads. At the end, the account as JSON: `{"given":…,"written":…,"dropped":…}`.
+struct Soak {
+  let path: String
+  let lines: Int
+  let threads: Int
+  /// Lines a second of all threads together, or as fast as they can.
+  let rate: Double?
+
+  func run() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.whenFull = .block(upTo: .seconds(30))
+    let log = try RequestLog(to: .file(path), configuration: configuration)
+    let start = ContinuousClock.now
+    DispatchQueue.concurrentPerform(iterations: threads) { thread in
+      for index in stride(from: thread, to: lines, by: threads) {
+        log.log(.info, "soak", ["n": .integer(Int64(index))])
+        if let rate, (index / threads).isMultiple(of: 64) {
+          let due = start + .seconds(Double(index) / rate)
+          let ahead = due - ContinuousClock.now
+          if ahead > .zero { Thread.sleep(forTimeInterval: ahead / .seconds(1)) }
+        }
+      }
+    }
+    let isWhole = log.shutdown(within: .seconds(60))
+    let statistics = log.statistics
+    print(
+      #"{"given":\#(lines),"written":\#(statistics.lines),"dropped":\#(statistics.droppedLines),"#
+        + #""write_errors":\#(statistics.writeErrors),"whole":\#(isWhole)}"#)
+  }
+}

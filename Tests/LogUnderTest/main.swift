@@ -1,0 +1,22 @@
+import Foundation
+import TapLog
+
+/// A log in a process of its own, for the checks that kill, starve or outlast one. See the scripts that call it.
+///
+///     log-under-test soak PATH LINES THREADS [PER-SECOND]   numbered lines, none lost but what is counted
+///     log-under-test fuzz LINES SEED                        random observations, to standard output
+///     log-under-test until-killed PATH                      numbered lines for ever, their number told now and then
+///     log-under-test throughput PATH LINES                  lines a second and resident memory
+let arguments = Array(CommandLine.arguments.dropFirst())
+switch (arguments.first, arguments.count) {
+case ("soak", 4...5):
+  let (lines, threads) = (Int(arguments[2]) ?? 0, max(1, Int(arguments[3]) ?? 1))
+  let rate = arguments.count > 4 ? Double(arguments[4]) : nil
+  try Soak(path: arguments[1], lines: lines, threads: threads, rate: rate).run()
+case ("fuzz", 3): try Fuzz(lines: Int(arguments[1]) ?? 0, seed: UInt64(arguments[2]) ?? 0).run()
+case ("until-killed", 2): try UntilKilled(path: arguments[1]).run()
+case ("throughput", 3): try Throughput(path: arguments[1], lines: Int(arguments[2]) ?? 0).run()
+default:
+  FileHandle.standardError.write(Data("usage: see main.swift\n".utf8))
+  exit(64)
+}

@@ -1,0 +1,92 @@
+import TapCore
+import TapLog
+import TestSupport
+import Testing
+
+@Suite("Recent lines", .timeLimit(.minutes(2)))
+struct RecentLinesTests {
+  private func log(lines: Int = 5, bytes: Int = 1 << 20) throws -> RequestLog {
+    var configuration = RequestLog.Configuration()
+    configuration.recentLineLimit = lines
+    configuration.recentByteLimit = bytes
+    configuration.followerLimit = 2
+    return try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
+  }
+
+  private func messages(_ bytes: [UInt8]) -> [String] {
+    String(decoding: bytes, as: UTF8.self).matches(of: /"message":"([^"]*)"/).map { String($0.1) }
+  }
+
+  @Test("are not kept unless asked for")
+  func off() throws {
+    let log = try log(lines: 0)
+    log.log(.info, "1")
+    #expect(log.shutdown())
+    #expect(log.recent().isEmpty)
+    #expect(log.follow(onLines: {}) == nil)
+  }
+
+  @Test("are the newest ones, oldest first")
+  func newest() throws {
+    let log = try log()
+    for index in 1...8 { log.log(.info, "\(index)") }
+    #expect(log.flush())
+    #expect(messages(log.recent()) == ["4", "5", "6", "7", "8"])
+    #expect(messages(log.recent(LogQuery(limit: 2))) == ["7", "8"])
+    #expect(log.recent(LogQuery(limit: -1)).isEmpty)
+  }
+
+  @Test("are found by severity, client and time")
+  func filters() throws {
+    let log = try log(lines: 100)
+    log.log(.debug, "a", ["client": "x"])
+    log.log(.error, "b", ["client": "y\"", "note": "\"client\":\"x\""])
+    log.log(.info, "c", ["list": "a,\"client\":\"x\",b", "client": "x"])
+    var request = RequestObservation.bare()
+    request.request.client = "x"
+    log.requestEnded(request)
+    #expect(log.flush())
+    #expect(messages(log.recent(LogQuery(severity: .info))) == ["b", "c"])
+    #expect(messages(log.recent(LogQuery(client: "x"))) == ["a", "c"])
+    #expect(messages(log.recent(LogQuery(client: "y\""))) == ["b"])
+    #expect(log.recent(LogQuery(client: "x")).count { $0 == UInt8(ascii: "\n") } == 3)
+    let later = Timestamp(nanosecondsSinceEpoch: Timestamp.now.nanosecondsSinceEpoch + 1_000_000_000)
+    #expect(log.recent(LogQuery(since: later)).isEmpty)
+    #expect(messages(log.recent(LogQuery(since: Timestamp(nanosecondsSinceEpoch: 1)))) == ["a", "b", "c"])
+  }
+
+  @Test("can be followed: what there is, then what comes, then the end")
+  func follow() async throws {
+    let log = try log()
+    log.log(.info, "1")
+    #expect(log.flush())
+    let news = Gate()
+    let following = log.follow(LogQuery(severity: .info)) { news.open() }
+    let follower = try #require(following)
+    #expect(messages(try #require(follower.read())) == ["1"])
+    #expect(follower.read() == [])
+    log.log(.debug, "2")
+    log.log(.info, "3")
+    try await news.wait("lines")
+    #expect(messages(try #require(follower.read())) == ["3"])
+    #expect(log.shutdown())
+    #expect(follower.read() == nil)
+    #expect(follower.end == .finished)
+  }
+
+  @Test("drop a follower that is too slow, and tell it")
+  func tooSlow() async throws {
+    let log = try log(lines: 100, bytes: 32_768)
+    let followers = [log.follow(onLines: {}), log.follow(onLines: {})].compactMap(\.self)
+    let follower = try #require(followers.first)
+    let other = try #require(followers.last)
+    #expect(log.follow(onLines: {}) == nil)
+    for index in 0..<1_000 { log.log(.info, "\(index)") }
+    #expect(log.flush())
+    #expect(follower.end == .tooSlow)
+    #expect(follower.read() == nil)
+    other.cancel()
+    #expect(other.read() == nil)
+    #expect(log.follow(onLines: {}) != nil)
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import TapCore
+import TapLog
+import Testing
+
+@Suite("Secrets planted in a request")
+struct PlantedSecretsTests {
+  private var observation: RequestObservation {
+    var observation = RequestObservation.example.with(
+      url:
+        "https://u-s3cret:p-s3cret@api.example.com/users/path-s3cret;sid=s3cret/x?token=s3cret&page=2&s3cret#s3cret"
+    )
+    observation.request.headers = ["Authorization": "Bearer s3cret", "Accept": "text/plain"]
+    observation.responseHeaders = ["Set-Cookie": "sid=s3cret", "Server": "nginx"]
+    return observation
+  }
+
+  private func line(_ redaction: LogRedaction, fields: [String: FieldValue] = [:]) throws -> String {
+    let sink = CollectingSink()
+    var configuration = RequestLog.Configuration()
+    configuration.redaction = redaction
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    log.requestEnded(observation.with(fields: fields))
+    #expect(log.shutdown())
+    return try #require(sink.lines.first)
+  }
+
+  @Test("do not reach the log by default, the path apart")
+  func defaults() throws {
+    let line = try line(LogRedaction())
+    #expect(
+      line.contains(
+        #""url.full":"https://api.example.com/users/path-s3cret;sid=REDACTED/x?token=REDACTED&page=REDACTED&REDACTED""#
+      ))
+    #expect(line.components(separatedBy: "s3cret").count == 2)
+    #expect(!line.contains("header"))
+  }
+
+  @Test(
+    "do not reach it in a path, where only some paths are allowed",
+    arguments: [
+      (["/users/{id}/*"], "https://api.example.com/users/REDACTED/x?token=REDACTED&page=2&REDACTED"),
+      (["/users/{id}"], "https://api.example.com/REDACTED?token=REDACTED&page=2&REDACTED"),
+      (
+        ["/users/{id}/y", "/*/{id}/x"],
+        "https://api.example.com/users/REDACTED/x?token=REDACTED&page=2&REDACTED"
+      ),
+      ([], "https://api.example.com/REDACTED?token=REDACTED&page=2&REDACTED"),
+    ])
+  func paths(templates: [String], expected: String) throws {
+    var redaction = LogRedaction()
+    redaction.allowedPaths = templates
+    redaction.allowedQueryKeys = ["page"]
+    let line = try line(redaction)
+    #expect(line.contains("\"url.full\":\"\(expected)\""))
+    #expect(!line.contains("s3cret"))
+  }
+
+  @Test("stay out of the headers that are allowed")
+  func headers() throws {
+    var redaction = LogRedaction()
+    redaction.allowedPaths = []
+    redaction.allowedRequestHeaders = ["ACCEPT", "accept", "X-Missing"]
+    redaction.allowedResponseHeaders = ["server"]
+    let line = try line(redaction)
+    #expect(
+      line.hasSuffix(
+        #","http.request.header.accept":["text/plain"],"http.response.header.server":["nginx"]}"#))
+    #expect(!line.contains("s3cret"))
+  }
+
+  @Test("are taken out by the app's own rule")
+  func custom() throws {
+    var redaction = LogRedaction()
+    redaction.allowedRequestHeaders = ["authorization"]
+    redaction.custom = { key, value in
+      key == "note" ? nil : value.replacingOccurrences(of: "s3cret", with: "***")
+    }
+    let line = try line(redaction, fields: ["note": "s3cret", "hint": "a s3cret", "count": 1])
+    #expect(!line.contains("s3cret"))
+    #expect(line.contains("/users/path-***;sid=REDACTED/x?"))
+    #expect(line.hasSuffix(#","http.request.header.authorization":["Bearer ***"],"count":1,"hint":"a ***"}"#))
+  }
+}

@@ -1,0 +1,69 @@
+import TapCore
+import Testing
+
+@testable import TapLog
+
+@Suite("Sampling")
+struct LogSamplingTests {
+  private func decision(
+    _ sampling: LogSampling, _ end: RequestEnd, duration: Duration = .zero, trace: String? = nil,
+    random: UInt64 = 0
+  ) -> LogFilterReason? {
+    var observation = RequestObservation.bare(end)
+    observation.duration = duration
+    observation.request.traceContext = trace.flatMap {
+      TraceContext(traceparent: "00-\($0)-b7ad6b7169203331-01")
+    }
+    return sampling.decision(on: observation, random: { random })
+  }
+
+  @Test(
+    "keeps everything by default",
+    arguments: [RequestEnd.cancelled, .response(statusCode: 200), .failure(.tls, statusCode: nil)])
+  func all(end: RequestEnd) {
+    #expect(decision(LogSampling(), end) == nil)
+  }
+
+  @Test("keeps errors and slow requests, whatever the rate and the minimum")
+  func always() {
+    let sampling = LogSampling(rate: 0, slow: .seconds(1), minimumSeverity: .error)
+    #expect(decision(sampling, .response(statusCode: 500)) == nil)
+    #expect(decision(sampling, .failure(.dns, statusCode: nil)) == nil)
+    #expect(decision(sampling, .response(statusCode: 200), duration: .seconds(1)) == nil)
+    #expect(decision(sampling, .response(statusCode: 200), duration: .milliseconds(999)) == .severity)
+    #expect(decision(sampling, .response(statusCode: 404)) == .severity)
+    #expect(decision(LogSampling(rate: 0), .response(statusCode: 404)) == .sampling)
+  }
+
+  /// Kept is a trace whose last 56 bits are at or above (1 - rate) · 2^56.
+  @Test(
+    "decides by the end of the trace id",
+    arguments: [
+      (0.5, "0af7651916cd43dd8480000000000000", true), (0.5, "0af7651916cd43ddff7fffffffffffff", false),
+      (0.25, "00000000000000000ac0000000000000", true), (0.25, "0af7651916cd43ddffbfffffffffffff", false),
+      (1e-12, "0af7651916cd43dd84ffffffffffffff", true), (.nan, "0af7651916cd43dd84ffffffffffffff", false),
+    ])
+  func trace(rate: Double, id: String, isKept: Bool) {
+    #expect((decision(LogSampling(rate: rate), .response(statusCode: 200), trace: id) == nil) == isKept)
+  }
+
+  @Test("keeps about its share of requests without a trace, and counts the others")
+  func share() throws {
+    let sink = CollectingSink()
+    var configuration = RequestLog.Configuration()
+    configuration.sampling.rate = 0.1
+    configuration.clientSampling = ["quiet": LogSampling(rate: 0)]
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    var quiet = RequestObservation.bare()
+    quiet.request.client = "quiet"
+    for _ in 0..<10_000 {
+      log.requestEnded(.bare())
+      log.requestEnded(quiet)
+    }
+    #expect(log.shutdown())
+    let statistics = log.statistics
+    #expect((900...1_100).contains(statistics.lines))
+    #expect(statistics.lines + statistics.filteredLines(.sampling) == 20_000)
+    #expect(!sink.lines.contains { $0.contains("quiet") })
+  }
+}
