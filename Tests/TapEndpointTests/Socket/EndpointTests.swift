@@ -1,7 +1,7 @@
 import TapEndpoint
 import Testing
 
-@Suite struct EndpointTests {
+@Suite(.timeLimit(.minutes(5))) struct EndpointTests {
   private static let ok = HTTPRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func serves() async throws {
@@ -148,8 +148,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
-  func closesTheOldestIdleConnectionForANewOne() async throws {
+  @Test func closesTheOldestIdleConnectionForANewOne() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 3
     try await withEndpoint(routes: [Self.ok], limits: limits) { port in
