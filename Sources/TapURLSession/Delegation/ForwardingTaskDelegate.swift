@@ -12,7 +12,6 @@ class ForwardingTaskDelegate: ForwardingDelegate, URLSessionTaskDelegate, @unche
   private struct Delivery {
     var bytes: Int64 = 0
     var request: TappedRequest?
-    var ending: TransferEnding?
   }
 
   private let target: any URLSessionTaskDelegate
@@ -24,13 +23,8 @@ class ForwardingTaskDelegate: ForwardingDelegate, URLSessionTaskDelegate, @unche
   }
 
   /// Ends a request when its task has completed.
-  ///
-  /// - Parameter ending: What is known already, if the loader is done. Only the size is then to be learned.
-  func awaitCompletion(of task: URLSessionTask, request: TappedRequest, ending: TransferEnding?) {
-    deliveries.withLock {
-      $0[task.taskIdentifier, default: Delivery()].request = request
-      $0[task.taskIdentifier, default: Delivery()].ending = ending
-    }
+  func awaitCompletion(of task: URLSessionTask, request: TappedRequest) {
+    deliveries.withLock { $0[task.taskIdentifier, default: Delivery()].request = request }
   }
 
   /// Counts a piece of a body.
@@ -39,17 +33,8 @@ class ForwardingTaskDelegate: ForwardingDelegate, URLSessionTaskDelegate, @unche
   }
 
   private func completed(_ task: URLSessionTask, error: (any Error)?) {
-    guard let delivery = deliveries.withLock({ $0.removeValue(forKey: task.taskIdentifier) }),
-      let request = delivery.request
-    else { return }
-    if let error {
-      request.failed(error)
-    } else if var ending = delivery.ending {
-      ending.deliver(delivery.bytes)
-      request.end(ending)
-    } else {
-      request.ended(task)
-    }
+    let delivery = deliveries.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+    delivery?.request?.completed(task, deliveredBytes: delivery?.bytes ?? 0, error: error)
   }
 
   func urlSession(
