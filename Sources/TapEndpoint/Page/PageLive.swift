@@ -11,12 +11,18 @@ enum PageLive {
       }
     }
 
-    function draw() {
+    // Part by part, so that the page can scroll in between. A later drawing replaces one that is not complete.
+    let drawing = 0;
+    async function draw() {
       if (known.time === undefined) return;
-      const client = $("client").value, host = $("host").value;
+      const client = $("client").value, host = $("host").value, current = ++drawing;
       const choice = { key: JSON.stringify([client, host]),
         has: party => (!client || party.client === client) && (!host || party.host === host) };
-      for (const part of [figures, charts, parties, slowest, numbers]) part(choice);
+      for (const part of [figures, charts, parties, slowest, numbers]) {
+        if (current !== drawing) return;
+        part(choice);
+        await breathe();
+      }
     }
 
     // Screen readers tell of it, so it changes only when there is something to tell.
@@ -34,7 +40,7 @@ enum PageLive {
       const parties = [...[...known.series.values()].map(one => one.party), ...known.active.values()];
       options($("client"), new Set(parties.map(party => party.client)));
       options($("host"), new Set(parties.map(party => party.host)));
-      draw();
+      await draw();
       if (hasLog) await log();
     }
 

@@ -25,6 +25,7 @@ struct PageTests {
       // By histogram_quantile over the buckets 0.025 to 0.05, 1 to 2.5 and 7.5 to 10.
       #expect(try await browser.text("p50") == "38.2\u{A0}ms")
       #expect(try await browser.text("p99") == "2.33\u{A0}s")
+      try await browser.wait("document.getElementById('slowest').rows.length === 3")
       let slowest = try await browser.text("slowest")
       #expect(slowest.hasPrefix("GET\t/users/{id}\tdown.example.com\tsearch\t6\t6\t9\u{A0}s\t9.97\u{A0}s\n"))
       #expect(slowest.contains("\t\(Self.hostile)\t"))
@@ -33,7 +34,8 @@ struct PageTests {
       content.record(
         300, content.request(host: "api.example.com"), .milliseconds(40), .response(statusCode: 200))
       try await browser.wait("document.getElementById('requests').textContent === '1,600'")
-      #expect(try await browser.text("parties").hasPrefix("payments\tapi.example.com\t"))
+      try await browser.wait(
+        "document.getElementById('parties').innerText.startsWith('payments\\tapi.example.com\\t')")
       for id in ["rate", "share", "latency"] {
         #expect(
           try await browser.evaluate(
