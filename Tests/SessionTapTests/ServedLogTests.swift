@@ -34,7 +34,7 @@ import Testing
     #expect(text.contains(#""message":"hello""#))
     #expect(text.contains(#""answer":42"#))
     let (page, _) = try await get(try #require(URL(string: "http://\(address)/")))
-    #expect(page.contains("data-on=\"yes\""))
+    #expect(page.contains("data-log=\"yes\""))
     await tap.shutdown()
   }
 

@@ -106,6 +106,8 @@ package struct Connection: Sendable {
   /// Whether a streamed body may go on.
   package var hasRoom: Bool { output.count < Self.outputStep }
 
+  /// Inlined, because else the whole connection is copied for each request only to ask for this.
+  @inline(__always)
   package var activity: Activity {
     switch phase {
     case .answering, .streaming: output.isEmpty ? .answering : .waiting

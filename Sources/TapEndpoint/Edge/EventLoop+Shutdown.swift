@@ -7,7 +7,7 @@ extension EventLoop {
       self.listener = nil
       listener.close { continuation.resume() }
     }
-    for case let client? in clients {
+    for client in clients.all {
       client.connection.drain()
       advance(client)
     }
@@ -17,7 +17,7 @@ extension EventLoop {
 
   /// Ends what is left.
   func abort() {
-    for case let client? in clients { close(client, reset: true) }
+    for client in clients.all { close(client, reset: true) }
     deadlines = nil
   }
 

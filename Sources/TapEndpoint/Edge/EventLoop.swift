@@ -17,24 +17,18 @@ actor EventLoop {
     let request: UInt64
   }
 
-  /// Descriptors whose closing is under way before nobody is accepted any more.
-  private static let pendingCloses = 8
-
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
   let router: Router
   let gatekeeper: Gatekeeper
   let limits: Endpoint.Configuration.Limits
-  private let connectionLimits: ConnectionLimits
+  let connectionLimits: ConnectionLimits
   var listener: Listener?
-  var clients: [Client?] = []
-  private var order = EvictionOrder()
-  private var busy = BusyClients()
+  var clients = ClientTable()
+  var busy = BusyClients()
   private var isLookScheduled = false
-  private var clientCount = 0
-  private var room: ClientRoom
-  private var nextSerial: UInt64 = 0
+  var room: ClientRoom
   var openDescriptors = 0
   var requestsInFlight = 0
   var isDraining = false
@@ -71,88 +65,10 @@ actor EventLoop {
     }
   }
 
-  // MARK: Clients
-
-  private func acceptWaiting() {
-    guard let listener else { return }
-    room.look(at: .now)
-    // Bounded, so that a flood of new clients leaves time to those who are there.
-    for _ in 0..<64 {
-      // A descriptor is closed some time after its client: a flood must not be ahead of that.
-      guard openDescriptors - clientCount < Self.pendingCloses else { return listener.pause() }
-      switch listener.socket.accept() {
-      case .connection(let descriptor):
-        let client = add(descriptor)
-        room.accepted(descriptor, clients: clientCount)
-        if clientCount > room.capacity, !evict(keeping: client.key.slot) { close(client, reset: true) }
-      case .none: return
-      case .exhausted:
-        room.exhausted(clients: clientCount)
-        listener.pause()
-        // Perhaps not the clients have taken them all, but the app: it may give some back before the next look.
-        if !evict(keeping: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
-        return
-      }
-    }
-  }
-
-  private func add(_ descriptor: Int32) -> Client {
-    let moment = clock.now()
-    let slot = order.insert(.waiting)
-    let key = Client.Key(slot: slot, serial: nextSerial)
-    nextSerial += 1
-    let client = Client(
-      key: key, descriptor: descriptor, connection: Connection(limits: connectionLimits, at: moment),
-      queue: executor.queue,
-      onReadable: { [weak self] in self?.assumeIsolated { $0.readable(key) } })
-    if slot < clients.count { clients[slot] = client } else { clients.append(client) }
-    clientCount += 1
-    openDescriptors += 1
-    deadlines?.schedule(client.connection.deadline)
-    return client
-  }
-
-  private func evict(keeping kept: Int?) -> Bool {
-    guard let slot = order.first(keeping: kept), let client = clients[slot] else { return false }
-    close(client, reset: !client.connection.output.isEmpty)
-    return true
-  }
-
-  func close(_ client: Client, reset: Bool) {
-    guard !client.isClosed else { return }
-    busy.remove(client)
-    order.remove(client.key.slot)
-    clients[client.key.slot] = nil
-    clientCount -= 1
-    client.close(reset: reset) { [weak self] in self?.assumeIsolated { $0.descriptorClosed() } }
-  }
-
-  private func descriptorClosed() {
-    openDescriptors -= 1
-    listener?.resume()
-    if isDraining, openDescriptors == 0 {
-      for continuation in drained { continuation.resume() }
-      drained = []
-    }
-  }
-
-  private func client(_ key: Client.Key) -> Client? {
-    guard let client = clients[key.slot], client.key == key else { return nil }
-    return client
-  }
-
-  /// The client that an answer is for, if it is still there and waits for it.
-  func client(_ recipient: Recipient) -> Client? {
-    guard let client = client(recipient.client), client.connection.isCurrent(recipient.request) else {
-      return nil
-    }
-    return client
-  }
-
   // MARK: Events
 
-  private func readable(_ key: Client.Key) {
-    guard let client = client(key) else { return }
+  func readable(_ key: Client.Key) {
+    guard let client = clients[key] else { return }
     receive(from: client)
   }
 
@@ -190,7 +106,7 @@ actor EventLoop {
   }
 
   private func writable(_ key: Client.Key) {
-    guard let client = client(key) else { return }
+    guard let client = clients[key] else { return }
     client.connection.writable()
     advance(client)
   }
@@ -199,7 +115,7 @@ actor EventLoop {
     let moment = clock.now()
     listener?.resume()
     var next: ContinuousClock.Instant?
-    for case let client? in clients {
+    for client in clients.all {
       if client.connection.deadline <= moment.instant {
         client.connection.deadlinePassed(at: moment)
         advance(client)
@@ -260,7 +176,7 @@ actor EventLoop {
       [weak self, key = client.key] in
       self?.assumeIsolated { $0.writable(key) }
     }
-    if client.takesUpActivity() { order.move(client.key.slot, to: client.connection.activity) }
+    if client.takesUpActivity() { clients.moveToEnd(client) }
     deadlines?.schedule(client.connection.deadline)
   }
 }

@@ -1,6 +1,7 @@
 extension HTTPRoute {
-  /// A page that draws the request metrics live, from `/metrics` of the same endpoint: rate, errors, latency and
-  /// its heatmap, by client and host, and the last log lines if there are any at `/logs`.
+  /// A page that draws the request metrics live: rate, errors, latency and its heatmap over time, by client and
+  /// host, the slowest templates, and the last log lines. It asks for `metrics`, and for `logs`, beside itself, so that it
+  /// also works behind a proxy that puts a prefix before all paths.
   ///
   /// The page is one document without any other resource. Its Content-Security-Policy lets nothing run but the
   /// page's own script, and lets that talk to this endpoint alone.
@@ -26,12 +27,10 @@ extension HTTPRoute {
   }
 
   private static func document(nonce: String, showsLog: Bool) -> [UInt8] {
-    let body = PageMarkup.body.replacing("NONCE", with: nonce)
-    let parts = [
-      PageMarkup.head.replacing("NONCE", with: nonce), PageStyle.text,
-      showsLog ? body.replacing("id=\"log-section\"", with: "id=\"log-section\" data-on=\"yes\"") : body,
-      PageData.script, PageView.script, PageMarkup.tail,
+    let markup = [PageMarkup.head, PageStyle.text, PageMarkup.body(showsLog: showsLog)].joined()
+    let scripts = [
+      PageReading.script, PageHistory.script, PageCharts.script, PageTables.script, PageLive.script,
     ]
-    return parts.flatMap { Array($0.utf8) }
+    return Array((markup.replacing("NONCE", with: nonce) + scripts.joined() + PageMarkup.tail).utf8)
   }
 }

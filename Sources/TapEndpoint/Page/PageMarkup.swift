@@ -13,10 +13,11 @@ enum PageMarkup {
     <style nonce="NONCE">
     """#
 
-  static let body = #"""
+  static func body(showsLog: Bool) -> String {
+    #"""
     </style>
     </head>
-    <body>
+    <body data-log="\#(showsLog ? "yes" : "no")">
     <header>
       <h1>SessionTap</h1>
       <form id="filters" aria-label="Filters">
@@ -26,46 +27,48 @@ enum PageMarkup {
       </form>
       <p id="status" role="status">Waiting for the first scrape…</p>
     </header>
+    <noscript><p>This page draws <a href="metrics">the metrics</a> with a script, which this browser does not run.</p></noscript>
     <main>
-      <section class="figures" aria-label="Since the start of the process">
+      <section aria-labelledby="totals-title">
+        <h2 id="totals-title">Since the start of the process</h2>
         <dl>
-          <div><dt>Requests</dt><dd id="requests">–</dd></div>
-          <div><dt>Errors</dt><dd id="errors">–</dd></div>
-          <div><dt>In flight</dt><dd id="active">–</dd></div>
-          <div><dt>p50</dt><dd id="p50">–</dd></div>
-          <div><dt>p90</dt><dd id="p90">–</dd></div>
-          <div><dt>p99</dt><dd id="p99">–</dd></div>
+          \#(figure("requests", "Requests"))
+          \#(figure("errors", "Errors"))
+          \#(figure("active", "In flight"))
+          \#(figure("p50", "p50"))
+          \#(figure("p90", "p90"))
+          \#(figure("p99", "p99"))
         </dl>
       </section>
-      <section class="charts" aria-label="Over the last minutes">
-        <figure><figcaption>Requests per second <output id="rate-now"></output></figcaption>
-          <svg id="rate" role="img" viewBox="0 0 600 140" preserveAspectRatio="none"></svg></figure>
-        <figure><figcaption>Share of errors <output id="share-now"></output></figcaption>
-          <svg id="share" role="img" viewBox="0 0 600 140" preserveAspectRatio="none"></svg></figure>
-        <figure><figcaption>Latency: p50, p90, p99 <output id="latency-now"></output></figcaption>
-          <svg id="latency" role="img" viewBox="0 0 600 140" preserveAspectRatio="none"></svg></figure>
-        <figure><figcaption>Latency, requests by bucket <output id="heat-now"></output></figcaption>
-          <svg id="heat" role="img" viewBox="0 0 600 140" preserveAspectRatio="none"></svg></figure>
+      <section aria-labelledby="charts-title">
+        <h2 id="charts-title">The last minutes</h2>
+        <div class="charts">
+          \#(chart("rate", "Requests per second", now: now("rate-now")))
+          \#(chart("share", "Share of errors", now: now("share-now")))
+          \#(chart("latency", "Latency, p50, p90 and p99", now: latencyKey))
+          \#(chart("heat", "Requests by latency", now: now("heat-now")))
+        </div>
+        <details id="numbers"><summary>The charts in numbers</summary>
+          <div class="charts">
+            \#(table("by-time", "By time", ["When", "#Requests/s", "#Errors", "#p50", "#p90", "#p99"]))
+            \#(table("by-bucket", "By latency", ["Latency", "#Requests"]))
+          </div>
+        </details>
       </section>
-      <section>
-        <div class="scroll" tabindex="0" role="region" aria-labelledby="slowest-caption">
-        <table><caption id="slowest-caption">Slowest, by p99 since the start</caption>
-          <thead><tr><th scope="col">Client</th><th scope="col">Method</th><th scope="col">Host</th>
-            <th scope="col">Template</th><th scope="col" class="number">Requests</th><th scope="col" class="number">Errors</th>
-            <th scope="col" class="number">Mean</th><th scope="col" class="number">p99</th></tr></thead>
-          <tbody id="slowest"></tbody></table></div>
+      <section aria-labelledby="parties-title">
+        <h2 id="parties-title">By client and host, in these minutes</h2>
+        \#(table("parties", nil, ["Client", "Host", "#Requests/s", "#Errors", "#p50", "#p99", "#In flight"]))
       </section>
-      <section id="log-section" hidden>
-        <div class="scroll" tabindex="0" role="region" aria-labelledby="log-caption">
-        <table><caption id="log-caption">The last log lines</caption>
-          <thead><tr><th scope="col">Time</th><th scope="col">Severity</th><th scope="col">Client</th>
-            <th scope="col">Request</th><th scope="col" class="number">Status</th><th scope="col" class="number">Duration</th></tr></thead>
-          <tbody id="log"></tbody></table></div>
+      <section aria-labelledby="slowest-title">
+        <h2 id="slowest-title">The slowest, by p99 since the start</h2>
+        \#(table("slowest", nil, ["Method", "Template", "Host", "Client", "#Requests", "#Errors", "#Mean", "#p99"]))
       </section>
+      \#(showsLog ? log : "")
     </main>
-    <footer><a href="/metrics">/metrics</a> <a href="/healthz">/healthz</a></footer>
+    <footer><a href="metrics">/metrics</a> <a href="healthz">/healthz</a> <a href="readyz">/readyz</a></footer>
     <script nonce="NONCE">
     """#
+  }
 
   static let tail = #"""
     </script>
@@ -73,4 +76,50 @@ enum PageMarkup {
     </html>
 
     """#
+
+  private static let log = #"""
+    <section aria-labelledby="log-title">
+        <h2 id="log-title">The last log lines</h2>
+        \#(table("log", nil, ["Time", "Severity", "Client", "Request", "#Status", "#Duration"]))
+      </section>
+    """#
+
+  private static let latencyKey = ["p50", "p90", "p99"].enumerated().map { index, name in
+    #"<span class="key \#(["one", "two", "three"][index])">\#(name) <b id="latency-now-\#(index)">–</b></span>"#
+  }.joined(separator: " ")
+
+  private static func now(_ id: String) -> String { #"<b id="\#(id)">–</b>"# }
+
+  private static func figure(_ id: String, _ name: String) -> String {
+    #"<div><dt>\#(name)</dt><dd id="\#(id)">–</dd></div>"#
+  }
+
+  /// A chart with its scale. The picture says in its label what a sighted reader takes from it at a glance; the tables
+  /// below have the rest.
+  private static func chart(_ id: String, _ title: String, now: String) -> String {
+    let picture =
+      id == "heat"
+      ? #"<canvas id="heat" role="img" data-label="\#(title)" aria-label="\#(title)"></canvas>"#
+      : #"<svg id="\#(id)" role="img" data-label="\#(title)" aria-label="\#(title)" viewBox="0 0 600 140" "#
+        + #"preserveAspectRatio="none"></svg>"#
+    return #"""
+      <figure><figcaption><span>\#(title)</span> <span class="now">\#(now)</span></figcaption>
+            <div class="plot"><div class="scale" id="\#(id)-scale" aria-hidden="true"></div>\#(picture)
+            <div class="times" aria-hidden="true"><span>1 min ago</span><span>now</span></div></div></figure>
+      """#
+  }
+
+  /// A table that scrolls sideways, by keyboard too. Columns of numbers are marked by a `#`.
+  private static func table(_ id: String, _ caption: String?, _ columns: [String]) -> String {
+    let heads = columns.map { column in
+      column.hasPrefix("#")
+        ? #"<th scope="col" class="number">\#(column.dropFirst())</th>"# : #"<th scope="col">\#(column)</th>"#
+    }
+    let label = caption == nil ? "\(id)-title" : "\(id)-caption"
+    return #"""
+      <div class="scroll" tabindex="0" role="region" aria-labelledby="\#(label)"><table\#(caption == nil ? " aria-labelledby=\"\(label)\"" : "")>
+        \#(caption.map { "<caption id=\"\(label)\">\($0)</caption>" } ?? "")
+        <thead><tr>\#(heads.joined())</tr></thead><tbody id="\#(id)"></tbody></table></div>
+      """#
+  }
 }

@@ -1,7 +1,7 @@
 import TapEndpoint
 import Testing
 
-@Suite struct AccessTests {
+@Suite(.timeLimit(.minutes(5))) struct AccessTests {
   @Test func readsSecretsLineByLine() {
     let credentials = Credentials(Array(" one\t\r\n\n  two\nthree four".utf8), scheme: .bearer)
     for secret in ["one", "two", "three four"] { #expect(credentials.contain(Array(secret.utf8))) }

@@ -1,111 +1,159 @@
 import Foundation
-import Synchronization
 import TapCore
 import TapEndpoint
 import TestSupport
 import Testing
 
 /// The page in a real browser.
-@Suite struct PageTests {
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+struct PageTests {
   private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
 
-  /// What a page shows after some seconds of its own time.
-  private func dump(_ port: Int, _ arguments: [String] = ["--dump-dom"]) async throws -> (
-    document: String, console: String
-  ) {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let flags = [
-      "--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(folder.path)",
-      "--enable-logging=stderr", "--virtual-time-budget=9000",
-    ]
-    let output = try await Tool("chromium").run(flags + arguments + ["http://127.0.0.1:\(port)/"]).output
-    let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
-    return (output, lines.filter { $0.contains("CONSOLE") }.joined(separator: "\n"))
-  }
-
-  /// The text of the element with that id.
-  private func text(_ id: String, in document: String) -> String? {
-    guard let start = document.firstRange(of: "id=\"\(id)\"")?.upperBound else { return nil }
-    return document[start...].drop { $0 != ">" }.dropFirst().prefix { $0 != "<" }.description
-  }
-
-  private func record(_ metrics: RequestMetrics, _ host: String, _ duration: Duration, _ end: RequestEnd) {
-    let request = RequestDescription(
-      client: "payments", method: "GET", url: "https://\(host)/", serverAddress: host, serverPort: 443,
-      urlTemplate: "/users/{id}")
-    metrics.requestStarted(request)
-    metrics.requestEnded(RequestObservation(request: request, start: .now, duration: duration, end: end))
-  }
-
-  @Test(.enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
-  func showsWhatTheRegistryHas() async throws {
-    let registry = Registry()
-    let metrics = try RequestMetrics(registry: registry)
-    for _ in 0..<1_234 { record(metrics, "api.example.com", .milliseconds(40), .response(statusCode: 200)) }
-    for _ in 0..<60 { record(metrics, Self.hostile, .seconds(2), .response(statusCode: 503)) }
-    for _ in 0..<6 { record(metrics, "down.example.com", .seconds(9), .failure(.timeout, statusCode: nil)) }
-    metrics.requestStarted(
-      RequestDescription(client: "payments", method: "GET", serverAddress: "api.example.com", serverPort: 443)
-    )
-    let log =
-      "{\"timestamp\":\"2026-11-21T09:30:00Z\",\"severity\":\"ERROR\",\"client\":\"\(Self.hostile.replacing("\"", with: "\\\""))\",\"duration_s\":0.25}\nnot JSON\n"
-    let routes = [try HTTPRoute.metrics(of: registry), .page(showsLog: true), logs { log }]
-    try await withEndpoint(routes: routes) { port in
-      let (document, console) = try await dump(port)
-      #expect(console == "")
-      #expect(text("status", in: document) == "Live, every 2 s")
-      #expect(text("requests", in: document) == "1,300")
-      #expect(text("errors", in: document) == "66 (5.08 %)")
-      #expect(text("active", in: document) == "1")
+  @Test func showsWhatTheRegistryHas() async throws {
+    let content = try PageContent()
+    content.record(
+      1_234, content.request(host: "api.example.com"), .milliseconds(40), .response(statusCode: 200))
+    content.record(60, content.request(host: Self.hostile), .seconds(2), .response(statusCode: 503))
+    content.record(
+      6, content.request(client: "search", host: "down.example.com"), .seconds(9),
+      .failure(.timeout, statusCode: nil))
+    content.metrics.requestStarted(content.request(host: "api.example.com"))
+    try await content.show { browser, _ in
+      #expect(try await browser.text("requests") == "1,300")
+      #expect(try await browser.text("errors") == "66 (5.08\u{A0}%)")
+      #expect(try await browser.text("active") == "1")
       // By histogram_quantile over the buckets 0.025 to 0.05, 1 to 2.5 and 7.5 to 10.
-      #expect(text("p50", in: document) == "38.2 ms")
-      #expect(text("p99", in: document) == "2.33 s")
-      #expect(document.contains("<td>down.example.com</td>"))
-      #expect(document.contains("<td class=\"number\">250 ms</td>"))
-      #expect(document.contains("<td>not JSON</td>"))
-      #expect(!document.contains("<img"))
-      #expect(document.contains("&lt;img src=x onerror=alert(1)&gt;"))
+      #expect(try await browser.text("p50") == "38.2\u{A0}ms")
+      #expect(try await browser.text("p99") == "2.33\u{A0}s")
+      try await browser.wait("document.getElementById('slowest').rows.length === 3")
+      let slowest = try await browser.text("slowest")
+      #expect(slowest.hasPrefix("GET\t/users/{id}\tdown.example.com\tsearch\t6\t6\t9\u{A0}s\t9.97\u{A0}s\n"))
+      #expect(slowest.contains("\t\(Self.hostile)\t"))
+
+      // What happens while the page is open is in the charts, and in the table of those who make requests.
+      content.record(
+        300, content.request(host: "api.example.com"), .milliseconds(40), .response(statusCode: 200))
+      try await browser.wait("document.getElementById('requests').textContent === '1,600'")
+      try await browser.wait(
+        "document.getElementById('parties').innerText.startsWith('payments\\tapi.example.com\\t')")
+      for id in ["rate", "share", "latency"] {
+        #expect(
+          try await browser.evaluate(
+            "document.querySelector('#\(id) path').getAttribute('d').startsWith('M')") == "true")
+      }
+      let painted =
+        "(heat => heat.getContext('2d').getImageData(0, 0, heat.width, heat.height).data)(document.getElementById('heat'))"
+      #expect(try await browser.evaluate("\(painted).some(byte => byte > 0)") == "true")
+      try await browser.wait("document.getElementById('numbers').open = true")
+      try await browser.wait(
+        "document.getElementById('by-bucket').innerText.includes('up to 50\\u00a0ms\\t300')")
+
+      // The choice of a client, and of a host.
+      for (select, value, requests) in [
+        ("client", "search", "6"), ("client", "", "1,600"), ("host", "api.example.com", "1,534"),
+      ] {
+        _ = try await browser.evaluate(
+          "(document.getElementById('\(select)').value = '\(value)', filters.dispatchEvent(new Event('change')))"
+        )
+        #expect(try await browser.text("requests") == requests)
+      }
+      #expect(browser.complaints == [])
     }
   }
 
-  @Test(
-    .enabled(if: Tool.isUsable("chromium"), "chromium is missing"), arguments: ["1280,1200", "390,1400"])
-  func drawsTraffic(window: String) async throws {
-    let registry = Registry()
-    let metrics = try RequestMetrics(registry: registry)
-    let scrapes = Mutex(0)
-    // Each look at the log, which follows a scrape, makes some traffic.
-    let log = logs {
-      let scrape = scrapes.withLock { scrapes in
-        scrapes += 1
-        return scrapes
-      }
-      for step in 1...(40 + scrape % 3 * 30) {
-        record(
-          metrics, "api.example.com", .milliseconds(step * step % (90 * scrape)),
-          .response(statusCode: step % 9 == 0 ? 503 : 200))
-      }
-      return
-        "{\"timestamp\":\"2026-11-21T09:30:00Z\",\"severity\":\"INFO\",\"event\":\"http.client.request\"}\n"
+  @Test func showsTheLog() async throws {
+    let hostile = Self.hostile.replacing("\"", with: "\\\"")
+    let log = """
+      {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"ERROR","client":"\(hostile)","duration_s":0.25}
+      {"timestamp":"2026-11-21T09:30:01.5Z","severity":"INFO","http.request.method":"GET","url.full":"https://a/b"}
+      {"severity":"INFO","message":"cache warmed"}
+      not JSON
+
+      """
+    try await PageContent().show(log: log) { browser, _ in
+      let lines = try await browser.text("log").split(separator: "\n").map(String.init)
+      #expect(
+        lines == [
+          "\t\t\tnot JSON\t\t", "\tINFO\t\tcache warmed\t\t", "09:30:01.5Z\tINFO\t\tGET https://a/b\t\t",
+          "09:30:00.123\tERROR\t\(Self.hostile)\t\t\t250\u{A0}ms",
+        ])
+      #expect(try await browser.text("slowest") == "No request has ended yet.")
+      #expect(browser.complaints == [])
     }
-    try await withEndpoint(routes: [try .metrics(of: registry), .page(showsLog: true), log]) { port in
-      let (document, console) = try await dump(port)
-      #expect(console == "")
-      for id in ["rate", "share", "latency"] {
-        let chart = try #require(document.firstRange(of: "<svg id=\"\(id)\"")).upperBound
+  }
+
+  @Test func saysThatTheAppIsGoneAndBack() async throws {
+    let content = try PageContent()
+    let routes = [try HTTPRoute.metrics(of: content.registry), .page()]
+    let first = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)
+    let port = try #require(try first.start().port)
+    try await Browser.use { browser in
+      try await browser.open("http://127.0.0.1:\(port)/")
+      await first.shutdown(within: .zero)
+      try await browser.wait(
+        "document.getElementById('status').textContent === 'No scrape: the app does not answer'")
+      #expect(try await browser.evaluate("document.getElementById('status').className") == "failed")
+      let second = Endpoint(configuration: .init(address: .loopback(port: port)), routes: routes)
+      try second.start()
+      try await browser.wait("document.getElementById('status').textContent === 'Live, every 2 s'")
+      await second.shutdown(within: .zero)
+    }
+  }
+
+  @Test func worksByKeyboard() async throws {
+    let content = try PageContent()
+    content.record(1, content.request(host: "a.example.com"), .seconds(1), .response(statusCode: 200))
+    try await content.show(log: "") { browser, _ in
+      var order: [String] = []
+      repeat {
+        try await browser.press("Tab", code: 9)
+        order.append(
+          try await browser.evaluate(
+            "(one => one.id || one.getAttribute('aria-labelledby') || one.textContent)(document.activeElement)"
+          ))
+        // Whatever has the focus shows it.
+        #expect(try await browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none")
+      } while order.last != "/readyz" && order.count < 20
+      #expect(
+        order == [
+          "client", "host", "pause", "The charts in numbers", "parties-title", "slowest-title", "log-title",
+          "/metrics", "/healthz", "/readyz",
+        ])
+      _ = try await browser.evaluate("document.getElementById('pause').focus()")
+      for (status, isPressed) in [("Paused", "true"), ("Live, every 2 s", "false")] {
+        try await browser.press(" ", code: 32, text: " ")
+        #expect(try await browser.text("status") == status)
         #expect(
-          document[chart...].prefix(2_000).firstMatch(of: /points="[\d.]+,[\d.]+ [\d.]+,[\d.]+/) != nil,
-          "\(id)")
+          try await browser.evaluate("document.getElementById('pause').getAttribute('aria-pressed')")
+            == isPressed)
       }
-      #expect(document.contains("<rect x="))
-      // For people to look at.
-      if let folder = ProcessInfo.processInfo.environment["SESSION_TAP_ARTIFACTS"] {
-        let path = "\(folder)/page-\(window.replacing(",", with: "x")).png"
-        _ = try await dump(
-          port, ["--window-size=\(window)", "--screenshot=\(path)", "--virtual-time-budget=60000"])
-        #expect(FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  @Test func speaksToAScreenReader() async throws {
+    let content = try PageContent()
+    content.record(9, content.request(host: "a.example.com"), .seconds(1), .response(statusCode: 200))
+    try await content.show(log: "{\"message\":\"hello\"}\n") { browser, _ in
+      try await browser.wait("document.getElementById('numbers').open = true")
+      let nodes = try await browser.accessibleNodes()
+      let named = Set([
+        "button", "combobox", "form", "image", "link", "region", "table", "heading", "columnheader",
+      ])
+      var counts: [String: Int] = [:]
+      for node in nodes {
+        guard let role = node.role?.value, named.contains(role) else { continue }
+        counts[role, default: 0] += 1
+        #expect(node.name?.value?.isEmpty == false, "\(role) without a name")
       }
+      #expect(counts["image"] == 4)
+      #expect(counts["combobox"] == 2)
+      #expect(counts["table"] == 5)
+      #expect(counts["heading"] == 6)
+      let pictures = nodes.filter { $0.role?.value == "image" }.compactMap { $0.name?.value }
+      #expect(pictures.contains { $0.hasPrefix("Latency, p50, p90 and p99: now ") })
+      // Only the state of the page is announced by itself, not the numbers that change all the time.
+      let live = "document.querySelectorAll('[aria-live], [role=status], [role=alert], [role=log], output')"
+      #expect(try await browser.evaluate("[...\(live)].map(node => node.id).join()") == "status")
     }
   }
 
@@ -119,7 +167,7 @@ import Testing
         #expect(answer.contains("<script nonce=\"\(nonce)\">"))
         #expect(answer.contains("<style nonce=\"\(nonce)\">"))
         #expect(!answer.contains("NONCE"))
-        #expect(!answer.contains("data-on="))
+        #expect(answer.contains("<body data-log=\"no\">"))
         // No other resource, no handler or style in an attribute.
         let attributes = answer.matches(of: /\s(?:src|style|on[a-z]+)="/).count
         #expect(attributes == 0)
@@ -127,10 +175,5 @@ import Testing
         #expect(addresses == 0)
       }
     }
-  }
-
-  /// What an app serves where the page looks for the last lines of its log.
-  private func logs(_ lines: @escaping @Sendable () -> String) -> HTTPRoute {
-    HTTPRoute("/logs") { _ in HTTPResponse(body: .bytes(Array(lines().utf8))) }
   }
 }

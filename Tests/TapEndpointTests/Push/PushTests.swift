@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapEndpoint
 
-@Suite struct PushTests {
+@Suite(.timeLimit(.minutes(5))) struct PushTests {
   // MARK: The target
 
   @Test(arguments: [
@@ -95,8 +95,10 @@ import Testing
     _ registry: Registry, port: Int,
     sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }
   ) throws -> MetricsPusher {
-    try MetricsPusher(
-      registry: registry, to: PushGateway("http://127.0.0.1:\(port)", job: "test"), retry: PushRetry(),
+    var retry = PushRetry()
+    retry.deadline = .seconds(60)
+    return try MetricsPusher(
+      registry: registry, to: PushGateway("http://127.0.0.1:\(port)", job: "test"), retry: retry,
       sleep: sleep)
   }
 

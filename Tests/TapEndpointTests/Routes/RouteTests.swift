@@ -2,7 +2,7 @@ import TapCore
 import TapEndpoint
 import Testing
 
-@Suite struct RouteTests {
+@Suite(.timeLimit(.minutes(5))) struct RouteTests {
   @Test func servesTheMetricsOfARegistry() async throws {
     let registry = Registry()
     try registry.counter("jobs_total", help: "Jobs.").increment(by: 3)

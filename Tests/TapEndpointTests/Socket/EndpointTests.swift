@@ -1,7 +1,7 @@
 import TapEndpoint
 import Testing
 
-@Suite struct EndpointTests {
+@Suite(.timeLimit(.minutes(5))) struct EndpointTests {
   private static let ok = HTTPRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func serves() async throws {
@@ -148,8 +148,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
-  func closesTheOldestIdleConnectionForANewOne() async throws {
+  @Test func closesTheOldestIdleConnectionForANewOne() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 3
     try await withEndpoint(routes: [Self.ok], limits: limits) { port in
@@ -207,161 +206,5 @@ import Testing
       for await _ in started { break }
       #expect(try await RawClient.get("/wait", port: port).hasPrefix("HTTP/1.1 503 "))
     }
-  }
-
-  // MARK: Deadlines on a real clock: how late they are is not asserted
-
-  @Test func answersASlowHeadWith408() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.headDeadline = .milliseconds(50)
-    try await withEndpoint(routes: [Self.ok], limits: limits) { port in
-      let client = try RawClient(port: port)
-      client.send("GET /ok HT")
-      #expect(await client.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 408 "))
-    }
-  }
-
-  @Test func closesAnIdleConnection() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.idleDeadline = .milliseconds(50)
-    try await withEndpoint(routes: [Self.ok], limits: limits) { port in
-      let (text, isReset) = try await RawClient(port: port).receiveAll()
-      #expect(text == "")
-      #expect(!isReset)
-    }
-  }
-
-  @Test func resetsAReaderThatDoesNotRead() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.writeDeadline = .milliseconds(50)
-    let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
-    let route = HTTPRoute(
-      "/endless",
-      handler: { _ in
-        HTTPResponse(
-          body: .stream(
-            length: nil,
-            { writer in
-              defer { continuation.yield() }
-              while true { try await writer.write([UInt8](repeating: 0, count: 65_536)) }
-            }))
-      })
-    try await withEndpoint(routes: [route], limits: limits) { port in
-      let client = try RawClient(port: port, receiveBuffer: 4096)
-      client.send("GET /endless HTTP/1.1\r\nHost: h\r\n\r\n")
-      for await _ in ended { break }
-      #expect(await client.receiveAll().isReset)
-    }
-  }
-
-  // MARK: Start and shutdown
-
-  @Test func namesAnAddressThatIsInUse() async throws {
-    try await withEndpoint(routes: []) { port in
-      let error = #expect(throws: EndpointError.self) {
-        try Endpoint(configuration: .init(address: .loopback(port: port)), routes: []).start()
-      }
-      #expect(error?.code == .addressInUse)
-      #expect(error?.description.hasPrefix("address in use: 127.0.0.1:\(port) (") == true)
-    }
-  }
-
-  @Test(arguments: [
-    (EndpointAddress.tcp(host: "192.0.2.1", port: 0), EndpointError.Code.addressNotAvailable),
-    (.tcp(host: "no host", port: 0), .addressNotAvailable), (.loopback(port: 70_000), .invalidConfiguration),
-    (.loopback(port: -1), .invalidConfiguration),
-  ])
-  func namesAnAddressThatIsNoneOfOurs(address: EndpointAddress, code: EndpointError.Code) {
-    let error = #expect(throws: EndpointError.self) {
-      try Endpoint(configuration: .init(address: address), routes: []).start()
-    }
-    #expect(error?.code == code)
-    #expect(error?.description.contains("(") == true)
-  }
-
-  @Test func namesALimitOutOfRange() {
-    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
-    configuration.limits.connections = 0
-    let error = #expect(throws: EndpointError.self) {
-      try Endpoint(configuration: configuration, routes: []).start()
-    }
-    #expect(error?.description == "invalid limit: connections is 0 and must be at least 1")
-  }
-
-  @Test func startsOnceAtATime() async throws {
-    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [])
-    try endpoint.start()
-    let error = #expect(throws: EndpointError.self) { try endpoint.start() }
-    #expect(error?.code == .alreadyRunning)
-    await endpoint.shutdown()
-    #expect(endpoint.address == nil)
-    await endpoint.shutdown()
-  }
-
-  @Test func startsAgainOnTheSamePort() async throws {
-    var port = 0
-    for _ in 0..<5 {
-      let endpoint = Endpoint(configuration: .init(address: .loopback(port: port)), routes: [Self.ok])
-      port = try #require(try endpoint.start().port)
-      let client = try RawClient(port: port)
-      client.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
-      #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
-      await endpoint.shutdown()
-      #expect((try? RawClient(port: port)) == nil)
-    }
-  }
-
-  @Test func letsARequestFinishBeforeItShutsDown() async throws {
-    let (started, starting) = AsyncStream.makeStream(of: Void.self)
-    let (release, releasing) = AsyncStream.makeStream(of: Void.self)
-    let route = HTTPRoute(
-      "/slow",
-      handler: { _ in
-        starting.yield()
-        for await _ in release { break }
-        return .text("done")
-      })
-    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
-    let port = try #require(try endpoint.start().port)
-    let client = try RawClient(port: port)
-    client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
-    for await _ in started { break }
-    async let shutdown: Void = endpoint.shutdown(within: .seconds(60))
-    // Nobody new is let in from some moment on.
-    while (try? RawClient(port: port)) != nil { await Task.yield() }
-    releasing.yield()
-    let answer = await client.receiveAll().text
-    #expect(answer.contains("\r\nConnection: close\r\n"))
-    #expect(answer.hasSuffix("done"))
-    client.reset()
-    await shutdown
-  }
-
-  @Test func doesNotWaitForARequestThatDoesNotFinish() async throws {
-    let (started, starting) = AsyncStream.makeStream(of: Void.self)
-    let route = HTTPRoute(
-      "/stuck",
-      handler: { _ in
-        starting.yield()
-        for await _ in AsyncStream<Never>.makeStream().stream {}
-        return .text("")
-      })
-    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
-    let port = try #require(try endpoint.start().port)
-    let client = try RawClient(port: port)
-    client.send("GET /stuck HTTP/1.1\r\nHost: h\r\n\r\n")
-    for await _ in started { break }
-    await endpoint.shutdown(within: .milliseconds(10))
-    #expect(await client.receiveAll().isReset)
-  }
-
-  @Test func endsWhenNobodyHoldsIt() async throws {
-    var endpoint: Endpoint? = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
-    let port = try #require(try endpoint?.start().port)
-    let client = try RawClient(port: port)
-    client.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
-    #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
-    endpoint = nil
-    #expect(await client.receiveAll().text == "")
   }
 }

@@ -2,7 +2,7 @@ import Glibc
 import TapEndpoint
 import Testing
 
-@Suite struct UnixSocketTests {
+@Suite(.timeLimit(.minutes(5))) struct UnixSocketTests {
   private func endpoint(_ path: String) -> Endpoint {
     Endpoint(configuration: .init(address: .unix(path: path)), routes: [.liveness()])
   }

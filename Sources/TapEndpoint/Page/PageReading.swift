@@ -1,0 +1,110 @@
+/// The first part of the page's script: reads the exposition as it arrives. It touches no document.
+enum PageReading {
+  static let script = #"""
+    "use strict";
+    const DURATION = "http_client_request_duration_seconds", ACTIVE = "http_client_active_requests";
+    const METRICS = `metrics?name[]=${DURATION}&name[]=${ACTIVE}`;
+    const ESCAPES = { "\\n": "\n", "\\\\": "\\", '\\"': '"' };
+    // The places in an array of numbers: these three, then the requests in each bucket, not cumulative.
+    const COUNT = 0, SUM = 1, ERRORS = 2, BUCKETS = 3;
+
+    // Gives the page back to its reader after some milliseconds: it must scroll while thousands of series are read.
+    let sliceEnd = 0;
+    async function breathe() {
+      if (performance.now() < sliceEnd) return;
+      await new Promise(resume => setTimeout(resume));
+      sliceEnd = performance.now() + 8;
+    }
+
+    async function get(address, accept) {
+      const answer = await fetch(address, { cache: "no-store", headers: { Accept: accept }, signal: AbortSignal.timeout(10000) })
+        .catch(() => { throw new Error("the app does not answer"); });
+      if (!answer.ok) throw new Error(`/${address.split("?")[0]} answers ${answer.status}`);
+      return answer;
+    }
+
+    async function readLines(answer, take) {
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        const text = rest + value;
+        let start = 0, end;
+        while ((end = text.indexOf("\n", start)) >= 0) {
+          take(text.slice(start, end));
+          start = end + 1;
+        }
+        rest = text.slice(start);
+        await breathe();
+      }
+    }
+
+    // The labels of a sample (Prometheus, "Exposition formats").
+    function labelsOf(text) {
+      const labels = {};
+      for (const [, name, value] of text.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)) {
+        labels[name] = value.replace(/\\[n\\"]/g, escape => ESCAPES[escape]);
+      }
+      return labels;
+    }
+
+    // Whose requests: what the filters choose by.
+    function partyOf(labels) {
+      const port = labels.server_port;
+      const host = labels.server_address === undefined ? "" : labels.server_address
+        + (port === undefined || port === "443" || port === "80" ? "" : ":" + port);
+      const client = labels.client || "";
+      return { client, host, key: JSON.stringify([client, host]) };
+    }
+
+    // One scrape: the numbers of each series of the duration by the text of its labels, and the requests in flight.
+    class Scrape {
+      series = new Map();
+      active = new Map();
+      bounds = [];
+      #text; #numbers;
+
+      take(line) {
+        if (line.startsWith(DURATION)) this.#takeDuration(line);
+        else if (line.startsWith(ACTIVE)) this.active.set(...this.#parts(line).slice(1));
+      }
+
+      // The suffix of the name, the text between the braces, and the value.
+      #parts(line) {
+        const brace = line.indexOf("{"), space = line.lastIndexOf(" ");
+        const nameEnd = brace < 0 ? space : brace;
+        return [line.slice(DURATION.length, nameEnd), brace < 0 ? "" : line.slice(brace + 1, line.lastIndexOf("}")),
+          Number(line.slice(space + 1))];
+      }
+
+      #takeDuration(line) {
+        const [suffix, text, value] = this.#parts(line);
+        if (suffix === "_bucket") {
+          // The bound is always the last label. In another one's value, the quotation mark would be escaped.
+          const bound = text.lastIndexOf('le="');
+          const numbers = this.#numbersOf(text.slice(0, bound));
+          if (this.series.size === 1) this.bounds.push(Number(text.slice(bound + 4, -1).replace("+Inf", "Infinity")));
+          numbers.push(value - numbers.below);
+          numbers.below = value;
+        } else if (suffix === "_count" || suffix === "_sum") {
+          this.#numbersOf(text && text + ",")[suffix === "_count" ? COUNT : SUM] = value;
+        }
+      }
+
+      #numbersOf(text) {
+        if (text !== this.#text) {
+          this.#text = text;
+          this.#numbers = this.series.get(text);
+          if (!this.#numbers) {
+            this.#numbers = [0, 0, 0];
+            this.#numbers.below = 0;
+            this.series.set(text, this.#numbers);
+          }
+        }
+        return this.#numbers;
+      }
+    }
+
+    """#
+}

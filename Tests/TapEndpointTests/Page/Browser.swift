@@ -1,0 +1,167 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+
+/// A headless Chromium with one page, driven by the DevTools protocol over pipes.
+final class Browser: Sendable {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// A node of the tree that assistive technology sees.
+  struct AccessibleNode: Decodable {
+    struct Value: Decodable {
+      let value: String?
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        value = try? container.decode(String.self, forKey: .value)
+      }
+
+      private enum Key: String, CodingKey { case value }
+    }
+
+    let ignored: Bool
+    let role: Value?
+    let name: Value?
+  }
+
+  private struct Reply<Content: Decodable>: Decodable {
+    let result: Content
+  }
+
+  private let folder: URL
+  private let process: ToolProcess
+  private let pipe: BrowserPipe
+  private let session = Mutex<String?>(nil)
+
+  /// Starts the browser and opens an empty page.
+  private init() async throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    pipe = try BrowserPipe(folder)
+    // The browser takes commands from descriptor 3, and answers at 4.
+    process = try Tool("sh").start([
+      "-c", "exec \"$0\" \"$@\" 3<\"\(pipe.input)\" 4>\"\(pipe.output)\"", "chromium", "--headless=new",
+      "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+      "--user-data-dir=\(folder.path)/profile",
+    ])
+    struct Target: Decodable { let targetId: String }
+    struct Session: Decodable { let sessionId: String }
+    let target: Target = try await call("Target.createTarget", ["url": "about:blank"])
+    let attached: Session = try await call(
+      "Target.attachToTarget", ["targetId": target.targetId, "flatten": true])
+    session.withLock { $0 = attached.sessionId }
+    for domain in ["Page", "Runtime", "Log", "Accessibility"] { try await command("\(domain).enable") }
+  }
+
+  deinit { process.stop() }
+
+  /// Ends the browser, and removes its files.
+  private func close() async throws {
+    process.stop()
+    try await process.ended.wait("end of the browser")
+    // Processes of its own end a little later, and write until then.
+    try await Poll.until("removal of the browser's files") {
+      try? FileManager.default.removeItem(at: folder)
+      return FileManager.default.fileExists(atPath: folder.path) ? nil : ()
+    }
+  }
+
+  /// A browser for as long as the test needs it.
+  static func use(_ body: (Browser) async throws -> Void) async throws {
+    let browser = try await Browser()
+    try await body(browser)
+    try await browser.close()
+  }
+
+  /// Opens an address, and waits until the page says that it has drawn a scrape.
+  func open(_ address: String) async throws {
+    try await command("Page.navigate", ["url": address])
+    try await wait("document.getElementById('status')?.textContent.startsWith('Live')")
+  }
+
+  /// Waits until an expression is true.
+  func wait(_ expression: String) async throws {
+    try await Poll.until(expression) { try await evaluate("!!(\(expression))") == "true" ? () : nil }
+  }
+
+  /// The value of an expression, as text.
+  func evaluate(_ expression: String) async throws -> String {
+    struct Evaluation: Decodable {
+      struct Value: Decodable { let value: String? }
+      let result: Value
+    }
+    let evaluation: Evaluation = try await call(
+      "Runtime.evaluate", ["expression": "String(\(expression))", "returnByValue": true])
+    guard let value = evaluation.result.value else {
+      throw Failure(description: "cannot evaluate: \(expression)")
+    }
+    return value
+  }
+
+  /// The text of the element with that id.
+  func text(_ id: String) async throws -> String {
+    try await evaluate("document.getElementById('\(id)').innerText")
+  }
+
+  /// Sets the window and the scheme of colours.
+  func show(width: Int, height: Int = 900, scheme: String = "light") async throws {
+    try await command(
+      "Emulation.setDeviceMetricsOverride",
+      ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600])
+    try await command(
+      "Emulation.setEmulatedMedia", ["features": [["name": "prefers-color-scheme", "value": scheme]]])
+  }
+
+  /// Presses a key and releases it.
+  func press(_ key: String, code: Int, text: String? = nil) async throws {
+    var event: [String: any Sendable] = ["key": key, "code": key, "windowsVirtualKeyCode": code]
+    if let text { event["text"] = text }
+    for type in ["keyDown", "keyUp"] {
+      event["type"] = type
+      try await command("Input.dispatchKeyEvent", event)
+    }
+  }
+
+  /// What assistive technology sees.
+  func accessibleNodes() async throws -> [AccessibleNode] {
+    struct Tree: Decodable { let nodes: [AccessibleNode] }
+    let tree: Tree = try await call("Accessibility.getFullAXTree", [:])
+    return tree.nodes.filter { !$0.ignored }
+  }
+
+  /// A picture of the whole page.
+  func picture() async throws -> Data {
+    struct Picture: Decodable { let data: Data }
+    let picture: Picture = try await call("Page.captureScreenshot", ["captureBeyondViewport": true])
+    return picture.data
+  }
+
+  /// What went wrong in the page so far: exceptions, blocked resources, messages of the console.
+  var complaints: [String] {
+    pipe.events.filter { event in
+      ["\"Runtime.exceptionThrown\"", "\"Runtime.consoleAPICalled\"", "\"Log.entryAdded\""]
+        .contains { event.contains($0) }
+    }
+  }
+
+  private func command(_ method: String, _ parameters: [String: any Sendable] = [:]) async throws {
+    struct Nothing: Decodable {}
+    let _: Nothing = try await call(method, parameters)
+  }
+
+  private func call<Content: Decodable>(
+    _ method: String, _ parameters: [String: any Sendable]
+  ) async throws -> Content {
+    var message: [String: any Sendable] = ["method": method, "params": parameters]
+    if let session = session.withLock({ $0 }) { message["sessionId"] = session }
+    let reply = try await pipe.call(message)
+    do {
+      return try JSONDecoder().decode(Reply<Content>.self, from: reply).result
+    } catch {
+      throw Failure(description: "\(method): \(String(decoding: reply.prefix(500), as: UTF8.self))")
+    }
+  }
+}

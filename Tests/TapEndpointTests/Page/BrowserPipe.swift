@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+import Synchronization
+import TestSupport
+
+/// The two pipes of a browser: messages of JSON, each ended by a NUL.
+final class BrowserPipe: Sendable {
+  private struct State {
+    var lastID = 0
+    var waiting: [Int: Answer] = [:]
+    var bytes: [UInt8] = []
+    var events: [String] = []
+  }
+
+  /// An answer that somebody waits for.
+  private final class Answer: Sendable {
+    let gate = Gate()
+    let bytes = Mutex(Data())
+  }
+
+  /// The path of the pipe that the browser reads.
+  let input: String
+  /// The path of the pipe that the browser writes.
+  let output: String
+  private let inputDescriptor: Int32
+  private let state = Mutex(State())
+
+  init(_ folder: URL) throws {
+    input = folder.path + "/commands"
+    output = folder.path + "/answers"
+    guard mkfifo(input, 0o600) == 0, mkfifo(output, 0o600) == 0 else {
+      throw Browser.Failure(description: "mkfifo: \(errno)")
+    }
+    // Opened for both directions, a pipe does not wait for its other end.
+    inputDescriptor = Glibc.open(input, O_RDWR | O_CLOEXEC)
+    Thread.detachNewThread { [weak self, output] in
+      let descriptor = Glibc.open(output, O_RDONLY | O_CLOEXEC)
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      // It ends with the browser.
+      while case let count = Glibc.read(descriptor, &buffer, buffer.count), count > 0 {
+        self?.take(buffer[..<count])
+      }
+      close(descriptor)
+    }
+  }
+
+  deinit { close(inputDescriptor) }
+
+  /// What the browser has told unasked.
+  var events: [String] { state.withLock { $0.events } }
+
+  /// Sends a message and waits for its answer.
+  func call(_ message: [String: any Sendable]) async throws -> Data {
+    let answer = Answer()
+    let id = state.withLock { state in
+      state.lastID += 1
+      state.waiting[state.lastID] = answer
+      return state.lastID
+    }
+    let content = message.merging(["id": id]) { $1 }
+    let bytes = [UInt8](try JSONSerialization.data(withJSONObject: content)) + [0]
+    guard Glibc.write(inputDescriptor, bytes, bytes.count) == bytes.count else {
+      throw Browser.Failure(description: "write: \(errno)")
+    }
+    try await answer.gate.wait(seconds: 60, "answer of the browser")
+    return answer.bytes.withLock { $0 }
+  }
+
+  private func take(_ bytes: ArraySlice<UInt8>) {
+    struct Header: Decodable { let id: Int? }
+    let messages = state.withLock { state in
+      state.bytes += bytes
+      let parts = state.bytes.split(separator: 0, omittingEmptySubsequences: false)
+      state.bytes = parts.last.map(Array.init) ?? []
+      return parts.dropLast().map { Data($0) }
+    }
+    for message in messages {
+      let id = (try? JSONDecoder().decode(Header.self, from: message))?.id
+      let answer = state.withLock { state in
+        guard let id else {
+          state.events.append(String(decoding: message, as: UTF8.self))
+          return nil as Answer?
+        }
+        return state.waiting.removeValue(forKey: id)
+      }
+      answer?.bytes.withLock { $0 = message }
+      answer?.gate.open()
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import TapCore
+import TapEndpoint
+
+/// Requests for the page to draw, and a look at it.
+struct PageContent: Sendable {
+  let registry = Registry()
+  let metrics: RequestMetrics
+
+  init() throws {
+    metrics = try RequestMetrics(registry: registry)
+  }
+
+  func request(client: String = "payments", host: String, template: String = "/users/{id}")
+    -> RequestDescription
+  {
+    RequestDescription(
+      client: client, method: "GET", url: "https://\(host)/", serverAddress: host, serverPort: 443,
+      urlTemplate: template)
+  }
+
+  func record(_ count: Int, _ request: RequestDescription, _ duration: Duration, _ end: RequestEnd) {
+    for _ in 0..<count {
+      metrics.requestStarted(request)
+      metrics.requestEnded(RequestObservation(request: request, start: .now, duration: duration, end: end))
+    }
+  }
+
+  /// Opens the page in a browser.
+  func show(log: String? = nil, _ body: (Browser, _ port: Int) async throws -> Void) async throws {
+    var routes = [try HTTPRoute.metrics(of: registry), .page(showsLog: log != nil)]
+    if let log {
+      // What an app serves where the page looks for the last lines of its log.
+      routes.append(HTTPRoute("/logs", immediate: { _ in HTTPResponse(body: .bytes(Array(log.utf8))) }))
+    }
+    try await withEndpoint(routes: routes) { port in
+      try await Browser.use { browser in
+        try await browser.show(width: 1280)
+        try await browser.open("http://127.0.0.1:\(port)/")
+        try await body(browser, port)
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import TapCore
+import TapEndpoint
+import TestSupport
+import Testing
+
+/// What people see of the page in a real browser: every width, both schemes of colours, thousands of series.
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+struct PageViewTests {
+  @Test(arguments: ["light", "dark"])
+  func fitsEveryWidth(scheme: String) async throws {
+    let content = try PageContent()
+    let record = {
+      for host in 0..<12 {
+        let request = content.request(
+          client: "client-\(host % 3)", host: "service-\(host).of-a-rather-long-name.example.com",
+          template: "/products/{id}/reviews/{review}/translations/{language}")
+        content.record(
+          40, request, .milliseconds(3 << host), .response(statusCode: host % 5 == 0 ? 503 : 200))
+      }
+    }
+    record()
+    let log =
+      #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"WARN","client":"client-1","message":"slow"}"#
+    try await content.show(log: log + "\n") { browser, _ in
+      record()
+      try await browser.wait("document.querySelector('#rate path')?.getAttribute('d')")
+      for width in [1280, 768, 390, 320] {
+        try await browser.show(width: width, scheme: scheme)
+        try await browser.wait(
+          "innerWidth === \(width) && document.getElementById('heat').clientWidth < \(width)")
+        #expect(
+          try await browser.evaluate("document.documentElement.scrollWidth <= \(width)") == "true", "\(width)"
+        )
+        #expect(Double(try await browser.evaluate(Self.leastContrast)) ?? 0 >= 4.5, "\(width)")
+        // For people to look at.
+        guard let folder = ProcessInfo.processInfo.environment["SESSION_TAP_ARTIFACTS"] else { continue }
+        try await browser.picture().write(to: URL(fileURLWithPath: "\(folder)/page-\(scheme)-\(width).png"))
+      }
+      #expect(browser.complaints == [])
+    }
+  }
+
+  /// The least contrast of a text with what is behind it (WCAG 2.2, "relative luminance" and 1.4.3).
+  private static let leastContrast = """
+    Math.min(...[...document.querySelectorAll('body *')].filter(node => node.checkVisibility() && !node.closest('noscript, option')
+      && [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim())).map(node => {
+      const rgba = text => text.match(/[\\d.]+/g).map(Number);
+      const luminance = ([r, g, b]) => [r, g, b].map(part => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+      let behind = node;
+      while (behind && rgba(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+      const [high, low] = [node, behind].map((one, i) =>
+        luminance(rgba(getComputedStyle(one)[i ? 'backgroundColor' : 'color']))).sort((a, b) => b - a);
+      return (high + 0.05) / (low + 0.05);
+    }))
+    """
+
+  @Test func showsTwoThousandSeries() async throws {
+    let content = try PageContent()
+    for host in 0..<200 {
+      for status in 200..<210 {
+        content.record(
+          1, content.request(host: "host-\(host).example.com"), .milliseconds(20),
+          .response(statusCode: status))
+      }
+    }
+    try await content.show { browser, _ in
+      // Tasks of the page's that kept it from answering its reader for 50 ms or more (W3C, "Long Tasks API").
+      _ = try await browser.evaluate(
+        "(self.longest = 0, new PerformanceObserver(list => list.getEntries().forEach(task => longest = Math.max(longest, task.duration)))"
+          + ".observe({ type: 'longtask', buffered: true }))")
+      for round in 2...4 {
+        for host in 0..<200 {
+          content.record(
+            10, content.request(host: "host-\(host).example.com"), .milliseconds(20),
+            .response(statusCode: 200))
+        }
+        let requests = "\(round * 2),000"
+        try await browser.wait("document.getElementById('requests').textContent === '\(requests)'")
+      }
+      #expect(try await browser.evaluate("document.getElementById('host').options.length") == "201")
+      #expect(browser.complaints == [])
+      let longest = try await browser.evaluate("longest")
+      // The observer does see what is too long.
+      _ = try await browser.evaluate(
+        "setTimeout(() => { const end = performance.now() + 100; while (performance.now() < end); })")
+      try await browser.wait("longest >= 100")
+      if let folder = ProcessInfo.processInfo.environment["SESSION_TAP_ARTIFACTS"] {
+        try Data("longest task with 2,000 series: \(longest) ms\n".utf8)
+          .write(to: URL(fileURLWithPath: "\(folder)/page-2000-series.txt"))
+      }
+    }
+  }
+}

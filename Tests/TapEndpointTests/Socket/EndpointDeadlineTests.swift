@@ -1,0 +1,50 @@
+import TapEndpoint
+import Testing
+
+/// Deadlines on a real clock. How late they are is not asserted.
+@Suite(.timeLimit(.minutes(5))) struct EndpointDeadlineTests {
+  private static let ok = HTTPRoute("/ok", immediate: { _ in .text("fine\n") })
+
+  @Test func answersASlowHeadWith408() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.headDeadline = .milliseconds(50)
+    try await withEndpoint(routes: [Self.ok], limits: limits) { port in
+      let client = try RawClient(port: port)
+      client.send("GET /ok HT")
+      #expect(await client.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 408 "))
+    }
+  }
+
+  @Test func closesAnIdleConnection() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.idleDeadline = .milliseconds(50)
+    try await withEndpoint(routes: [Self.ok], limits: limits) { port in
+      let (text, isReset) = try await RawClient(port: port).receiveAll()
+      #expect(text == "")
+      #expect(!isReset)
+    }
+  }
+
+  @Test func resetsAReaderThatDoesNotRead() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.writeDeadline = .milliseconds(50)
+    let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
+    let route = HTTPRoute(
+      "/endless",
+      handler: { _ in
+        HTTPResponse(
+          body: .stream(
+            length: nil,
+            { writer in
+              defer { continuation.yield() }
+              while true { try await writer.write([UInt8](repeating: 0, count: 65_536)) }
+            }))
+      })
+    try await withEndpoint(routes: [route], limits: limits) { port in
+      let client = try RawClient(port: port, receiveBuffer: 4096)
+      client.send("GET /endless HTTP/1.1\r\nHost: h\r\n\r\n")
+      for await _ in ended { break }
+      #expect(await client.receiveAll().isReset)
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import TapEndpoint
+import Testing
+
+/// Start and shutdown.
+@Suite(.timeLimit(.minutes(5))) struct EndpointLifetimeTests {
+  private static let ok = HTTPRoute("/ok", immediate: { _ in .text("fine\n") })
+
+  @Test func namesAnAddressThatIsInUse() async throws {
+    try await withEndpoint(routes: []) { port in
+      let error = #expect(throws: EndpointError.self) {
+        try Endpoint(configuration: .init(address: .loopback(port: port)), routes: []).start()
+      }
+      #expect(error?.code == .addressInUse)
+      #expect(error?.description.hasPrefix("address in use: 127.0.0.1:\(port) (") == true)
+    }
+  }
+
+  @Test(arguments: [
+    (EndpointAddress.tcp(host: "192.0.2.1", port: 0), EndpointError.Code.addressNotAvailable),
+    (.tcp(host: "no host", port: 0), .addressNotAvailable), (.loopback(port: 70_000), .invalidConfiguration),
+    (.loopback(port: -1), .invalidConfiguration),
+  ])
+  func namesAnAddressThatIsNoneOfOurs(address: EndpointAddress, code: EndpointError.Code) {
+    let error = #expect(throws: EndpointError.self) {
+      try Endpoint(configuration: .init(address: address), routes: []).start()
+    }
+    #expect(error?.code == code)
+    #expect(error?.description.contains("(") == true)
+  }
+
+  @Test func namesALimitOutOfRange() {
+    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
+    configuration.limits.connections = 0
+    let error = #expect(throws: EndpointError.self) {
+      try Endpoint(configuration: configuration, routes: []).start()
+    }
+    #expect(error?.description == "invalid limit: connections is 0 and must be at least 1")
+  }
+
+  @Test func startsOnceAtATime() async throws {
+    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [])
+    try endpoint.start()
+    let error = #expect(throws: EndpointError.self) { try endpoint.start() }
+    #expect(error?.code == .alreadyRunning)
+    await endpoint.shutdown()
+    #expect(endpoint.address == nil)
+    await endpoint.shutdown()
+  }
+
+  @Test func startsAgainOnTheSamePort() async throws {
+    var port = 0
+    for _ in 0..<5 {
+      let endpoint = Endpoint(configuration: .init(address: .loopback(port: port)), routes: [Self.ok])
+      port = try #require(try endpoint.start().port)
+      let client = try RawClient(port: port)
+      client.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+      #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
+      await endpoint.shutdown()
+      #expect((try? RawClient(port: port)) == nil)
+    }
+  }
+
+  @Test func letsARequestFinishBeforeItShutsDown() async throws {
+    let (started, starting) = AsyncStream.makeStream(of: Void.self)
+    let (release, releasing) = AsyncStream.makeStream(of: Void.self)
+    let route = HTTPRoute(
+      "/slow",
+      handler: { _ in
+        starting.yield()
+        for await _ in release { break }
+        return .text("done")
+      })
+    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
+    let port = try #require(try endpoint.start().port)
+    let client = try RawClient(port: port)
+    client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
+    for await _ in started { break }
+    async let shutdown: Void = endpoint.shutdown(within: .seconds(60))
+    // Nobody new is let in from some moment on.
+    while (try? RawClient(port: port)) != nil { await Task.yield() }
+    releasing.yield()
+    let answer = await client.receiveAll().text
+    #expect(answer.contains("\r\nConnection: close\r\n"))
+    #expect(answer.hasSuffix("done"))
+    client.reset()
+    await shutdown
+  }
+
+  @Test func doesNotWaitForARequestThatDoesNotFinish() async throws {
+    let (started, starting) = AsyncStream.makeStream(of: Void.self)
+    let route = HTTPRoute(
+      "/stuck",
+      handler: { _ in
+        starting.yield()
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        return .text("")
+      })
+    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
+    let port = try #require(try endpoint.start().port)
+    let client = try RawClient(port: port)
+    client.send("GET /stuck HTTP/1.1\r\nHost: h\r\n\r\n")
+    for await _ in started { break }
+    await endpoint.shutdown(within: .milliseconds(10))
+    #expect(await client.receiveAll().isReset)
+  }
+
+  @Test func endsWhenNobodyHoldsIt() async throws {
+    var endpoint: Endpoint? = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
+    let port = try #require(try endpoint?.start().port)
+    let client = try RawClient(port: port)
+    client.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
+    endpoint = nil
+    #expect(await client.receiveAll().text == "")
+  }
+}
