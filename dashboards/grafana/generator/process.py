@@ -48,6 +48,6 @@ def process():
                 top("What runs", "target_info: the service and its attributes, from OTEL_SERVICE_NAME and "
                     "OTEL_RESOURCE_ATTRIBUTES.", f"target_info{{{PROCESS}}}",
                     {"job": "Job", "instance": "Instance", "service_name": "Service",
-                     "service_version": "Version"}, "none", width=24, height=6),
+                     "service_version": "Version"}, "none", width=12, height=8),
             ]),
         ])
