@@ -64,5 +64,7 @@ let package = Package(
     .testTarget(
       name: "SessionTapTests", dependencies: ["SessionTap", "TestSupport"],
       swiftSettings: settings),
+    .testTarget(
+      name: "DashboardTests", dependencies: ["SessionTap", "TestSupport"], swiftSettings: settings),
   ]
 )

@@ -1,5 +1,6 @@
 """What can be said of the files without a server."""
 
+import json
 import re
 import subprocess
 
@@ -13,6 +14,7 @@ PROMETHEUS = DASHBOARDS / "prometheus"
 def check(folder):
     wrong = []
     wrong += _run(DASHBOARDS / "grafana/generate", "--check")
+    wrong += _unreadable()
     rules = sorted(PROMETHEUS.glob("rules/*.yml"))
     tests = sorted(PROMETHEUS.glob("tests/*.yml"))
     wrong += _run("promtool", "check", "rules", *rules)
@@ -40,6 +42,17 @@ def check(folder):
 def _run(*arguments):
     done = subprocess.run([str(one) for one in arguments], capture_output=True, text=True)
     return [] if done.returncode == 0 else [f"{arguments[0]}: {done.stdout}{done.stderr}".strip()]
+
+
+def _unreadable():
+    """Panels without a title, a description or a unit, and panels beyond the grid's 24 columns."""
+    for path in sorted(DASHBOARDS.glob("grafana/boards/*.json")):
+        for panel in json.loads(path.read_text())["panels"]:
+            place = f"{path.stem}, {panel['title']}"
+            if panel["gridPos"]["x"] + panel["gridPos"]["w"] > 24:
+                yield f"{place}: beyond the grid"
+            if panel["type"] != "row" and not (panel.get("description") and panel["fieldConfig"]["defaults"].get("unit")):
+                yield f"{place}: no description or no unit"
 
 
 def _untested(alerts, paths):

@@ -18,7 +18,7 @@ scrape_configs:
 # What only one of the two servers can show.
 OTHER_FORM = {"classic": "(native)", "native": "(classic buckets)"}
 VARIABLE = re.compile(r"\$(\{\w+(:\w+)?\}|\w+)")
-VALUES = {"__rate_interval": "15s", "__range": "5m", "__interval": "5s"}
+VALUES = {"__rate_interval": "15s", "window": "15s", "__range": "5m", "__interval": "5s"}
 # The origin's rarest answer: once it is there, so is every other.
 READY = 'sum(rate(http_client_request_duration_seconds_count{error_type="connect"}[15s]))' \
     ' or sum(histogram_count(rate(http_client_request_duration_seconds{error_type="connect"}[15s])))'
@@ -72,7 +72,7 @@ def _queries():
             for target in panel.get("targets", []):
                 yield f"{name}, {panel['title']}", _filled(target["expr"])
     for page in sorted(DASHBOARDS.glob("consoles/*.html")):
-        for expression in re.findall(r'data-query="([^"]+)"', page.read_text()):
+        for expression in re.findall(r'data-query(?:-\d)?="([^"]+)"', page.read_text()):
             yield f"{page.name}", _filled(expression.replace("&quot;", '"').replace("&lt;", "<"))
 
 

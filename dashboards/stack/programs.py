@@ -46,14 +46,14 @@ def get(url, seconds=10, headers=None):
 class Program:
     """One program; leaving the `with` ends it."""
 
-    def __init__(self, name, arguments, folder, quiet=True):
+    def __init__(self, name, arguments, folder, environment=None):
         path = shutil.which(str(name))
         if not path:
             raise SystemExit(f"{name} is not installed")
         self.log = Path(folder) / f"{Path(name).name}-{time.monotonic_ns()}.log"
         with open(self.log, "wb") as output:
-            self.process = subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL,
-                                            stdout=output, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL, stdout=output,
+                                            stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})})
 
     def __enter__(self):
         return self
@@ -81,7 +81,8 @@ class Demo(Program):
 
     def __init__(self, folder, port=0, rate=20):
         super().__init__(self.binary(), ["demo", "--port", str(port), "--rate", str(rate),
-                                         "--log", str(Path(folder) / "requests.jsonl")], folder)
+                                         "--log", str(Path(folder) / "requests.jsonl")], folder,
+                         environment={"OTEL_SERVICE_NAME": "session-tap-demo"})
         self.url = until("start of the demo", self._url)
         self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
 

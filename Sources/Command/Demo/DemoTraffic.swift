@@ -46,7 +46,8 @@ struct DemoTraffic: Sendable {
         let (file, _) = try await session.download(for: request)
         try? FileManager.default.removeItem(at: file)
       } else {
-        _ = try await session.data(for: request)
+        // A task with a delegate is told of the response's head, and so the tap learns the time to the first byte.
+        _ = try await session.data(for: request, delegate: DemoDelegate())
       }
     }
     let impatience = kind.patience.map { patience in

@@ -46,8 +46,9 @@ def process():
                       (f"changes(process_start_time_seconds{{{PROCESS}}}[30m])", each),
                       steps=thresholds("green", (3, "red"))),
                 top("What runs", "target_info: the service and its attributes, from OTEL_SERVICE_NAME and "
-                    "OTEL_RESOURCE_ATTRIBUTES.", f"target_info{{{PROCESS}}}",
+                    "OTEL_RESOURCE_ATTRIBUTES. Without those, the version of SessionTap alone.",
+                    f"target_info{{{PROCESS}}} or on (job, instance) session_tap_build_info{{{PROCESS}}}",
                     {"job": "Job", "instance": "Instance", "service_name": "Service",
-                     "service_version": "Version"}, "none", width=24, height=6),
+                     "service_version": "Version", "version": "SessionTap"}, "none", width=12, height=8),
             ]),
         ])

@@ -43,6 +43,9 @@ def tap():
                       "short", (f"session_tap_scrapes_in_flight{{{PROCESS}}}", each)),
                 graph("Scrapes by instance", "More scrapers than are known of?", "reqps",
                       (counted(duration, "instance", labels=PROCESS), each)),
+                graph("Pushes", "Pushes to a Pushgateway, each with its retries. Nought where nothing pushes.", "short",
+                      (f"{by('outcome')} ({rate('session_tap_pushes_total', PROCESS)}) or vector(0)", "{{outcome}}"),
+                      width=24, height=6),
             ]),
             ("Series", [
                 graph("Samples of a scrape", "Series that an instance exposes.", "short",

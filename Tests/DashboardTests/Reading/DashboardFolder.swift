@@ -1,0 +1,102 @@
+import Foundation
+
+/// The queries of the folder `dashboards`, as they are committed.
+struct DashboardFolder {
+  /// A query, and where it stands.
+  struct Query {
+    var place: String
+    var expression: String
+  }
+
+  private(set) var boards: [Query] = []
+  private(set) var rules: [Query] = []
+  private(set) var consoles: [Query] = []
+  /// The metrics that rules record.
+  private(set) var recorded: Set<String> = []
+
+  var all: [Query] { boards + rules + consoles }
+
+  init() throws {
+    var package = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { package.deleteLastPathComponent() }
+    let folder = package.appendingPathComponent("dashboards")
+    for (name, text) in try Self.files(in: folder, "grafana/boards", ".json") {
+      boards += try Self.queries(ofBoard: text).map { Query(place: name, expression: $0) }
+    }
+    for (name, text) in try Self.files(in: folder, "prometheus/rules", ".yml") {
+      let fields = Self.fields(ofRules: text)
+      rules += fields.filter { $0.key == "expr" }.map { Query(place: name, expression: $0.value) }
+      recorded.formUnion(fields.filter { $0.key == "record" }.map(\.value))
+    }
+    for (name, text) in try Self.files(in: folder, "consoles", ".html") {
+      consoles += Self.queries(ofConsole: text).map { Query(place: name, expression: $0) }
+    }
+  }
+
+  private static func files(
+    in folder: URL, _ path: String, _ suffix: String
+  ) throws -> [(name: String, text: String)] {
+    let folder = folder.appendingPathComponent(path)
+    return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+      .filter { $0.hasSuffix(suffix) }
+      .map { ($0, try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8)) }
+  }
+
+  /// The panels' `expr`, and the variables' `label_values(series, label)`.
+  static func queries(ofBoard text: String) throws -> [String] {
+    let board = try JSONDecoder().decode(Board.self, from: Data(text.utf8))
+    let variables = board.templating.list.compactMap { variable -> String? in
+      guard variable.type == "query", let query = variable.query, let comma = query.lastIndex(of: ",") else {
+        return nil
+      }
+      let series = query[..<comma].dropFirst("label_values(".count)
+      let label = query[comma...].dropFirst().dropLast().drop { $0 == " " }
+      return "count by (\(label)) (\(series))"
+    }
+    return variables + board.panels.flatMap { ($0.targets ?? []).map(\.expr) }
+  }
+
+  /// The `key: value` lines of rules, in the subset of YAML that they keep to: a value stands behind its key, or below
+  /// `|` and further in.
+  static func fields(ofRules text: String) -> [(key: String, value: String)] {
+    var fields: [(key: String, value: String)] = []
+    var block: Int?
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      let content = line.drop { $0 == " " }
+      let indent = line.count - content.count
+      if let key = block, indent > key || content.isEmpty {
+        fields[fields.count - 1].value += "\n" + content
+        continue
+      }
+      block = nil
+      let isItem = content.hasPrefix("- ")
+      let parts = (isItem ? content.dropFirst(2) : content).split(
+        separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !content.hasPrefix("#") else { continue }
+      let value = parts[1].drop { $0 == " " }
+      if value == "|" { block = indent + (isItem ? 2 : 0) }
+      fields.append((String(parts[0]), value == "|" ? "" : String(value)))
+    }
+    return fields
+  }
+
+  /// What stands in `data-query="…"`.
+  static func queries(ofConsole text: String) -> [String] {
+    text.matches(of: /data-query(?:-\d)?="([^"]+)"/).map { match in
+      String(match.1).replacingOccurrences(of: "&quot;", with: "\"")
+        .replacingOccurrences(of: "&lt;", with: "<").replacingOccurrences(of: "&gt;", with: ">")
+    }
+  }
+
+  private struct Board: Decodable {
+    struct Panel: Decodable { var targets: [Target]? }
+    struct Target: Decodable { var expr: String }
+    struct Templating: Decodable { var list: [Variable] }
+    struct Variable: Decodable {
+      var type: String
+      var query: String?
+    }
+    var panels: [Panel]
+    var templating: Templating
+  }
+}

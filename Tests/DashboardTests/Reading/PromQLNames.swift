@@ -1,0 +1,60 @@
+/// The metrics and labels that a PromQL expression names.
+struct PromQLNames: Equatable {
+  /// The labels that each metric is chosen by. A metric whose name is a pattern stands under the pattern.
+  private(set) var metrics: [String: Set<String>] = [:]
+  /// The labels that series are grouped or matched by.
+  private(set) var grouping: Set<String> = []
+
+  /// Reads an expression.
+  init(_ expression: String) {
+    var rest = PromQLToken.all(in: expression)[...]
+    while let token = rest.popFirst() {
+      switch token {
+      case .name(let name) where rest.first == .symbol("("):
+        // A function has brackets too, and is no name of ours.
+        if Self.grouping.contains(name) { grouping.formUnion(Self.takeList(from: &rest)) }
+      case .name(let name) where !Self.keywords.contains(name):
+        let matchers = Self.takeMatchers(from: &rest)
+        metrics[name, default: []].formUnion(matchers.keys)
+      case .symbol("{"):
+        rest = [token] + rest
+        var matchers = Self.takeMatchers(from: &rest)
+        let name = matchers.removeValue(forKey: "__name__") ?? ""
+        metrics[name, default: []].formUnion(matchers.keys)
+      default:
+        break
+      }
+    }
+  }
+
+  private static let grouping: Set = ["by", "without", "on", "ignoring", "group_left", "group_right"]
+  private static let keywords: Set = [
+    "and", "or", "unless", "atan2", "offset", "bool", "inf", "nan", "Inf", "NaN", "sum", "min", "max", "avg",
+    "count",
+    "group", "stddev", "stdvar", "topk", "bottomk", "quantile", "count_values",
+  ]
+
+  /// `(a, b)`
+  private static func takeList(from rest: inout ArraySlice<PromQLToken>) -> Set<String> {
+    var labels: Set<String> = []
+    while let token = rest.popFirst(), token != .symbol(")") {
+      if case .name(let label) = token { labels.insert(label) }
+    }
+    return labels
+  }
+
+  /// `{a="x", b=~"y"}`: the values by their labels, if there is such a thing.
+  private static func takeMatchers(from rest: inout ArraySlice<PromQLToken>) -> [String: String] {
+    guard rest.first == .symbol("{") else { return [:] }
+    var matchers: [String: String] = [:]
+    var label = ""
+    while let token = rest.popFirst(), token != .symbol("}") {
+      switch token {
+      case .name(let name): label = name
+      case .text(let value): matchers[label] = value
+      case .symbol: break
+      }
+    }
+    return matchers
+  }
+}

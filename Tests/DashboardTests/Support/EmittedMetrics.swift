@@ -1,0 +1,113 @@
+import Foundation
+import SessionTap
+import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What the library emits: the labels of each family, read from its own exposition.
+struct EmittedMetrics {
+  /// The type of each family, by its name in the text format.
+  private(set) var types: [String: String] = [:]
+  /// The labels of each family.
+  private(set) var labels: [String: Set<String>] = [:]
+
+  /// A tap that has served a scrape, and request metrics that have seen a request of every kind.
+  static func everything() async throws -> EmittedMetrics {
+    var emitted = EmittedMetrics()
+    emitted.read(try requests().exposition(in: .text))
+
+    let log = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).jsonl").path
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
+    configuration.log = .file(log)
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
+    let tap = try Tap.start(configuration)
+    if let url = URL(string: "http://\(tap.address?.description ?? "")/metrics") {
+      _ = try await URLSession(configuration: .ephemeral).data(from: url)
+    }
+    emitted.read(tap.registry.exposition(in: .text))
+    await tap.shutdown()
+    return emitted
+  }
+
+  /// Requests that have every label, one that fails without a response, and more series than there is room for.
+  private static func requests() throws -> Registry {
+    let registry = Registry()
+    var configuration = RequestMetrics.Configuration()
+    configuration.series.limit = 2
+    let metrics = try RequestMetrics(registry: registry, configuration: configuration)
+    let ends: [RequestEnd] = [.response(statusCode: 503), .failure(.timeout, statusCode: nil), .cancelled]
+    for (number, end) in ends.enumerated() {
+      let request = RequestDescription(
+        client: "payments", method: "POST", serverAddress: "api\(number).example.com", serverPort: 443,
+        urlTemplate: "/orders/{id}")
+      metrics.requestStarted(request)
+      metrics.requestEnded(
+        RequestObservation(
+          request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(20), end: end,
+          requestBodySize: 10, responseBodySize: 20, timeToFirstByte: .milliseconds(5), resendCount: 1,
+          isFromCache: number == 0))
+    }
+    try registry.register(ProcessMetrics())
+    try registry.register(
+      TargetInfo(serviceName: "shop", resourceAttributes: "service.version=1.2"))
+    _ = try MetricsPusher(registry: registry, to: try PushGateway("http://localhost:9091", job: "backup"))
+    // A value that no instrument can take.
+    try registry.gauge("refused", help: "A gauge.").set(.nan)
+    try registry.histogram("refused_seconds", help: "A histogram.").record(.nan)
+    return registry
+  }
+
+  /// The labels of a metric as a query names it, `nil` if nothing emits it.
+  func labels(of metric: String) -> Set<String>? {
+    if let labels = labels[metric], types[metric] != nil {
+      // The native form of a histogram has the family's own name, and no `le`.
+      return labels.subtracting(["le"])
+    }
+    for suffix in ["_bucket", "_count", "_sum"] where metric.hasSuffix(suffix) {
+      let family = String(metric.dropLast(suffix.count))
+      guard types[family] == "histogram" else { continue }
+      return suffix == "_bucket" ? labels[family] : labels[family]?.subtracting(["le"])
+    }
+    return nil
+  }
+
+  /// The family that a metric belongs to.
+  func family(of metric: String) -> String? {
+    if types[metric] != nil { return metric }
+    return ["_bucket", "_count", "_sum"].filter(metric.hasSuffix).map { String(metric.dropLast($0.count)) }
+      .first { types[$0] == "histogram" }
+  }
+
+  /// The same without a family: what is left when somebody renames it.
+  func without(_ family: String) -> EmittedMetrics {
+    var other = self
+    other.types[family] = nil
+    other.labels[family] = nil
+    return other
+  }
+
+  /// The same without a label.
+  func without(label: String) -> EmittedMetrics {
+    var other = self
+    other.labels = labels.mapValues { $0.subtracting([label]) }
+    return other
+  }
+
+  private mutating func read(_ exposition: Exposition) {
+    var family = ""
+    for line in String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n") {
+      if line.hasPrefix("# TYPE ") {
+        let words = line.split(separator: " ")
+        family = String(words[2])
+        guard !family.hasPrefix("refused") else { continue }
+        types[family] = String(words[3])
+        labels[family, default: []] = labels[family] ?? []
+      } else if !line.hasPrefix("#"), !family.hasPrefix("refused") {
+        labels[family]?.formUnion(line.matches(of: /[{,]([a-z_]+)="/).map { String($0.1) })
+      }
+    }
+  }
+}
