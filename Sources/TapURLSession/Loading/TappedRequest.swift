@@ -78,12 +78,14 @@ final class TappedRequest: Sendable {
       resendCount: ResendCount.read(from: loader, request: request, response: response))
     let isChallenged = ending.response?.asksForCredentials ?? false
     if isChallenged { state.withLock { $0.facts.isChallenged = true } }
-    if let task, let delegate = task.delegate as? ForwardingTaskDelegate, facts.loadedBytes == nil {
-      // Served to the delegate, whose last callback comes after all bytes and all legs.
-      delegate.awaitCompletion(of: task, request: self, ending: isChallenged ? nil : ending)
-    } else if !isChallenged {
-      end(ending)
-    }
+    #if canImport(FoundationNetworking)
+      if let task, let delegate = task.delegate as? ForwardingTaskDelegate, facts.loadedBytes == nil {
+        // Served to the delegate, whose last callback comes after all bytes and all legs.
+        delegate.awaitCompletion(of: task, request: self, ending: isChallenged ? nil : ending)
+        return
+      }
+    #endif
+    if !isChallenged { end(ending) }
   }
 
   /// The original client heard of the finish: from here on a challenged task is Foundation's alone.
@@ -92,15 +94,18 @@ final class TappedRequest: Sendable {
     ChallengedTaskWatch.begin(task: task, request: self)
   }
 
-  /// The task ended beyond our sight.
-  func ended(_ task: URLSessionTask) {
+  /// The task ended beyond our sight; a delegate of ours may have seen its last leg.
+  func ended(
+    _ task: URLSessionTask, delivered bytes: Int64? = nil, firstByte: ContinuousClock.Instant? = nil
+  ) {
     if let error = task.error {
       failed(error)
     } else {
       let facts = state.withLock { $0.facts }
-      end(
-        TransferEnding(
-          request: request, response: task.response, task: task, facts: facts, resendCount: nil))
+      var ending = TransferEnding(
+        request: request, response: task.response, task: task, facts: facts, resendCount: nil)
+      ending.deliver(bytes, firstByte: firstByte)
+      end(ending)
     }
   }
 

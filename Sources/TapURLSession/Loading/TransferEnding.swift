@@ -8,7 +8,7 @@ import Foundation
 struct TransferEnding {
   let response: HTTPURLResponse?
   let requestBodySize: Int64?
-  let firstByte: ContinuousClock.Instant?
+  private(set) var firstByte: ContinuousClock.Instant?
   let resendCount: Int?
   let isFromCache: Bool
   let instant = ContinuousClock.now
@@ -41,8 +41,9 @@ struct TransferEnding {
       method: method, response: response, loadedBytes: loadedBytes, downloadedBytes: downloadedBytes)
   }
 
-  /// Adds what a delegate got of the body.
-  mutating func deliver(_ bytes: Int64) {
-    loadedBytes = bytes
+  /// Adds what a delegate got of the body, and when it got the head, where it is told.
+  mutating func deliver(_ bytes: Int64?, firstByte head: ContinuousClock.Instant? = nil) {
+    loadedBytes = bytes ?? loadedBytes
+    firstByte = head ?? firstByte
   }
 }
