@@ -67,6 +67,16 @@ public final class RequestLog: RequestObserver {
     withLine(of: observation) { queue.enqueue($0, severity: severity) }
   }
 
+  /// Puts a warning into the queue: the request may never end, and so never get a line of its own. Sampling does not
+  /// leave it out; a minimum severity above `.warn` does.
+  public func requestWaits(_ request: RequestDescription, for duration: Duration) {
+    guard filter.keeps(.warn, client: request.client) else { return }
+    let time = Timestamp.now
+    withLine(
+      of: request, write: { line in encoder.write(request, waitingFor: duration, at: time, to: &line) },
+      body: { queue.enqueue($0, severity: .warn) })
+  }
+
   /// Writes a line of the app's own, so that one file tells the whole story:
   ///
   ///     log.log(.info, "cache warmed", ["entries": 42])
@@ -85,9 +95,16 @@ public final class RequestLog: RequestObserver {
 
   /// Calls with the line of a request, its newline included.
   package func withLine(of observation: RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
+    withLine(
+      of: observation.request, write: { line in encoder.write(observation, to: &line) }, body: body)
+  }
+
+  @inline(__always)
+  private func withLine(
+    of request: RequestDescription, write: (inout LineWriter) -> Void, body: (UnsafeRawBufferPointer) -> Void
+  ) {
     Self.withLine(
-      isLong: observation.request.url.utf8.count > Self.shortURL, limit: encoder.limits.line,
-      write: { line in encoder.write(observation, to: &line) }, body: body)
+      isLong: request.url.utf8.count > Self.shortURL, limit: encoder.limits.line, write: write, body: body)
   }
 
   /// Puts a line that is ready into the queue.

@@ -21,11 +21,12 @@ struct Fuzz {
     configuration.redaction.allowedResponseHeaders = ["c"]
     let log = try RequestLog(to: .descriptor(1), configuration: configuration)
     for index in 0..<lines {
-      if index.isMultiple(of: 8) {
+      switch index % 16 {
+      case 0, 8:
         log.log(
           generator.pick(LogSeverity.allCases) ?? .info, generator.text(), generator.fields())
-      } else {
-        log.requestEnded(generator.observation())
+      case 1: log.requestWaits(generator.observation().request, for: generator.duration())
+      default: log.requestEnded(generator.observation())
       }
     }
     log.shutdown(within: .seconds(60))

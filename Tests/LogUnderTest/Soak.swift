@@ -9,10 +9,13 @@ struct Soak {
   let threads: Int
   /// Lines a second of all threads together, or as fast as they can.
   let rate: Double?
+  /// Where the log moves its own file aside, in bytes.
+  let rotationSize: Int?
 
   func run() throws {
     var configuration = RequestLog.Configuration()
     configuration.whenFull = .block(upTo: .seconds(30))
+    configuration.rotation = rotationSize.map { .size($0, keep: 10_000) }
     let log = try RequestLog(to: .file(path), configuration: configuration)
     let start = ContinuousClock.now
     DispatchQueue.concurrentPerform(iterations: threads) { thread in

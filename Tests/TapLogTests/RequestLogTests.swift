@@ -147,6 +147,8 @@ struct RequestLogTests {
     var configuration = RequestLog.Configuration()
     configuration.queueLineLimit = 10
     configuration.whenFull = .block(upTo: .seconds(60))
+    // Nobody waits for a writer that itself waits for more lines.
+    configuration.batchDelay = .seconds(3_600)
     let log = try RequestLog(to: .custom(sink), configuration: configuration)
     let done = Gate()
     Thread.detachNewThread {

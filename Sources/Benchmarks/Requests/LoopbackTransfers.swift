@@ -18,7 +18,7 @@ actor LoopbackTransfers {
     let large: URL
   }
 
-  private static let requestsARound = 160
+  private static let requestsARound = 48
   private static let firstRequests = 20
   private static let largeBody = [UInt8](repeating: 0x5A, count: 10_000_000)
   private var running: Running?

@@ -30,7 +30,7 @@ extension Benchmark {
 
   private static func requests(_ name: String, inFlight: Int) -> Benchmark {
     Benchmark(
-      name, unit: "us", reference: "the same without the tap", rounds: 81,
+      name, unit: "us", reference: "the same without the tap", rounds: 301,
       value: { try await LoopbackTransfers.shared.get(isTapped: true, inFlight: inFlight) * 1_000_000 },
       referenceValue: {
         try await LoopbackTransfers.shared.get(isTapped: false, inFlight: inFlight) * 1_000_000

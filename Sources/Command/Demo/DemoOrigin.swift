@@ -33,17 +33,7 @@ struct DemoOrigin {
       guard !request.body.isEmpty else { return .text("an order needs a body\n", status: .badRequest) }
       return HTTPResponse(status: 201, headers: ["Location": "/orders/1"])
     },
-    HTTPRoute("/reports/monthly.csv") { _ in
-      .init(
-        headers: ["Content-Type": "text/csv"],
-        body: .stream(length: nil) { writer in
-          let rows = Array(String(repeating: "2026-11,42,1299\n", count: 1_000).utf8)
-          for _ in 0..<12 {
-            try await writer.write(rows)
-            try await pause(1...8)
-          }
-        })
-    },
+    HTTPRoute("/reports/monthly.csv", handler: { _ in monthlyReport }),
     HTTPRoute("/recommendations") { _ in
       try await pause(5...60)
       return Int.random(in: 0..<4) == 0
@@ -56,6 +46,19 @@ struct DemoOrigin {
     },
     HTTPRoute("/legacy", immediate: { _ in .reset }),
   ]
+
+  /// Rows that come a few at a time. An immediate handler could not stream them: hence the label above.
+  private static var monthlyReport: HTTPResponse {
+    .init(
+      headers: ["Content-Type": "text/csv"],
+      body: .stream(length: nil) { writer in
+        let rows = Array(String(repeating: "2026-11,42,1299\n", count: 1_000).utf8)
+        for _ in 0..<12 {
+          try await writer.write(rows)
+          try await pause(1...8)
+        }
+      })
+  }
 
   private static func json(_ text: String) -> HTTPResponse {
     HTTPResponse(headers: ["Content-Type": "application/json"], body: .bytes(Array(text.utf8)))

@@ -1,4 +1,5 @@
 import Foundation
+import SessionTap
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -53,14 +54,24 @@ enum DemoRequest: CaseIterable {
       case .legacy: "/legacy"
       case .refused: "http://127.0.0.1:1/"
       }
-    guard let url = URL(string: path, relativeTo: origin) else { return nil }
+    guard let url = URL(string: path, relativeTo: client == .accounts ? Self.byName(origin) : origin) else {
+      return nil
+    }
     var request = URLRequest(url: url.absoluteURL)
+    request.setTrace(.random())
     if self == .order {
       request.httpMethod = "POST"
       request.setValue("application/json", forHTTPHeaderField: "Content-Type")
       request.httpBody = Data(#"{"product":17,"count":\#(Int.random(in: 1...9))}"#.utf8)
     }
     return request
+  }
+
+  /// The origin under another name, so that there is more than one host to tell apart.
+  private static func byName(_ origin: URL) -> URL {
+    var components = URLComponents(url: origin, resolvingAgainstBaseURL: false)
+    components?.host = "localhost"
+    return components?.url ?? origin
   }
 
   /// How long the caller waits before it cancels. `nil` for as long as it takes.

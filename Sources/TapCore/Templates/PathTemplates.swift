@@ -73,7 +73,8 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 
-  private func template(for path: UnsafeBufferPointer<UInt8>) -> String? {
+  /// The template that fits a path best.
+  package func template(for path: UnsafeBufferPointer<UInt8>) -> String? {
     let start = path.first == UInt8(ascii: "/") ? 1 : 0
     var work = Self.workLimit
     return find(path, from: start, at: 0, work: &work)

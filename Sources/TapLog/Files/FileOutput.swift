@@ -39,33 +39,31 @@ final class FileOutput: LogOutput {
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
     state.withLock { state in
-      var result = LogOutputResult()
       let torn = leaveStaleFile(&state, &batch)
-      if batch.isEmpty {
-        result.dropped = torn
-        return result
-      }
-      if state.file == nil {
-        if let pause = awaitPath(&state) { return .busy(pause) }
-        state.file = try? OpenFile(options)
-      }
-      if var file = state.file {
-        result = write(&batch, to: &file)
-        state.file = file
-        if result.bytes > 0, options.synchronizationInterval != nil {
-          state.unsynchronizedSince = state.unsynchronizedSince ?? System.uptime
-        }
-        if result.state == .failed, file.kind == .pipe {
-          // The reader has gone. Whoever comes next reads another pipe by the same name.
-          file.close()
-          state.file = nil
-        }
-      } else {
-        result.state = .failed
-      }
+      var result = write(&batch, &state)
       result.dropped += torn
       return result
     }
+  }
+
+  private func write(_ batch: inout LineBuffer, _ state: inout State) -> LogOutputResult {
+    if batch.isEmpty { return LogOutputResult() }
+    if state.file == nil {
+      if let pause = awaitPath(&state) { return .busy(pause) }
+      state.file = try? OpenFile(options)
+    }
+    guard var file = state.file else { return .failed }
+    let result = write(&batch, to: &file)
+    state.file = file
+    if result.bytes > 0, options.synchronizationInterval != nil {
+      state.unsynchronizedSince = state.unsynchronizedSince ?? System.uptime
+    }
+    if result.state == .failed, file.kind == .pipe {
+      // The reader has gone. Whoever comes next reads another pipe by the same name.
+      file.close()
+      state.file = nil
+    }
+    return result
   }
 
   /// Writes to a file that is the right one, or moves it aside first.

@@ -1,15 +1,48 @@
 import TapCore
 
-/// Writes the line of an ended request: one JSON object, its keys the attribute names of the OpenTelemetry HTTP
+/// Writes the lines of requests: one JSON object each, its keys the attribute names of the OpenTelemetry HTTP
 /// conventions, always in the same order. What is unknown is absent.
 struct RequestLineEncoder: Sendable {
   let redactor: LineRedactor
   let fields: LineFields
   let limits: LineLimits
 
+  /// A request that has ended.
   func write(_ observation: RequestObservation, to line: inout LineWriter) {
     let request = observation.request
     line.begin(observation.endTime, observation.end.severity, event: "http.client.request")
+    target(of: request, to: &line)
+    line.part { json in
+      port(of: request, to: &json)
+      end(observation, to: &json)
+      transfer(observation, to: &json)
+      trace(of: request, to: &json)
+    }
+    redactor.writeHeaders(of: request, limits: limits, to: &line)
+    redactor.writeResponseHeaders(of: observation, limits: limits, to: &line)
+    fields.write(redactor.fields(request.fields), to: &line)
+  }
+
+  /// A request that has not ended, and may never.
+  func write(
+    _ request: RequestDescription, waitingFor duration: Duration, at time: Timestamp,
+    to line: inout LineWriter
+  ) {
+    line.begin(time, .warn, event: "http.client.request.waiting")
+    target(of: request, to: &line)
+    line.part { json in
+      port(of: request, to: &json)
+      json.append(",\"duration_s\":")
+      json.seconds(duration)
+      trace(of: request, to: &json)
+    }
+    redactor.writeHeaders(of: request, limits: limits, to: &line)
+    fields.write(redactor.fields(request.fields), to: &line)
+  }
+
+  /// Who asks, how, and whom. The port is left to the part that follows, which is always there.
+  @inline(__always)
+  private func target(of request: RequestDescription, to line: inout LineWriter) {
     line.part { json in
       json.append(",\"client\":")
       json.string(request.client, limit: limits.name)
@@ -28,23 +61,23 @@ struct RequestLineEncoder: Sendable {
         json.string(address, limit: limits.name)
       }
     }
-    line.part { json in
-      if let port = request.serverPort {
-        json.append(",\"server.port\":")
-        json.integer(Int64(port))
-      }
-      end(observation, to: &json)
-      transfer(observation, to: &json)
-      if let trace = request.traceContext {
-        json.append(",\"trace_id\":\"")
-        digits(trace.traceID, to: &json)
-        json.append("\",\"span_id\":\"")
-        digits(trace.spanID, to: &json)
-        json.append(.quote)
-      }
-    }
-    redactor.writeHeaders(of: observation, limits: limits, to: &line)
-    fields.write(redactor.fields(request.fields), to: &line)
+  }
+
+  @inline(__always)
+  private func port(of request: RequestDescription, to json: inout JSONWriter) {
+    guard let port = request.serverPort else { return }
+    json.append(",\"server.port\":")
+    json.integer(Int64(port))
+  }
+
+  @inline(__always)
+  private func trace(of request: RequestDescription, to json: inout JSONWriter) {
+    guard let trace = request.traceContext else { return }
+    json.append(",\"trace_id\":\"")
+    digits(trace.traceID, to: &json)
+    json.append("\",\"span_id\":\"")
+    digits(trace.spanID, to: &json)
+    json.append(.quote)
   }
 
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
@@ -95,7 +128,8 @@ struct RequestLineEncoder: Sendable {
       json.append(",\"http.response.body.size\":")
       json.integer(size)
     }
-    if let count = observation.resendCount {
+    // OpenTelemetry: there "if and only if request was retried", so not as 0.
+    if let count = observation.resendCount, count > 0 {
       json.append(",\"http.request.resend_count\":")
       json.integer(Int64(count))
     }

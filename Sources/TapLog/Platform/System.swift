@@ -36,7 +36,7 @@ enum System {
   }
 
   /// Calls until a signal does not interrupt (EINTR, POSIX 2.3).
-  private static func uninterrupted(_ call: () -> Int) throws(Failure) -> Int {
+  static func uninterrupted(_ call: () -> Int) throws(Failure) -> Int {
     while true {
       let result = call()
       if result >= 0 { return result }

@@ -47,10 +47,10 @@ extension LineQueue {
 
 extension LineQueue.State {
   /// Whether the writer needs to be woken, now that a line has come.
-  mutating func shouldWakeWriter(largeBatch: Int) -> Bool {
+  mutating func shouldWakeWriter(_ limits: QueueLimits) -> Bool {
     switch writer {
     case .busy: return false
-    case .lingering where lines.byteCount < largeBatch: return false
+    case .lingering where !limits.isLarge(lines): return false
     case .idle, .lingering:
       writer = .busy
       return true

@@ -49,7 +49,7 @@ extension LineQueue {
       if let dropped = state.takeReport() { return .go(.report(dropped)) }
       guard state.lines.isEmpty else {
         if state.phase == .running, now < linger, state.flushTarget <= state.settled,
-          state.lines.byteCount < limits.largeBatch
+          !limits.isLarge(state.lines)
         {
           state.writer = .lingering
           return .wait(until: linger)

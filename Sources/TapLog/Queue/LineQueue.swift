@@ -61,7 +61,7 @@ final class LineQueue: Sendable {
         }
       }
       state.accepted &+= 1
-      return state.shouldWakeWriter(largeBatch: limits.largeBatch) ? .wake : .done
+      return state.shouldWakeWriter(limits) ? .wake : .done
     }
   }
 

@@ -6,6 +6,8 @@ struct QueueLimits: Sendable {
   /// How long the first line of a batch waits for others.
   var batchDelay: Duration
 
-  /// From how many bytes on a batch does not wait for more.
-  var largeBatch: Int { min(65_536, bytes / 2) }
+  /// Whether a batch does not wait for more: callers must not find the queue full while the writer waits.
+  func isLarge(_ batch: borrowing LineBuffer) -> Bool {
+    batch.byteCount >= min(65_536, bytes / 2) || batch.count > lines / 2
+  }
 }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Somebody who reads a log as it is written. A reader that is slower than the log is dropped, not waited for.
+/// Somebody who reads a log as it is written. A reader that is slower than the log is dropped, not waited for, and
+/// one that nobody holds any more is forgotten.
 public final class LogFollower: Sendable {
   private let filter: LineFilter
   private let byteLimit: Int

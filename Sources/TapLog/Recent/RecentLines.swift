@@ -6,7 +6,18 @@ final class RecentLines: Sendable {
 
   private struct State: ~Copyable {
     var lines: LineBuffer
-    var followers: [LogFollower] = []
+    /// Whoever lets go of a follower has no more use for it.
+    var followers: [Reference] = []
+
+    /// Those that still want lines.
+    mutating func activeFollowers() -> [LogFollower] {
+      followers.removeAll { $0.follower?.isOver ?? true }
+      return followers.compactMap(\.follower)
+    }
+  }
+
+  private struct Reference: Sendable {
+    weak let follower: LogFollower?
   }
 
   init(lines: Int, bytes: Int) {
@@ -21,8 +32,7 @@ final class RecentLines: Sendable {
           state.lines.removeFirst()
         }
       }
-      state.followers.removeAll(where: \.isOver)
-      return state.followers
+      return state.activeFollowers()
     }
     for follower in followers { follower.add(batch) }
   }
@@ -47,21 +57,17 @@ final class RecentLines: Sendable {
     -> LogFollower?
   {
     state.withLock { state in
-      state.followers.removeAll(where: \.isOver)
-      guard state.followers.count < limits.followers else { return nil }
+      guard state.activeFollowers().count < limits.followers else { return nil }
       let follower = LogFollower(
         query, backlog: Self.lines(state.lines, query), byteLimit: limits.bytes, onLines: onLines)
-      state.followers.append(follower)
+      state.followers.append(Reference(follower: follower))
       return follower
     }
   }
 
   /// Ends all followers: the log is shut down.
   func finish() {
-    let followers = state.withLock { state in
-      defer { state.followers = [] }
-      return state.followers
-    }
+    let followers = state.withLock { $0.activeFollowers() }
     for follower in followers { follower.finish() }
   }
 }

@@ -36,17 +36,18 @@ struct LineRedactor: Sendable {
 
   /// The headers that are allowed, each an array of one text: `,"http.request.header.accept":["…"]`.
   @inline(__always)
-  func writeHeaders(of observation: RequestObservation, limits: LineLimits, to line: inout LineWriter) {
-    if !requestHeaders.isEmpty {
-      write(
-        observation.request.headers, "http.request.header.", allowed: requestHeaders, limits: limits,
-        to: &line)
-    }
-    if !responseHeaders.isEmpty {
-      write(
-        observation.responseHeaders, "http.response.header.", allowed: responseHeaders, limits: limits,
-        to: &line)
-    }
+  func writeHeaders(of request: RequestDescription, limits: LineLimits, to line: inout LineWriter) {
+    if requestHeaders.isEmpty { return }
+    write(request.headers, "http.request.header.", allowed: requestHeaders, limits: limits, to: &line)
+  }
+
+  @inline(__always)
+  func writeResponseHeaders(of observation: RequestObservation, limits: LineLimits, to line: inout LineWriter)
+  {
+    if responseHeaders.isEmpty { return }
+    write(
+      observation.responseHeaders, "http.response.header.", allowed: responseHeaders, limits: limits,
+      to: &line)
   }
 
   private func write(

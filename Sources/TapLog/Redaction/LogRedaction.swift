@@ -1,14 +1,16 @@
+public import TapCore
+
 /// What a log shows of a request. By default no userinfo, no query value, no header and no fragment.
 public struct LogRedaction: Sendable {
   /// The keys of query items and path parameters whose values are shown. Keys are compared as they stand in the
   /// URL, byte by byte.
   public var allowedQueryKeys: Set<String> = []
-  /// The shapes of paths that are shown, or `nil` to show every path as it is.
+  /// The templates of paths that are shown, or `nil` to show every path as it is.
   ///
-  /// A template such as `/users/{id}/orders/*` matches a path with as many segments. Its plain segments are compared byte
-  /// by byte and shown; what a segment in braces stands for becomes `REDACTED`; what `*` stands for is shown. A path that
-  /// no template matches becomes `/REDACTED`. The first template that matches counts.
-  public var allowedPaths: [String]?
+  /// Of a path that fits a template such as `/users/{id}/orders/*`, what a segment in braces stands for becomes
+  /// `REDACTED`; the segments that stand for themselves are shown, and so is what `*` stands for. A path that fits none
+  /// becomes `/REDACTED`.
+  public var allowedPaths: PathTemplates?
   /// The request headers that are shown, as `http.request.header.<name>`; case does not matter. None by default.
   public var allowedRequestHeaders: Set<String> = []
   /// The response headers that are shown, as `http.response.header.<name>`; case does not matter. None by default.

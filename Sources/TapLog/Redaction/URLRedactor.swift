@@ -1,3 +1,5 @@
+import TapCore
+
 /// Takes out of a URL what may be a secret: a pure function of its text, which need not be a valid URL.
 ///
 /// - Userinfo is removed (RFC 3986, section 3.2.1).
@@ -18,9 +20,9 @@ struct URLRedactor: Sendable {
   /// Takes one piece of the result, and says whether it wants more.
   typealias Emit = (Bytes) -> Bool
 
-  init(allowedQueryKeys: some Sequence<String> = [], allowedPaths: [String]? = nil) {
+  init(allowedQueryKeys: some Sequence<String> = [], allowedPaths: PathTemplates? = nil) {
     allowedKeys = allowedQueryKeys.map { Array($0.utf8) }
-    templates = allowedPaths.map { PathTemplates($0) }
+    templates = allowedPaths
   }
 
   /// Writes the redacted URL as the content of a JSON string, cut at `limit` bytes and ended with `…` there.
@@ -93,18 +95,29 @@ struct URLRedactor: Sendable {
   @inline(__always)
   private func path(_ url: Bytes, from start: Int, to end: Int, emit: Emit) -> Bool {
     guard let templates, start < end else { return parameters(url, from: start, to: end, emit: emit) }
-    guard let shown = templates.match(url.slice(start, end)) else {
+    guard let template = templates.template(for: url.slice(start, end)) else {
       return emit(Self.slash) && emit(Self.redacted)
     }
     var index = start
-    for isShown in shown {
+    if url[start] == .slash {
+      guard emit(Self.slash) else { return false }
+      index += 1
+    }
+    // The path fits: it has the segments of the template, and more only behind a last `*`.
+    var rest = template.utf8[...]
+    if rest.first == .slash { rest = rest.dropFirst() }
+    while !rest.isEmpty {
+      let segment = rest.prefix { $0 != .slash }
+      rest = rest.dropFirst(segment.count + 1)
+      if rest.isEmpty, segment.elementsEqual("*".utf8) { break }
       let segmentEnd = url.firstIndex(from: index, to: end, where: { $0 == .slash }) ?? end
+      let isHidden = segment.first == .openBrace && segment.last == .closeBrace
       let isWanted =
-        isShown ? parameters(url, from: index, to: segmentEnd, emit: emit) : emit(Self.redacted)
+        isHidden ? emit(Self.redacted) : parameters(url, from: index, to: segmentEnd, emit: emit)
       guard isWanted, segmentEnd == end || emit(Self.slash) else { return false }
       index = min(segmentEnd + 1, end)
     }
-    return true
+    return parameters(url, from: index, to: end, emit: emit)
   }
 
   /// A path or a segment, less the values of its parameters.
@@ -230,4 +243,6 @@ extension UInt8 {
   fileprivate static let equals = UInt8(ascii: "=")
   fileprivate static let openBracket = UInt8(ascii: "[")
   fileprivate static let closeBracket = UInt8(ascii: "]")
+  fileprivate static let openBrace = UInt8(ascii: "{")
+  fileprivate static let closeBrace = UInt8(ascii: "}")
 }

@@ -23,9 +23,10 @@ final class LogFilter: Sendable {
     return count(sampling.decision(on: observation, random: nextRandom))
   }
 
-  /// Whether a line of the app's own is written: sampling is for requests, the minimum severity for all.
-  func keeps(_ severity: LogSeverity) -> Bool {
-    count(severity < sampling.minimumSeverity ? .severity : nil)
+  /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity for all.
+  func keeps(_ severity: LogSeverity, client: String? = nil) -> Bool {
+    let sampling = client.flatMap { clients[$0] } ?? sampling
+    return count(severity < sampling.minimumSeverity ? .severity : nil)
   }
 
   private func count(_ reason: LogFilterReason?) -> Bool {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -11,9 +12,9 @@ import Synchronization
     private struct Delivery {
       /// What came of the body since the last head.
       var bytes: Int64 = 0
-      var head: ContinuousClock.Instant?
+      var head: DispatchTime?
       /// The requests that end with the task: one for each tap on the session.
-      var waiting: [(request: TappedRequest, ending: TransferEnding?)] = []
+      var waiting: [TappedRequest] = []
     }
 
     private let target: any URLSessionTaskDelegate
@@ -25,11 +26,9 @@ import Synchronization
     }
 
     /// Ends a request when its task has completed.
-    ///
-    /// - Parameter ending: What is known already, if the loader is done. Only the size is then to be learned.
-    func awaitCompletion(of task: URLSessionTask, request: TappedRequest, ending: TransferEnding?) {
+    func awaitCompletion(of task: URLSessionTask, request: TappedRequest) {
       deliveries.withLock {
-        $0[task.taskIdentifier, default: Delivery()].waiting.append((request, ending))
+        $0[task.taskIdentifier, default: Delivery()].waiting.append(request)
       }
     }
 
@@ -38,13 +37,22 @@ import Synchronization
       deliveries.withLock { $0[task.taskIdentifier, default: Delivery()].bytes += count }
     }
 
-    /// The head of a response came, and its body is to follow: what came before was another one's, of a leg that a
-    /// challenge or a suspension ended.
+    /// The head of a response came, and its body is to follow. A second head is that of a request that was sent
+    /// again, after a challenge or a suspension.
     func headArrived(for task: URLSessionTask) {
-      let now = ContinuousClock.now
+      let now = DispatchTime.now()
       deliveries.withLock {
         $0[task.taskIdentifier, default: Delivery()].bytes = 0
         $0[task.taskIdentifier, default: Delivery()].head = now
+      }
+    }
+
+    /// A challenge came: what was delivered was not the answer. The head of a download's next leg is told to
+    /// nobody.
+    private func legEnded(of task: URLSessionTask) {
+      deliveries.withLock {
+        $0[task.taskIdentifier]?.bytes = 0
+        $0[task.taskIdentifier]?.head = nil
       }
     }
 
@@ -53,15 +61,8 @@ import Synchronization
         return
       }
       let bytes = isToldBytes(of: task) ? delivery.bytes : nil
-      for (request, ending) in delivery.waiting {
-        if let error {
-          request.failed(error)
-        } else if var ending {
-          ending.deliver(bytes)
-          request.end(ending)
-        } else {
-          request.ended(task, delivered: bytes, firstByte: delivery.head)
-        }
+      for request in delivery.waiting {
+        request.completed(task, deliveredBytes: bytes, head: delivery.head, error: error)
       }
     }
 
@@ -84,8 +85,7 @@ import Synchronization
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      // A second leg begins. The head of a download's is told to nobody.
-      if task is URLSessionDownloadTask { headArrived(for: task) }
+      legEnded(of: task)
       target.urlSession(session, task: task, didReceive: challenge, completionHandler: completionHandler)
     }
 

@@ -15,15 +15,21 @@ struct LoaderChain: Sendable {
     nativeFirst = classes.first.flatMap { first in Self.nativeHTTP.flatMap { $0 == first ? first : nil } }
   }
 
-  /// The class that would load this request if ours were not there, or `nil` if nobody would.
+  /// Whether one of the classes loads this request, and it is ours to observe.
   ///
   /// Only http and https are ours: a native WebSocket task casts its loader to the native class, and other
-  /// schemes have no metrics here. Without a class of the configuration's own that takes the request,
-  /// Foundation falls back to the registered classes, which are not readable; the native loaders of
-  /// `URLSessionConfiguration.default` stand for them.
+  /// schemes have no metrics here.
+  func load(_ request: URLRequest) -> Bool {
+    guard let scheme = request.url?.scheme, scheme == "http" || scheme == "https" else { return false }
+    return loader(for: request) != nil
+  }
+
+  /// The class that would load this http or https request if ours were not there, or `nil` if nobody would.
+  ///
+  /// Without a class of the configuration's own that takes the request, Foundation falls back to the registered
+  /// classes, which are not readable; the native loaders of `URLSessionConfiguration.default` stand for them.
   func loader(for request: URLRequest) -> URLProtocol.Type? {
-    guard let scheme = request.url?.scheme, scheme == "http" || scheme == "https" else { return nil }
-    return nativeFirst ?? classes.first { $0.canInit(with: request) }
+    nativeFirst ?? classes.first { $0.canInit(with: request) }
       ?? Self.native.first { $0.canInit(with: request) }
   }
 

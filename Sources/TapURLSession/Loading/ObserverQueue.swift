@@ -13,9 +13,9 @@ import TapCore
 final class ObserverQueue: Sendable {
   /// What observers hear.
   enum Event: Sendable {
-    case started(StartedRequest)
-    case ended(StartedRequest, RequestEnd, TransferEnding?, at: ContinuousClock.Instant)
-    case waits(StartedRequest, Duration)
+    case started(TappedRequest)
+    case ended(TappedRequest)
+    case waits(TappedRequest, Duration)
   }
 
   private static let delay = DispatchTimeInterval.milliseconds(25)
@@ -61,8 +61,8 @@ final class ObserverQueue: Sendable {
     switch event {
     case .started(let request):
       for observer in request.observers { observer.requestStarted(request.description) }
-    case .ended(let request, let end, let ending, let instant):
-      let observation = request.observation(end, ending, at: instant)
+    case .ended(let request):
+      guard let observation = request.observation else { return }
       for observer in request.observers { observer.requestEnded(observation) }
     case .waits(let request, let duration):
       for observer in request.observers { observer.requestWaits(request.description, for: duration) }

@@ -2,11 +2,11 @@
 ///
 /// Foundation starts a loader again after a suspension, stops one that never started, and reports failures
 /// after a finish. All of those are transitions that answer "nothing to do".
-struct RequestLifecycle<Started> {
+struct RequestLifecycle<Start, End> {
   private enum Phase {
     case idle
-    case loading(Started)
-    case ended
+    case loading(Start)
+    case ended(Start, End)
   }
 
   private var phase = Phase.idle
@@ -19,27 +19,30 @@ struct RequestLifecycle<Started> {
     if case .loading = phase { true } else { false }
   }
 
-  /// Whether the request started, ended or not.
-  var hasStarted: Bool {
-    if case .idle = phase { false } else { true }
+  /// What the start left, once there was one.
+  var start: Start? {
+    switch phase {
+    case .idle: nil
+    case .loading(let start), .ended(let start, _): start
+    }
   }
 
-  /// What the start left, while the request runs.
-  var started: Started? {
-    if case .loading(let started) = phase { started } else { nil }
+  /// What the end left, once there was one.
+  var end: End? {
+    if case .ended(_, let end) = phase { end } else { nil }
   }
 
   /// Starts the request. `false` if it had started before.
-  mutating func start(_ started: Started) -> Bool {
+  mutating func start(_ start: Start) -> Bool {
     guard case .idle = phase else { return false }
-    phase = .loading(started)
+    phase = .loading(start)
     return true
   }
 
-  /// Ends the request, and answers what its start left: `nil` if it never started or has ended already.
-  mutating func end() -> Started? {
-    guard case .loading(let started) = phase else { return nil }
-    phase = .ended
-    return started
+  /// Ends the request. `false` if it never started or has ended already.
+  mutating func end(_ end: End) -> Bool {
+    guard case .loading(let start) = phase else { return false }
+    phase = .ended(start, end)
+    return true
   }
 }

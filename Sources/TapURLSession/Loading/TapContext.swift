@@ -6,7 +6,7 @@ import TapCore
 #endif
 
 /// What a metrics protocol class leads back to: all that Foundation cannot pass on.
-struct TapContext: Sendable {
+final class TapContext: Sendable {
   /// The tap that hears of the requests.
   let tap: URLSessionTap
   /// The name given to the factory.
@@ -16,10 +16,17 @@ struct TapContext: Sendable {
   /// Sends what no class of the chain loads, where the native loaders are out of reach.
   let forwarding: ForwardingSession?
 
+  init(tap: URLSessionTap, client: String, loaders: LoaderChain, forwarding: ForwardingSession?) {
+    self.tap = tap
+    self.client = client
+    self.loaders = loaders
+    self.forwarding = forwarding
+  }
+
   /// Whether requests like this one go through the tap.
   func accepts(_ request: URLRequest) -> Bool {
     guard tap.records(request) else { return false }
-    if loaders.loader(for: request) != nil { return true }
+    if loaders.load(request) { return true }
     if loaders.refuses(request) { recordRefusal(of: request) }
     return false
   }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 import TapCore
@@ -10,17 +11,23 @@ import TapCore
 ///
 /// Calls come from Foundation's queue, from the thread that resumes or cancels, from the queue of a delegate
 /// and from the watch on a challenged task; the state machine under the lock decides which of them ends the
-/// request.
+/// request. What observers are told is made when they are told, away from the path of the request.
 final class TappedRequest: Sendable {
+  private struct End {
+    let end: RequestEnd
+    let instant: DispatchTime
+  }
+
   private struct State {
-    var lifecycle = RequestLifecycle<StartedRequest>()
+    var lifecycle = RequestLifecycle<RequestStart, End>()
     var facts = TransferFacts()
   }
 
   private let request: URLRequest
   private let context: TapContext
   private let taskContext: RequestContext?
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+  private let known = Mutex<RequestDescription?>(nil)
 
   /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
   /// task can be seen.
@@ -28,12 +35,22 @@ final class TappedRequest: Sendable {
     self.request = request
     self.context = context
     taskContext = RequestContext.current
+    state = Mutex(State())
+    context.tap.requestCount.add(1, ordering: .relaxed)
+  }
+
+  /// Goes on for a request that goes away: an event cannot hold an object that is being freed.
+  private init(heirOf other: TappedRequest) {
+    request = other.request
+    context = other.context
+    taskContext = other.taskContext
+    state = Mutex(other.state.withLock { $0 })
     context.tap.requestCount.add(1, ordering: .relaxed)
   }
 
   /// A request whose task goes away without a word was abandoned. The last defence of "ends once".
   deinit {
-    end(.cancelled)
+    if isLoading { TappedRequest(heirOf: self).end(.cancelled) }
     context.tap.requestCount.subtract(1, ordering: .relaxed)
   }
 
@@ -45,16 +62,14 @@ final class TappedRequest: Sendable {
 
   /// The loader starts, for the first time or again.
   func start() {
-    guard !state.withLock({ $0.lifecycle.hasStarted }) else { return }
-    let started = StartedRequest(
-      request, context: context, taskContext: taskContext, observers: context.tap.observers)
-    guard state.withLock({ $0.lifecycle.start(started) }) else { return }
-    if !started.observers.isEmpty { context.tap.events.add(.started(started)) }
+    let observers = context.tap.observers
+    guard state.withLock({ $0.lifecycle.start(RequestStart(observers: observers)) }) else { return }
+    if !observers.isEmpty { context.tap.events.add(.started(self)) }
   }
 
   /// A response head passed.
   func received(_ response: URLResponse) {
-    let now = ContinuousClock.now
+    let now = DispatchTime.now()
     state.withLock { $0.facts.take(response, at: now) }
   }
 
@@ -70,22 +85,22 @@ final class TappedRequest: Sendable {
 
   /// The loader is done. Ends the request, unless its end or its sizes are yet to be learned elsewhere.
   func finished(loader: URLProtocol) {
-    let facts = state.withLock { $0.facts }
-    let task = loader.task
-    let response = task?.response ?? facts.response
-    let ending = TransferEnding(
-      request: request, response: response, task: task, facts: facts,
-      resendCount: ResendCount.read(from: loader, request: request, response: response))
-    let isChallenged = ending.response?.asksForCredentials ?? false
-    if isChallenged { state.withLock { $0.facts.isChallenged = true } }
+    guard let task = loader.task else { return succeeded() }
+    let response = task.response
+    let reading = TaskReading(task, response: response, request: request, wasResent: false)
+    let resendCount = ResendCount.read(from: loader, request: request, response: response)
+    let facts = state.withLock { state in
+      state.facts.finish(reading, resendCount: resendCount)
+      return state.facts
+    }
     #if canImport(FoundationNetworking)
-      if let task, let delegate = task.delegate as? ForwardingTaskDelegate, facts.loadedBytes == nil {
+      if facts.loadedBytes == nil, let delegate = task.delegate as? ForwardingTaskDelegate {
         // Served to the delegate, whose last callback comes after all bytes and all legs.
-        delegate.awaitCompletion(of: task, request: self, ending: isChallenged ? nil : ending)
+        delegate.awaitCompletion(of: task, request: self)
         return
       }
     #endif
-    if !isChallenged { end(ending) }
+    if !facts.isChallenged { succeeded() }
   }
 
   /// The original client heard of the finish: from here on a challenged task is Foundation's alone.
@@ -94,41 +109,91 @@ final class TappedRequest: Sendable {
     ChallengedTaskWatch.begin(task: task, request: self)
   }
 
-  /// The task ended beyond our sight; a delegate of ours may have seen its last leg.
-  func ended(
-    _ task: URLSessionTask, delivered bytes: Int64? = nil, firstByte: ContinuousClock.Instant? = nil
+  /// The delegate heard the last of the task.
+  ///
+  /// - Parameters:
+  ///   - bytes: What it got of the last leg's body, where it is told.
+  ///   - head: When it got the head of the last leg.
+  func completed(
+    _ task: URLSessionTask, deliveredBytes bytes: Int64?, head: DispatchTime?, error: (any Error)?
   ) {
-    if let error = task.error {
-      failed(error)
-    } else {
-      let facts = state.withLock { $0.facts }
-      var ending = TransferEnding(
-        request: request, response: task.response, task: task, facts: facts, resendCount: nil)
-      ending.deliver(bytes, firstByte: firstByte)
-      end(ending)
+    if let error { return failed(error) }
+    let isSecondLeg = state.withLock { $0.facts.isChallenged }
+    // The loader of a second leg was none of ours.
+    let reading =
+      isSecondLeg ? TaskReading(task, response: task.response, request: request, wasResent: true) : nil
+    state.withLock { state in
+      if let reading { state.facts.finish(reading, resendCount: nil) }
+      state.facts.deliver(bytes, head: isSecondLeg ? head : nil)
     }
+    succeeded()
+  }
+
+  /// The task ended beyond our sight.
+  func ended(_ task: URLSessionTask) {
+    if let error = task.error { return failed(error) }
+    let reading = TaskReading(task, response: task.response, request: request, wasResent: true)
+    state.withLock { $0.facts.finish(reading, resendCount: nil) }
+    succeeded()
   }
 
   /// The loader failed.
   func failed(_ error: any Error) {
-    let response = state.withLock { $0.facts.response } as? HTTPURLResponse
-    end(RequestEnd(error, statusCode: response?.statusCode))
+    end(RequestEnd(error, statusCode: state.withLock { $0.facts.response?.statusCode }))
   }
 
   /// The request has waited for so long that it may never end.
   func waits(for duration: Duration) {
-    guard let started = state.withLock({ $0.lifecycle.started }) else { return }
-    context.tap.events.add(.waits(started, duration))
-  }
-
-  /// Ends the request with a response.
-  func end(_ ending: TransferEnding) {
-    end(.response(statusCode: ending.response?.statusCode), ending)
+    if isLoading { context.tap.events.add(.waits(self, duration)) }
   }
 
   /// Ends the request in this way, unless it has ended or never started.
-  func end(_ end: RequestEnd, _ ending: TransferEnding? = nil) {
-    guard let started = state.withLock({ $0.lifecycle.end() }), !started.observers.isEmpty else { return }
-    context.tap.events.add(.ended(started, end, ending, at: ending?.instant ?? .now))
+  func end(_ end: RequestEnd, at instant: DispatchTime = .now()) {
+    let isHeard = state.withLock { state in
+      state.lifecycle.end(End(end: end, instant: instant))
+        && state.lifecycle.start?.observers.isEmpty == false
+    }
+    if isHeard { context.tap.events.add(.ended(self)) }
+  }
+
+  /// Ends the request with its response, at the moment when its loader was done.
+  private func succeeded() {
+    let facts = state.withLock { $0.facts }
+    end(.response(statusCode: facts.response?.statusCode), at: facts.finishInstant ?? .now())
+  }
+}
+
+extension TappedRequest {
+  /// Who hears of the request.
+  var observers: [any RequestObserver] { state.withLock { $0.lifecycle.start?.observers ?? [] } }
+
+  /// What observers are told of the request.
+  var description: RequestDescription {
+    known.withLock { known in
+      if let known { return known }
+      let made = RequestDescription(
+        request, client: context.client, templates: context.tap.configuration.pathTemplates,
+        taskContext: taskContext)
+      known = made
+      return made
+    }
+  }
+
+  /// What observers are told of the end, once there was one. Sizes are those of a whole transfer only.
+  var observation: RequestObservation? {
+    let state = state.withLock { $0 }
+    guard let start = state.lifecycle.start, let ended = state.lifecycle.end else { return nil }
+    var observation = RequestObservation(
+      request: description, start: start.timestamp, duration: start.duration(to: ended.instant),
+      end: ended.end)
+    if case .response = ended.end {
+      let facts = state.facts
+      observation.requestBodySize = facts.requestBodySize
+      observation.responseBodySize = facts.responseBodySize(method: observation.request.method)
+      observation.timeToFirstByte = facts.headInstant.map(start.duration(to:))
+      observation.resendCount = facts.resendCount
+      observation.isFromCache = facts.isFromCache
+    }
+    return observation
   }
 }

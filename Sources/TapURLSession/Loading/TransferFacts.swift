@@ -1,31 +1,62 @@
+import Dispatch
 import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// What passed the relay on the way to the app.
+/// What is learned of a transfer: what passes the relay on the way to the app, and what the task tells in the end.
 struct TransferFacts {
   /// The last response that was reported, and when its head arrived.
-  private(set) var response: URLResponse?
-  private(set) var responseInstant: ContinuousClock.Instant?
+  private(set) var response: HTTPURLResponse?
+  private(set) var headInstant: DispatchTime?
   /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes
   /// directly, past the client.
   private(set) var loadedBytes: Int64?
+  private(set) var requestBodySize: Int64?
+  private(set) var downloadedBytes: Int64?
+  private(set) var resendCount: Int?
+  /// When the loader was done.
+  private(set) var finishInstant: DispatchTime?
   /// The loader answered from the session's cache.
   var isFromCache = false
   /// The response asks for credentials: Foundation may serve the rest of the task without us.
-  var isChallenged = false
+  private(set) var isChallenged = false
 
   /// Takes a response. An interim one (RFC 9110, section 15.2) is not the answer.
-  mutating func take(_ response: URLResponse, at instant: ContinuousClock.Instant) {
-    if let status = (response as? HTTPURLResponse)?.statusCode, (100..<200).contains(status) { return }
+  mutating func take(_ response: URLResponse, at instant: DispatchTime) {
+    let response = response as? HTTPURLResponse
+    if let status = response?.statusCode, (100..<200).contains(status) { return }
     self.response = response
-    responseInstant = instant
+    headInstant = instant
   }
 
   /// Adds a piece of the body.
   mutating func load(_ count: Int) {
     loadedBytes = (loadedBytes ?? 0) + Int64(count)
+  }
+
+  /// Takes what a delegate got of the body in all, and when it got the head, where it is told.
+  mutating func deliver(_ bytes: Int64?, head: DispatchTime?) {
+    loadedBytes = bytes ?? loadedBytes
+    headInstant = head ?? headInstant
+  }
+
+  /// Takes what is known when a loader is done. The head that passed before a challenge was answered was not
+  /// the final one.
+  mutating func finish(_ reading: TaskReading, resendCount: Int?) {
+    finishInstant = reading.instant
+    response = reading.response ?? response
+    requestBodySize = reading.requestBodySize
+    downloadedBytes = reading.downloadedBytes
+    self.resendCount = resendCount
+    isChallenged = response?.asksForCredentials ?? false
+    if isChallenged { headInstant = nil }
+  }
+
+  /// The bytes of the body of the response to a request with this method.
+  func responseBodySize(method: String) -> Int64? {
+    BodySizes.received(
+      method: method, response: response, loadedBytes: loadedBytes, downloadedBytes: downloadedBytes)
   }
 }

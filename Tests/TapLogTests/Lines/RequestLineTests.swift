@@ -71,6 +71,43 @@ struct RequestLineTests {
     #expect(try lines(of: .bare()) == [expected])
   }
 
+  @Test(
+    "tells how often a request was sent again, if it was",
+    arguments: [(Int?.none, nil), (0, nil), (1, 1), (20, 20)] as [(Int?, Int?)])
+  func resends(count: Int?, expected: Int?) throws {
+    var observation = RequestObservation.example
+    observation.resendCount = count
+    let line = try #require(try lines(of: observation).first)
+    let members = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    #expect(members["http.request.resend_count"] as? Int == expected)
+  }
+
+  @Test("of one that waits is a warning, with what is known by then")
+  func waiting() throws {
+    let sink = CollectingSink()
+    var configuration = RequestLog.Configuration()
+    configuration.fields = ["service.name": "shop"]
+    configuration.redaction.allowedRequestHeaders = ["accept"]
+    configuration.sampling.rate = 0
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    var request = RequestObservation.example.request
+    request.urlTemplate = "/v1/users/{id}"
+    request.fields = ["attempt": 2]
+    request.headers = ["Accept": "text/plain", "Authorization": "Basic s3cret"]
+    log.requestWaits(request, for: .milliseconds(60_500))
+    #expect(log.shutdown())
+    let line = try #require(sink.lines.first)
+    #expect(line.hasPrefix(#"{"timestamp":""#))
+    let expected =
+      #","severity":"WARN","event":"http.client.request.waiting","client":"payments","#
+      + #""http.request.method":"GET","url.full":"https://api.example.com/v1/users/42?token=REDACTED","#
+      + #""url.template":"/v1/users/{id}","server.address":"api.example.com","server.port":443,"#
+      + #""duration_s":60.5,"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","#
+      + #""http.request.header.accept":["text/plain"],"service.name":"shop","attempt":2}"#
+    #expect(line.dropFirst(42) == expected)
+    #expect(log.statistics.lines(.warn) == 1)
+  }
+
   @Test("tells an unknown method by its own name, cut")
   func method() throws {
     var observation = RequestObservation.bare()

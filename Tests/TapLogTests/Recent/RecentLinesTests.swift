@@ -74,6 +74,16 @@ struct RecentLinesTests {
     #expect(follower.end == .finished)
   }
 
+  @Test("forget a follower that nobody holds any more")
+  func forgotten() throws {
+    let log = try log()
+    for _ in 0..<10 { #expect(log.follow(onLines: {}) != nil) }
+    let held = [log.follow(onLines: {}), log.follow(onLines: {})]
+    #expect(held.allSatisfy { $0 != nil })
+    #expect(log.follow(onLines: {}) == nil)
+    withExtendedLifetime(held) {}
+  }
+
   @Test("drop a follower that is too slow, and tell it")
   func tooSlow() async throws {
     let log = try log(lines: 100, bytes: 32_768)

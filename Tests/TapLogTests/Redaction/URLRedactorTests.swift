@@ -1,3 +1,4 @@
+import TapCore
 import Testing
 
 @testable import TapLog
@@ -88,6 +89,23 @@ struct URLRedactorTests {
     #expect(
       redact(url, allowing: ["page", "v", "flag"])
         == "https://a/x;v=1?page=2&flag&token=REDACTED&Page=REDACTED&p%61ge=REDACTED")
+  }
+
+  @Test(
+    "shows of a path what its template has",
+    arguments: [
+      ("https://a", "https://a"), ("https://a/", "https://a/"),
+      ("https://a?k=s3cret", "https://a?k=REDACTED"),
+      ("https://a/users/s3cret", "https://a/users/REDACTED"),
+      ("https://a/users/s3cret;v=s3cret/", "https://a/users/REDACTED/"),
+      ("https://a/users/s3cret/a/b;k=s3cret/c", "https://a/users/REDACTED/a/b;k=REDACTED/c"),
+      ("https://a/x;k=s3cret/y", "https://a/REDACTED"), ("https://a/users//s3cret", "https://a/REDACTED"),
+      ("users/s3cret?s3cret", "users/REDACTED?REDACTED"), ("https://a/*/x", "https://a/*/x"),
+      ("https://a/s3cret/x", "https://a/REDACTED"),
+    ])
+  func templates(url: String, expected: String) {
+    let redactor = URLRedactor(allowedPaths: ["/", "/users/{id}", "/users/{id}/*", "/*/x"])
+    #expect(redactor.redact(url, limit: 2_048) == expected)
   }
 
   @Test("cuts between two characters, within the limit", arguments: 0...40)

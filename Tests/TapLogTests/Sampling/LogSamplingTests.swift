@@ -47,6 +47,49 @@ struct LogSamplingTests {
     #expect((decision(LogSampling(rate: rate), .response(statusCode: 200), trace: id) == nil) == isKept)
   }
 
+  @Test("keeps the lines of a trace all or none, in every log of that rate")
+  func whole() throws {
+    let sinks = [CollectingSink(), CollectingSink()]
+    var configuration = RequestLog.Configuration()
+    configuration.sampling.rate = 0.3
+    let logs = try sinks.map { try RequestLog(to: .custom($0), configuration: configuration) }
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<1_000 {
+      let high = String(generator.next() | 1 << 63, radix: 16)
+      let low = String(generator.next() | 1 << 63, radix: 16)
+      let trace = TraceContext(traceparent: "00-\(high)\(low)-b7ad6b7169203331-01")
+      for code in [200, 204, 301, 404] {
+        var observation = RequestObservation.bare(.response(statusCode: code))
+        observation.request.traceContext = trace
+        for log in logs { log.requestEnded(observation) }
+      }
+    }
+    var kept: [Set<Substring>] = []
+    for (log, sink) in zip(logs, sinks) {
+      #expect(log.shutdown())
+      let traces = sink.lines.compactMap { $0.firstMatch(of: /"trace_id":"([0-9a-f]{32})"/)?.1 }
+      let counts = Dictionary(traces.map { ($0, 1) }, uniquingKeysWith: +)
+      #expect(counts.values.allSatisfy { $0 == 4 })
+      #expect((200...400).contains(counts.count))
+      kept.append(Set(counts.keys))
+    }
+    #expect(kept[0] == kept[1])
+  }
+
+  @Test("leaves out the waiting of a client's requests by that client's minimum severity")
+  func waiting() throws {
+    let sink = CollectingSink()
+    var configuration = RequestLog.Configuration()
+    configuration.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    for client in ["quiet", "other"] {
+      log.requestWaits(RequestDescription(client: client, method: "GET"), for: .seconds(60))
+    }
+    #expect(log.shutdown())
+    #expect(sink.lines.count == 1)
+    #expect(log.statistics.filteredLines(.severity) == 1)
+  }
+
   @Test("keeps about its share of requests without a trace, and counts the others")
   func share() throws {
     let sink = CollectingSink()

@@ -1,0 +1,33 @@
+import TapCore
+import TapLog
+
+/// A short log with lines of every kind, for the programs that read logs.
+struct Examples {
+  let path: String
+
+  func run() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.fields = ["service.name": "shop"]
+    let log = try RequestLog(to: .file(path), configuration: configuration)
+    log.log(.info, "cache warmed", ["entries": 42])
+    // As long as a line gets, and not all of it plain.
+    log.log(.debug, String(repeating: "ü \"quoted\"\n", count: 1_000))
+    let ends: [RequestEnd] = [
+      .response(statusCode: 200), .response(statusCode: 404), .response(statusCode: 503),
+      .failure(.dns, statusCode: nil), .cancelled,
+    ]
+    for (index, end) in ends.enumerated() {
+      let request = RequestDescription(
+        client: "payments", method: index == 1 ? "BREW" : "GET",
+        url: "https://api.example.com/v1/users/\(index)?token=s3cret", serverAddress: "api.example.com",
+        serverPort: 443, urlTemplate: "/v1/users/{id}",
+        traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
+      if index == 0 { log.requestWaits(request, for: .seconds(60)) }
+      log.requestEnded(
+        RequestObservation(
+          request: request, start: .now, duration: .milliseconds(10 * (index + 1)), end: end,
+          responseBodySize: 512, resendCount: index))
+    }
+    log.shutdown()
+  }
+}

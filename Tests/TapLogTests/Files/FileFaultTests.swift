@@ -1,0 +1,207 @@
+import Foundation
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapLog
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("Faults of a file", .timeLimit(.minutes(2)))
+struct FileFaultTests {
+  private func message(_ line: String) -> String {
+    line.firstMatch(of: /"message":"([^"]*)"/).map { String($0.1) } ?? ""
+  }
+
+  @Test("follows the path when the file is moved away and another one is there")
+  func moved() throws {
+    let folder = try TemporaryFolder()
+    let log = try RequestLog(to: .file(folder("requests.jsonl")))
+    log.log(.info, "old")
+    #expect(log.flush())
+    try FileManager.default.moveItem(atPath: folder("requests.jsonl"), toPath: folder("requests.jsonl.1"))
+    try Data().write(to: URL(fileURLWithPath: folder("requests.jsonl")))
+    log.log(.info, "new")
+    #expect(log.shutdown())
+    #expect(try folder.lines("requests.jsonl.1").map(message) == ["old"])
+    #expect(try folder.lines("requests.jsonl").map(message) == ["new"])
+    #expect(log.statistics.writeErrors == 0)
+  }
+
+  @Test("makes the file anew when it is removed")
+  func removed() throws {
+    let folder = try TemporaryFolder()
+    let log = try RequestLog(to: .file(folder("requests.jsonl")))
+    log.log(.info, "gone")
+    #expect(log.flush())
+    try FileManager.default.removeItem(atPath: folder("requests.jsonl"))
+    log.log(.info, "new")
+    #expect(log.shutdown())
+    #expect(try folder.lines("requests.jsonl").map(message) == ["new"])
+    #expect(log.statistics.droppedLines == 0)
+  }
+
+  @Test("goes on at the new end of a file that was truncated, without a hole")
+  func truncated() throws {
+    let folder = try TemporaryFolder()
+    let log = try RequestLog(to: .file(folder("requests.jsonl")))
+    log.log(.info, "old")
+    #expect(log.flush())
+    #expect(truncate(folder("requests.jsonl"), 0) == 0)
+    log.log(.info, "new")
+    #expect(log.shutdown())
+    #expect(try folder.lines("requests.jsonl").map(message) == ["new"])
+  }
+
+  @Test("opens the file anew when asked to")
+  func reopened() throws {
+    let folder = try TemporaryFolder()
+    let log = try RequestLog(to: .file(folder("requests.jsonl")))
+    log.log(.info, "a")
+    #expect(log.flush())
+    log.reopen()
+    log.log(.info, "b")
+    #expect(log.shutdown())
+    #expect(try folder.lines("requests.jsonl").map(message) == ["a", "b"])
+  }
+
+  @Test("keeps lines while the folder is away, and writes them when it is back")
+  func folderAway() async throws {
+    let folder = try TemporaryFolder()
+    let inner = folder("logs")
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+    let log = try RequestLog(to: .file(inner + "/requests.jsonl"))
+    log.log(.info, "a")
+    #expect(log.flush())
+    try FileManager.default.moveItem(atPath: inner, toPath: folder("away"))
+    log.log(.info, "b")
+    _ = try await Poll.until("a write error") { log.statistics.writeErrors > 0 ? true : nil }
+    try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+    log.log(.info, "c")
+    #expect(log.shutdown())
+    #expect(try folder.lines("logs/requests.jsonl").map(message) == ["b", "c"])
+    #expect(log.statistics.droppedLines == 0)
+  }
+
+  @Test("drops what does not fit while the disk is full, counts it, and ends at the deadline")
+  func diskFull() async throws {
+    var configuration = RequestLog.Configuration()
+    configuration.queueLineLimit = 10
+    let log = try RequestLog(to: .file("/dev/full"), configuration: configuration)
+    log.log(.info, "first")
+    _ = try await Poll.until("a write error") { log.statistics.writeErrors > 0 ? true : nil }
+    for _ in 0..<100 { log.log(.info, "more") }
+    #expect(log.statistics.droppedLines(.writeError) == 90)
+    #expect(!log.flush(within: .milliseconds(1)))
+    #expect(!log.shutdown(within: .milliseconds(1)))
+    _ = try await Poll.until("an account of all lines") { log.statistics.droppedLines == 101 ? true : nil }
+    #expect(log.statistics.lines == 0)
+  }
+
+  @Test("waits for the reader of a FIFO, and for the next one")
+  func fifo() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.fifo")
+    #expect(mkfifo(path, 0o600) == 0)
+    let log = try RequestLog(to: .file(path))
+    log.log(.info, "first")
+    _ = try await Poll.until("a write error") { log.statistics.writeErrors > 0 ? true : nil }
+    for word in ["first", "second"] {
+      let reader = open(path, O_RDONLY | O_NONBLOCK)
+      #expect(reader >= 0)
+      if word != "first" { log.log(.info, word) }
+      #expect(log.flush(within: .seconds(60)))
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      let count = read(reader, &bytes, bytes.count)
+      #expect(
+        String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).contains("\"message\":\"\(word)\""))
+      close(reader)
+    }
+    #expect(log.shutdown())
+    #expect(log.statistics.lines == 2)
+  }
+
+  @Test("does not write into another file that has got the descriptor of its own")
+  func stolenDescriptor() throws {
+    let folder = try TemporaryFolder()
+    let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
+    let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
+    let other = open(folder("other"), O_WRONLY | O_CREAT, 0o600)
+    #expect(dup2(other, descriptor) == descriptor)
+    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 1)
+    #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
+    #expect(output.write(&batch).bytes == 5)
+    output.close()
+    #expect(try folder.lines("other").isEmpty)
+    #expect(try folder.lines("requests.jsonl") == ["line"])
+    // The log has not closed what is not its own.
+    #expect(fcntl(descriptor, F_GETFD) >= 0)
+    close(descriptor)
+    close(other)
+  }
+
+  @Test("opens the file anew when its descriptor is closed behind its back")
+  func closedDescriptor() throws {
+    let folder = try TemporaryFolder()
+    let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
+    let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
+    // Closed as far as the log can tell: no other thread may be given the number in between.
+    let null = open("/dev/null", O_WRONLY)
+    #expect(dup2(null, descriptor) == descriptor)
+    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 1)
+    #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
+    #expect(output.write(&batch).state == .ready)
+    output.close()
+    #expect(try folder.lines("requests.jsonl") == ["line"])
+    close(descriptor)
+    close(null)
+  }
+
+  @Test("gives up the rest of a line that another process has written behind")
+  func tornLine() throws {
+    let folder = try TemporaryFolder()
+    let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
+    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 2)
+    for line in ["torn\n", "next\n"] {
+      #expect(Array(line.utf8).withUnsafeBytes { batch.append($0, severity: .info) })
+    }
+    var lines = Tally<LogSeverity>()
+    batch.consume(2, into: &lines)  // As after a short write that nobody saw.
+    try Data("other\n".utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))
+    let result = output.write(&batch)
+    #expect(result.dropped == 1)
+    output.close()
+    #expect(try folder.lines("requests.jsonl").last == "next")
+  }
+
+  @Test("is not disturbed by signals", arguments: [0, 1, 5])
+  func interrupted(times: Int) throws {
+    var left = times
+    let result = try System.uninterrupted {
+      if left == 0 { return 7 }
+      left -= 1
+      errno = EINTR
+      return -1
+    }
+    #expect(result == 7)
+  }
+
+  @Test("ends the app neither by SIGPIPE nor by a pipe that nobody empties")
+  func pipe() async throws {
+    var ends: [Int32] = [0, 0]
+    #expect(Glibc.pipe(&ends) == 0)
+    let log = try RequestLog(to: .descriptor(ends[1]))
+    for _ in 0..<2_000 { log.log(.info, String(repeating: "x", count: 200)) }
+    // The pipe is full, and nobody reads: flushing ends at its deadline.
+    #expect(!log.flush(within: .milliseconds(50)))
+    close(ends[0])
+    _ = try await Poll.until("EPIPE") { log.statistics.writeErrors > 0 ? true : nil }
+    #expect(!log.shutdown(within: .milliseconds(1)))
+    _ = try await Poll.until("an account of all lines") {
+      log.statistics.lines + log.statistics.droppedLines == 2_000 ? true : nil
+    }
+    close(ends[1])
+  }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapLog
+
+@Suite("Rotation", .timeLimit(.minutes(2)))
+struct LogRotationTests {
+  private let day: Int64 = 86_400_000_000_000
+
+  @Test("is due by size, for whole lines")
+  func size() {
+    let rotation = LogRotation.size(1_000)
+    #expect(rotation.room(size: 0, modified: 0, now: 0, next: 100) == 1_000)
+    #expect(rotation.room(size: 0, modified: 0, now: 0, next: 2_000) == 2_000)
+    #expect(rotation.room(size: 900, modified: 0, now: 0, next: 100) == 100)
+    #expect(rotation.room(size: 901, modified: 0, now: 0, next: 100) == nil)
+    #expect(rotation.room(size: 5_000, modified: 0, now: 0, next: 1) == nil)
+  }
+
+  @Test("is due by time, at midnight in UTC, and not when a clock is set back")
+  func time() {
+    let rotation = LogRotation.every(.seconds(86_400))
+    #expect(rotation.room(size: 1, modified: day, now: 2 * day - 1, next: 1) == .max)
+    #expect(rotation.room(size: 1, modified: day, now: 2 * day, next: 1) == nil)
+    #expect(rotation.room(size: 0, modified: day, now: 2 * day, next: 1) == .max)
+    #expect(rotation.room(size: 1, modified: 2 * day, now: day, next: 1) == .max)
+  }
+
+  private func rotated(_ folder: TemporaryFolder) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0 != "requests.jsonl" }
+      .sorted()
+  }
+
+  @Test("moves full files aside, and loses no line")
+  func rotates() throws {
+    let folder = try TemporaryFolder()
+    var configuration = RequestLog.Configuration()
+    configuration.rotation = .size(10_000, keep: 1_000)
+    let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
+    for index in 0..<1_000 { log.log(.info, "\(index)") }
+    #expect(log.shutdown())
+    let names = try rotated(folder)
+    #expect(names.count >= 7)
+    var messages: [String] = []
+    for name in names + ["requests.jsonl"] {
+      let lines = try folder.lines(name)
+      #expect(lines.reduce(0) { $0 + $1.utf8.count + 1 } <= 10_000)
+      messages += lines.compactMap { $0.firstMatch(of: /"message":"(\d+)"/).map { String($0.1) } }
+    }
+    #expect(messages == (0..<1_000).map(String.init))
+  }
+
+  @Test("keeps some old files, compresses all but the newest, and leaves other files alone")
+  func compresses() async throws {
+    let folder = try TemporaryFolder()
+    for name in ["requests.jsonl.1", "requests.jsonl.20261121T093000.123456Z.txt", "other"] {
+      try Data("x".utf8).write(to: URL(fileURLWithPath: folder(name)))
+    }
+    var configuration = RequestLog.Configuration()
+    configuration.rotation = .size(2_000, keep: 3, compresses: true)
+    let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
+    for index in 0..<200 { log.log(.info, "\(index)") }
+    #expect(log.shutdown())
+    let names = try await Poll.until("compressed files") {
+      let names = try rotated(folder)
+      return names.count == 6 && names.count { $0.hasSuffix(".gz") } == 2 ? names : nil
+    }
+    #expect(names.contains("requests.jsonl.1") && names.contains("other"))
+    let gzip = try Tool("gzip")
+    for name in names where name.hasSuffix(".gz") {
+      let result = try await gzip.run(["-dc", folder(name)])
+      #expect(result.status == 0)
+      #expect(result.output.hasPrefix("{\"timestamp\""))
+      #expect(result.output.utf8.count <= 2_000)
+    }
+  }
+
+  @Test("is done by one of two logs on one file, and no line is torn or lost")
+  func twoLogs() async throws {
+    let folder = try TemporaryFolder()
+    var configuration = RequestLog.Configuration()
+    configuration.rotation = .size(20_000, keep: 1_000)
+    configuration.batchDelay = .zero
+    configuration.whenFull = .block(upTo: .seconds(60))
+    let logs = try (0..<2).map { _ in
+      try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for (index, log) in logs.enumerated() {
+        group.addTask {
+          for number in 0..<2_000 { log.log(.info, "\(index)-\(number)") }
+          _ = log.shutdown(within: .seconds(60))
+        }
+      }
+    }
+    var messages: Set<String> = []
+    for name in try rotated(folder) + ["requests.jsonl"] {
+      for line in try folder.lines(name) {
+        let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+        let isNew = messages.insert(object?["message"] as? String ?? "").inserted
+        #expect(isNew)
+      }
+    }
+    #expect(messages.count == 4_000)
+  }
+}

@@ -1,0 +1,50 @@
+import Testing
+
+@testable import TapLog
+
+@Suite("Durability")
+struct SynchronizationTests {
+  private func output(interval: Duration?, _ folder: TemporaryFolder) throws -> FileOutput {
+    var options = FileOptions(path: folder("requests.jsonl"))
+    options.synchronizationInterval = interval
+    return try FileOutput(options)
+  }
+
+  private func write(to output: FileOutput) {
+    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 1)
+    #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
+    #expect(output.write(&batch).bytes == 5)
+  }
+
+  @Test("is due an interval after the first write, and then not before another one")
+  func interval() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let output = try output(interval: .seconds(10), folder)
+    #expect(output.maintain(now: System.uptime) == .never)
+    let before = System.uptime
+    write(to: output)
+    let due = output.maintain(now: before)
+    #expect(due >= before.advanced(by: .seconds(10)))
+    #expect(due <= System.uptime.advanced(by: .seconds(10)))
+    write(to: output)
+    #expect(output.maintain(now: before) == due)
+    #expect(output.maintain(now: due) == .never)
+    #expect(output.maintain(now: before) == .never)
+    write(to: output)
+    #expect(output.flush())
+    #expect(output.maintain(now: before) == .never)
+    output.close()
+  }
+
+  @Test("is left to the system unless asked for")
+  func off() throws {
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let output = try output(interval: nil, folder)
+    write(to: output)
+    #expect(output.maintain(now: .never) == .never)
+    #expect(output.flush())
+    output.close()
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import TapLog
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("The end of a process", .timeLimit(.minutes(2)))
+struct ProcessEndTests {
+  @Test("waits for the lines that are on their way, when it is a normal one")
+  func exits() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      var configuration = RequestLog.Configuration()
+      configuration.batchDelay = .seconds(3_600)
+      let log = try RequestLog(to: .file(path), configuration: configuration)
+      for index in 0..<100 { log.log(.info, "\(index)") }
+      exit(7)
+    }
+    #expect(try folder.lines("requests.jsonl").count == 100)
+  }
+
+  @Test("does not wait for a reader that never comes")
+  func stuck() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.fifo")
+    #expect(mkfifo(path, 0o600) == 0)
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      let log = try RequestLog(to: .file(path))
+      log.log(.info, "lost")
+      exit(7)
+    }
+  }
+
+  @Test("loses no line of an app that shuts its log down on SIGTERM")
+  func terminated() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      var configuration = RequestLog.Configuration()
+      configuration.flushesAtExit = false
+      let log = try RequestLog(to: .file(path), configuration: configuration)
+      signal(SIGTERM, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+      source.setEventHandler { exit(log.shutdown() ? 7 : 1) }
+      for index in 0..<100 { log.log(.info, "\(index)") }
+      source.setRegistrationHandler { kill(getpid(), SIGTERM) }
+      source.activate()
+      while true { pause() }
+    }
+    #expect(try folder.lines("requests.jsonl").count == 100)
+  }
+
+  @Test("by SIGPIPE or SIGXFSZ does not come from the log")
+  func signals() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)
+      setrlimit(__rlimit_resource_t(1), &limit)  // RLIMIT_FSIZE
+      let log = try RequestLog(to: .file(path))
+      for index in 0..<1_000 { log.log(.info, "\(index)") }
+      log.shutdown(within: .milliseconds(200))
+      let statistics = log.statistics
+      exit(statistics.lines > 0 && statistics.droppedLines(.writeError) > 0 ? 7 : 1)
+    }
+    #expect(try folder.lines("requests.jsonl").count > 50)
+  }
+}

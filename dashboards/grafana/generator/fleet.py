@@ -1,0 +1,91 @@
+"""All processes of a job together, from recorded series alone: what a large fleet is watched by."""
+
+from .board import board
+from .overview import APDEX, ERRORS, SECONDS
+from .panels import graph, number, thresholds, top
+
+CHOSEN = 'job=~"$job", client=~"$client"'
+OBJECTIVE = "scalar(session_tap:slo_objective:ratio)"
+BUDGET = f"(1 - {OBJECTIVE})"
+COUNT = "job:http_client_request_duration_seconds_count:rate5m"
+ACTIVE = "job:http_client_active_requests:sum"
+QUANTILE = "job_client:http_client_request_duration_seconds:quantile_rate5m"
+TEMPLATE_QUANTILE = "job:http_client_request_duration_seconds:quantile_rate5m"
+BAD = "job_client:http_client_requests_bad:"
+WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
+
+
+def fleet():
+    share = (f"sum({BAD}rate5m{{{CHOSEN}}}) / sum(job_client:http_client_requests_judged:rate5m{{{CHOSEN}}})")
+    one = "{{job}} {{client}}"
+    return board(
+        "session-tap-fleet", "fleet", "All processes of a job together, from the recorded series: as fast for ten "
+        "thousand processes as for one. Needs the rules.",
+        ("job", "client"),
+        [
+            ("Now", [
+                number("Requests", "Requests that ended, a second.", "reqps", f"sum({COUNT}{{{CHOSEN}}})", decimals=1),
+                number("Error share", "No response, or a 5xx.", "percentunit", share, steps=ERRORS, decimals=2),
+                number("Slowest p99", "Of the clients, the one with the highest.", "s",
+                       f"max({QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})", steps=SECONDS),
+                number("Lowest apdex", "Of the clients, the one with the lowest.", "none",
+                       f"min(job_client:http_client_apdex:rate5m{{{CHOSEN}}})", steps=APDEX, decimals=2),
+                number("Active", "Requests under way.", "short", f"sum({ACTIVE}{{{CHOSEN}}})"),
+                number("Processes", "Processes that are scraped.", "short",
+                       "sum(job:session_tap_instances:count{job=~\"$job\"})"),
+            ]),
+            ("Objective", [
+                number("Objective", "The share of requests that has to be good. It stands in rules/slo.yml.",
+                       "percentunit", "session_tap:slo_objective:ratio", decimals=2),
+                number("Budget left", "Of the error budget of the last three days, by the worst client.", "percentunit",
+                       f"1 - max({BAD}ratio_rate3d{{{CHOSEN}}}) / {BUDGET}",
+                       steps=thresholds("red", (0, "yellow"), (0.25, "green"))),
+                graph("Budget burnt", "How many times faster than the objective allows, by window: 14.4 over an hour "
+                      "and five minutes wakes somebody, 1 over three days and six hours is a ticket.", "short",
+                      *[(f"max({BAD}ratio_rate{window}{{{CHOSEN}}}) / {BUDGET}", window) for window in WINDOWS],
+                      width=16, steps=thresholds("green", (1, "yellow"), (14.4, "red"))),
+                graph("Alerts", "Alerts of these rules that are pending or firing.", "short",
+                      ('sum by (alertname, alertstate) (ALERTS{alertname=~"HTTPClient.*|SessionTap.*", job=~"$job"})',
+                       "{{alertname}} {{alertstate}}"), width=24, height=6, step_after=True),
+            ]),
+            ("Rate and errors", [
+                graph("Requests", "Requests that ended.", "reqps",
+                      (f"sum by (job, client) ({COUNT}{{{CHOSEN}}})", one), stack=True),
+                graph("Error share", "No response, or a 5xx.", "percentunit", (f"{BAD}ratio_rate5m{{{CHOSEN}}}", one),
+                      steps=ERRORS),
+                graph("Failures by kind", "error_type: the status for 4xx and 5xx, else what went wrong.", "reqps",
+                      (f"sum by (error_type) ({COUNT}{{{CHOSEN}, error_type!=\"\"}})", "{{error_type}}"), stack=True),
+                graph("Cancelled", "Requests that the apps have cancelled.", "reqps",
+                      (f"job_client:session_tap_cancelled_requests:rate5m{{{CHOSEN}}}", one)),
+            ]),
+            ("Duration", [
+                graph("p99", "One request in a hundred takes longer.", "s",
+                      (f"{QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}}", one), steps=SECONDS),
+                graph("Median", "Half of the requests take longer.", "s",
+                      (f"{QUANTILE}{{{CHOSEN}, quantile=\"0.5\"}}", one)),
+                graph("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s.", "none",
+                      (f"job_client:http_client_apdex:rate5m{{{CHOSEN}}}", one), maximum=1),
+                graph("Mean", "Time spent by the number of requests.", "s",
+                      (f"sum by (job, client) (job:http_client_request_duration_seconds_sum:rate5m{{{CHOSEN}}})"
+                       f" / sum by (job, client) ({COUNT}{{{CHOSEN}}})", one)),
+                graph("p99 of the time to first byte", "To the response's head.", "s",
+                      (f"job_client:http_client_time_to_first_byte_seconds:quantile_rate5m{{{CHOSEN}}}", one)),
+                graph("Redirects", "Redirects that were followed.", "reqps",
+                      (f"job_client:http_client_redirects:rate5m{{{CHOSEN}}}", one)),
+                top("Slowest ten", "By p99.", f"topk(10, {TEMPLATE_QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})",
+                    {"job": "Job", "client": "Client", "server_address": "Host", "url_template": "Template"}, "s",
+                    value="p99", width=24),
+            ]),
+            ("Load", [
+                graph("Active", "Requests under way.", "short", (f"sum by (job, client) ({ACTIVE}{{{CHOSEN}}})", one)),
+                graph("Sent and received", "Bytes of bodies whose size is known.", "Bps",
+                      (f"sum by (job) (job:http_client_request_body_size_bytes_sum:rate5m{{{CHOSEN}}})", "{{job}} sent"),
+                      (f"sum by (job) (job:http_client_response_body_size_bytes_sum:rate5m{{{CHOSEN}}})",
+                       "{{job}} received")),
+                graph("CPU", "Cores in use, all processes together.", "short",
+                      ('job:process_cpu_seconds:rate5m{job=~"$job"}', "{{job}}")),
+                graph("Largest process", "Resident memory.", "bytes",
+                      ('job:process_resident_memory_bytes:max{job=~"$job"}', "{{job}}")),
+            ]),
+        ],
+        period="now-6h", refresh="1m")

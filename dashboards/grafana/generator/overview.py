@@ -1,0 +1,86 @@
+"""How the requests of some processes go: the first board to look at."""
+
+from .board import REQUEST_LABELS, board
+from .panels import drill_down, graph, number, thresholds, top
+from .promql import (ACTIVE, DURATION, HOST, CLIENT, PROCESS, apdex, by, counted, error_share, quantile, rate)
+
+ERRORS = thresholds("green", (0.01, "yellow"), (0.05, "red"))
+SECONDS = thresholds("green", (0.5, "yellow"), (1, "red"))
+APDEX = thresholds("red", (0.7, "yellow"), (0.85, "green"))
+
+
+def each(title, description, unit, query, steps=None, **options):
+    """The same by client, by host and by template."""
+    kinds = (("client", "client"), ("host", "server_address"), ("template", "url_template"))
+    return [
+        graph(f"{title} by {kind}", description, unit, (query(label), f"{{{{{label}}}}}"), width=8, steps=steps,
+              link=drill_down(label), **options)
+        for kind, label in kinds
+    ]
+
+
+def overview():
+    now = [
+        number("Requests", "Requests that ended, a second.", "reqps", counted(DURATION), decimals=1),
+        number("Error share", "Without a response or with a 5xx. 4xx are no errors of the other side, and what the "
+               "app cancelled counts on neither side.", "percentunit", error_share(), steps=ERRORS, decimals=2),
+        number("p99", "One request in a hundred takes longer than this.", "s", quantile(0.99, DURATION),
+               steps=SECONDS),
+        number("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s; an error satisfies nobody.", "none", apdex(),
+               steps=APDEX, decimals=2),
+        number("Active", "Requests that have started and not ended.", "short", f"sum({ACTIVE}{{{HOST}}})"),
+        number("Processes", "Processes that are scraped.", "short", f"count(session_tap_build_info{{{PROCESS}}})"),
+    ]
+    errors = each("Error share", "No response, or a 5xx.", "percentunit", error_share, steps=ERRORS)
+    errors += [
+        graph("Failures by kind", "error_type: the status for 4xx and 5xx, else what went wrong.", "reqps",
+              (counted(DURATION, "error_type", where='error_type!=""'), "{{error_type}}"), stack=True),
+        graph("Cancelled", "Requests that the app has cancelled: neither good nor bad.", "reqps",
+              (f"{by('client')} ({rate('session_tap_cancelled_requests_total', CLIENT)})", "{{client}}")),
+    ]
+    durations = [
+        graph("Duration", "From the start of loading to the last byte of the body. Diamonds are exemplars: click one "
+              "for its trace.", "s", (quantile(0.5, DURATION), "p50"), (quantile(0.9, DURATION), "p90"),
+              (quantile(0.99, DURATION), "p99"), steps=SECONDS, exemplars=True),
+        graph("Apdex by client", "Satisfied within 0.25 s, tolerating up to 1 s.", "none",
+              (apdex("client"), "{{client}}"), maximum=1, link=drill_down("client")),
+    ]
+    durations += each("p99", "One request in a hundred takes longer.", "s",
+                      lambda label: quantile(0.99, DURATION, label), steps=SECONDS)
+    return board(
+        "session-tap-overview", "overview", "Rate, errors, duration and saturation of what the app's URLSessions do.",
+        ("job", "instance", *REQUEST_LABELS),
+        [
+            ("Now", now),
+            ("Rate", [
+                *each("Requests", "Requests that ended.", "reqps", lambda label: counted(DURATION, label), stack=True),
+                graph("Requests by status", "Those without a response have no status.", "reqps",
+                      (counted(DURATION, "http_response_status_code"), "{{http_response_status_code}}"), stack=True),
+                graph("Requests by method", "A method that is not known is _OTHER.", "reqps",
+                      (counted(DURATION, "http_request_method"), "{{http_request_method}}"), stack=True),
+            ]),
+            ("Errors", errors),
+            ("Duration", durations),
+            ("Slowest", [
+                top("Slowest ten", "By p99.",
+                    f"topk(10, {quantile(0.99, DURATION, 'client', 'server_address', 'url_template')})",
+                    {"client": "Client", "server_address": "Host", "url_template": "Template"}, "s", value="p99"),
+                top("Most time spent", "Ten that the app waits for most, all their requests together.",
+                    f"topk(10, sum by (client, server_address, url_template) ({rate(DURATION + '_sum', HOST)}"
+                    f" or histogram_sum({rate(DURATION, HOST)})))",
+                    {"client": "Client", "server_address": "Host", "url_template": "Template"}, "s",
+                    value="Seconds a second"),
+            ]),
+            ("Saturation", [
+                graph("Active by client", "Requests under way. A session opens as many connections to a host as its "
+                      "httpMaximumConnectionsPerHost says; further requests wait, and are active too.", "short",
+                      (f"{by('client')} ({ACTIVE}{{{HOST}}})", "{{client}}"), width=8, link=drill_down("client")),
+                graph("Active by host", "Requests under way.", "short",
+                      (f"{by('server_address', 'server_port')} ({ACTIVE}{{{HOST}}})",
+                       "{{server_address}}:{{server_port}}"), width=8, link=drill_down("server_address")),
+                graph("File descriptors in use", "Connections are among them: URLSession does not tell how many it "
+                      "has open.", "percentunit",
+                      (f"process_open_fds{{{PROCESS}}} / process_max_fds{{{PROCESS}}}", "{{instance}}"), width=8,
+                      steps=thresholds("green", (0.8, "red"))),
+            ]),
+        ])

@@ -1,0 +1,53 @@
+"""The processes that make the requests."""
+
+from .board import board
+from .panels import graph, thresholds, top
+from .promql import PROCESS
+
+
+def of(metric):
+    """A process metric, of the processes that SessionTap is in."""
+    return f"{metric}{{{PROCESS}}} and on (job, instance) session_tap_build_info"
+
+
+def counted(metric):
+    return f"rate({metric}{{{PROCESS}}}[$__rate_interval]) and on (job, instance) session_tap_build_info"
+
+
+def process():
+    each = "{{instance}}"
+    return board(
+        "session-tap-process", "processes", "CPU, memory, file descriptors and network of the processes.",
+        ("job", "instance"),
+        [
+            ("Process", [
+                graph("CPU", "Cores in use, in user and kernel mode.", "short",
+                      (counted("process_cpu_seconds_total"), each)),
+                graph("Resident memory", "What is in RAM.", "bytes", (of("process_resident_memory_bytes"), each)),
+                graph("Virtual memory", "The address space that is in use, and not what it costs.", "bytes",
+                      (of("process_virtual_memory_bytes"), each)),
+                graph("Virtual memory in use", "Of its limit; where there is none, of all that can be addressed.",
+                      "percentunit",
+                      (f"process_virtual_memory_bytes{{{PROCESS}}} / process_virtual_memory_max_bytes{{{PROCESS}}}",
+                       each)),
+                graph("File descriptors", "Open ones, and how many may be.", "short",
+                      (of("process_open_fds"), each), (of("process_max_fds"), f"{each} limit")),
+                graph("File descriptors in use", "Of those that may be open.", "percentunit",
+                      (f"process_open_fds{{{PROCESS}}} / process_max_fds{{{PROCESS}}}", each), maximum=1,
+                      steps=thresholds("green", (0.8, "red"))),
+                graph("Network", "Of the network namespace: in a container its own, else the machine's, loopback "
+                      "included.", "Bps",
+                      (counted("process_network_receive_bytes_total"), f"{each} received"),
+                      (counted("process_network_transmit_bytes_total"), f"{each} sent")),
+                graph("Uptime", "Falls to nought where a process has restarted.", "s",
+                      (f"time() - (process_start_time_seconds{{{PROCESS}}} and on (job, instance)"
+                       " session_tap_build_info)", each)),
+                graph("Restarts", "Times that a process has begun anew in half an hour.", "short",
+                      (f"changes(process_start_time_seconds{{{PROCESS}}}[30m])", each),
+                      steps=thresholds("green", (3, "red"))),
+                top("What runs", "target_info: the service and its attributes, from OTEL_SERVICE_NAME and "
+                    "OTEL_RESOURCE_ATTRIBUTES.", f"target_info{{{PROCESS}}}",
+                    {"job": "Job", "instance": "Instance", "service_name": "Service",
+                     "service_version": "Version"}, "none", width=24, height=6),
+            ]),
+        ])

@@ -1,0 +1,77 @@
+"""SessionTap's own health: does it tell all that it sees?"""
+
+from .board import board
+from .panels import graph, number, thresholds, top
+from .promql import ACTIVE, PROCESS, by, counted, quantile, rate
+
+NONE = thresholds("green", (0.000001, "red"))
+
+
+def tap():
+    each = "{{instance}}"
+    duration = "session_tap_scrape_duration_seconds"
+    return board(
+        "session-tap-tap", "its own health", "Scrapes, series, log lines: whether SessionTap tells all that it sees.",
+        ("job", "instance"),
+        [
+            ("Now", [
+                number("Lines dropped", "Log lines lost in the time shown.", "short",
+                       f"sum(increase(session_tap_log_dropped_lines_total{{{PROCESS}}}[$__range]))", steps=NONE),
+                number("Series overflow", "Label sets that found no room, in the time shown.", "short",
+                       f"sum(increase(session_tap_series_overflow_total{{{PROCESS}}}[$__range]))", steps=NONE),
+                number("Scrapes too late", "Scrapes that were over before their answer, in the time shown.", "short",
+                       f"sum(increase(session_tap_scrapes_total{{{PROCESS}, code!=\"200\"}}[$__range])) or vector(0)",
+                       steps=NONE),
+                number("Targets down", "Targets that Prometheus cannot scrape.", "short",
+                       f"count(up{{{PROCESS}}} == 0 and on (job) session_tap_build_info) or vector(0)", steps=NONE),
+                number("Books", "Started less ended less active: nought at every scrape.", "short",
+                       f"sum(session_tap_started_requests_total{{{PROCESS}}})"
+                       f" - sum(session_tap_ended_requests_total{{{PROCESS}}}) - sum({ACTIVE}{{{PROCESS}}})",
+                       steps=thresholds("red", (-0.5, "green"), (0.5, "red"))),
+                number("Versions", "Versions of SessionTap that run.", "short",
+                       f"count(count by (version) (session_tap_build_info{{{PROCESS}}}))"),
+            ]),
+            ("Scrapes", [
+                graph("Scrapes by format", "Answered scrapes, by the format that the scraper wanted.", "reqps",
+                      (f"{by('format', 'code')} ({rate('session_tap_scrapes_total', PROCESS)})",
+                       "{{format}} {{code}}"), stack=True),
+                graph("Time to answer", "From a scrape's request to its answer.", "s",
+                      (quantile(0.5, duration, labels=PROCESS), "p50"),
+                      (quantile(0.99, duration, labels=PROCESS), "p99"),
+                      (f"max(scrape_duration_seconds{{{PROCESS}}})", "slowest, as Prometheus sees it")),
+                graph("In flight", "Scrapes that wait for their answer. One that asks for the metrics counts itself.",
+                      "short", (f"session_tap_scrapes_in_flight{{{PROCESS}}}", each)),
+                graph("Scrapes by instance", "More scrapers than are known of?", "reqps",
+                      (counted(duration, "instance", labels=PROCESS), each)),
+            ]),
+            ("Series", [
+                graph("Samples of a scrape", "Series that an instance exposes.", "short",
+                      (f"scrape_samples_scraped{{{PROCESS}}} and on (job, instance) session_tap_build_info", each)),
+                graph("Overflow by metric", "Label sets that found no room: too many hosts or templates, or an input "
+                      "that makes them up.", "short",
+                      (f"{by('metric')} ({rate('session_tap_series_overflow_total', PROCESS)})", "{{metric}}"),
+                      ),
+                graph("Requests in overflow", "Requests that count in a series without labels.", "reqps",
+                      (f"sum(rate(http_client_request_duration_seconds_count{{{PROCESS}, otel_metric_overflow=\"true\"}}"
+                       f"[$__rate_interval])) or vector(0)", "requests")),
+                graph("Values refused", "Values that no instrument can take: infinite, not a number, or below 0.",
+                      "short",
+                      (f"sum(rate(session_tap_dropped_values_total{{{PROCESS}}}[$__rate_interval])) or vector(0)",
+                       "values")),
+            ]),
+            ("Log", [
+                graph("Lines by level", "Lines written.", "short",
+                      (f"{by('level')} ({rate('session_tap_log_lines_total', PROCESS)})", "{{level}}"), stack=True),
+                graph("Lines dropped by reason", "queue_full: the disk is slower than the lines. write_error: it "
+                      "refuses them. shutdown: there was no time left.", "short",
+                      (f"{by('reason')} ({rate('session_tap_log_dropped_lines_total', PROCESS)})", "{{reason}}")),
+                graph("Lines left out by reason", "By severity or by sampling, as configured.", "short",
+                      (f"{by('reason')} ({rate('session_tap_log_filtered_lines_total', PROCESS)})", "{{reason}}")),
+                graph("Bytes", "Bytes of log written.", "Bps",
+                      (f"{by('instance')} ({rate('session_tap_log_bytes_total', PROCESS)})", each)),
+                graph("Write errors", "Writes that failed and were tried again.", "short",
+                      (f"{by('instance')} ({rate('session_tap_log_write_errors_total', PROCESS)})", each)),
+                top("Versions", "Which version runs where.", f"session_tap_build_info{{{PROCESS}}}",
+                    {"job": "Job", "instance": "Instance", "version": "Version"}, "none"),
+            ]),
+        ])

@@ -1,0 +1,102 @@
+"""Programs that are started, waited for and ended."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+DASHBOARDS = Path(__file__).resolve().parent.parent
+PACKAGE = DASHBOARDS.parent
+
+
+def free_port():
+    """A port that was free a moment ago: these programs cannot say which one they took."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def until(what, question, seconds=60):
+    """Asks until there is an answer, and gives up when the time is over."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = question()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise TimeoutError(f"no {what} within {seconds} s")
+        time.sleep(0.1)
+
+
+def get(url, seconds=10, headers=None):
+    """The body of an answer, or None while nobody answers."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=seconds) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return None if error.code in (404, 503) else error.read().decode()
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return None
+
+
+class Program:
+    """One program; leaving the `with` ends it."""
+
+    def __init__(self, name, arguments, folder, quiet=True):
+        path = shutil.which(str(name))
+        if not path:
+            raise SystemExit(f"{name} is not installed")
+        self.log = Path(folder) / f"{Path(name).name}-{time.monotonic_ns()}.log"
+        with open(self.log, "wb") as output:
+            self.process = subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL,
+                                            stdout=output, stderr=subprocess.STDOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def check(self):
+        """Fails if the program has ended by itself."""
+        if self.process.poll() is not None:
+            raise SystemExit(f"{self.process.args[0]} has ended:\n{self.log.read_text()[-2000:]}")
+
+
+class Demo(Program):
+    """`session-tap demo`, built if need be."""
+
+    def __init__(self, folder, port=0, rate=20):
+        super().__init__(self.binary(), ["demo", "--port", str(port), "--rate", str(rate),
+                                         "--log", str(Path(folder) / "requests.jsonl")], folder)
+        self.url = until("start of the demo", self._url)
+        self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
+
+    @staticmethod
+    def binary():
+        """$SESSION_TAP, or what `swift build` makes of this package."""
+        if given := os.environ.get("SESSION_TAP"):
+            return given
+        build = ["swift", "build", "--package-path", str(PACKAGE), "--product", "session-tap"]
+        subprocess.run(build, check=True)
+        folder = subprocess.run([*build, "--show-bin-path"], check=True, capture_output=True, text=True).stdout.strip()
+        return f"{folder}/session-tap"
+
+    def _url(self):
+        self.check()
+        lines = self.log.read_text().splitlines()
+        started = any(line.startswith("origin") for line in lines)
+        return next((line.split()[1] for line in lines if started and line.startswith("metrics")), None)

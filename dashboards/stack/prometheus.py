@@ -1,0 +1,64 @@
+"""A real Prometheus, and what it answers."""
+
+import json
+import math
+import time
+import urllib.parse
+from pathlib import Path
+
+from .programs import DASHBOARDS, Program, free_port, get, until
+
+
+class Prometheus(Program):
+    """Starts a server with the consoles. It reads `config`, the text of its configuration, from `folder`."""
+
+    def __init__(self, config, folder, port=None, features=("exemplar-storage",), flags=()):
+        folder = Path(folder)
+        self.port = port or free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        path = folder / f"prometheus-{self.port}.yml"
+        path.write_text(config)
+        super().__init__("prometheus", [
+            f"--config.file={path}", f"--storage.tsdb.path={folder}/data-{self.port}",
+            f"--web.listen-address=127.0.0.1:{self.port}",
+            f"--web.console.templates={DASHBOARDS}/consoles",
+            f"--web.console.libraries={DASHBOARDS}/consoles/libraries",
+            *([f"--enable-feature={','.join(features)}"] if features else []), *flags,
+        ], folder)
+        until("readiness of Prometheus", self._ready)
+
+    def _ready(self):
+        self.check()
+        return get(f"{self.url}/-/ready")
+
+    def api(self, path, **parameters):
+        answer = get(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}", seconds=60)
+        answer = json.loads(answer or '{"status": "error", "error": "no answer"}')
+        if answer["status"] != "success":
+            raise ValueError(answer["error"])
+        return answer["data"]
+
+    def query(self, expression):
+        """The samples of an instant query that are numbers, by their labels."""
+        result = self.api("query", query=expression)
+        if result["resultType"] == "scalar":
+            return {"": float(result["result"][1])}
+        return {json.dumps(one["metric"], sort_keys=True): float(one["value"][1]) if "value" in one
+                else float(one["histogram"][1]["count"]) for one in result["result"]
+                if "histogram" in one or math.isfinite(float(one["value"][1]))}
+
+    def series(self, expression, seconds=30, step=1):
+        """How many series a range query has that hold a number."""
+        now = time.time()
+        result = self.api("query_range", query=expression, start=now - seconds, end=now, step=step)["result"]
+        return sum(any(math.isfinite(float(value)) for _, value in one.get("values", [])) or bool(one.get("histograms"))
+                   for one in result)
+
+    def label_values(self, label, selector):
+        return self.api(f"label/{label}/values", **{"match[]": selector})
+
+    def unhealthy_rules(self):
+        """Rules that have failed, or have not been evaluated yet."""
+        groups = self.api("rules")["groups"]
+        return [f"{rule['name']}: {rule['health']} {rule.get('lastError', '')}"
+                for group in groups for rule in group["rules"] if rule["health"] != "ok"]
