@@ -181,7 +181,7 @@ import Testing
     var request = URLRequest(url: origin.url())
     request.setValue(header, forHTTPHeaderField: "traceparent")
     #expect(try await reported(request).traceContext == nil)
-    #expect(origin.requests.first?.headers["traceparent"] == header)
+    #expect(origin.requests.first?.headers["traceparent"] ?? "" == header)
   }
 
   @Test func `the current context is seen in sessions without a cache, and the request's own wins`()

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -38,7 +39,8 @@ final class ForwardedTransfer: Sendable {
       state.loader = nil
       return state.task
     }
-    task?.cancel()
+    // To cancel waits for a queue that this may be called on.
+    if let task { DispatchQueue.global().async { task.cancel() } }
   }
 
   func received(_ response: URLResponse) {

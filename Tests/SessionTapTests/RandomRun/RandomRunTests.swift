@@ -10,14 +10,20 @@ import Testing
   static let seed: UInt64 = 20_261_121
 
   @Test func `every request ends once and leaves nothing behind`() async throws {
-    let stock = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+    let stock = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
       try await RandomRunReport.stock(requests: RandomRunTests.requests, seed: RandomRunTests.seed).write()
     }
-    let tapped = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+    let tapped = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
       try await RandomRunReport.tapped(requests: RandomRunTests.requests, seed: RandomRunTests.seed).write()
     }
-    let reference = try #require(RandomRunReport(output: stock?.standardOutputContent ?? []))
-    let report = try #require(RandomRunReport(output: tapped?.standardOutputContent ?? []))
+    let reference = try #require(
+      RandomRunReport(output: stock?.standardOutputContent ?? []), Self.lastWords(stock))
+    let report = try #require(
+      RandomRunReport(output: tapped?.standardOutputContent ?? []), Self.lastWords(tapped))
 
     let started = Self.requests - report.cancelledBeforeResume
     #expect(report.cancelledBeforeResume == reference.cancelledBeforeResume)
@@ -31,5 +37,10 @@ import Testing
     #expect(report.liveLoaders == 0)
     let growth = Double(report.residentBytes) / Double(reference.residentBytes)
     #expect(growth < 1.1, "\(report.residentBytes) bytes are resident beside \(reference.residentBytes)")
+  }
+
+  /// What a process wrote before it ended.
+  private static func lastWords(_ result: ExitTest.Result?) -> Comment {
+    Comment(rawValue: String(decoding: (result?.standardErrorContent ?? []).prefix(4_000), as: UTF8.self))
   }
 }

@@ -35,7 +35,7 @@ final class SpyProtocol: URLProtocol {
   private var loader: URLProtocol?
 
   override class func canInit(with request: URLRequest) -> Bool {
-    note("canInit on \(Self.thread)", for: request.url)
+    note("canInit", for: request.url)
     if let value = request.value(forHTTPHeaderField: "X-Additional") {
       note("header \(value)", for: request.url)
     }
@@ -57,7 +57,7 @@ final class SpyProtocol: URLProtocol {
     let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
-    Self.note("init on \(Self.thread)", for: request.url)
+    Self.note("init", for: request.url)
     let body = request.httpBody?.count ?? (request.httpBodyStream == nil ? nil : -1)
     Self.note("body \(body.map { "\($0)" } ?? "none")", for: request.url)
     guard let original = self.client, let native = Self.native else { return }
@@ -81,12 +81,6 @@ final class SpyProtocol: URLProtocol {
     return (URLSessionConfiguration.default.protocolClasses ?? []).lazy
       .compactMap { $0 as? URLProtocol.Type }.first { $0.canInit(with: URLRequest(url: url)) }
   }()
-
-  /// Tells the thread that a test resumes on from all others.
-  private static var thread: String {
-    Thread.current.name == resumingThread ? "the resuming thread" : "another"
-  }
-  static let resumingThread = "resumes"
 
   /// Hands every event on, and notes it.
   private final class Relay: NSObject, URLProtocolClient {

@@ -82,22 +82,6 @@ import Testing
     }
   }
 
-  @Test func `a credential for a Digest challenge crashes`() async {
-    await #expect(processExitsWith: .failure) {
-      alarm(20)
-      let origin = try Origin { _ in
-        [
-          .response(
-            "401 Unauthorized", headers: [("WWW-Authenticate", "Digest realm=\"cellar\", nonce=\"abc\"")])
-        ]
-      }
-      var exchange = Exchange(
-        kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
-      exchange.behaviour.credential = Scenario.credential
-      _ = try await exchange.run(.ephemeral)
-    }
-  }
-
   /// The same requests where nothing is wrong: the crashes above are not the alarm's or the tests' own.
   @Test func `what surrounds the crashes works`() async throws {
     await #expect(processExitsWith: .success) {

@@ -31,7 +31,9 @@ struct TLSServer {
   }
 
   func stop() async throws {
-    try await process.terminate()
+    // A process that is started on a thread of Dispatch's may inherit its blocked signals.
+    process.send(SIGKILL)
+    try await process.waitForExit()
     try FileManager.default.removeItem(at: folder)
   }
 }
