@@ -42,9 +42,12 @@ struct RandomRequest: Sendable {
     answer = Bool.random(using: &generator) ? .sized : other ?? .sized
     let sendsBody = [.uploadHandler, .uploadFileHandler, .uploadDelegate].contains(call)
     method = sendsBody ? "POST" : Int.random(in: 0..<10, using: &generator) == 0 ? "HEAD" : "GET"
+    // To cancel a task whose delegate is asked about a redirect ends the process, without the tap too.
+    let asksAboutRedirect =
+      answer == .moved && [.dataDelegate, .uploadDelegate, .downloadDelegate].contains(call)
     cancel =
       switch Int.random(in: 0..<100, using: &generator) {
-      case _ where isAsync: .never
+      case _ where isAsync || asksAboutRedirect: .never
       case 0..<13: .atOnce
       case 13..<26: .later
       case 26..<28: .beforeResume

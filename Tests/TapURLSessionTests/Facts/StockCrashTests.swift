@@ -82,6 +82,17 @@ import Testing
     }
   }
 
+  @Test func `a cancel while a delegate is asked about a redirect crashes`() async {
+    await #expect(processExitsWith: .failure) {
+      alarm(20)
+      let origin = try Origin { _ in [.response("302 Found", headers: [("Location", "/end")])] }
+      let delegate = CancellingDelegate()
+      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      session.dataTask(with: origin.url()).resume()
+      try await delegate.done.wait("the completion")
+    }
+  }
+
   /// The same requests where nothing is wrong: the crashes above are not the alarm's or the tests' own.
   @Test func `what surrounds the crashes works`() async throws {
     await #expect(processExitsWith: .success) {
