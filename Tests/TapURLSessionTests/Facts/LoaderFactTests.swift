@@ -23,7 +23,7 @@ import Testing
     let configuration = SpyProtocol.configuration()
     prepare(configuration)
     let transcript = try await exchange.run(configuration)
-    return (SpyProtocol.events(origin.url(path)).filter { !$0 == "canInit" }, transcript)
+    return (SpyProtocol.events(origin.url(path)).filter { $0 != "canInit" }, transcript)
   }
 
   @Test func `the native loaders are reachable through the default configuration`() {

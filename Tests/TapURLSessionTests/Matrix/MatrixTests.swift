@@ -64,6 +64,7 @@ import Testing
     let observation = try #require(observer.ended.first)
     #expect(observation.request.client == "test")
     #expect(observation.duration > .zero)
+    #expect(observation.isFromCache == testCase.scenario.isFromCache)
     let sizes = ExpectedSizes(testCase, run: tapped)
     #expect(observation.requestBodySize == sizes.request)
     #expect(observation.responseBodySize == sizes.response)
