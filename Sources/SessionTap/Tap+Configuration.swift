@@ -11,13 +11,25 @@ extension Tap {
     public var registry = Registry()
     /// The request metrics: buckets, methods, limit of series.
     public var metrics = RequestMetrics.Configuration()
+    /// Whether the metrics of the process itself are there: `process_*`, by the conventions of Prometheus's client
+    /// libraries. They are once in a registry: an app that has them from elsewhere switches them off.
+    public var exposesProcess = true
+    /// The service, and what it runs on: `target_info`. Empty by default; ``init(environment:)`` fills it.
+    public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
     /// Which requests are recorded, and the templates of their paths.
     public var requests = URLSessionTap.Configuration()
     /// Where each request's line goes. `nil` writes none.
     public var log: RequestLog.Destination?
     /// How lines are made and written: redaction, limits, what happens when the disk cannot keep up.
     public var logging = RequestLog.Configuration()
-    /// Where the metrics are served. `nil` serves none.
+    /// Whether the endpoint serves the newest log lines at `/logs`, and shows them on its page. Not by default:
+    /// lines tell more than metrics do. Where ``log`` is `nil`, lines are kept for this alone. How many is
+    /// ``TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` where that is 0.
+    public var servesLog = false
+    /// How many lines `/logs` has to show where nothing else is said: 1,000.
+    public static let servedLineLimit = 1_000
+    /// Where the metrics are served. `nil` serves none. Refusals that it does not log elsewhere
+    /// (``TapEndpoint/Endpoint/Configuration/logRefusal``) become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
     /// What `/readyz` asks before it answers that the app is ready. Add the app's own checks.
     public var readiness = Readiness()

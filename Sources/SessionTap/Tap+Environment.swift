@@ -9,6 +9,7 @@ extension Tap.Configuration {
   /// |---|---|
   /// | `OTEL_EXPORTER_PROMETHEUS_HOST` | the host to serve the metrics at (`localhost`) |
   /// | `OTEL_EXPORTER_PROMETHEUS_PORT` | the port (`9464`) |
+  /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the labels of `target_info`; the name is also the field `service.name` of each log line |
   /// | `OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS` | the methods that appear as themselves, separated by commas |
   /// | `SESSION_TAP_LOG` | a path, `stderr` or `off` |
   ///
@@ -29,6 +30,9 @@ extension Tap.Configuration {
       }
     }
     endpoint = Endpoint.Configuration(address: .tcp(host: host, port: port))
+    target = TargetInfo(
+      serviceName: text("OTEL_SERVICE_NAME"), resourceAttributes: text("OTEL_RESOURCE_ATTRIBUTES"))
+    if let name = text("OTEL_SERVICE_NAME") { logging.fields["service.name"] = .string(name) }
     if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
       metrics.knownMethods = methods

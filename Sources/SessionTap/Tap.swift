@@ -44,20 +44,17 @@ public final class Tap: Sendable {
     deadline = configuration.shutdownDeadline
     do {
       try registry.register(BuildInfo())
+      try registry.register(configuration.target)
+      if configuration.exposesProcess { try registry.register(ProcessMetrics()) }
       let metrics = try RequestMetrics(registry: registry, configuration: configuration.metrics)
-      log = try configuration.log.map { try RequestLog(to: $0, configuration: configuration.logging) }
+      log = try configuration.makeLog()
       if let log { try registry.register(log) }
       let logging: [any RequestObserver] = log.map { [$0] } ?? []
       sessions = URLSessionTap(
         observers: [metrics] + logging + configuration.observers, configuration: configuration.requests)
       // What a scrape shows is what has happened by then.
       metrics.beforeGathering { [weak sessions] in sessions?.flush() }
-      endpoint = try configuration.endpoint.map {
-        Endpoint(
-          configuration: $0,
-          routes: try BuiltInRoutes.all(
-            registry: configuration.registry, readiness: configuration.readiness) + configuration.routes)
-      }
+      endpoint = try configuration.makeEndpoint(log: log)
     } catch {
       throw TapError(error)
     }
@@ -121,6 +118,29 @@ public final class Tap: Sendable {
   ) -> URLSession {
     sessions.session(
       configuration: configuration, client: client, delegate: delegate, delegateQueue: delegateQueue)
+  }
+
+  /// Writes a line of the app's own to the log, if there is one: one file tells the whole story.
+  ///
+  /// ```swift
+  /// tap.log(.info, "cache warmed", ["entries": 42])
+  /// ```
+  ///
+  /// See ``TapLog/RequestLog/log(_:_:_:)`` for the fields and the limits.
+  public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
+    log?.log(severity, message, fields)
+  }
+
+  /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
+  /// To push at intervals, see ``TapEndpoint/MetricsPusher``.
+  ///
+  /// - Throws: ``TapError`` if the gateway did not take them, after the last try.
+  public func push(to gateway: PushGateway, retry: PushRetry = PushRetry()) async throws(TapError) {
+    do {
+      try await MetricsPusher(registry: registry, to: gateway, retry: retry).push()
+    } catch {
+      throw TapError(error)
+    }
   }
 
   /// Starts if need be, serves until the current task is cancelled, and shuts down: the life of a service in

@@ -2,12 +2,12 @@ import TapCore
 import TapEndpoint
 import TapLog
 
-/// Why a tap cannot start. Its description names the cause and the remedy in one line.
+/// Why a tap cannot do what it was asked for. Its description names the cause and the remedy in one line.
 public struct TapError: Error, CustomStringConvertible {
   /// The causes. New ones may come: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
     private enum Name {
-      case metrics, log, endpoint, startedBefore
+      case metrics, log, endpoint, push, startedBefore
     }
     private let name: Name
 
@@ -17,6 +17,8 @@ public struct TapError: Error, CustomStringConvertible {
     public static let log = Code(name: .log)
     /// The endpoint cannot listen: the underlying error is a ``TapEndpoint/EndpointError``.
     public static let endpoint = Code(name: .endpoint)
+    /// A Pushgateway did not take the metrics: the underlying error is a ``TapEndpoint/PushError``.
+    public static let push = Code(name: .push)
     /// The tap was started before. Make another one.
     public static let startedBefore = Code(name: .startedBefore)
   }
@@ -44,6 +46,7 @@ public struct TapError: Error, CustomStringConvertible {
       switch error {
       case is RegistryError: .metrics
       case is EndpointError: .endpoint
+      case is PushError: .push
       default: .log
       }
     self.init(code: code, underlying: error, description: "\(error)")

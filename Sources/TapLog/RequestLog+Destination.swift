@@ -19,6 +19,9 @@ extension RequestLog {
       Destination { _ throws(RequestLogError) in DescriptorOutput(descriptor: descriptor) }
     }
 
+    /// Nowhere: lines are kept in memory alone, as many as ``Configuration/recentLineLimit`` says.
+    public static var memory: Destination { .custom(MemorySink()) }
+
     /// A sink of the app's own.
     public static func custom(_ sink: some LogSink) -> Destination {
       Destination { _ throws(RequestLogError) in SinkOutput(sink: sink) }

@@ -31,6 +31,22 @@ import Testing
     #expect(configuration.warnings.first?.contains("OTEL_EXPORTER_PROMETHEUS_PORT is '\(port)'") == true)
   }
 
+  @Test func `the service is in target_info, and in each line of the log`() async throws {
+    var configuration = Tap.Configuration(environment: [
+      "OTEL_SERVICE_NAME": "shop", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test",
+    ])
+    configuration.endpoint?.address = .loopback(port: 0)
+    configuration.servesLog = true
+    let tap = try Tap.start(configuration)
+    let exposition = try await TapTests.scrape(tap)
+    #expect(exposition.contains(#"target_info{deployment_environment="test",service_name="shop"} 1"#))
+    let log = try #require(tap.log)
+    log.log(.info, "hello")
+    #expect(log.flush())
+    #expect(String(decoding: log.recent(), as: UTF8.self).contains(#""service.name":"shop""#))
+    await tap.shutdown()
+  }
+
   @Test func `known methods are split at commas`() {
     let configuration = Tap.Configuration(environment: [
       "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "GET, PURGE"

@@ -83,6 +83,57 @@ import Testing
     #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 3"))
   }
 
+  @Test func `the process is measured, unless the app does that itself`() async throws {
+    for isWanted in [true, false] {
+      var configuration = Self.configuration()
+      configuration.exposesProcess = isWanted
+      let tap = try Tap.start(configuration)
+      #expect(try await Self.scrape(tap).contains("\nprocess_resident_memory_bytes ") == isWanted)
+      await tap.shutdown()
+    }
+  }
+
+  @Test func `a job pushes what a scrape would have shown`() async throws {
+    let (pushed, continuation) = AsyncStream.makeStream(of: HTTPRequest.self)
+    let gateway = Endpoint(
+      configuration: Endpoint.Configuration(address: .loopback(port: 0)),
+      routes: [
+        HTTPRoute("/metrics/*", methods: [.put]) { request in
+          continuation.yield(request)
+          return .text("")
+        }
+      ])
+    let address = try gateway.start()
+    var configuration = Self.configuration()
+    configuration.endpoint = nil
+    let tap = try Tap(configuration)
+    try tap.registry.counter("jobs_total", help: "Jobs done.").increment()
+    try await tap.push(to: PushGateway("http://\(address)", job: "backup"))
+    await gateway.shutdown()
+    continuation.finish()
+    var texts: [String] = []
+    for await request in pushed {
+      texts.append("\(request.path)\n" + String(decoding: request.body, as: UTF8.self))
+    }
+    #expect(texts.count == 1)
+    #expect(texts.first?.hasPrefix("/metrics/job/backup\n") == true)
+    #expect(texts.first?.contains("\njobs_total 1\n") == true)
+
+    let closed = try ClosedPort()
+    let error = await #expect(throws: TapError.self) {
+      try await tap.push(
+        to: PushGateway("http://127.0.0.1:\(closed.port)", job: "backup"), retry: Self.oneTry)
+    }
+    #expect(error?.code == .push)
+    await tap.shutdown()
+  }
+
+  private static var oneTry: PushRetry {
+    var retry = PushRetry()
+    retry.attempts = 1
+    return retry
+  }
+
   @Test func `an address in use is an error that names it`() async throws {
     let first = try Tap.start(Self.configuration())
     let port = try #require(first.address?.port)

@@ -1,5 +1,6 @@
 import Foundation
 import TapLog
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -51,6 +52,24 @@ struct ProcessEndTests {
       while true { pause() }
     }
     #expect(try folder.lines("requests.jsonl").count == 100)
+  }
+
+  @Test("is not brought about by a folder that may not be written to; lines wait until it may")
+  func readOnlyFolder() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      let log = try RequestLog(to: .file(path + "/requests.jsonl"))
+      log.log(.info, "gone")
+      guard log.flush(), unlink(path + "/requests.jsonl") == 0, chmod(path, 0o555) == 0 else { exit(1) }
+      seteuid(65_534)  // Nothing is read-only for root.
+      log.log(.info, "kept")
+      _ = try await Poll.until("a write error") { log.statistics.writeErrors > 0 ? true : nil }
+      seteuid(getuid())
+      chmod(path, 0o755)
+      exit(log.shutdown() && log.statistics.droppedLines == 0 ? 7 : 1)
+    }
+    #expect(try folder.lines("requests.jsonl").count == 1)
   }
 
   @Test("by SIGPIPE or SIGXFSZ does not come from the log")

@@ -12,7 +12,14 @@ extension EventLoop {
     case .refused(let response):
       client.connection.answer(response, to: id, at: moment)
     case .handler(.immediate(let handler)):
-      client.connection.answer(handler(request), to: id, at: moment)
+      let response = handler(request)
+      guard case .stream = response.body else {
+        return client.connection.answer(response, to: id, at: moment)
+      }
+      // The head was quick; its body takes its time like any other.
+      guard admit(id, of: client, at: moment) else { return }
+      let recipient = Recipient(client: client.key, request: id)
+      client.task = Task { await self.run({ _ in response }, request, for: recipient) }
     case .handler(.deferred(let handler)):
       guard admit(id, of: client, at: moment) else { return }
       let recipient = Recipient(client: client.key, request: id)

@@ -6,7 +6,7 @@ public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
   case debug
   /// A request that ended well, or was cancelled by the app.
   case info
-  /// A response with a 4xx status code.
+  /// A response with a 4xx status code, a request that waits for long, or lines that are missing.
   case warn
   /// A response with a 5xx status code, or no whole response.
   case error

@@ -3,7 +3,7 @@ public struct InvalidLogQuery: Error, Sendable, Hashable, CustomStringConvertibl
   /// The name of the item, and what its value has to be: one line.
   public let description: String
 
-  static let lineCount = InvalidLogQuery(description: "n must be a number of lines, 0 or more")
+  static let lineCount = InvalidLogQuery(description: "limit must be a number of lines, 0 or more")
   static let severity = InvalidLogQuery(
     description: "severity must be one of " + LogSeverity.allCases.map(\.text).joined(separator: ", "))
   static let time = InvalidLogQuery(

@@ -1,7 +1,7 @@
 import TapCore
 
 extension LogQuery {
-  /// Reads the query of a URL such as `/logs?n=20&severity=warn&client=payments&since=2026-11-21T09:30:00Z`.
+  /// Reads the query of a URL such as `/logs?limit=20&severity=warn&client=payments&since=2026-11-21T09:30:00Z`.
   ///
   /// All four may be absent, and then count as in ``init(limit:severity:client:since:)``. Other names are ignored; of
   /// a name that stands twice the last one counts. `severity` is one of `trace`, `debug`, `info`, `warn` and
@@ -12,7 +12,7 @@ extension LogQuery {
     self.init()
     for item in items {
       switch item.name {
-      case "n":
+      case "limit":
         guard let count = Int(item.value), count >= 0 else { throw .lineCount }
         limit = count
       case "severity":

@@ -50,7 +50,7 @@ import Testing
     )
     let log =
       "{\"timestamp\":\"2026-11-21T09:30:00Z\",\"severity\":\"ERROR\",\"client\":\"\(Self.hostile.replacing("\"", with: "\\\""))\",\"duration_s\":0.25}\nnot JSON\n"
-    let routes = [try HTTPRoute.metrics(of: registry), .page(showsLog: true), .logs { _ in Array(log.utf8) }]
+    let routes = [try HTTPRoute.metrics(of: registry), .page(showsLog: true), logs { log }]
     try await withEndpoint(routes: routes) { port in
       let (document, console) = try await dump(port)
       #expect(console == "")
@@ -76,7 +76,7 @@ import Testing
     let metrics = try RequestMetrics(registry: registry)
     let scrapes = Mutex(0)
     // Each look at the log, which follows a scrape, makes some traffic.
-    let log = HTTPRoute.logs { _ in
+    let log = logs {
       let scrape = scrapes.withLock { scrapes in
         scrapes += 1
         return scrapes
@@ -86,9 +86,8 @@ import Testing
           metrics, "api.example.com", .milliseconds(step * step % (90 * scrape)),
           .response(statusCode: step % 9 == 0 ? 503 : 200))
       }
-      return Array(
+      return
         "{\"timestamp\":\"2026-11-21T09:30:00Z\",\"severity\":\"INFO\",\"event\":\"http.client.request\"}\n"
-          .utf8)
     }
     try await withEndpoint(routes: [try .metrics(of: registry), .page(showsLog: true), log]) { port in
       let (document, console) = try await dump(port)
@@ -128,5 +127,10 @@ import Testing
         #expect(addresses == 0)
       }
     }
+  }
+
+  /// What an app serves where the page looks for the last lines of its log.
+  private func logs(_ lines: @escaping @Sendable () -> String) -> HTTPRoute {
+    HTTPRoute("/logs") { _ in HTTPResponse(body: .bytes(Array(lines().utf8))) }
   }
 }

@@ -88,22 +88,4 @@ import Testing
       #expect(try await RawClient.get("/readyz", port: port).hasSuffix("\r\n\r\nready\ndatabase: ok\n"))
     }
   }
-
-  @Test(arguments: [("", 100), ("?limit=5", 5), ("?limit=10000", 10_000)])
-  func givesTheTailOfALog(query: String, limit: Int) async throws {
-    let route = HTTPRoute.logs { limit in Array("{\"limit\":\(limit)}\n".utf8) }
-    try await withEndpoint(routes: [route]) { port in
-      let answer = try await RawClient.get("/logs" + query, port: port)
-      #expect(answer.contains("\r\nContent-Type: application/x-ndjson; charset=utf-8\r\n"))
-      #expect(answer.hasSuffix("{\"limit\":\(limit)}\n"))
-    }
-  }
-
-  @Test(arguments: ["0", "-1", "10001", "x", "", "1e3"])
-  func refusesALimitThatIsNone(_ limit: String) async throws {
-    try await withEndpoint(routes: [.logs { _ in [] }]) { port in
-      let answer = try await RawClient.get("/logs?limit=" + limit, port: port)
-      #expect(answer.hasPrefix("HTTP/1.1 400 "))
-    }
-  }
 }

@@ -10,7 +10,7 @@ struct LogQueryTests {
     #expect(try LogQuery(items: []) == LogQuery())
     #expect(
       try LogQuery(items: [
-        ("n", "5"), ("n", "20"), ("severity", "Warn"), ("client", "payments"), ("follow", "1"),
+        ("limit", "5"), ("limit", "20"), ("severity", "Warn"), ("client", "payments"), ("follow", "1"),
         ("since", "2026-11-21T09:30:00.123456Z"),
       ])
         == LogQuery(
@@ -21,7 +21,8 @@ struct LogQueryTests {
   @Test(
     "says which item has no such value",
     arguments: [
-      ("n", "-1", "n must be"), ("n", "", "n must be"), ("n", "9999999999999999999", "n must be"),
+      ("limit", "-1", "limit must be"), ("limit", "", "limit must be"),
+      ("limit", "9999999999999999999", "limit must be"),
       ("severity", "loud", "one of TRACE, DEBUG, INFO, WARN, ERROR"), ("since", "yesterday", "RFC 3339"),
     ])
   func invalid(name: String, value: String, reason: String) {

@@ -1,0 +1,28 @@
+import TapCore
+import TapEndpoint
+import TapLog
+
+/// How the parts of a tap follow from its configuration.
+extension Tap.Configuration {
+  /// The log, if lines are wanted anywhere.
+  func makeLog() throws(RequestLogError) -> RequestLog? {
+    var logging = logging
+    if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = Self.servedLineLimit }
+    guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
+    return try RequestLog(to: destination, configuration: logging)
+  }
+
+  /// The endpoint, if there is to be one: the routes of every tap, and the app's own.
+  func makeEndpoint(log: RequestLog?) throws(RegistryError) -> Endpoint? {
+    guard var endpoint else { return nil }
+    if let log, endpoint.logRefusal == nil {
+      endpoint.logRefusal = { log.log(.warn, $0) }
+    }
+    let servedLog = servesLog ? log : nil
+    var builtIn: [HTTPRoute] = [
+      try .metrics(of: registry), .liveness(), .readiness(readiness), .page(showsLog: servedLog != nil),
+    ]
+    if let servedLog { builtIn.append(.logs(of: servedLog)) }
+    return Endpoint(configuration: endpoint, routes: builtIn + routes)
+  }
+}
