@@ -7,6 +7,7 @@ enum AllBenchmarks {
     .requestTappedC1,
     .requestTappedC8,
     .downloadTapped,
+    .requestAllocations,
     .observationRecord,
     .observationP99UnderAttack,
     .recordP99UnderScrape,

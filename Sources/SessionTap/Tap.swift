@@ -1,4 +1,5 @@
 import Dispatch
+public import Foundation
 import Synchronization
 public import TapCore
 public import TapEndpoint
@@ -7,8 +8,6 @@ import TapURLSession
 
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
-#else
-  public import Foundation
 #endif
 
 /// Observes the URLSessions of an app: metrics for Prometheus over HTTP, and one log line per request.
@@ -103,6 +102,22 @@ public final class Tap: Sendable {
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {
     sessions.configuration(from: configuration, client: client)
+  }
+
+  /// A session that this tap observes, with the exact sizes and times that only a delegate is told. See
+  /// ``TapURLSession/URLSessionTap/session(configuration:client:delegate:delegateQueue:)``.
+  ///
+  /// - Parameters:
+  ///   - configuration: What to copy.
+  ///   - client: The name for the `client` label and log field.
+  ///   - delegate: The session's delegate.
+  ///   - delegateQueue: Where the delegate is called. `nil` makes a serial queue.
+  public func session(
+    configuration: URLSessionConfiguration = .default, client: String,
+    delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
+  ) -> URLSession {
+    sessions.session(
+      configuration: configuration, client: client, delegate: delegate, delegateQueue: delegateQueue)
   }
 
   /// Writes a line of the app's own to the log, if there is one: one file tells the whole story.

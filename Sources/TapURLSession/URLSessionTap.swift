@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 package import Synchronization
 public import TapCore
 
@@ -67,6 +67,32 @@ public final class URLSessionTap: Sendable {
     return copy
   }
 
+  /// A session that this tap observes, with what only a delegate is told: the exact sizes of the bodies that
+  /// the delegate gets, and the time to the first byte of a response after a challenge.
+  ///
+  /// For this the tap stands before the delegate and hands every call on; what the delegate leaves to
+  /// Foundation's defaults stays so. The session's own `delegate` property shows the one that stands there. A
+  /// delegate queue that is not serial brings calls out of their order, and then nobody counts: sizes come
+  /// from headers alone, as in sessions of your own making.
+  ///
+  /// - Parameters:
+  ///   - configuration: The configuration, which is copied as by ``configuration(from:client:)``.
+  ///   - client: The name for the `client` label and log field.
+  ///   - delegate: The session's delegate, kept by the session until it is invalidated, as always.
+  ///   - delegateQueue: Where the delegate is called. `nil` makes a serial queue.
+  public func session(
+    configuration: URLSessionConfiguration = .default, client: String,
+    delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
+  ) -> URLSession {
+    let configuration = self.configuration(from: configuration, client: client)
+    var delegate = delegate
+    #if canImport(FoundationNetworking)
+      let isSerial = delegateQueue.map { $0.maxConcurrentOperationCount == 1 } ?? true
+      if isSerial { delegate = delegate.map { Forwarders.forwarder(for: $0) } }
+    #endif
+    return URLSession(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue)
+  }
+
   /// Observes the requests that a session starts from now on, `URLSession.shared` included.
   ///
   /// On Linux a session's configuration is live: the tap is put into its `protocolClasses`, and taken out by
@@ -112,12 +138,23 @@ public final class URLSessionTap: Sendable {
     return configuration.filter.includes(request)
   }
 
-  private func install(in configuration: URLSessionConfiguration, client: String) {
+  /// - Parameter forwards: Whether requests are sent by a session of the tap's: where no native loader is in reach.
+  func install(
+    in configuration: URLSessionConfiguration, client: String, forwards: Bool = URLSessionTap.forwards
+  ) {
     let others = (configuration.protocolClasses ?? []).filter { !isOwn($0) }
+    configuration.protocolClasses = others
     let metricsClass = ProtocolClasses.metricsClass(
-      tap: self, client: admitted(client), next: others.compactMap { $0 as? URLProtocol.Type })
+      tap: self, client: admitted(client), next: others.compactMap { $0 as? URLProtocol.Type },
+      forwarding: forwards ? ForwardingSession(configuration) : nil)
     configuration.protocolClasses = [metricsClass] + others
   }
+
+  #if canImport(FoundationNetworking)
+    static let forwards = false
+  #else
+    static let forwards = true
+  #endif
 
   private func isOwn(_ someClass: AnyClass) -> Bool {
     ProtocolClasses.context(of: someClass)?.tap === self

@@ -59,6 +59,30 @@ import Testing
     #expect(tap.address == nil)
   }
 
+  @Test func `a session made whole tells of redirects and of the first byte`() async throws {
+    let origin = try Origin { request in
+      request.path == "/end"
+        ? [.chunked(body: [1, 2, 3], chunk: 2)] : [.response("302 Found", headers: [("Location", "/end")])]
+    }
+    defer { origin.stop() }
+    let tap = try Tap.start(Self.configuration())
+    let delegate = RandomRunDelegate()
+    let session = tap.session(configuration: .ephemeral, client: "whole", delegate: delegate)
+    let task = session.dataTask(with: origin.url("/start"))
+    let done = Gate()
+    delegate.whenComplete(task) { done.open() }
+    task.resume()
+    try await done.wait("the completion")
+    let text = try await Self.scrape(tap)
+    await tap.shutdown()
+    let target = #"client="whole",http_request_method="GET""#
+    let server = #"server_address="127.0.0.1",server_port="\#(origin.port)""#
+    let labels = target + #",http_response_status_code="200","# + server
+    #expect(text.contains("http_client_redirects_total{\(target),\(server)} 1"))
+    #expect(text.contains("http_client_time_to_first_byte_seconds_count{\(labels)} 1"))
+    #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 3"))
+  }
+
   @Test func `the process is measured, unless the app does that itself`() async throws {
     for isWanted in [true, false] {
       var configuration = Self.configuration()

@@ -30,4 +30,70 @@ import Testing
     tap.flush()
     #expect(observer.ended.map(\.end) == [target.end])
   }
+
+  @Test(arguments: [Style.async, .completionHandler])
+  func `a signer adds its header, tapped as in stock`(style: Style) async throws {
+    let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
+    defer { origin.stop() }
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let original = URLSessionConfiguration.ephemeral
+    original.protocolClasses = [SigningProtocol.self] + (original.protocolClasses ?? [])
+    let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: origin.url("/signed")))
+    let stock = try await exchange.run(original)
+    let tapped = try await exchange.run(tap.configuration(from: original, client: "test"))
+    #expect(tapped == stock)
+    #expect(tapped.body == [1, 2, 3])
+    #expect(origin.requests.map { $0.headers["x-signature"] } == ["signed", "signed"])
+    try await observer.waitForEnds(1)
+    #expect(observer.ended.map(\.end) == [.response(statusCode: 200)])
+    #expect(observer.ended.map(\.responseBodySize) == [3])
+  }
+
+  @Test func `of several that would take a request the first gets it, tapped as in stock`() async throws {
+    let tap = URLSessionTap(observers: [])
+    let orders: [[AnyClass]] = [
+      [MockProtocol.self, PiecewiseProtocol.self], [PiecewiseProtocol.self, MockProtocol.self],
+    ]
+    for classes in orders {
+      let original = URLSessionConfiguration.ephemeral
+      original.protocolClasses = classes + (original.protocolClasses ?? [])
+      let url = try #require(URL(string: "http://mock.test/"))
+      let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: url))
+      let stock = try await exchange.run(original)
+      #expect(stock.status == (classes.first == MockProtocol.self ? 203 : 200))
+      #expect(try await exchange.run(tap.configuration(from: original, client: "test")) == stock)
+    }
+  }
+
+  @Test(arguments: ["http://mock.test/", "http://fails.test/", "http://plain.test/"], Style.allCases)
+  func `two taps both record what the app's protocols do`(target: String, style: Style) async throws {
+    let (innerObserver, outerObserver) = (RecordingObserver(), RecordingObserver())
+    let inner = URLSessionTap(observers: [innerObserver])
+    let outer = URLSessionTap(observers: [outerObserver])
+    let original = URLSessionConfiguration.ephemeral
+    original.protocolClasses =
+      [MockProtocol.self, FailingProtocol.self, PlainProtocol.self] + (original.protocolClasses ?? [])
+    let url = try #require(URL(string: target))
+    let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: url))
+    let stock = try await exchange.run(original)
+    let both = outer.configuration(from: inner.configuration(from: original, client: "in"), client: "out")
+    #expect(try await exchange.run(both) == stock)
+    inner.flush()
+    outer.flush()
+    #expect(innerObserver.ended.map(\.request.client) == ["in"])
+    #expect(outerObserver.ended.map(\.request.client) == ["out"])
+    #expect(innerObserver.ended.map(\.end) == outerObserver.ended.map(\.end))
+  }
+
+  @Test(arguments: [
+    "ws://host.test/", "wss://host.test/", "ftp://host.test/", "file:///etc/hosts", "data:,x",
+  ])
+  func `other schemes are left to Foundation`(url: String) throws {
+    let configuration = URLSessionTap(observers: []).configuration(from: .ephemeral, client: "test")
+    let metricsClass = try #require(configuration.protocolClasses?.first as? URLProtocol.Type)
+    #expect(!metricsClass.canInit(with: URLRequest(url: try #require(URL(string: url)))))
+    let http = try #require(URL(string: "http://host.test/"))
+    #expect(metricsClass.canInit(with: URLRequest(url: http)))
+  }
 }

@@ -7,8 +7,10 @@ enum InstructionLoop: String {
   case record
   case exposition
   case memcpy
+  case stockRequests
+  case tappedRequests
 
-  func run(_ count: Int) throws {
+  func run(_ count: Int) async throws {
     let samples = Samples.durations
     switch self {
     case .mutex:
@@ -22,6 +24,10 @@ enum InstructionLoop: String {
       let registry = try SeriesFixture.make(seriesCount: 1_000)
       var buffer: [UInt8] = []
       for _ in 0...count { registry.write(.text, into: &buffer) }
+    case .stockRequests:
+      try await LoopbackTransfers.shared.get(count, isTapped: false)
+    case .tappedRequests:
+      try await LoopbackTransfers.shared.get(count, isTapped: true)
     case .memcpy:
       var source: [UInt8] = []
       try SeriesFixture.make(seriesCount: 1_000).write(.text, into: &source)

@@ -19,6 +19,7 @@ actor LoopbackTransfers {
   }
 
   private static let requestsARound = 48
+  private static let firstRequests = 20
   private static let largeBody = [UInt8](repeating: 0x5A, count: 10_000_000)
   private var running: Running?
 
@@ -38,6 +39,15 @@ actor LoopbackTransfers {
       }
     }
     return elapsed / .seconds(1) / Double(Self.requestsARound)
+  }
+
+  /// Makes some requests, one after another, after a few that open the connection and fill the caches.
+  func get(_ count: Int, isTapped: Bool) async throws {
+    let running = try start()
+    let session = isTapped ? running.tapped : running.stock
+    for _ in 0..<Self.firstRequests + count { _ = try await session.data(from: running.small) }
+    // A scrape hands over what waits for the metrics and the log.
+    _ = running.tap.registry.exposition()
   }
 
   /// Seconds for one download.

@@ -18,6 +18,16 @@ extension Benchmark {
     value: { try await LoopbackTransfers.shared.download(isTapped: true) * 1_000 },
     referenceValue: { try await LoopbackTransfers.shared.download(isTapped: false) * 1_000 })
 
+  /// Heap allocations of a tapped GET beyond those of a stock one, metrics and log included.
+  static let requestAllocations = Benchmark(
+    "request.allocations", unit: "allocs", reference: "a whole request without the tap", rounds: 1,
+    isUsable: InstructionCount.valgrind != nil,
+    value: {
+      let tapped = try AllocationCount.perOperation(.tappedRequests, count: 200)
+      return try tapped - AllocationCount.perOperation(.stockRequests, count: 200)
+    },
+    referenceValue: { try AllocationCount.perOperation(.stockRequests, count: 200) })
+
   private static func requests(_ name: String, inFlight: Int) -> Benchmark {
     Benchmark(
       name, unit: "us", reference: "the same without the tap", rounds: 301,

@@ -1,8 +1,9 @@
-/// The three histogram families of ended requests, which share their labels.
+/// The histogram families of ended requests, which share their labels.
 struct RequestFamilies: Sendable {
   private let duration: Part
   private let requestBodySize: Part
   private let responseBodySize: Part
+  private let timeToFirstByte: Part
 
   init(_ configuration: RequestMetrics.Configuration) throws(RegistryError) {
     duration = try Part(
@@ -15,16 +16,21 @@ struct RequestFamilies: Sendable {
     responseBodySize = try Part(
       "http_client_response_body_size_bytes", unit: "bytes", help: "Size of HTTP client response bodies.",
       configuration.bodySizeBuckets)
+    timeToFirstByte = try Part(
+      "http_client_time_to_first_byte_seconds", unit: "seconds",
+      help: "Time of HTTP client requests from the start to the head of the response.",
+      configuration.durationBuckets)
   }
 
-  private var parts: [Part] { [duration, requestBodySize, responseBodySize] }
+  private var parts: [Part] { [duration, requestBodySize, responseBodySize, timeToFirstByte] }
 
   var descriptors: [FamilyDescriptor] { parts.map(\.descriptor) }
 
   func makeSeries() -> RequestSeries {
     RequestSeries(
       duration: duration.makeHistogram(), requestBodySize: requestBodySize.makeHistogram(),
-      responseBodySize: responseBodySize.makeHistogram())
+      responseBodySize: responseBodySize.makeHistogram(),
+      timeToFirstByte: timeToFirstByte.makeHistogram)
   }
 
   func gather(_ series: [Series<RequestSeries>]) -> [any GatheredFamily] {
@@ -36,6 +42,9 @@ struct RequestFamilies: Sendable {
       GatheredRequestHistograms(descriptor: responseBodySize.descriptor, series: series) {
         $0.responseBodySize
       },
+      GatheredRequestHistograms(descriptor: timeToFirstByte.descriptor, series: series) {
+        $0.timeToFirstByte
+      },
     ]
   }
 
@@ -46,7 +55,7 @@ struct RequestFamilies: Sendable {
     }
   }
 
-  /// One of the three.
+  /// One of them.
   private struct Part: Sendable {
     let descriptor: FamilyDescriptor
     let dropped = DroppedValues()
@@ -60,7 +69,7 @@ struct RequestFamilies: Sendable {
       layout = BucketLayout(buckets)
     }
 
-    func makeHistogram() -> Histogram {
+    @Sendable func makeHistogram() -> Histogram {
       Histogram(layout: layout, dropped: dropped)
     }
   }

@@ -1,4 +1,4 @@
-/// The labels that a request has at its end: those of the three histograms.
+/// The labels that a request has at its end: those of the histograms.
 ///
 /// A class, so that to compare it with an observation copies nothing.
 final class RequestKey: Sendable {
@@ -6,6 +6,7 @@ final class RequestKey: Sendable {
   private let statusCode: Int?
   private let failure: RequestErrorType?
   private let template: String?
+  private let isFromCache: Bool
 
   /// Takes the values over, which must be within their limits.
   init(_ observation: RequestObservation, method: Int) {
@@ -13,13 +14,15 @@ final class RequestKey: Sendable {
     statusCode = observation.end.validStatusCode
     failure = observation.end.failure
     template = observation.request.urlTemplate
+    isFromCache = observation.isFromCache
   }
 
   /// Whether an observation has these labels.
   @inline(__always)
   func matches(_ observation: RequestObservation, method: Int) -> Bool {
     statusCode == observation.end.validStatusCode && failure == observation.end.failure
-      && template == observation.request.urlTemplate && target.matches(observation.request, method: method)
+      && isFromCache == observation.isFromCache && template == observation.request.urlTemplate
+      && target.matches(observation.request, method: method)
   }
 
   /// What observations with these labels have in common.
@@ -28,7 +31,8 @@ final class RequestKey: Sendable {
     var hash = target
     hash.combine(observation.request.urlTemplate)
     let failed: UInt64 = observation.end.failure == nil ? 0 : 1_024
-    hash.combine(UInt64(truncatingIfNeeded: observation.end.validStatusCode ?? 0) | failed)
+    let cached: UInt64 = observation.isFromCache ? 2_048 : 0
+    hash.combine(UInt64(truncatingIfNeeded: observation.end.validStatusCode ?? 0) | failed | cached)
     return hash.value
   }
 
@@ -36,6 +40,7 @@ final class RequestKey: Sendable {
   func pairs(_ methods: KnownMethods) -> [Labels.Pair] {
     let pairs =
       target.pairs(methods) + [
+        Labels.Pair(name: "cache", value: isFromCache ? "hit" : ""),
         Labels.Pair(name: "error_type", value: errorType ?? ""),
         Labels.Pair(name: "http_response_status_code", value: statusCode.map(String.init) ?? ""),
         Labels.Pair(name: "url_template", value: template ?? ""),

@@ -2,6 +2,7 @@ extension RequestLedger {
   /// The families that follow from the books.
   struct Descriptors: Sendable {
     let active: FamilyDescriptor
+    let redirects: FamilyDescriptor
     let started: FamilyDescriptor
     let ended: FamilyDescriptor
     let cancelled: FamilyDescriptor
@@ -10,6 +11,9 @@ extension RequestLedger {
       active = try FamilyDescriptor(
         name: "http_client_active_requests", help: "Requests that have started and not ended.",
         type: .gauge, unit: nil)
+      redirects = try FamilyDescriptor(
+        name: "http_client_redirects_total", help: "Redirects that HTTP client requests followed.",
+        type: .counter, unit: nil)
       started = try FamilyDescriptor(
         name: "session_tap_started_requests_total", help: "Requests that have started.", type: .counter,
         unit: nil)
@@ -22,15 +26,18 @@ extension RequestLedger {
         type: .counter, unit: nil)
     }
 
-    var all: [FamilyDescriptor] { [active, started, ended, cancelled] }
+    var all: [FamilyDescriptor] { [active, redirects, started, ended, cancelled] }
   }
 
   /// The families as the books stand.
   func families(_ descriptors: Descriptors) -> [any GatheredFamily] {
+    // What found no room has the same labels for every client.
     var active: [RenderedLabels: Double] = [:]
+    var redirects: [RenderedLabels: Double] = [:]
     for entry in entries {
       active[entry.account.labels, default: 0] +=
         Double(entry.counts.started) - Double(entry.counts.ended)
+      redirects[entry.account.labels, default: 0] += Double(entry.counts.redirects)
     }
     let clients = clients.map { client, counts in
       (labels: RenderedLabels([Labels.Pair(name: "client", value: client)]), counts: counts)
@@ -46,6 +53,9 @@ extension RequestLedger {
       GatheredSamples(
         descriptor: descriptors.active,
         samples: active.map { GatheredSamples.Sample(labels: $0.key, value: $0.value) }),
+      GatheredSamples(
+        descriptor: descriptors.redirects,
+        samples: redirects.map { GatheredSamples.Sample(labels: $0.key, value: $0.value) }),
       family(descriptors.started, \.started),
       family(descriptors.ended, \.ended),
       family(descriptors.cancelled, \.cancelled),

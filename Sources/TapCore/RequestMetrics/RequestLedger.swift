@@ -54,11 +54,12 @@ struct RequestLedger: Sendable {
   /// Counts an end.
   @inline(__always)
   mutating func end(
-    _ request: RequestDescription, method: Int, hash: UInt64, cancelled: Bool
+    _ request: RequestDescription, method: Int, hash: UInt64, cancelled: Bool, redirects: Int
   ) {
     let number = number(of: request, method: method, hash: hash) ?? overflowNumber(of: request.client)
     counts[number].ended &+= 1
     if cancelled { counts[number].cancelled &+= 1 }
+    if redirects > 0 { counts[number].redirects &+= UInt64(redirects) }
   }
 
   /// The accounts and what stands in them.
@@ -151,11 +152,13 @@ struct RequestLedger: Sendable {
     fileprivate(set) var started: UInt64 = 0
     fileprivate(set) var ended: UInt64 = 0
     fileprivate(set) var cancelled: UInt64 = 0
+    fileprivate(set) var redirects: UInt64 = 0
 
     fileprivate mutating func add(_ other: Counts) {
       started &+= other.started
       ended &+= other.ended
       cancelled &+= other.cancelled
+      redirects &+= other.redirects
     }
   }
 }

@@ -2,10 +2,12 @@ import Synchronization
 
 /// Turns requests into metrics, by the names of the OpenTelemetry HTTP client conventions.
 ///
-/// - `http_client_request_duration_seconds`, `http_client_request_body_size_bytes` and
-///   `http_client_response_body_size_bytes`: histograms of ended requests. A cancelled request is in the duration
+/// - `http_client_request_duration_seconds`, `http_client_request_body_size_bytes`,
+///   `http_client_response_body_size_bytes` and `http_client_time_to_first_byte_seconds`: histograms of ended
+///   requests. What came from the session's cache has the label `cache="hit"`. A cancelled request is in the duration
 ///   too, with neither status code nor `error_type`, so that the duration counts every request that ended.
 /// - `http_client_active_requests`: a gauge of requests under way.
+/// - `http_client_redirects_total`: the redirects that were followed, with the labels of the gauge.
 /// - `session_tap_started_requests_total`, `session_tap_ended_requests_total` and
 ///   `session_tap_cancelled_requests_total`, by client. At any scrape, started = ended + active.
 ///
@@ -66,7 +68,9 @@ public final class RequestMetrics: RequestObserver {
     }
     let isCancelled = if case .cancelled = observation.end { true } else { false }
     ledger.withLock {
-      $0.end(observation.request, method: method, hash: target.value, cancelled: isCancelled)
+      $0.end(
+        observation.request, method: method, hash: target.value, cancelled: isCancelled,
+        redirects: observation.resendCount ?? 0)
     }
   }
 

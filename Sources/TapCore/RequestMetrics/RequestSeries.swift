@@ -1,14 +1,25 @@
-/// The three histograms of one set of request labels: found together, by one look-up.
+import Synchronization
+
+/// The histograms of one set of request labels: found together, by one look-up.
 final class RequestSeries: Sendable {
   let duration: Histogram
   let requestBodySize: Histogram
   let responseBodySize: Histogram
+  private let firstByte = AtomicLazyReference<Histogram>()
+  private let makeFirstByte: @Sendable () -> Histogram
 
-  init(duration: Histogram, requestBodySize: Histogram, responseBodySize: Histogram) {
+  init(
+    duration: Histogram, requestBodySize: Histogram, responseBodySize: Histogram,
+    timeToFirstByte: @escaping @Sendable () -> Histogram
+  ) {
     self.duration = duration
     self.requestBodySize = requestBodySize
     self.responseBodySize = responseBodySize
+    makeFirstByte = timeToFirstByte
   }
+
+  /// Made when the first time is recorded: for most requests nobody tells one.
+  var timeToFirstByte: Histogram? { firstByte.load() }
 
   /// A number that changes with every request.
   var activity: UInt64 { duration.count }
@@ -18,6 +29,11 @@ final class RequestSeries: Sendable {
     duration.record(max(observation.duration, .zero))
     if let size = observation.requestBodySize, size >= 0 { requestBodySize.record(Double(size)) }
     if let size = observation.responseBodySize, size >= 0 { responseBodySize.record(Double(size)) }
+    if let time = observation.timeToFirstByte { knownFirstByte.record(max(time, .zero)) }
+  }
+
+  private var knownFirstByte: Histogram {
+    firstByte.load() ?? firstByte.storeIfNil(makeFirstByte())
   }
 
   @inline(never)
@@ -29,6 +45,9 @@ final class RequestSeries: Sendable {
     }
     if let size = observation.responseBodySize, size >= 0 {
       responseBodySize.record(Double(size), trace: trace, at: end)
+    }
+    if let time = observation.timeToFirstByte {
+      knownFirstByte.record(max(time, .zero).seconds, trace: trace, at: end)
     }
   }
 }

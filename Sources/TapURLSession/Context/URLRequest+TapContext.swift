@@ -11,13 +11,16 @@ extension URLRequest {
   /// What the app says about this request. It survives copies and changes of the request.
   ///
   /// Set it after `timeoutInterval`: on Linux Foundation forgets that a time-out of exactly 60 seconds was set
-  /// on purpose, and applies the configuration's. It is not sent.
+  /// on purpose, and applies the configuration's. It is not sent. A request without a URL has none.
   public var tapContext: RequestContext? {
     get {
-      guard ContextualURLRequest.isInUse else { return nil }
+      // Foundation on Linux cannot copy a request without a URL: to try ends the process
+      // (`NSURLRequest.mutableCopy(with:)`).
+      guard ContextualURLRequest.isInUse, url != nil else { return nil }
       return (self as NSURLRequest as? ContextualURLRequest)?.context
     }
     set {
+      guard url != nil else { return }
       let timeout = timeoutInterval
       self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest
       // Foundation on Linux keeps beside the request whether its time-out was set (`isTimeoutIntervalSet`).

@@ -33,6 +33,13 @@ struct LoaderChain: Sendable {
       ?? Self.native.first { $0.canInit(with: request) }
   }
 
+  /// The class of the app's own that would load this request.
+  func ownLoader(for request: URLRequest) -> URLProtocol.Type? {
+    classes.first { someClass in
+      someClass.canInit(with: request) && !Self.native.contains { $0 == someClass }
+    }
+  }
+
   /// Whether nobody loads the request: it has no scheme, and no class of the app's own takes it.
   func refuses(_ request: URLRequest) -> Bool {
     guard request.url?.scheme?.isEmpty ?? true else { return false }

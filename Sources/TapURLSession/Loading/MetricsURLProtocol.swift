@@ -37,13 +37,13 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol {
     let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
-    guard let context = ProtocolClasses.context(of: Self.self),
-      let loaderClass = context.loaders.loader(for: request), let originalClient = self.client
+    guard let context = ProtocolClasses.context(of: Self.self), let originalClient = self.client
     else { return }
     let exchange = TappedRequest(request: request, context: context)
     let relay = ClientRelay(to: originalClient, exchange: exchange)
-    self.exchange = exchange
-    loader = loaderClass.init(task: task, cachedResponse: cachedResponse, client: relay)
+    loader = context.makeLoader(
+      for: task, request: request, cachedResponse: cachedResponse, client: relay)
+    if loader != nil { self.exchange = exchange }
   }
 
   /// Called again by Foundation when a suspended task resumes.

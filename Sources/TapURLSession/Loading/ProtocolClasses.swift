@@ -15,6 +15,7 @@ enum ProtocolClasses {
     var tap: ObjectIdentifier
     var client: String
     var next: [ObjectIdentifier]
+    var forwarding: ObjectIdentifier?
   }
 
   private struct State {
@@ -26,16 +27,18 @@ enum ProtocolClasses {
 
   /// The class for this tap, client and list of classes behind it.
   static func metricsClass(
-    tap: URLSessionTap, client: String, next: [URLProtocol.Type]
+    tap: URLSessionTap, client: String, next: [URLProtocol.Type], forwarding: ForwardingSession? = nil
   ) -> URLProtocol.Type {
     // The table keeps every tap that has a class alive, so an identifier is never reused.
-    let key = Key(tap: ObjectIdentifier(tap), client: client, next: next.map { ObjectIdentifier($0) })
+    let key = Key(
+      tap: ObjectIdentifier(tap), client: client, next: next.map { ObjectIdentifier($0) },
+      forwarding: forwarding.map { ObjectIdentifier($0) })
     return state.withLock { state in
       if let known = state.classes[key] { return known }
       let made = protocolClass(over: slot(UInt(state.classes.count) + 1))
       state.classes[key] = made
       state.contexts[ObjectIdentifier(made)] = TapContext(
-        tap: tap, client: client, loaders: LoaderChain(next))
+        tap: tap, client: client, loaders: LoaderChain(next), forwarding: forwarding)
       return made
     }
   }

@@ -13,11 +13,14 @@ final class TapContext: Sendable {
   let client: String
   /// The classes that load what the metrics protocol observes.
   let loaders: LoaderChain
+  /// Sends what no class of the chain loads, where the native loaders are out of reach.
+  let forwarding: ForwardingSession?
 
-  init(tap: URLSessionTap, client: String, loaders: LoaderChain) {
+  init(tap: URLSessionTap, client: String, loaders: LoaderChain, forwarding: ForwardingSession?) {
     self.tap = tap
     self.client = client
     self.loaders = loaders
+    self.forwarding = forwarding
   }
 
   /// Whether requests like this one go through the tap.
@@ -26,6 +29,17 @@ final class TapContext: Sendable {
     if loaders.load(request) { return true }
     if loaders.refuses(request) { recordRefusal(of: request) }
     return false
+  }
+
+  /// The loader that the metrics protocol observes.
+  func makeLoader(
+    for task: URLSessionTask, request: URLRequest, cachedResponse: CachedURLResponse?,
+    client: any URLProtocolClient
+  ) -> URLProtocol? {
+    if let forwarding, loaders.ownLoader(for: request) == nil {
+      return ForwardingLoader(task: task, request: request, client: client, session: forwarding)
+    }
+    return loaders.loader(for: request)?.init(task: task, cachedResponse: cachedResponse, client: client)
   }
 
   /// Foundation fails a task that nobody loads by itself and asks no loader: the question is the one sign of it.

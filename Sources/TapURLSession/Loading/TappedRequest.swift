@@ -93,12 +93,14 @@ final class TappedRequest: Sendable {
       state.facts.finish(reading, resendCount: resendCount)
       return state.facts
     }
-    if facts.loadedBytes == nil, let delegate = task.delegate as? ForwardingTaskDelegate {
-      // Served to the delegate, whose last callback comes after all bytes and all legs.
-      delegate.awaitCompletion(of: task, request: self)
-    } else if !facts.isChallenged {
-      succeeded()
-    }
+    #if canImport(FoundationNetworking)
+      if facts.loadedBytes == nil, let delegate = task.delegate as? ForwardingTaskDelegate {
+        // Served to the delegate, whose last callback comes after all bytes and all legs.
+        delegate.awaitCompletion(of: task, request: self)
+        return
+      }
+    #endif
+    if !facts.isChallenged { succeeded() }
   }
 
   /// The original client heard of the finish: from here on a challenged task is Foundation's alone.
@@ -108,15 +110,23 @@ final class TappedRequest: Sendable {
   }
 
   /// The delegate heard the last of the task.
-  func completed(_ task: URLSessionTask, deliveredBytes: Int64, error: (any Error)?) {
+  ///
+  /// - Parameters:
+  ///   - bytes: What it got of the last leg's body, where it is told.
+  ///   - head: When it got the head of the last leg.
+  func completed(
+    _ task: URLSessionTask, deliveredBytes bytes: Int64?, head: DispatchTime?, error: (any Error)?
+  ) {
     if let error { return failed(error) }
-    let isFirstLeg = state.withLock { state in
-      // What came by in a first leg is not told apart from what came in the second.
-      guard !state.facts.isChallenged else { return false }
-      state.facts.deliver(deliveredBytes)
-      return true
+    let isSecondLeg = state.withLock { $0.facts.isChallenged }
+    // The loader of a second leg was none of ours.
+    let reading =
+      isSecondLeg ? TaskReading(task, response: task.response, request: request, wasResent: true) : nil
+    state.withLock { state in
+      if let reading { state.facts.finish(reading, resendCount: nil) }
+      state.facts.deliver(bytes, head: isSecondLeg ? head : nil)
     }
-    if isFirstLeg { succeeded() } else { ended(task) }
+    succeeded()
   }
 
   /// The task ended beyond our sight.

@@ -36,9 +36,10 @@ struct TransferFacts {
     loadedBytes = (loadedBytes ?? 0) + Int64(count)
   }
 
-  /// Takes what a delegate got of the body in all.
-  mutating func deliver(_ bytes: Int64) {
-    loadedBytes = bytes
+  /// Takes what a delegate got of the body in all, and when it got the head, where it is told.
+  mutating func deliver(_ bytes: Int64?, head: DispatchTime?) {
+    loadedBytes = bytes ?? loadedBytes
+    headInstant = head ?? headInstant
   }
 
   /// Takes what is known when a loader is done. The head that passed before a challenge was answered was not

@@ -54,6 +54,9 @@ struct RequestMetricsTests {
         # HELP http_client_active_requests Requests that have started and not ended.
         # TYPE http_client_active_requests gauge
         http_client_active_requests{\(target)} 0
+        # HELP http_client_redirects_total Redirects that HTTP client requests followed.
+        # TYPE http_client_redirects_total counter
+        http_client_redirects_total{\(target)} 0
         # HELP http_client_request_duration_seconds Duration of HTTP client requests, from the start to the last byte of the body.
         # TYPE http_client_request_duration_seconds histogram
         http_client_request_duration_seconds_bucket{\(labels),le="0.01"} 0
@@ -79,6 +82,7 @@ struct RequestMetricsTests {
         session_tap_series_overflow_total{metric="http_client_request_body_size_bytes"} 0
         session_tap_series_overflow_total{metric="http_client_request_duration_seconds"} 0
         session_tap_series_overflow_total{metric="http_client_response_body_size_bytes"} 0
+        session_tap_series_overflow_total{metric="http_client_time_to_first_byte_seconds"} 0
         # HELP session_tap_started_requests_total Requests that have started.
         # TYPE session_tap_started_requests_total counter
         session_tap_started_requests_total{client="payments"} 1
@@ -122,6 +126,60 @@ struct RequestMetricsTests {
     metrics.requestEnded(end(request, .response(statusCode: 200)))
     #expect(
       count(of: #"client="c",http_request_method="\#(label)",http_response_status_code="200""#) == 1)
+  }
+
+  @Test func theTimeToTheFirstByteIsThereWhereItIsKnown() throws {
+    var configuration = RequestMetrics.Configuration()
+    configuration.durationBuckets = [0.01]
+    let metrics = try RequestMetrics(registry: registry, configuration: configuration)
+    let request = RequestDescription(client: "c", method: "GET")
+    let name = "http_client_time_to_first_byte_seconds"
+    let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
+    for time: Duration? in [nil, .milliseconds(5), .milliseconds(-5), .milliseconds(15)] {
+      metrics.requestStarted(request)
+      var observation = end(request, .response(statusCode: 200))
+      observation.timeToFirstByte = time
+      metrics.requestEnded(observation)
+      if time == nil { #expect(!lines.contains { $0.hasPrefix(name) }) }
+    }
+    #expect(value(name + #"_bucket{\#(labels),le="0.01"}"#) == 2)
+    #expect(value(name + "_count{\(labels)}") == 3)
+    #expect(value(name + "_sum{\(labels)}") == 0.02)
+  }
+
+  @Test func whatComesFromTheCacheHasItsOwnSeries() throws {
+    let metrics = try RequestMetrics(registry: registry)
+    let request = RequestDescription(client: "c", method: "GET")
+    for isFromCache in [true, false, true] {
+      metrics.requestStarted(request)
+      var observation = end(request, .response(statusCode: 200), received: 10)
+      observation.isFromCache = isFromCache
+      metrics.requestEnded(observation)
+    }
+    let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
+    #expect(count(of: #"cache="hit","# + labels) == 2)
+    #expect(count(of: labels) == 1)
+    #expect(value("http_client_response_body_size_bytes_sum{cache=\"hit\",\(labels)}") == 20)
+  }
+
+  @Test func redirectsAreCountedByTarget() throws {
+    var configuration = RequestMetrics.Configuration()
+    configuration.series.limit = 2
+    let metrics = try RequestMetrics(registry: registry, configuration: configuration)
+    for (host, count) in [("a", 2), ("b", nil), ("c", 1), ("a", 3), ("d", 1), ("a", -1)] {
+      metrics.requestStarted(request(host: host))
+      var observation = end(request(host: host), .response(statusCode: 200))
+      observation.resendCount = count
+      metrics.requestEnded(observation)
+    }
+    func redirects(_ host: String) -> Double? {
+      value(
+        #"http_client_redirects_total{client="payments",http_request_method="GET",server_address="\#(host)""#
+          + #",server_port="443"}"#)
+    }
+    #expect(redirects("a") == 5)
+    #expect(redirects("b") == 0)
+    #expect(value(#"http_client_redirects_total{otel_metric_overflow="true"}"#) == 2)
   }
 
   @Test func aCancelIsNoError() throws {

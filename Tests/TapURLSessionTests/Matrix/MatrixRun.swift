@@ -1,4 +1,5 @@
 import Foundation
+import TapURLSession
 import TestSupport
 import Testing
 
@@ -11,8 +12,8 @@ struct MatrixRun: Sendable {
   let transcript: Transcript
   let wire: [OriginRequest]
 
-  init(_ testCase: MatrixTests.Case, patch: (URLSessionConfiguration) -> URLSessionConfiguration) async throws
-  {
+  /// - Parameter tap: Who observes the request: nobody for a stock run.
+  init(_ testCase: MatrixTests.Case, tap: URLSessionTap?) async throws {
     let scenario = testCase.scenario
     let gates = Scenario.Gates()
     let count = Counter()
@@ -36,7 +37,8 @@ struct MatrixRun: Sendable {
     exchange.isDue = gates.arrived
     exchange.waitsForData = scenario.waitsForData
     exchange.goOn = gates.goOn
-    var transcript = try await exchange.run(patch(configuration))
+    if let tap { exchange.makeSession = testCase.sessionMaker.make(tap) }
+    var transcript = try await exchange.run(configuration)
     // The two runs have two ports.
     transcript.headers["Host"] = nil
     self.transcript = transcript

@@ -15,7 +15,10 @@ import Testing
     var scenario: Scenario
     var kind: Kind
     var style: Style
-    var testDescription: String { "\(scenario.name): \(kind.rawValue), \(style.rawValue)" }
+    var sessionMaker = TappedSession.fromConfiguration
+    var testDescription: String {
+      "\(scenario.name): \(kind.rawValue), \(style.rawValue), \(sessionMaker.rawValue)"
+    }
   }
 
   static func cases(_ scenarios: [Scenario]) -> [Case] {
@@ -23,7 +26,11 @@ import Testing
       Kind.allCases.flatMap { kind in
         Style.allCases
           .filter { kind.exists(in: $0) && scenario.applies(kind, $0) }
-          .map { Case(scenario: scenario, kind: kind, style: $0) }
+          .flatMap { style in
+            TappedSession.allCases
+              .filter { $0 == .fromConfiguration || style == .sessionDelegate }
+              .map { Case(scenario: scenario, kind: kind, style: style, sessionMaker: $0) }
+          }
       }
     }
   }
@@ -46,8 +53,8 @@ import Testing
   static func compare(_ testCase: Case) async throws {
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
-    let stock = try await MatrixRun(testCase, patch: { $0 })
-    let tapped = try await MatrixRun(testCase, patch: { tap.configuration(from: $0, client: "test") })
+    let stock = try await MatrixRun(testCase, tap: nil)
+    let tapped = try await MatrixRun(testCase, tap: tap)
     #expect(tapped.transcript == stock.transcript)
     #expect(tapped.wire == stock.wire)
 
@@ -57,6 +64,7 @@ import Testing
     let observation = try #require(observer.ended.first)
     #expect(observation.request.client == "test")
     #expect(observation.duration > .zero)
+    #expect(observation.isFromCache == testCase.scenario.isFromCache)
     let sizes = ExpectedSizes(testCase, run: tapped)
     #expect(observation.requestBodySize == sizes.request)
     #expect(observation.responseBodySize == sizes.response)

@@ -29,6 +29,19 @@ extension Scenario {
     Scenario(name: "200 cacheable", end: .response(statusCode: 200)) { _, _, _ in
       [.response(headers: [("Cache-Control", "max-age=60")], body: body)]
     },
+    // Stock stores nothing in a cache by itself, and serves what the app has stored there.
+    Scenario(
+      name: "200 from the cache", end: .response(statusCode: 200), script: { _, _, _ in [.close] },
+      configure: { configuration, port in
+        guard let url = URL(string: "http://127.0.0.1:\(port)/"),
+          let response = HTTPURLResponse(
+            url: url, statusCode: 200, httpVersion: "HTTP/1.1",
+            headerFields: ["Cache-Control": "max-age=600", "Content-Length": "\(body.count)"])
+        else { return }
+        configuration.urlCache?.storeCachedResponse(
+          CachedURLResponse(response: response, data: Data(body)), for: URLRequest(url: url))
+      },
+      isFromCache: true, applies: { kind, _ in kind == .data }),
     Scenario(name: "gzip", end: .response(statusCode: 200)) { _, _, _ in
       [.response(headers: [("Content-Encoding", "gzip")], body: gzipBody)]
     },

@@ -36,6 +36,8 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var interruption = Interruption.none
   var waitsForData = false
   var asksForCredentials = false
+  /// The session's cache answers, and not the server.
+  var isFromCache = false
   /// Which kinds and styles the scenario makes sense for.
   var applies: @Sendable (Kind, Style) -> Bool = { _, _ in true }
 

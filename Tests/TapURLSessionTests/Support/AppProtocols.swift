@@ -44,3 +44,31 @@ final class PlainProtocol: MockProtocol {
     client?.urlProtocolDidFinishLoading(self)
   }
 }
+
+/// A URLProtocol of an app's own that adds a header: it sends the request again, away from Foundation's queue,
+/// where that works for data tasks.
+final class SigningProtocol: MockProtocol {
+  override class func canInit(with request: URLRequest) -> Bool {
+    request.url?.path.hasPrefix("/signed") == true && request.value(forHTTPHeaderField: "X-Signature") == nil
+  }
+
+  override func startLoading() {
+    var signed = request
+    signed.setValue("signed", forHTTPHeaderField: "X-Signature")
+    // Foundation is done with this object only when it has heard of the end.
+    nonisolated(unsafe) let loader = self
+    DispatchQueue.global().async { [signed] in
+      URLSession(configuration: .ephemeral).dataTask(with: signed) { data, response, error in
+        if let error {
+          loader.client?.urlProtocol(loader, didFailWithError: error)
+        } else {
+          if let response {
+            loader.client?.urlProtocol(loader, didReceive: response, cacheStoragePolicy: .notAllowed)
+          }
+          loader.client?.urlProtocol(loader, didLoad: data ?? Data())
+          loader.client?.urlProtocolDidFinishLoading(loader)
+        }
+      }.resume()
+    }
+  }
+}

@@ -8,6 +8,9 @@ import TestSupport
 
 /// One request of some kind, made in some style: the app's side of a test.
 struct Exchange: Sendable {
+  typealias SessionMaker =
+    @Sendable (URLSessionConfiguration, (any URLSessionDelegate)?, OperationQueue?) -> URLSession
+
   var kind: Kind
   var style: Style
   var request: URLRequest
@@ -20,6 +23,8 @@ struct Exchange: Sendable {
   var waitsForData = false
   /// Opened after the interruption: the server may go on.
   var goOn = Gate()
+  /// How the app makes its session.
+  var makeSession: SessionMaker = { URLSession(configuration: $0, delegate: $1, delegateQueue: $2) }
 
   /// Makes the request with a session of its own and tells what the app saw.
   func run(_ configuration: URLSessionConfiguration) async throws -> Transcript {
@@ -40,8 +45,7 @@ struct Exchange: Sendable {
   ) async throws -> Transcript {
     let delegateQueue = OperationQueue()
     delegateQueue.maxConcurrentOperationCount = 1
-    var session: URLSession? = URLSession(
-      configuration: configuration, delegate: nil, delegateQueue: delegateQueue)
+    var session: URLSession? = makeSession(configuration, nil, delegateQueue)
     let work = Task { [session] in
       guard let session else { return Transcript() }
       return await load(with: session, delegate: delegate)
@@ -92,7 +96,7 @@ struct Exchange: Sendable {
   }
 
   private func runWithHandler(_ configuration: URLSessionConfiguration) async throws -> Transcript {
-    var session: URLSession? = URLSession(configuration: configuration)
+    var session: URLSession? = makeSession(configuration, nil, nil)
     let box = Mutex(Transcript())
     let done = Gate()
     let handler: @Sendable (Data?, URLResponse?, (any Error)?) -> Void = { data, response, error in
@@ -127,8 +131,7 @@ struct Exchange: Sendable {
   private func runWithDelegate(
     _ configuration: URLSessionConfiguration, delegate: TranscriptDelegate
   ) async throws -> Transcript {
-    var session: URLSession? = URLSession(
-      configuration: configuration, delegate: delegate, delegateQueue: nil)
+    var session: URLSession? = makeSession(configuration, delegate, nil)
     try await withUploadFile { file in
       let task: URLSessionTask? =
         switch kind {

@@ -7,6 +7,7 @@ final class RecordingObserver: RequestObserver {
   private struct State {
     var started: [RequestDescription] = []
     var ended: [RequestObservation] = []
+    var waits = 0
     var waiting: [(count: Int, gate: Gate)] = []
   }
 
@@ -14,6 +15,10 @@ final class RecordingObserver: RequestObserver {
 
   var started: [RequestDescription] { state.withLock { $0.started } }
   var ended: [RequestObservation] { state.withLock { $0.ended } }
+  /// How many requests were reported to wait.
+  var waits: Int { state.withLock { $0.waits } }
+  /// One was.
+  let waited = Gate()
 
   func requestStarted(_ request: RequestDescription) {
     state.withLock { $0.started.append(request) }
@@ -27,6 +32,11 @@ final class RecordingObserver: RequestObserver {
       return state.waiting.filter { $0.count <= count }
     }
     for (_, gate) in reached { gate.open() }
+  }
+
+  func requestWaits(_ request: RequestDescription, for duration: Duration) {
+    state.withLock { $0.waits += 1 }
+    waited.open()
   }
 
   /// Waits until this many requests have ended.

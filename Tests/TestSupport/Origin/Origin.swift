@@ -22,10 +22,14 @@ package final class Origin: Sendable {
   /// The port that the system chose.
   package let port: Int
   private let listener: Int32
+  private let keepsRequests: Bool
   private let state = Mutex(State())
 
   /// Starts to listen and answer.
-  package init(_ script: @escaping Script) throws {
+  ///
+  /// - Parameter keepsRequests: Whether ``requests`` is filled: not where memory is measured.
+  package init(keepsRequests: Bool = true, _ script: @escaping Script) throws {
+    self.keepsRequests = keepsRequests
     (listener, port) = try LoopbackSocket.bind(listens: true)
     Thread.detachNewThread { [self] in accept(script) }
   }
@@ -49,6 +53,10 @@ package final class Origin: Sendable {
     URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
   }
 
+  private func note(_ request: OriginRequest) {
+    if keepsRequests { state.withLock { $0.requests.append(request) } }
+  }
+
   private func accept(_ script: @escaping Script) {
     while true {
       let connection = Glibc.accept(listener, nil, nil)
@@ -64,7 +72,7 @@ package final class Origin: Sendable {
       }
       Thread.detachNewThread { [weak self] in
         LoopbackSocket.serve(connection) { request in
-          self?.state.withLock { $0.requests.append(request) }
+          self?.note(request)
           return script(request)
         }
         _ = self?.state.withLock { $0.connections.remove(connection) }

@@ -1,0 +1,93 @@
+import Foundation
+import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One request of a random run: what is asked for, how, and whether the app changes its mind.
+struct RandomRequest: Sendable {
+  /// What the server makes of the request: the last part of its path.
+  enum Answer: String, CaseIterable, Sendable {
+    case sized, chunked, missing, moved, reset, short, hanging, refused
+  }
+
+  /// How the app makes the request.
+  enum Call: CaseIterable, Sendable {
+    case async, asyncDownload
+    case dataHandler, uploadHandler, uploadFileHandler, downloadHandler
+    case dataDelegate, uploadDelegate, downloadDelegate
+  }
+
+  /// When the app cancels the request.
+  enum Cancel: Sendable {
+    case never, beforeResume, atOnce, later
+  }
+
+  let id: Int
+  let answer: Answer
+  let call: Call
+  let cancel: Cancel
+  let method: String
+  /// Whether a session's delegate hears of the end, and not a handler.
+  let isDelegated: Bool
+
+  init(id: Int, using generator: inout some RandomNumberGenerator) {
+    self.id = id
+    call = Call.allCases.randomElement(using: &generator) ?? .async
+    // To cancel a Swift task while its request ends can stop every URLSession of the process, without the tap
+    // too: the cancel holds the lock of the task and waits for Foundation's queue, on which the end waits for
+    // that lock.
+    let isAsync = call == .async || call == .asyncDownload
+    // A redirect that a delegate is asked about ends the process sooner or later in such a run, without the tap
+    // too: Foundation does not expect the delegate's answer any more (`didCompleteRedirectCallback`).
+    let isDelegated = [.dataDelegate, .uploadDelegate, .downloadDelegate].contains(call)
+    // Half of the answers are plain: the rest is to happen between them.
+    let other = Answer.allCases.filter { answer in
+      (!isAsync || answer != .hanging) && (!isDelegated || answer != .moved)
+    }.randomElement(using: &generator)
+    answer = Bool.random(using: &generator) ? .sized : other ?? .sized
+    let sendsBody = [.uploadHandler, .uploadFileHandler, .uploadDelegate].contains(call)
+    method = sendsBody ? "POST" : Int.random(in: 0..<10, using: &generator) == 0 ? "HEAD" : "GET"
+    self.isDelegated = isDelegated
+    cancel =
+      switch Int.random(in: 0..<100, using: &generator) {
+      case _ where isAsync: .never
+      case 0..<13: .atOnce
+      case 13..<26: .later
+      case 26..<28: .beforeResume
+      default: answer == .hanging ? .later : .never
+      }
+  }
+
+  /// Whether the request goes so far that it counts as started.
+  var starts: Bool { cancel != .beforeResume }
+
+  func urlRequest(port: Int, closedPort: Int) -> URLRequest {
+    let port = answer == .refused ? closedPort : port
+    let url = URL(string: "http://127.0.0.1:\(port)/\(id)/\(answer.rawValue)")
+    var request = URLRequest(url: url ?? URL(fileURLWithPath: "/"))
+    request.httpMethod = method
+    return request
+  }
+
+  private static let body = [UInt8](repeating: UInt8(ascii: "x"), count: 2_000)
+
+  /// The server's side.
+  static func steps(for request: OriginRequest) -> [OriginStep] {
+    let parts = request.path.split(separator: "/")
+    guard parts.count == 2, let answer = Answer(rawValue: String(parts[1])) else { return [.close] }
+    let isHead = request.method == "HEAD"
+    switch answer {
+    case .sized: return [.response(body: body, head: isHead)]
+    case .chunked: return isHead ? [.response(head: true)] : [.chunked(body: body, chunk: 700)]
+    case .missing: return [.response("404 Not Found", body: body, head: isHead)]
+    case .moved: return [.response("302 Found", headers: [("Location", "/\(parts[0])/sized")])]
+    case .reset: return [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
+    case .short: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
+    // The rest never comes: the client's cancel closes the connection.
+    case .hanging: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")]
+    case .refused: return [.close]
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import SessionTap
+import Synchronization
+import TestSupport
+
+/// What a random run leaves behind. Printed by the process that ran it, for the one that judges it.
+struct RandomRunReport: Codable, Sendable {
+  var requests: Int
+  var cancelledBeforeResume: Int
+  var residentBytes: Int
+  /// Of a tapped run.
+  var observedOnce = 0
+  var neverObserved = 0
+  var lines = 0
+  var requestsWithOneLine = 0
+  var active = 0.0
+  var started = 0.0
+  var ended = 0.0
+  var liveLoaders = 0
+
+  /// Runs without a tap.
+  static func stock(requests: Int, seed: UInt64) async throws -> RandomRunReport {
+    // The tests that run meanwhile have deadlines, and this has none but its own.
+    _ = nice(10)
+    let cancelled = try await RandomRun(tap: nil).run(count: requests, seed: seed)
+    return RandomRunReport(
+      requests: requests, cancelledBeforeResume: cancelled, residentBytes: residentBytes)
+  }
+
+  /// Runs with a tap, metrics and a log.
+  static func tapped(requests: Int, seed: UInt64) async throws -> RandomRunReport {
+    _ = nice(10)
+    let path = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let registry = Registry()
+    let metrics = try RequestMetrics(registry: registry)
+    let log = try RequestLog(to: .file(path))
+    let counter = EndCounter(count: requests)
+    let tap = URLSessionTap(observers: [metrics, log, counter])
+    metrics.beforeGathering { [weak tap] in tap?.flush() }
+    let cancelled = try await RandomRun(tap: tap).run(count: requests, seed: seed)
+    // Foundation lets go of a loader after the app has heard of the end.
+    let live = try? await Poll.until(seconds: 30, "no live loader") {
+      tap.requestCount.load(ordering: .relaxed) == 0 ? 0 : nil
+    }
+    tap.flush()
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        log.shutdown(within: .seconds(10))
+        continuation.resume()
+      }
+    }
+    var report = RandomRunReport(
+      requests: requests, cancelledBeforeResume: cancelled, residentBytes: residentBytes)
+    report.liveLoaders = live ?? tap.requestCount.load(ordering: .relaxed)
+    report.observedOnce = counter.once
+    report.neverObserved = counter.never
+    let text = registry.exposition().text
+    report.active = sum("http_client_active_requests", in: text)
+    report.started = sum("session_tap_started_requests_total", in: text)
+    report.ended = sum("session_tap_ended_requests_total", in: text)
+    try report.readLog(path)
+    return report
+  }
+
+  private mutating func readLog(_ path: String) throws {
+    struct Line: Decodable {
+      var url: String
+      private enum CodingKeys: String, CodingKey { case url = "url.full" }
+    }
+    var counts: [Int: Int] = [:]
+    for line in try Data(contentsOf: URL(fileURLWithPath: path)).split(separator: UInt8(ascii: "\n")) {
+      let url = try JSONDecoder().decode(Line.self, from: line).url
+      counts[EndCounter.id(url) ?? -1, default: 0] += 1
+      lines += 1
+    }
+    requestsWithOneLine = counts.count { $0.key >= 0 && $0.value == 1 }
+  }
+
+  private static func sum(_ metric: String, in text: String) -> Double {
+    text.split(separator: "\n").filter { $0.hasPrefix(metric + "{") }
+      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+  }
+
+  private static var residentBytes: Int {
+    let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+    return (pages.flatMap { $0.dropFirst().first }.flatMap { Int($0) } ?? 0) * 4_096
+  }
+
+  private static let mark = "random run: "
+
+  func write() throws {
+    print(Self.mark + String(decoding: try JSONEncoder().encode(self), as: UTF8.self))
+    fflush(nil)
+  }
+
+  /// Finds what ``write()`` wrote in the output of a process.
+  init?(output: some Sequence<UInt8>) {
+    let lines = String(decoding: Array(output), as: UTF8.self).split(separator: "\n")
+    guard let line = lines.first(where: { $0.hasPrefix(Self.mark) }),
+      let report = try? JSONDecoder().decode(Self.self, from: Data(line.dropFirst(Self.mark.count).utf8))
+    else { return nil }
+    self = report
+  }
+
+  private init(requests: Int, cancelledBeforeResume: Int, residentBytes: Int) {
+    self.requests = requests
+    self.cancelledBeforeResume = cancelledBeforeResume
+    self.residentBytes = residentBytes
+  }
+}

@@ -1,0 +1,60 @@
+import TapCore
+import Testing
+
+/// The matcher of path templates.
+@Suite struct PathTemplatesTests {
+  static let templates: PathTemplates = [
+    "/", "/users", "/users/{id}", "/users/me", "/users/{id}/posts", "/users/{id}/posts/{post}", "/files/*",
+    "/files/public", "/a/{x}/c", "/a/b/{y}", "/a/b/*", "no-slash/{x}", "/trailing/",
+  ]
+
+  @Test(
+    arguments: [
+      ("/", "/"), ("", "/"),
+      ("/users", "/users"), ("/users/", nil), ("/users/42", "/users/{id}"), ("/users/me", "/users/me"),
+      ("/users/42/posts", "/users/{id}/posts"), ("/users/me/posts", "/users/{id}/posts"),
+      ("/users/42/posts/7", "/users/{id}/posts/{post}"), ("/users/42/posts/7/x", nil),
+      ("/users//posts", nil), ("/Users", nil), ("/users/%34%32", "/users/{id}"),
+      ("/files", nil), ("/files/x", "/files/*"), ("/files/x/y/z", "/files/*"),
+      ("/files/public", "/files/public"),
+      ("/files/public/x", "/files/*"),
+      ("/a/b/c", "/a/b/{y}"), ("/a/z/c", "/a/{x}/c"), ("/a/b/d/e", "/a/b/*"), ("/a/z/d", nil),
+      ("/no-slash/1", "no-slash/{x}"), ("no-slash/1", "no-slash/{x}"),
+      ("/trailing/", "/trailing/"), ("/trailing", nil),
+      ("/nowhere", nil), ("//", nil), ("/ü", nil), ("/users/\u{0}", "/users/{id}"),
+    ] as [(String, String?)])
+  func `the template that is literal from the left wins`(path: String, template: String?) {
+    #expect(Self.templates.template(for: path) == template)
+  }
+
+  @Test(
+    arguments: [
+      ("http://host/users/42?x=/users/me#f", "/users/{id}"), ("http://host", "/"), ("http://host?q", "/"),
+      ("https://u:p@host:8443/users", "/users"), ("http://host/users#/42", "/users"), ("nonsense", nil),
+      ("", "/"), (":", nil), ("a:/", nil), ("http://[::1]:80/users/1", "/users/{id}"),
+    ] as [(String, String?)])
+  func `the path is taken out of a URL`(url: String, template: String?) {
+    #expect(Self.templates.template(forURL: url) == template)
+  }
+
+  @Test func `no templates fit nothing`() {
+    #expect(PathTemplates().isEmpty)
+    #expect(PathTemplates([]).template(for: "/") == nil)
+    #expect(!PathTemplates(["/*"]).isEmpty)
+  }
+
+  @Test func `of two that fit the same paths the first counts`() {
+    #expect((["/u/{a}", "/u/{b}"] as PathTemplates).template(for: "/u/1") == "/u/{a}")
+  }
+
+  @Test func `a set made to be slow is given up on`() {
+    // Each segment fits a literal and a parameter: without a limit 2^40 ways.
+    let segments = (0..<40).map { _ in ["x", "{y}"] }
+    var templates = [""]
+    for pair in segments.prefix(8) { templates = templates.flatMap { head in pair.map { head + "/" + $0 } } }
+    let matcher = PathTemplates(templates.map { $0 + "/end" })
+    #expect(matcher.template(for: String(repeating: "/x", count: 8) + "/end") != nil)
+    #expect(matcher.template(for: String(repeating: "/x", count: 8) + "/other") == nil)
+    #expect(matcher.template(for: String(repeating: "/x", count: 100_000)) == nil)
+  }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What crashes or goes wrong in Foundation on Linux without the tap: why the tap is as it is. A toolchain that
+/// mends one of these fails a test, and what leans on it can be made simpler.
+///
+/// Each runs in a process of its own, which an alarm ends where Foundation hangs instead.
+@Suite struct StockCrashTests {
+  /// Makes one request for `mock.test` through a protocol class, in a way that should work.
+  static func request(
+    through protocolClass: URLProtocol.Type, kind: Kind = .data, style: Style = .completionHandler
+  ) async throws -> Transcript {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.protocolClasses = [protocolClass]
+    guard let url = URL(string: "http://mock.test/") else { return Transcript() }
+    return try await Exchange(kind: kind, style: style, request: URLRequest(url: url)).run(configuration)
+  }
+
+  @Test func `a protocol that sends the request again crashes`() async {
+    await #expect(processExitsWith: .failure) {
+      alarm(20)
+      _ = try await StockCrashTests.request(through: RecipeProtocol.self)
+    }
+  }
+
+  @Test func `a protocol that tells of a redirect crashes`() async {
+    await #expect(processExitsWith: .failure) {
+      alarm(20)
+      _ = try await StockCrashTests.request(through: RedirectingProtocol.self)
+    }
+  }
+
+  @Test func `a protocol that registers a class while one is chosen crashes or hangs`() async {
+    await #expect(processExitsWith: .failure) {
+      alarm(20)
+      _ = try await StockCrashTests.request(through: RegisteringProtocol.self)
+    }
+  }
+
+  @Test func `a protocol that reads its task's priority crashes`() async {
+    await #expect(processExitsWith: .failure) {
+      alarm(20)
+      _ = try await StockCrashTests.request(through: PriorityProtocol.self)
+    }
+  }
+
+  @Test func `a protocol that answers a download of a delegate crashes`() async {
+    await #expect(processExitsWith: .failure) {
+      alarm(20)
+      _ = try await StockCrashTests.request(
+        through: MockProtocol.self, kind: .download, style: .sessionDelegate)
+    }
+  }
+
+  @Test func `a protocol that answers a download loses the file`() async throws {
+    let transcript = try await Self.request(through: MockProtocol.self, kind: .download)
+    #expect(transcript.status == 203)
+    #expect(transcript.error == nil)
+    #expect(transcript.body.isEmpty)
+  }
+
+  @Test func `of a body in pieces a handler gets the last`() async throws {
+    let transcript = try await Self.request(through: PiecewiseProtocol.self)
+    #expect(transcript.body == Array("last".utf8))
+  }
+
+  @Test func `a delegate that refuses a redirect of a download with a body crashes`() async {
+    await #expect(processExitsWith: .failure) {
+      alarm(20)
+      let origin = try Origin { _ in
+        [.response("302 Found", headers: [("Location", "/end")], body: Array("moved".utf8))]
+      }
+      var exchange = Exchange(
+        kind: .download, style: .sessionDelegate, request: URLRequest(url: origin.url()))
+      exchange.behaviour.followsRedirects = false
+      _ = try await exchange.run(.ephemeral)
+    }
+  }
+
+  @Test func `a cancel while a delegate is asked about a redirect crashes`() async {
+    await #expect(processExitsWith: .failure) {
+      alarm(20)
+      let origin = try Origin { _ in [.response("302 Found", headers: [("Location", "/end")])] }
+      let delegate = CancellingDelegate()
+      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      session.dataTask(with: origin.url()).resume()
+      try await delegate.done.wait("the completion")
+    }
+  }
+
+  /// The same requests where nothing is wrong: the crashes above are not the alarm's or the tests' own.
+  @Test func `what surrounds the crashes works`() async throws {
+    await #expect(processExitsWith: .success) {
+      let transcript = try await StockCrashTests.request(through: MockProtocol.self)
+      #expect(transcript.body == MockProtocol.body)
+      let origin = try Origin { _ in
+        [.response("302 Found", headers: [("Location", "/end")], body: Array("moved".utf8))]
+      }
+      var exchange = Exchange(
+        kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
+      exchange.behaviour.followsRedirects = false
+      #expect(try await exchange.run(.ephemeral).body == Array("moved".utf8))
+    }
+  }
+}

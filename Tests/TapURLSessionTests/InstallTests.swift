@@ -1,0 +1,129 @@
+import Foundation
+import TapCore
+import TapURLSession
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sessions that exist already: observed from here on, and no longer.
+@Suite struct InstallTests {
+  let observer = RecordingObserver()
+  let tap: URLSessionTap
+
+  init() {
+    tap = URLSessionTap(observers: [observer])
+  }
+
+  private var clients: [String] {
+    tap.flush()
+    return observer.ended.map(\.request.client)
+  }
+
+  @Test func `requests are recorded between install and uninstall`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let session = URLSession(configuration: .ephemeral)
+    _ = try await session.data(from: origin.url())
+    #expect(tap.install(on: session, client: "installed"))
+    _ = try await session.data(from: origin.url())
+    tap.uninstall(from: session)
+    _ = try await session.data(from: origin.url())
+    #expect(clients == ["installed"])
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test func `both may be repeated, and the last name holds`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let session = URLSession(configuration: .ephemeral)
+    let stock = FactoryTests.names(session.configuration)
+    tap.uninstall(from: session)
+    #expect(FactoryTests.names(session.configuration) == stock)
+    #expect(tap.install(on: session, client: "first"))
+    #expect(tap.install(on: session, client: "second"))
+    #expect(tap.install(on: session, client: "second"))
+    #expect(FactoryTests.names(session.configuration).count == stock.count + 1)
+    _ = try await session.data(from: origin.url())
+    tap.uninstall(from: session)
+    tap.uninstall(from: session)
+    #expect(FactoryTests.names(session.configuration) == stock)
+    #expect(clients == ["second"])
+  }
+
+  @Test func `another tap's and the app's own classes stay`() async throws {
+    let other = URLSessionTap(observers: [])
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.protocolClasses = [MockProtocol.self] + (configuration.protocolClasses ?? [])
+    let session = URLSession(configuration: configuration)
+    #expect(other.install(on: session, client: "other"))
+    let classes = FactoryTests.names(session.configuration)
+    #expect(tap.install(on: session, client: "mine"))
+    let (body, _) = try await session.data(from: #require(URL(string: "http://mock.test/")))
+    #expect(Array(body) == MockProtocol.body)
+    tap.uninstall(from: session)
+    #expect(FactoryTests.names(session.configuration) == classes)
+    #expect(clients == ["mine"])
+  }
+
+  @Test func `a task that exists is recorded if it is resumed afterwards`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let session = URLSession(configuration: .ephemeral)
+    let done = Gate()
+    let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
+    tap.install(on: session, client: "late")
+    task.resume()
+    try await done.wait("the response")
+    #expect(clients == ["late"])
+  }
+
+  @Test func `a request under way is recorded to its end in spite of an uninstall, and not from an install`()
+    async throws
+  {
+    let (arrived, goOn) = (Gate(), Gate())
+    let origin = try Origin { _ in [.signal(arrived), .hold(goOn), .response()] }
+    defer { origin.stop() }
+    let session = URLSession(configuration: .ephemeral)
+    tap.install(on: session, client: "before")
+    async let first = session.data(from: origin.url("/first"))
+    try await arrived.wait("the first request")
+    tap.uninstall(from: session)
+    goOn.open()
+    _ = try await first
+    #expect(clients == ["before"])
+  }
+
+  @Test func `a session that others make later from the default is out of reach`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    tap.install(on: URLSession(configuration: .default), client: "mine")
+    _ = try await URLSession(configuration: .default).data(from: origin.url())
+    #expect(clients.isEmpty)
+  }
+
+  /// In a process of its own: the shared session is everybody's.
+  @Test(arguments: [true, false])
+  func `the shared session can be observed, even as the first session of the process`(isFirst: Bool)
+    async throws
+  {
+    await #expect(processExitsWith: .success) { [isFirst] in
+      let observer = RecordingObserver()
+      let tap = URLSessionTap(observers: [observer])
+      let origin = try Origin { _ in [.response(body: [1])] }
+      if !isFirst { _ = try await URLSession(configuration: .ephemeral).data(from: origin.url("/other")) }
+      let stock = FactoryTests.names(URLSession.shared.configuration)
+      #expect(stock.isEmpty == isFirst)
+      #expect(tap.install(on: .shared, client: "shared"))
+      let (body, _) = try await URLSession.shared.data(from: origin.url("/observed"))
+      #expect(Array(body) == [1])
+      tap.uninstall(from: .shared)
+      #expect(FactoryTests.names(URLSession.shared.configuration) == stock)
+      _ = try await URLSession.shared.data(from: origin.url("/unobserved"))
+      tap.flush()
+      #expect(observer.ended.map(\.request.url) == ["\(origin.url("/observed"))"])
+    }
+  }
+}

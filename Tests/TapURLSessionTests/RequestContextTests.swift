@@ -1,0 +1,209 @@
+import Foundation
+import TapCore
+import TapURLSession
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What an app says about a request: it survives copies and changes, and reaches the observers.
+@Suite struct RequestContextTests {
+  static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+  static let context = RequestContext(
+    urlTemplate: "/users/{id}", fields: ["tenant": "acme", "attempt": 2],
+    traceContext: TraceContext(traceparent: trace))
+
+  static func request(_ url: String = "http://host.test/users/42?x=1") throws -> URLRequest {
+    URLRequest(url: try #require(URL(string: url)))
+  }
+
+  @Test func `a request has none of its own`() throws {
+    #expect(try Self.request().tapContext == nil)
+  }
+
+  struct Change: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    var make: @Sendable (inout URLRequest) -> Void
+  }
+
+  @Test(
+    arguments: [
+      Change(testDescription: "url") { $0.url = URL(string: "http://other.test/") },
+      Change(testDescription: "method") { $0.httpMethod = "PUT" },
+      Change(testDescription: "header") { $0.setValue("b", forHTTPHeaderField: "A") },
+      Change(testDescription: "added header") { $0.addValue("b", forHTTPHeaderField: "A") },
+      Change(testDescription: "all headers") { $0.allHTTPHeaderFields = ["C": "d"] },
+      Change(testDescription: "body") { $0.httpBody = Data([1]) },
+      Change(testDescription: "stream") { $0.httpBodyStream = InputStream(data: Data([1])) },
+      Change(testDescription: "timeout") { $0.timeoutInterval = 5 },
+      Change(testDescription: "cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData },
+      Change(testDescription: "cookies") { $0.httpShouldHandleCookies = false },
+      Change(testDescription: "cellular") { $0.allowsCellularAccess = false },
+      Change(testDescription: "service type") { $0.networkServiceType = .background },
+      Change(testDescription: "document") { $0.mainDocumentURL = URL(string: "http://doc.test/") },
+      Change(testDescription: "trace") { $0.setTrace(.random()) },
+      Change(testDescription: "bridge") { $0 = ($0 as NSURLRequest) as URLRequest },
+      Change(testDescription: "mutable copy") {
+        if let copy = ($0 as NSURLRequest).mutableCopy() as? NSMutableURLRequest { $0 = copy as URLRequest }
+      },
+    ])
+  func `it survives copies and changes, and changes nothing else`(change: Change) throws {
+    var plain = try Self.request()
+    plain.httpMethod = "POST"
+    plain.setValue("yes", forHTTPHeaderField: "X-App")
+    plain.httpBody = Data("body".utf8)
+    var request = plain
+    request.tapContext = Self.context
+    #expect(plain.tapContext == nil)
+    let before = request
+    change.make(&request)
+    #expect(request.tapContext == Self.context)
+    #expect(before.tapContext == Self.context)
+    #expect(before.value(forHTTPHeaderField: "X-App") == "yes")
+
+    // A second one without a context, to compare with.
+    var expected = plain
+    change.make(&expected)
+    #expect(expected.tapContext == nil)
+    #expect(request.url == expected.url)
+    #expect(request.httpMethod == expected.httpMethod)
+    #expect(request.httpBody == expected.httpBody)
+    #expect((request.httpBodyStream == nil) == (expected.httpBodyStream == nil))
+    #expect(request.timeoutInterval == expected.timeoutInterval)
+    #expect(request.cachePolicy == expected.cachePolicy)
+    #expect(request.httpShouldHandleCookies == expected.httpShouldHandleCookies)
+    #expect(request.allowsCellularAccess == expected.allowsCellularAccess)
+    #expect(request.networkServiceType == expected.networkServiceType)
+    #expect(request.mainDocumentURL == expected.mainDocumentURL)
+    #expect(request.allHTTPHeaderFields?.keys.sorted() == expected.allHTTPHeaderFields?.keys.sorted())
+  }
+
+  @Test func `it can be replaced and taken away`() throws {
+    var request = try Self.request()
+    request.tapContext = Self.context
+    request.tapContext?.urlTemplate = "/other"
+    #expect(request.tapContext?.urlTemplate == "/other")
+    #expect(request.tapContext?.fields == Self.context.fields)
+    request.tapContext = nil
+    #expect(request.tapContext == nil)
+  }
+
+  @Test func `a request without a URL has none, and nothing breaks`() throws {
+    var contextual = try Self.request()
+    contextual.tapContext = Self.context
+    contextual.url = nil
+    #expect(contextual.tapContext == nil)
+    var plain = try Self.request()
+    plain.url = nil
+    plain.tapContext = Self.context
+    #expect(plain.tapContext == nil)
+  }
+
+  @Test func `a request with a context equals one without`() throws {
+    let plain = try Self.request()
+    var request = plain
+    request.tapContext = Self.context
+    #expect(request == plain)
+    #expect(request.hashValue == plain.hashValue)
+  }
+
+  /// Describes what a tap reports of a request.
+  private func reported(
+    _ request: URLRequest, kind: Kind = .data, style: Style = .async,
+    configuration: URLSessionConfiguration = .ephemeral, templates: PathTemplates = []
+  ) async throws -> RequestDescription {
+    let observer = RecordingObserver()
+    var tapConfiguration = URLSessionTap.Configuration()
+    tapConfiguration.pathTemplates = templates
+    let tap = URLSessionTap(observers: [observer], configuration: tapConfiguration)
+    let exchange = Exchange(kind: kind, style: style, request: request)
+    _ = try await exchange.run(tap.configuration(from: configuration, client: "test"))
+    tap.flush()
+    #expect(observer.ended.map(\.request) == observer.started)
+    return try #require(observer.ended.first?.request)
+  }
+
+  @Test(arguments: [Kind.data, .uploadData, .uploadFile, .download], Style.allCases)
+  func `it reaches the observers and not the server`(kind: Kind, style: Style) async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    var request = URLRequest(url: origin.url("/users/42"))
+    request.httpMethod = kind.sendsBody ? "POST" : "GET"
+    let stock = try await Exchange(kind: kind, style: style, request: request).run(.ephemeral)
+    request.tapContext = Self.context
+    let plainRequest = try #require(origin.requests.first)
+    let description = try await reported(request, kind: kind, style: style)
+    #expect(description.urlTemplate == "/users/{id}")
+    #expect(description.fields == Self.context.fields)
+    #expect(description.traceContext == Self.context.traceContext)
+    #expect(origin.requests == [plainRequest, plainRequest])
+    #expect(stock.status == 200)
+  }
+
+  @Test(
+    arguments: [
+      ("/users/42", "/users/{id}"), ("/users/me", "/users/me"), ("/users/42/posts/7?x=1", "/users/{id}/*"),
+      ("/elsewhere", nil), ("/", nil),
+    ] as [(String, String?)])
+  func `templates come from the tap`(path: String, template: String?) async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let description = try await reported(
+      URLRequest(url: origin.url(path)), templates: ["/users/{id}", "/users/me", "/users/{id}/*"])
+    #expect(description.urlTemplate == template)
+  }
+
+  @Test func `the request's template wins over the tap's`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    var request = URLRequest(url: origin.url("/users/42"))
+    request.tapContext = RequestContext(urlTemplate: "/mine")
+    #expect(try await reported(request, templates: ["/users/{id}"]).urlTemplate == "/mine")
+  }
+
+  @Test func `the header's trace is read, is sent, and wins`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let trace = TraceContext.random()
+    var request = URLRequest(url: origin.url())
+    request.tapContext = Self.context
+    request.setTrace(trace)
+    #expect(try await reported(request).traceContext == trace)
+    #expect(origin.requests.first?.headers["traceparent"] == trace.traceparent)
+  }
+
+  @Test(arguments: ["", "00-1-2-3", trace.uppercased(), trace + "-00", "ff" + trace.dropFirst(2)])
+  func `a trace header that is none is ignored, and goes out as it is`(header: String) async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    var request = URLRequest(url: origin.url())
+    request.setValue(header, forHTTPHeaderField: "traceparent")
+    #expect(try await reported(request).traceContext == nil)
+    #expect(origin.requests.first?.headers["traceparent"] ?? "" == header)
+  }
+
+  @Test func `the current context is seen in sessions without a cache, and the request's own wins`()
+    async throws
+  {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    let request = URLRequest(url: origin.url())
+    let seen = try await RequestContext.$current.withValue(Self.context) {
+      try await [
+        reported(request, configuration: configuration), reported(request, kind: .download),
+      ]
+    }
+    #expect(seen.map(\.urlTemplate) == ["/users/{id}", "/users/{id}"])
+    #expect(seen.map(\.fields) == [Self.context.fields, Self.context.fields])
+    var own = request
+    own.tapContext = RequestContext(urlTemplate: "/own")
+    let described = try await RequestContext.$current.withValue(Self.context) { [own] in
+      try await reported(own, configuration: configuration)
+    }
+    #expect(described.urlTemplate == "/own")
+  }
+}

@@ -1,0 +1,29 @@
+import Foundation
+import TapURLSession
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The ways to a session that a tap observes.
+enum TappedSession: String, CaseIterable, Sendable {
+  /// The app makes it from a patched configuration.
+  case fromConfiguration = "patched configuration"
+  /// The tap makes it whole.
+  case whole = "whole session"
+
+  func make(_ tap: URLSessionTap, client: String = "test") -> Exchange.SessionMaker {
+    switch self {
+    case .fromConfiguration:
+      { configuration, delegate, queue in
+        URLSession(
+          configuration: tap.configuration(from: configuration, client: client), delegate: delegate,
+          delegateQueue: queue)
+      }
+    case .whole:
+      { configuration, delegate, queue in
+        tap.session(configuration: configuration, client: client, delegate: delegate, delegateQueue: queue)
+      }
+    }
+  }
+}

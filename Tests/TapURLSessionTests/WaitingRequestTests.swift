@@ -1,0 +1,45 @@
+import Foundation
+import TapCore
+import TapURLSession
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Requests that Foundation never ends: seen as active, reported once, and ended with a cancel or the session.
+@Suite struct WaitingRequestTests {
+  @Test(arguments: [Interruption.cancel, .invalidateAndCancel])
+  func `a challenge that nobody answers`(interruption: Interruption) async throws {
+    let origin = try Origin { _ in
+      [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
+    }
+    defer { origin.stop() }
+    let registry = Registry()
+    let metrics = try RequestMetrics(registry: registry)
+    let observer = RecordingObserver()
+    var configuration = URLSessionTap.Configuration()
+    configuration.waitingLimit = .zero
+    let tap = URLSessionTap(observers: [metrics, observer], configuration: configuration)
+    metrics.beforeGathering { [weak tap] in tap?.flush() }
+    func active() -> Bool {
+      String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+        .contains { $0.hasPrefix("http_client_active_requests{") && $0.hasSuffix(" 1") }
+    }
+
+    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "test"))
+    let done = Gate()
+    let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
+    task.resume()
+    try await observer.waited.wait("a report")
+    #expect(active())
+    #expect(!done.isOpen)
+    if interruption == .cancel { task.cancel() } else { session.invalidateAndCancel() }
+    try await done.wait("the completion handler")
+    try await observer.waitForEnds(1)
+    #expect(observer.ended.map(\.end) == [.cancelled])
+    #expect(observer.waits == 1)
+    #expect(!active())
+  }
+}
