@@ -34,30 +34,46 @@ struct RandomRequest: Sendable {
 
   init(id: Int, using generator: inout some RandomNumberGenerator) {
     self.id = id
-    call = Call.allCases.randomElement(using: &generator) ?? .async
-    // To cancel a Swift task while its request ends can stop every URLSession of the process, without the tap
-    // too: the cancel holds the lock of the task and waits for Foundation's queue, on which the end waits for
-    // that lock.
-    let isAsync = call == .async || call == .asyncDownload
-    // A redirect that a delegate is asked about ends the process sooner or later in such a run, without the tap
-    // too: Foundation does not expect the delegate's answer any more (`didCompleteRedirectCallback`).
+    let call = Call.allCases.randomElement(using: &generator) ?? .async
     let isDelegated = [.dataDelegate, .uploadDelegate, .downloadDelegate].contains(call)
     // Half of the answers are plain: the rest is to happen between them.
-    let other = Answer.allCases.filter { answer in
-      (!isAsync || answer != .hanging) && (!isDelegated || answer != .moved)
-    }.randomElement(using: &generator)
-    answer = Bool.random(using: &generator) ? .sized : other ?? .sized
+    let other = Answer.allCases.filter { Self.isSafe($0, call) }.randomElement(using: &generator)
+    let answer = Bool.random(using: &generator) ? .sized : other ?? .sized
+    self.call = call
+    self.answer = answer
+    self.isDelegated = isDelegated
     let sendsBody = [.uploadHandler, .uploadFileHandler, .uploadDelegate].contains(call)
     method = sendsBody ? "POST" : Int.random(in: 0..<10, using: &generator) == 0 ? "HEAD" : "GET"
-    self.isDelegated = isDelegated
     cancel =
       switch Int.random(in: 0..<100, using: &generator) {
-      case _ where isAsync: .never
+      case _ where !Self.isSafeToCancel(answer, call): .never
       case 0..<13: .atOnce
       case 13..<26: .later
       case 26..<28: .beforeResume
       default: answer == .hanging ? .later : .never
       }
+  }
+
+  /// What ends or stops the whole process without the tap too is left out: to cancel
+  /// - a Swift task while its request ends: the cancel holds the lock of the task and waits for Foundation's queue,
+  ///   on which the end waits for that lock;
+  /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`);
+  /// - a task whose delegate is asked about a redirect (`didCompleteRedirectCallback`).
+  private static func isSafeToCancel(_ answer: Answer, _ call: Call) -> Bool {
+    switch call {
+    case .async, .asyncDownload, .uploadFileHandler: false
+    case .dataDelegate, .uploadDelegate, .downloadDelegate: answer != .moved
+    case .dataHandler, .uploadHandler, .downloadHandler: true
+    }
+  }
+
+  private static func isSafe(_ answer: Answer, _ call: Call) -> Bool {
+    switch answer {
+    case .hanging: isSafeToCancel(answer, call)
+    // Fails while the file is being read, as a cancel does.
+    case .refused: call != .uploadFileHandler
+    case .sized, .chunked, .missing, .moved, .reset, .short: true
+    }
   }
 
   /// Whether the request goes so far that it counts as started.
