@@ -102,7 +102,8 @@ struct SeriesLifetimeTests {
     let later = samples(after: 10)
     #expect(
       later.filter { $0.hasPrefix("http_client") } == [
-        #"http_client_active_requests{client="c",http_request_method="GET",server_address="active"} 1"#
+        #"http_client_active_requests{client="c",http_request_method="GET",server_address="active"} 1"#,
+        #"http_client_redirects_total{client="c",http_request_method="GET",server_address="active"} 0"#,
       ])
     #expect(later.contains(#"session_tap_started_requests_total{client="c"} 2"#))
     #expect(later.contains(#"session_tap_ended_requests_total{client="c"} 1"#))
