@@ -1,3 +1,4 @@
+import Foundation
 import SessionTap
 
 /// What both commands do around their requests: serve, log, show a summary, end cleanly.
@@ -8,7 +9,8 @@ struct ObservedRun {
 
   /// Starts the tap.
   init(_ options: CommonOptions, templates: PathTemplates = []) throws(TapError) {
-    var configuration = Tap.Configuration()
+    var configuration = Tap.Configuration(environment: ProcessInfo.processInfo.environment)
+    for warning in configuration.warnings { Terminal.say("warning  \(warning)") }
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: options.port))
     configuration.log =
       switch options.log {

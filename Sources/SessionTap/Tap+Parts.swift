@@ -1,6 +1,7 @@
 import TapCore
 import TapEndpoint
 import TapLog
+import TapURLSession
 
 /// How the parts of a tap follow from its configuration.
 extension Tap.Configuration {
@@ -10,6 +11,16 @@ extension Tap.Configuration {
     if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = Self.servedLineLimit }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
     return try RequestLog(to: destination, configuration: logging)
+  }
+
+  /// What the sessions record: headers only where the log shows some.
+  func makeRequests() -> URLSessionTap.Configuration {
+    var requests = requests
+    let redaction = logging.redaction
+    if !redaction.allowedRequestHeaders.isEmpty || !redaction.allowedResponseHeaders.isEmpty {
+      requests.collectsHeaders = true
+    }
+    return requests
   }
 
   /// The endpoint, if there is to be one: the routes of every tap, and the app's own.

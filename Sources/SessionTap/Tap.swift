@@ -51,7 +51,7 @@ public final class Tap: Sendable {
       if let log { try registry.register(log) }
       let logging: [any RequestObserver] = log.map { [$0] } ?? []
       sessions = URLSessionTap(
-        observers: [metrics] + logging + configuration.observers, configuration: configuration.requests)
+        observers: [metrics] + logging + configuration.observers, configuration: configuration.makeRequests())
       // What a scrape shows is what has happened by then.
       metrics.beforeGathering { [weak sessions] in sessions?.flush() }
       endpoint = try configuration.makeEndpoint(log: log)
@@ -118,6 +118,20 @@ public final class Tap: Sendable {
   ) -> URLSession {
     sessions.session(
       configuration: configuration, client: client, delegate: delegate, delegateQueue: delegateQueue)
+  }
+
+  /// Observes the requests that an existing session starts from now on, `URLSession.shared` included. See
+  /// ``TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
+  ///
+  /// - Returns: Whether the session is observed now.
+  @discardableResult
+  public func install(on session: URLSession, client: String) -> Bool {
+    sessions.install(on: session, client: client)
+  }
+
+  /// Ends the observation of a session that ``install(on:client:)`` began.
+  public func uninstall(from session: URLSession) {
+    sessions.uninstall(from: session)
   }
 
   /// Writes a line of the app's own to the log, if there is one: one file tells the whole story.

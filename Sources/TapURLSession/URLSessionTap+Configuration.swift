@@ -11,6 +11,9 @@ extension URLSessionTap {
     /// After how long a request is reported whose challenge nobody has answered, and which Foundation may
     /// never end. `nil` reports none. 60 s.
     public var waitingLimit: Duration? = .seconds(60)
+    /// Whether observers are told the headers of requests and responses, for those that show some. Not by default.
+    /// Headers of a session's `httpAdditionalHeaders` are not among them: on Linux Foundation adds those later.
+    public var collectsHeaders = false
 
     /// Makes the default configuration.
     public init() {}

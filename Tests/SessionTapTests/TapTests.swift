@@ -83,6 +83,32 @@ import Testing
     #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 3"))
   }
 
+  @Test func `headers are in the log if they are allowed, also of a session that exists`() async throws {
+    let origin = try Origin { _ in
+      [.response("200 OK", headers: [("X-Served-By", "a7"), ("Set-Cookie", "secret=1")], body: [])]
+    }
+    defer { origin.stop() }
+    var configuration = Self.configuration(log: .memory)
+    configuration.servesLog = true
+    configuration.logging.redaction.allowedRequestHeaders = ["accept"]
+    configuration.logging.redaction.allowedResponseHeaders = ["x-served-by"]
+    let tap = try Tap.start(configuration)
+    let session = URLSession(configuration: .ephemeral)
+    #expect(tap.install(on: session, client: "payments"))
+    var request = URLRequest(url: origin.url("/"))
+    request.setValue("text/plain", forHTTPHeaderField: "Accept")
+    request.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+    _ = try await session.data(for: request)
+    tap.uninstall(from: session)
+    _ = try await session.data(for: request)
+    await tap.shutdown()
+    let lines = String(decoding: try #require(tap.log).recent(), as: UTF8.self)
+    #expect(lines.split(separator: "\n").count == 1)
+    #expect(lines.contains(#""http.request.header.accept":["text/plain"]"#))
+    #expect(lines.contains(#""http.response.header.x-served-by":["a7"]"#))
+    #expect(!lines.contains("secret"))
+  }
+
   @Test func `the process is measured, unless the app does that itself`() async throws {
     for isWanted in [true, false] {
       var configuration = Self.configuration()

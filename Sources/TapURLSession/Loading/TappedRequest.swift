@@ -171,9 +171,10 @@ extension TappedRequest {
   var description: RequestDescription {
     known.withLock { known in
       if let known { return known }
-      let made = RequestDescription(
-        request, client: context.client, templates: context.tap.configuration.pathTemplates,
-        taskContext: taskContext)
+      let configuration = context.tap.configuration
+      var made = RequestDescription(
+        request, client: context.client, templates: configuration.pathTemplates, taskContext: taskContext)
+      if configuration.collectsHeaders { made.headers = request.allHTTPHeaderFields ?? [:] }
       known = made
       return made
     }
@@ -193,6 +194,9 @@ extension TappedRequest {
       observation.timeToFirstByte = facts.headInstant.map(start.duration(to:))
       observation.resendCount = facts.resendCount
       observation.isFromCache = facts.isFromCache
+      if context.tap.configuration.collectsHeaders {
+        observation.responseHeaders = facts.response?.headers ?? [:]
+      }
     }
     return observation
   }
