@@ -14,7 +14,7 @@ extension Benchmark {
 
   /// A download of 10 MB on loopback.
   static let downloadTapped = Benchmark(
-    "download.tapped_vs_stock", unit: "ms", reference: "the same without the tap", rounds: 31,
+    "download.tapped_vs_stock", unit: "ms", reference: "the same without the tap", rounds: 101,
     value: { try await LoopbackTransfers.shared.download(isTapped: true) * 1_000 },
     referenceValue: { try await LoopbackTransfers.shared.download(isTapped: false) * 1_000 })
 
