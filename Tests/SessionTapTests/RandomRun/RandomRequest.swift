@@ -36,44 +36,37 @@ struct RandomRequest: Sendable {
     self.id = id
     let call = Call.allCases.randomElement(using: &generator) ?? .async
     let isDelegated = [.dataDelegate, .uploadDelegate, .downloadDelegate].contains(call)
-    // Half of the answers are plain: the rest is to happen between them.
-    let other = Answer.allCases.filter { Self.isSafe($0, call) }.randomElement(using: &generator)
-    let answer = Bool.random(using: &generator) ? .sized : other ?? .sized
+    let isCancelled = Self.isSafeToCancel(call) && Int.random(in: 0..<3, using: &generator) == 0
+    let others = Answer.allCases.filter { $0 != .hanging && Self.isSafe($0, call) }
+    // Half of the rest is plain: what else happens is to happen between that.
+    let other = Bool.random(using: &generator) ? .sized : others.randomElement(using: &generator) ?? .sized
+    let answer = isCancelled ? Answer.hanging : other
     self.call = call
     self.answer = answer
     self.isDelegated = isDelegated
     let sendsBody = [.uploadHandler, .uploadFileHandler, .uploadDelegate].contains(call)
     method = sendsBody ? "POST" : Int.random(in: 0..<10, using: &generator) == 0 ? "HEAD" : "GET"
-    cancel =
-      switch Int.random(in: 0..<100, using: &generator) {
-      case _ where !Self.isSafeToCancel(answer, call): .never
-      case 0..<13: .atOnce
-      case 13..<26: .later
-      case 26..<28: .beforeResume
-      default: answer == .hanging ? .later : .never
-      }
+    let cancels: [Cancel] = [.beforeResume, .atOnce, .atOnce, .atOnce, .later, .later, .later, .later]
+    cancel = isCancelled ? cancels.randomElement(using: &generator) ?? .later : .never
   }
 
   /// What ends or stops the whole process without the tap too is left out: to cancel
+  /// - a task that comes to its end at that moment, of whose end Foundation then cannot find whom to tell
+  ///   (`URLSession.behaviour(for:)`): only what would never end is cancelled;
   /// - a Swift task while its request ends: the cancel holds the lock of the task and waits for Foundation's queue,
   ///   on which the end waits for that lock;
-  /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`);
-  /// - a task whose delegate is asked about a redirect (`didCompleteRedirectCallback`).
-  private static func isSafeToCancel(_ answer: Answer, _ call: Call) -> Bool {
+  /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`).
+  private static func isSafeToCancel(_ call: Call) -> Bool {
     switch call {
     case .async, .asyncDownload, .uploadFileHandler: false
-    case .dataDelegate, .uploadDelegate, .downloadDelegate: answer != .moved
-    case .dataHandler, .uploadHandler, .downloadHandler: true
+    case .dataHandler, .uploadHandler, .downloadHandler, .dataDelegate, .uploadDelegate, .downloadDelegate:
+      true
     }
   }
 
+  /// A refused connection fails while an upload's file is being read, as a cancel does.
   private static func isSafe(_ answer: Answer, _ call: Call) -> Bool {
-    switch answer {
-    case .hanging: isSafeToCancel(answer, call)
-    // Fails while the file is being read, as a cancel does.
-    case .refused: call != .uploadFileHandler
-    case .sized, .chunked, .missing, .moved, .reset, .short: true
-    }
+    answer != .refused || call != .uploadFileHandler
   }
 
   /// Whether the request goes so far that it counts as started.

@@ -17,6 +17,9 @@ struct RandomRunReport: Codable, Sendable {
   var started = 0.0
   var ended = 0.0
   var liveLoaders = 0
+  /// Scrapes while the requests ran, and those whose books did not balance.
+  var scrapes = 0
+  var unbalancedScrapes = 0
 
   /// Runs without a tap.
   static func stock(requests: Int, seed: UInt64) async throws -> RandomRunReport {
@@ -28,7 +31,9 @@ struct RandomRunReport: Codable, Sendable {
   }
 
   /// Runs with a tap, metrics and a log.
-  static func tapped(requests: Int, seed: UInt64) async throws -> RandomRunReport {
+  ///
+  /// - Parameter isScraped: Whether the metrics are read without pause meanwhile, which takes memory too.
+  static func tapped(requests: Int, seed: UInt64, isScraped: Bool = false) async throws -> RandomRunReport {
     _ = nice(10)
     let path = TapTests.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -38,7 +43,9 @@ struct RandomRunReport: Codable, Sendable {
     let counter = EndCounter(count: requests)
     let tap = URLSessionTap(observers: [metrics, log, counter])
     metrics.beforeGathering { [weak tap] in tap?.flush() }
+    let scrapes = isScraped ? ScrapeWatch { Books(registry.exposition().text).balance } : nil
     let cancelled = try await RandomRun(tap: tap).run(count: requests, seed: seed)
+    let watched = await scrapes?.end()
     // Foundation lets go of a loader after the app has heard of the end.
     let live = try? await Poll.until(seconds: 30, "no live loader") {
       tap.requestCount.load(ordering: .relaxed) == 0 ? 0 : nil
@@ -55,10 +62,12 @@ struct RandomRunReport: Codable, Sendable {
     report.liveLoaders = live ?? tap.requestCount.load(ordering: .relaxed)
     report.observedOnce = counter.once
     report.neverObserved = counter.never
-    let text = registry.exposition().text
-    report.active = sum("http_client_active_requests", in: text)
-    report.started = sum("session_tap_started_requests_total", in: text)
-    report.ended = sum("session_tap_ended_requests_total", in: text)
+    let books = Books(registry.exposition().text)
+    report.active = books.active
+    report.started = books.started
+    report.ended = books.ended
+    report.scrapes = watched?.scrapes ?? 0
+    report.unbalancedScrapes = watched?.unbalanced ?? 0
     try report.readLog(path)
     return report
   }
@@ -75,11 +84,6 @@ struct RandomRunReport: Codable, Sendable {
       lines += 1
     }
     requestsWithOneLine = counts.count { $0.key >= 0 && $0.value == 1 }
-  }
-
-  private static func sum(_ metric: String, in text: String) -> Double {
-    text.split(separator: "\n").filter { $0.hasPrefix(metric + "{") }
-      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
   }
 
   private static var residentBytes: Int {

@@ -42,6 +42,21 @@ import Testing
     print("\(started) random requests: \(memory)")
   }
 
+  @Test func `at every scrape what has started has ended or is active`() async throws {
+    let result = await #expect(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
+      try await RandomRunReport.tapped(requests: 5_000, seed: RandomRunTests.seed, isScraped: true).write()
+    }
+    let report = try #require(
+      RandomRunReport(output: result?.standardOutputContent ?? []), Self.lastWords(result))
+    #expect(report.scrapes > 10)
+    #expect(report.unbalancedScrapes == 0)
+    #expect(report.started == 5_000 - Double(report.cancelledBeforeResume))
+    #expect(report.active == 0)
+    print("\(report.scrapes) scrapes during \(report.started) requests")
+  }
+
   /// What a process wrote before it ended.
   private static func lastWords(_ result: ExitTest.Result?) -> Comment {
     Comment(rawValue: String(decoding: (result?.standardErrorContent ?? []).prefix(4_000), as: UTF8.self))

@@ -36,6 +36,7 @@ struct MatrixRun: Sendable {
     exchange.interruption = scenario.interruption
     exchange.isDue = gates.arrived
     exchange.waitsForData = scenario.waitsForData
+    exchange.waitsForChallenge = scenario.waitsForChallenge
     exchange.goOn = gates.goOn
     if let tap { exchange.makeSession = testCase.sessionMaker.make(tap) }
     var transcript = try await exchange.run(configuration)

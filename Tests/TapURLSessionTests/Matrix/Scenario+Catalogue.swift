@@ -168,11 +168,12 @@ extension Scenario {
           authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
         configuration.urlCredentialStorage?.set(credential, for: space)
       },
-      interruption: .cancel, asksForCredentials: true),
+      interruption: .cancel, waitsForChallenge: true, asksForCredentials: true),
     Scenario(
       name: "401 that nobody answers", end: .cancelled,
       script: guardedUntilArrival,
-      behaviour: .init(answersChallenges: false), interruption: .cancel, asksForCredentials: true),
+      behaviour: .init(answersChallenges: false), interruption: .cancel, waitsForChallenge: true,
+      asksForCredentials: true),
     Scenario(
       name: "401 without a challenge", end: .response(statusCode: 401),
       script: { _, _, _ in [.response("401 Unauthorized", body: Array("no".utf8))] }),

@@ -35,6 +35,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var behaviour = TranscriptDelegate.Behaviour()
   var interruption = Interruption.none
   var waitsForData = false
+  var waitsForChallenge = false
   var asksForCredentials = false
   /// The session's cache answers, and not the server.
   var isFromCache = false

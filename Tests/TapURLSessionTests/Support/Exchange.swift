@@ -21,6 +21,8 @@ struct Exchange: Sendable {
   var isDue = Gate()
   /// Interrupts only when a delegate has seen a part of the body.
   var waitsForData = false
+  /// Interrupts only when a session's delegate has been asked for credentials.
+  var waitsForChallenge = false
   /// Opened after the interruption: the server may go on.
   var goOn = Gate()
   /// How the app makes its session.
@@ -143,6 +145,7 @@ struct Exchange: Sendable {
         }
       task?.resume()
       if waitsForData { try await delegate.firstData.wait("data") }
+      if waitsForChallenge { try await delegate.challenged.wait("the challenge") }
       try await interrupt(&session) { $0.cancel() }
       try await delegate.done.wait("didCompleteWithError")
     }

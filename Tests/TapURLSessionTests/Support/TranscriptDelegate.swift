@@ -21,6 +21,7 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
   let invalid = Gate()
   /// The first piece of a body came.
   let firstData = Gate()
+  let challenged = Gate()
 
   private let behaviour: Behaviour
   private let uploadBody: [UInt8]
@@ -78,6 +79,7 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
+    defer { challenged.open() }
     note("challenge \(challenge.previousFailureCount) for \(challenge.protectionSpace.realm ?? "")")
     guard behaviour.answersChallenges else { return }
     if let credential = behaviour.credential {
