@@ -45,7 +45,7 @@ package final class Gate: Sendable {
 
   /// Waits on this thread. `false` if the deadline passed.
   @discardableResult
-  package func waitBlocking(seconds: Double = 30) -> Bool {
+  package func waitBlocking(seconds: Double = 120) -> Bool {
     let semaphore = DispatchSemaphore(value: 0)
     whenOpen(within: seconds) { _ in semaphore.signal() }
     semaphore.wait()
@@ -53,7 +53,7 @@ package final class Gate: Sendable {
   }
 
   /// Waits until the gate opens. Throws if the deadline passes.
-  package func wait(seconds: Double = 30, _ what: String = "an event") async throws {
+  package func wait(seconds: Double = 120, _ what: String = "an event") async throws {
     let isOpen = await withCheckedContinuation { continuation in
       whenOpen(within: seconds) { continuation.resume(returning: $0) }
     }

@@ -3,7 +3,7 @@ import SessionTap
 import Synchronization
 import TestSupport
 
-/// What a random run leaves behind. Printed by the process that ran it, for the one that judges it.
+/// What a random run leaves behind. Written by the process that ran it, for the one that judges it.
 struct RandomRunReport: Codable, Sendable {
   var requests: Int
   var cancelledBeforeResume: Int
@@ -91,20 +91,8 @@ struct RandomRunReport: Codable, Sendable {
     return (pages.flatMap { $0.dropFirst().first }.flatMap { Int($0) } ?? 0) * 4_096
   }
 
-  private static let mark = "random run: "
-
-  func write() throws {
-    print(Self.mark + String(decoding: try JSONEncoder().encode(self), as: UTF8.self))
-    fflush(nil)
-  }
-
-  /// Finds what ``write()`` wrote in the output of a process.
-  init?(output: some Sequence<UInt8>) {
-    let lines = String(decoding: Array(output), as: UTF8.self).split(separator: "\n")
-    guard let line = lines.first(where: { $0.hasPrefix(Self.mark) }),
-      let report = try? JSONDecoder().decode(Self.self, from: Data(line.dropFirst(Self.mark.count).utf8))
-    else { return nil }
-    self = report
+  func write(to path: String) throws {
+    try JSONEncoder().encode(self).write(to: URL(fileURLWithPath: path))
   }
 
   private init(requests: Int, cancelledBeforeResume: Int, residentBytes: Int) {

@@ -74,8 +74,11 @@ final class PrometheusServer: Sendable {
   deinit {
     process.stop()
     origin.stop()
-    process.ended.waitBlocking(seconds: 20)
-    try? FileManager.default.removeItem(at: folder)
+    // Not here: a thread of Swift's tasks must not wait.
+    Thread.detachNewThread { [process, folder] in
+      process.ended.waitBlocking(seconds: 20)
+      try? FileManager.default.removeItem(at: folder)
+    }
   }
 
   /// The format of the last answer.
