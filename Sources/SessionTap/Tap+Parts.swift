@@ -1,3 +1,4 @@
+import Dispatch
 import TapCore
 import TapEndpoint
 import TapLog
@@ -27,7 +28,10 @@ extension Tap.Configuration {
   func makeEndpoint(log: RequestLog?) throws(RegistryError) -> Endpoint? {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil {
-      endpoint.logRefusal = { log.log(.warn, $0) }
+      // A log may be told to wait for its disk; the queue that serves every connection must not. The endpoint tells
+      // of ten refusals a minute at most.
+      let queue = DispatchQueue(label: "session-tap.refusals", qos: .utility)
+      endpoint.logRefusal = { line in queue.async { log.log(.warn, line) } }
     }
     let servedLog = servesLog ? log : nil
     var builtIn: [HTTPRoute] = [

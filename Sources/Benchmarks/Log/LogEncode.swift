@@ -6,7 +6,7 @@ extension Benchmark {
   static let logEncode = Benchmark(
     "log.encode", unit: "ns", reference: "Foundation's JSONEncoder, the same fields",
     value: {
-      let log = try RequestLog(to: .custom(LogSamples.Nowhere()))
+      let log = try RequestLog(to: .memory)
       var observation = LogSamples.observation
       var bytes = 0
       let time = Stopwatch.nanoseconds(per: lines) {

@@ -7,7 +7,7 @@ extension Benchmark {
   static let logEnqueue = Benchmark(
     "log.enqueue", unit: "ns", reference: "a Mutex around a copy of the line",
     value: {
-      let log = try RequestLog(to: .custom(LogSamples.Nowhere()))
+      let log = try RequestLog(to: .memory)
       var time = 0.0
       for _ in 0..<bursts {
         log.withLine(of: LogSamples.observation) { line in
@@ -21,7 +21,7 @@ extension Benchmark {
       return log.statistics.droppedLines == 0 ? time : .nan
     },
     referenceValue: {
-      let log = try RequestLog(to: .custom(LogSamples.Nowhere()))
+      let log = try RequestLog(to: .memory)
       let mutex = Mutex([UInt8]())
       var time = 0.0
       for _ in 0..<bursts {

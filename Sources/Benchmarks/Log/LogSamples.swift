@@ -9,9 +9,4 @@ enum LogSamples {
       traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")),
     start: Timestamp(nanosecondsSinceEpoch: 1_795_253_400_111_111_456), duration: .nanoseconds(12_345_000),
     end: .response(statusCode: 200), requestBodySize: 0, responseBodySize: 512)
-
-  /// A sink that is as fast as a sink can be.
-  struct Nowhere: LogSink {
-    func write(_ lines: UnsafeRawBufferPointer) {}
-  }
 }

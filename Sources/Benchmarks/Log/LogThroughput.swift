@@ -27,7 +27,7 @@ extension Benchmark {
       defer { try? FileManager.default.removeItem(atPath: path) }
       _ = FileManager.default.createFile(atPath: path, contents: nil)
       guard let file = FileHandle(forWritingAtPath: path) else { return .nan }
-      let log = try RequestLog(to: .custom(LogSamples.Nowhere()))
+      let log = try RequestLog(to: .memory)
       var piece = Data()
       log.withLine(of: LogSamples.observation) { line in
         while piece.count < 65_536 { piece.append(contentsOf: line) }
