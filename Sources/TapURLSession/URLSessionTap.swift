@@ -43,6 +43,7 @@ public final class URLSessionTap: Sendable {
   public init(observers: [any RequestObserver], configuration: Configuration = Configuration()) {
     self.configuration = configuration
     state = Mutex(State(observers: observers))
+    ExitFlush.add(events)
   }
 
   /// Who hears of a request that starts now.
@@ -120,7 +121,7 @@ public final class URLSessionTap: Sendable {
     state.withLock { $0.observers = [] }
   }
 
-  /// Hands the observers what they have not yet heard of. They hear of a request within milliseconds; call this
+  /// Hands the observers what they have not yet heard of. They hear of a request within a tenth of a second; call this
   /// before you read what they know. Without effect within an observer.
   public func flush() {
     events.flush()

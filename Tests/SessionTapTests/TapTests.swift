@@ -27,6 +27,23 @@ import Testing
     return String(decoding: data, as: UTF8.self)
   }
 
+  @Test func `a process that exits without a shutdown has the line of its last request`() async throws {
+    let path = Self.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let closed = try ClosedPort()
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String, port = closed.port as Int] in
+      let tap = try Tap(Self.configuration(log: .file(path)))
+      let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "last"))
+      let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+      _ = try? await session.data(from: url)
+      exit(7)
+    }
+    withExtendedLifetime(closed) {}
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    #expect(lines.count == 1)
+    #expect(lines.first?.contains(#""client":"last""#) == true)
+  }
+
   @Test func `a request goes the whole way to a scrape and a log line`() async throws {
     let origin = try Origin { _ in [.response("201 Created", body: Array("made".utf8))] }
     defer { origin.stop() }

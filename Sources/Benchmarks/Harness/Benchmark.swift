@@ -51,7 +51,7 @@ struct Benchmark: Sendable {
     }
     return BenchmarkResult(
       name: name, unit: unit, reference: reference, value: median(of: values),
-      referenceValue: median(of: references))
+      referenceValue: median(of: references), ratio: median(of: zip(values, references).map(/)))
   }
 
   private func median(of values: [Double]) -> Double {

@@ -5,8 +5,8 @@ struct BenchmarkResult: Sendable {
   let reference: String
   let value: Double
   let referenceValue: Double
-
-  var ratio: Double { value / referenceValue }
+  /// The median over the rounds of the one beside the other: a machine that slows down for a while slows both.
+  let ratio: Double
 
   /// One JSON object on one line.
   var json: String {

@@ -1,9 +1,9 @@
 /// A consumer of requests: the metrics, the log, or the app's own.
 ///
 /// Every request calls ``requestStarted(_:)`` once and ``requestEnded(_:)`` once, in that order, and may call
-/// ``requestWaits(_:for:)`` between them. The calls come a few milliseconds late, one after another, from a thread
-/// of the tap's; or at once from one that scrapes, or that ends a request when many wait. An observer must return
-/// within microseconds and must not block.
+/// ``requestWaits(_:for:)`` between them. The calls come late, by a tenth of a second at most, one after another,
+/// from a thread of the tap's; or at once from one that scrapes, that exits, or that ends a request when many
+/// wait. An observer must return within microseconds and must not block.
 public protocol RequestObserver: Sendable {
   /// A request began to load.
   func requestStarted(_ request: RequestDescription)

@@ -1,4 +1,5 @@
 import Synchronization
+import TapCore
 
 /// The bounded queue between the threads that make lines and the one that writes them.
 ///
@@ -123,5 +124,11 @@ final class LineQueue: Sendable {
         return state.withLock { state in answer(state) } ?? false
       }
     }
+  }
+}
+
+extension LineQueue: FlushedAtExit {
+  func flushAtExit(within limit: Duration) {
+    _ = flush(until: System.uptime.advanced(by: limit))
   }
 }

@@ -31,13 +31,15 @@ enum BodySizes {
     guard let response else { return loadedBytes }
     // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
     if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
+    // On Linux this is the Content-Length, whatever the coding. To look a field up by its name takes as long as to
+    // record the whole request in the metrics, and waits until it decides something.
+    let declared = response.expectedContentLength >= 0 ? response.expectedContentLength : nil
     // libcurl fails a transfer that does not match its Content-Length.
-    let declared = response.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
-    let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
+    if let declared, loadedBytes ?? declared == declared { return declared }
     // What arrives here of a coded body is decoded already: its size on the wire is another one.
+    let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
     guard coding.isEmpty || coding.lowercased() == "identity" else { return declared }
     if let loadedBytes { return loadedBytes }
-    if let declared { return declared }
     return downloadedBytes.flatMap { $0 > 0 ? $0 : nil }
   }
 }

@@ -89,18 +89,18 @@ final class TappedRequest: Sendable {
     let response = task.response
     let reading = TaskReading(task, response: response, request: request, wasResent: false)
     let resendCount = ResendCount.read(from: loader, request: request, response: response)
-    let facts = state.withLock { state in
+    let (isCounted, isChallenged) = state.withLock { state in
       state.facts.finish(reading, resendCount: resendCount)
-      return state.facts
+      return (state.facts.loadedBytes != nil, state.facts.isChallenged)
     }
     #if canImport(FoundationNetworking)
-      if facts.loadedBytes == nil, let delegate = task.delegate as? ForwardingTaskDelegate {
+      if !isCounted, let delegate = task.delegate as? ForwardingTaskDelegate {
         // Served to the delegate, whose last callback comes after all bytes and all legs.
         delegate.awaitCompletion(of: task, request: self)
         return
       }
     #endif
-    if !facts.isChallenged { succeeded() }
+    if !isChallenged { succeeded() }
   }
 
   /// The original client heard of the finish: from here on a challenged task is Foundation's alone.
@@ -139,7 +139,9 @@ final class TappedRequest: Sendable {
 
   /// The loader failed.
   func failed(_ error: any Error) {
-    end(RequestEnd(error, statusCode: state.withLock { $0.facts.response?.statusCode }))
+    end { facts in
+      End(end: RequestEnd(error, statusCode: facts.response?.statusCode), instant: .now())
+    }
   }
 
   /// The request has waited for so long that it may never end.
@@ -148,18 +150,22 @@ final class TappedRequest: Sendable {
   }
 
   /// Ends the request in this way, unless it has ended or never started.
-  func end(_ end: RequestEnd, at instant: DispatchTime = .now()) {
-    let isHeard = state.withLock { state in
-      state.lifecycle.end(End(end: end, instant: instant))
-        && state.lifecycle.start?.observers.isEmpty == false
-    }
-    if isHeard { context.tap.events.add(.ended(self)) }
+  func end(_ end: RequestEnd) {
+    self.end { _ in End(end: end, instant: .now()) }
   }
 
   /// Ends the request with its response, at the moment when its loader was done.
   private func succeeded() {
-    let facts = state.withLock { $0.facts }
-    end(.response(statusCode: facts.response?.statusCode), at: facts.finishInstant ?? .now())
+    end { facts in
+      End(end: .response(statusCode: facts.response?.statusCode), instant: facts.finishInstant ?? .now())
+    }
+  }
+
+  private func end(_ make: (TransferFacts) -> End) {
+    let isHeard = state.withLock { state in
+      state.lifecycle.end(make(state.facts)) && state.lifecycle.start?.observers.isEmpty == false
+    }
+    if isHeard { context.tap.events.add(.ended(self)) }
   }
 }
 
