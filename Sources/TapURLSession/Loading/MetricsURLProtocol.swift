@@ -16,6 +16,16 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol {
   private var loader: URLProtocol?
   private var exchange: TappedRequest?
 
+  /// Nobody, once the loader is done.
+  ///
+  /// A task that is cancelled at the moment when it ends tells its client of a failure that nobody is to hear of any
+  /// more. Foundation's own client ends the process then (`URLSession.behaviour(for:)`, "not in the registry"). The
+  /// loader's events go past this property.
+  override var client: (any URLProtocolClient)? {
+    get { exchange?.isLoaderDone == true ? nil : super.client }
+    set { super.client = newValue }
+  }
+
   override class func canInit(with request: URLRequest) -> Bool {
     // Runs under a lock of the whole process: ask, and touch no session.
     ProtocolClasses.context(of: self)?.accepts(request) ?? false

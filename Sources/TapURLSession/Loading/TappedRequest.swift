@@ -57,6 +57,9 @@ final class TappedRequest: Sendable {
   /// Whether the request started and has not ended.
   var isLoading: Bool { state.withLock { $0.lifecycle.isLoading } }
 
+  /// Whether the loader has told of its end, and Foundation puts no other in its place.
+  var isLoaderDone: Bool { state.withLock { $0.facts.isLoaderDone } }
+
   /// After how long a request is reported that nobody answers for.
   var waitingLimit: Duration? { context.tap.configuration.waitingLimit }
 
@@ -140,7 +143,8 @@ final class TappedRequest: Sendable {
   /// The loader failed.
   func failed(_ error: any Error) {
     end { facts in
-      End(end: RequestEnd(error, statusCode: facts.response?.statusCode), instant: .now())
+      facts.fail()
+      return End(end: RequestEnd(error, statusCode: facts.response?.statusCode), instant: .now())
     }
   }
 
@@ -161,9 +165,9 @@ final class TappedRequest: Sendable {
     }
   }
 
-  private func end(_ make: (TransferFacts) -> End) {
+  private func end(_ make: (inout TransferFacts) -> End) {
     let isHeard = state.withLock { state in
-      state.lifecycle.end(make(state.facts)) && state.lifecycle.start?.observers.isEmpty == false
+      state.lifecycle.end(make(&state.facts)) && state.lifecycle.start?.observers.isEmpty == false
     }
     if isHeard { context.tap.events.add(.ended(self)) }
   }

@@ -23,6 +23,14 @@ struct TransferFacts {
   /// The response asks for credentials: Foundation may serve the rest of the task without us.
   private(set) var isChallenged = false
 
+  private var hasFailed = false
+
+  /// The loader has told of its end, and Foundation puts no other in its place.
+  var isLoaderDone: Bool { hasFailed || (finishInstant != nil && !isChallenged) }
+
+  /// Takes the news that the loader failed.
+  mutating func fail() { hasFailed = true }
+
   /// Takes a response. An interim one (RFC 9110, section 15.2) is not the answer.
   mutating func take(_ response: URLResponse, at instant: DispatchTime) {
     let response = response as? HTTPURLResponse

@@ -32,7 +32,8 @@ struct RandomRequest: Sendable {
   /// Whether a session's delegate hears of the end, and not a handler.
   let isDelegated: Bool
 
-  init(id: Int, using generator: inout some RandomNumberGenerator) {
+  /// - Parameter cancelsEnding: Whether what comes to its end by itself is cancelled too.
+  init(id: Int, cancelsEnding: Bool, using generator: inout some RandomNumberGenerator) {
     self.id = id
     let call = Call.allCases.randomElement(using: &generator) ?? .async
     let isDelegated = [.dataDelegate, .uploadDelegate, .downloadDelegate].contains(call)
@@ -40,7 +41,8 @@ struct RandomRequest: Sendable {
     let others = Answer.allCases.filter { $0 != .hanging && Self.isSafe($0, call) }
     // Half of the rest is plain: what else happens is to happen between that.
     let other = Bool.random(using: &generator) ? .sized : others.randomElement(using: &generator) ?? .sized
-    let answer = isCancelled ? Answer.hanging : other
+    let cancelled = cancelsEnding ? Self.safeToCancel.randomElement(using: &generator) ?? .hanging : .hanging
+    let answer = isCancelled ? cancelled : other
     self.call = call
     self.answer = answer
     self.isDelegated = isDelegated
@@ -52,7 +54,8 @@ struct RandomRequest: Sendable {
 
   /// What ends or stops the whole process without the tap too is left out: to cancel
   /// - a task that comes to its end at that moment, of whose end Foundation then cannot find whom to tell
-  ///   (`URLSession.behaviour(for:)`): only what would never end is cancelled;
+  ///   (`URLSession.behaviour(for:)`): without the tap, only what would never end is cancelled;
+  /// - a task whose delegate is asked about a redirect;
   /// - a Swift task while its request ends: the cancel holds the lock of the task and waits for Foundation's queue,
   ///   on which the end waits for that lock;
   /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`).
@@ -63,6 +66,8 @@ struct RandomRequest: Sendable {
       true
     }
   }
+
+  private static let safeToCancel: [Answer] = [.sized, .chunked, .missing, .reset, .short, .hanging]
 
   /// A refused connection fails while an upload's file is being read, as a cancel does.
   private static func isSafe(_ answer: Answer, _ call: Call) -> Bool {
@@ -95,7 +100,9 @@ struct RandomRequest: Sendable {
     case .reset: return [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
     case .short: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
     // The rest never comes: the client's cancel closes the connection.
-    case .hanging: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")]
+    case .hanging:
+      let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n"
+      return [.text(isHead ? head : head + "\r\nonly this")]
     case .refused: return [.close]
     }
   }

@@ -37,14 +37,17 @@ final class RandomRun: Sendable {
   }
 
   /// Makes this many requests and waits until the app has heard of the end of each.
+  ///
+  /// - Parameter cancelsEnding: Whether what comes to its end by itself is cancelled too.
   /// - Returns: How many were cancelled before they began.
-  func run(count: Int, seed: UInt64) async throws -> Int {
+  func run(count: Int, seed: UInt64, cancelsEnding: Bool = false) async throws -> Int {
     let isDone = Gate()
     let threads = DispatchGroup()
     for thread in 0..<Self.threadCount {
       threads.enter()
       Thread.detachNewThread { [self] in
-        makeRequests((thread * count / Self.threadCount)..<((thread + 1) * count / Self.threadCount), seed)
+        let ids = (thread * count / Self.threadCount)..<((thread + 1) * count / Self.threadCount)
+        makeRequests(ids, seed, cancelsEnding)
         threads.leave()
       }
     }
@@ -57,13 +60,13 @@ final class RandomRun: Sendable {
     return cancelledBeforeResume.load(ordering: .relaxed)
   }
 
-  private func makeRequests(_ ids: Range<Int>, _ seed: UInt64) {
+  private func makeRequests(_ ids: Range<Int>, _ seed: UInt64, _ cancelsEnding: Bool) {
     var generator = SplitMix(seed: seed &+ UInt64(ids.lowerBound))
     let slots = DispatchSemaphore(value: Self.inFlightPerThread)
     let all = DispatchGroup()
     var doomed: [@Sendable () -> Void] = []
     for id in ids {
-      let request = RandomRequest(id: id, using: &generator)
+      let request = RandomRequest(id: id, cancelsEnding: cancelsEnding, using: &generator)
       slots.wait()
       all.enter()
       let cancel = start(request) {

@@ -32,8 +32,12 @@ struct RandomRunReport: Codable, Sendable {
 
   /// Runs with a tap, metrics and a log.
   ///
-  /// - Parameter isScraped: Whether the metrics are read without pause meanwhile, which takes memory too.
-  static func tapped(requests: Int, seed: UInt64, isScraped: Bool = false) async throws -> RandomRunReport {
+  /// - Parameters:
+  ///   - isScraped: Whether the metrics are read without pause meanwhile, which takes memory too.
+  ///   - cancelsEnding: Whether what comes to its end by itself is cancelled too.
+  static func tapped(
+    requests: Int, seed: UInt64, isScraped: Bool = false, cancelsEnding: Bool = false
+  ) async throws -> RandomRunReport {
     _ = nice(10)
     let path = TapTests.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -44,7 +48,8 @@ struct RandomRunReport: Codable, Sendable {
     let tap = URLSessionTap(observers: [metrics, log, counter])
     metrics.beforeGathering { [weak tap] in tap?.flush() }
     let scrapes = isScraped ? ScrapeWatch { Books(registry.exposition().text).balance } : nil
-    let cancelled = try await RandomRun(tap: tap).run(count: requests, seed: seed)
+    let cancelled = try await RandomRun(tap: tap)
+      .run(count: requests, seed: seed, cancelsEnding: cancelsEnding)
     let watched = await scrapes?.end()
     // Foundation lets go of a loader after the app has heard of the end.
     let live = try? await Poll.until(seconds: 30, "no live loader") {

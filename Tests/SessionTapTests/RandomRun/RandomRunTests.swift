@@ -40,6 +40,27 @@ import Testing
     print("\(started) random requests: \(memory)")
   }
 
+  /// Without the tap such a process ends in Foundation sooner or later.
+  @Test func `a request that is cancelled while it ends has one end too, and the process goes on`()
+    async throws
+  {
+    let report = try await report { path in
+      await #expect(processExitsWith: .success) { [path = path as String] in
+        try await RandomRunReport.tapped(
+          requests: RandomRunTests.requests, seed: RandomRunTests.seed, cancelsEnding: true
+        )
+        .write(to: path)
+      }
+    }
+    let started = Self.requests - report.cancelledBeforeResume
+    #expect(report.observedOnce == started)
+    #expect(report.lines == started)
+    #expect(report.requestsWithOneLine == started)
+    #expect(report.ended == Double(started))
+    #expect(report.active == 0)
+    #expect(report.liveLoaders == 0)
+  }
+
   @Test func `at every scrape what has started has ended or is active`() async throws {
     let report = try await report { path in
       await #expect(processExitsWith: .success) { [path = path as String] in

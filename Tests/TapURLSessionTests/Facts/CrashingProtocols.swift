@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -50,5 +51,24 @@ final class RegisteringProtocol: MockProtocol {
 final class PriorityProtocol: MockProtocol {
   override func startLoading() {
     if task?.priority != nil { super.startLoading() }
+  }
+}
+
+/// Waits on Foundation's queue for the request of another session.
+final class BlockingProtocol: MockProtocol {
+  static let other = Mutex<URL?>(nil)
+  static let otherArrivedInTime = Mutex<Bool?>(nil)
+
+  override class func canInit(with request: URLRequest) -> Bool { true }
+
+  override func startLoading() {
+    let (other, hasAnswer) = (Self.other.withLock { $0 }, DispatchSemaphore(value: 0))
+    Thread {
+      guard let other else { return }
+      URLSession(configuration: .ephemeral).dataTask(with: other) { _, _, _ in hasAnswer.signal() }.resume()
+    }.start()
+    let isInTime = hasAnswer.wait(timeout: .now() + .milliseconds(500)) == .success
+    Self.otherArrivedInTime.withLock { $0 = isInTime }
+    super.startLoading()
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -84,6 +85,42 @@ import Testing
     #expect(origin.requests.first?.headers["x-additional"] == "yes")
   }
 
+  @Test func `no protocol can change what the native loader sends`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    _ = try await events(.data, .async, origin)
+    #expect(origin.requests.count == 1)
+    #expect(origin.requests.first?.headers["x-canonical"] == nil)
+  }
+
+  @Test(arguments: [Kind.data, .download], [true, false])
+  func `the context of a Swift task is there when a protocol is asked, and gone when it starts`(
+    kind: Kind, hasCache: Bool
+  ) async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let events = try await SpyProtocol.$marker.withValue(true) {
+      try await self.events(kind, .async, origin, { if !hasCache { $0.urlCache = nil } }).events
+    }
+    let isMadeWithinResume = kind == .download || !hasCache
+    #expect(
+      events.filter { $0.hasPrefix("marker") }
+        == ["marker in canInit"] + (isMadeWithinResume ? ["marker in init"] : []))
+  }
+
+  @Test func `a protocol that blocks holds up every session`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.protocolClasses = [BlockingProtocol.self]
+    let session = URLSession(configuration: configuration)
+    BlockingProtocol.other.withLock { $0 = origin.url() }
+    _ = try await session.data(from: origin.url("/blocked"))
+    session.finishTasksAndInvalidate()
+    #expect(BlockingProtocol.otherArrivedInTime.withLock { $0 } == false)
+    _ = try await Poll.until("the other session's request") { origin.requests.isEmpty ? nil : true }
+  }
+
   @Test func `nobody asks a protocol about a task`() async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
@@ -138,6 +175,21 @@ import Testing
       events.filter { !$0.hasPrefix("stop") } == [
         "init", "body none", "start", "response", "finish 401",
       ])
+  }
+
+  /// `_Challenge.challenges(from:)` in `HTTPMessage.swift` reads no scheme but Basic.
+  @Test(arguments: [
+    #"Digest realm="cellar", qop="auth", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c0""#, "NTLM", "Basic",
+  ])
+  func `a challenge other than Basic with a realm is nobody's to answer`(challenge: String) async throws {
+    let origin = try Origin { _ in [.response("401 Unauthorized", headers: [("WWW-Authenticate", challenge)])]
+    }
+    defer { origin.stop() }
+    let (events, transcript) = try await events(
+      .data, .sessionDelegate, origin, credential: Scenario.credential)
+    #expect(events == ["init", "body none", "start", "response", "finish 401"])
+    #expect(transcript.status == 401)
+    #expect(origin.requests.count == 1)
   }
 
   @Test func `a cancel is told by a stop alone`() async throws {

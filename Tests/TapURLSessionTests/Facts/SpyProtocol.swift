@@ -32,10 +32,14 @@ final class SpyProtocol: URLProtocol {
     }
   }
 
+  /// Seen wherever the context of the Swift task that resumed is still there.
+  @TaskLocal static var marker = false
+
   private var loader: URLProtocol?
 
   override class func canInit(with request: URLRequest) -> Bool {
     note("canInit", for: request.url)
+    if marker { note("marker in canInit", for: request.url) }
     if let value = request.value(forHTTPHeaderField: "X-Additional") {
       note("header \(value)", for: request.url)
     }
@@ -47,7 +51,11 @@ final class SpyProtocol: URLProtocol {
     return super.canInit(with: task)
   }
 
-  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest {
+    var request = request
+    request.setValue("yes", forHTTPHeaderField: "X-Canonical")
+    return request
+  }
 
   required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
     super.init(request: request, cachedResponse: cachedResponse, client: client)
@@ -58,6 +66,7 @@ final class SpyProtocol: URLProtocol {
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
     Self.note("init", for: request.url)
+    if Self.marker { Self.note("marker in init", for: request.url) }
     let body = request.httpBody?.count ?? (request.httpBodyStream == nil ? nil : -1)
     Self.note("body \(body.map { "\($0)" } ?? "none")", for: request.url)
     guard let original = self.client, let native = Self.native else { return }
@@ -67,6 +76,7 @@ final class SpyProtocol: URLProtocol {
 
   override func startLoading() {
     Self.note("start", for: request.url)
+    if Self.marker { Self.note("marker in start", for: request.url) }
     loader?.startLoading()
   }
 
