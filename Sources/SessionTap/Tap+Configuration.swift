@@ -24,12 +24,12 @@ extension Tap {
     public var logging = RequestLog.Configuration()
     /// Whether the endpoint serves the newest log lines at `/logs`, and shows them on its page. Not by default:
     /// lines tell more than metrics do. Where ``log`` is `nil`, lines are kept for this alone. How many is
-    /// ``TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` where that is 0.
+    /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` where that is 0.
     public var servesLog = false
     /// How many lines `/logs` has to show where nothing else is said: 1,000.
     public static let servedLineLimit = 1_000
     /// Where the metrics are served. `nil` serves none. Refusals that it does not log elsewhere
-    /// (``TapEndpoint/Endpoint/Configuration/logRefusal``) become warnings in the log.
+    /// (``/TapEndpoint/Endpoint/Configuration/logRefusal``) become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
     /// What `/readyz` asks before it answers that the app is ready. Add the app's own checks.
     public var readiness = Readiness()

@@ -93,7 +93,7 @@ public final class Tap: Sendable {
   public var address: EndpointAddress? { endpoint?.address }
 
   /// A copy of a configuration whose sessions this tap observes. See
-  /// ``TapURLSession/URLSessionTap/configuration(from:client:)`` for what is kept and what is not.
+  /// ``/TapURLSession/URLSessionTap/configuration(from:client:)`` for what is kept and what is not.
   ///
   /// - Parameters:
   ///   - configuration: What to copy.
@@ -105,7 +105,7 @@ public final class Tap: Sendable {
   }
 
   /// A session that this tap observes, with the exact sizes and times that only a delegate is told. See
-  /// ``TapURLSession/URLSessionTap/session(configuration:client:delegate:delegateQueue:)``.
+  /// ``/TapURLSession/URLSessionTap/session(configuration:client:delegate:delegateQueue:)``.
   ///
   /// - Parameters:
   ///   - configuration: What to copy.
@@ -121,7 +121,7 @@ public final class Tap: Sendable {
   }
 
   /// Observes the requests that an existing session starts from now on, `URLSession.shared` included. See
-  /// ``TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
+  /// ``/TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
   ///
   /// - Returns: Whether the session is observed now.
   @discardableResult
@@ -140,13 +140,13 @@ public final class Tap: Sendable {
   /// tap.log(.info, "cache warmed", ["entries": 42])
   /// ```
   ///
-  /// See ``TapLog/RequestLog/log(_:_:_:)`` for the fields and the limits.
+  /// See ``/TapLog/RequestLog/log(_:_:_:)`` for the fields and the limits.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     log?.log(severity, message, fields)
   }
 
   /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
-  /// To push at intervals, see ``TapEndpoint/MetricsPusher``.
+  /// To push at intervals, see ``/TapEndpoint/MetricsPusher``.
   ///
   /// - Throws: ``TapError`` if the gateway did not take them, after the last try.
   public func push(to gateway: PushGateway, retry: PushRetry = PushRetry()) async throws(TapError) {

@@ -147,8 +147,10 @@ public final class RequestLog: RequestObserver {
 
   /// Follows the log: first what ``recent(_:)`` gives, then each line that matches, as it comes.
   ///
-  /// - Parameter onLines: Called on the log's writer thread when there is something to ``LogFollower/read()`` after there
-  ///   was nothing, and when nothing more comes. It must not wait, and not call the log.
+  /// - Parameters:
+  ///   - query: Which lines are wanted. Its limit counts for the lines that are there already.
+  ///   - onLines: Called on the log's writer thread when there is something to ``LogFollower/read()`` after there
+  ///     was nothing, and when nothing more comes. It must not wait, and not call the log.
   /// - Returns: `nil` if no lines are kept (``Configuration/recentLineLimit``), or there are too many followers.
   public func follow(
     _ query: LogQuery = LogQuery(), onLines: @escaping @Sendable () -> Void

@@ -62,7 +62,9 @@ public final class MetricsPusher: Sendable {
   /// Pushes at intervals until the current task is cancelled, and then once more, so that the gateway has the
   /// last values. A push that fails is counted, and the next one is made in its time.
   ///
-  /// - Parameter onError: hears of each push that failed.
+  /// - Parameters:
+  ///   - interval: from the end of one push to the begin of the next.
+  ///   - onError: hears of each push that failed.
   public func run(
     every interval: Duration, onError: @escaping @Sendable (PushError) -> Void = { _ in }
   ) async {
