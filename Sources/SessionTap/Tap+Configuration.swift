@@ -6,8 +6,8 @@ public import TapURLSession
 extension Tap {
   /// What a tap does, with its defaults: metrics at 127.0.0.1:9464, no log.
   public struct Configuration: Sendable {
-    /// Where the metrics are registered. Several taps on one registry would collide: a registry holds the
-    /// request metrics once.
+    /// Where the metrics are registered. It belongs to the tap that is made of this configuration, and stays taken
+    /// where that tap could not start: a registry holds the request metrics once, so a further tap needs another.
     public var registry = Registry()
     /// The request metrics: buckets, methods, limit of series.
     public var metrics = RequestMetrics.Configuration()
