@@ -98,5 +98,7 @@ extension InboundRequests: MetricSource {
     return histograms.gather(at: now) + books.families(ledgerDescriptors, methods)
   }
 
-  var statistics: [FamilyStatistics] { histograms.statistics }
+  var statistics: [FamilyStatistics] {
+    ledger.withLock { $0.isInUse } ? histograms.statistics : []
+  }
 }
