@@ -11,6 +11,8 @@ extension Tap {
     public var registry = Registry()
     /// The request metrics: buckets, methods, limit of series.
     public var metrics = RequestMetrics.Configuration()
+    /// The metrics of the requests that the app serves (``Tap/inbound``). They appear with the first of them.
+    public var inbound = InboundRequests.Configuration()
     /// Whether the metrics of the process itself are there: `process_*`, by the conventions of Prometheus's client
     /// libraries. They are once in a registry: an app that has them from elsewhere switches them off.
     public var exposesProcess = true
@@ -38,6 +40,8 @@ extension Tap {
     public var routes: [HTTPRoute] = []
     /// Who else hears of each request: the app's own observers.
     public var observers: [any RequestObserver] = []
+    /// Who else hears of each request that the app serves.
+    public var inboundObservers: [any InboundRequestObserver] = []
     /// How long ``Tap/shutdown()`` may take for the log, and once more for the endpoint. 5 s.
     public var shutdownDeadline = Duration.seconds(5)
     /// What ``init(environment:)`` could not use, a line each.

@@ -30,6 +30,9 @@ public final class Tap: Sendable {
   public let registry: Registry
   /// The request log, if there is one.
   public let log: RequestLog?
+  /// Records the requests that the app itself serves, into the same metrics and the same log: for the middleware of its
+  /// framework.
+  public let inbound: InboundRequests
 
   private let sessions: URLSessionTap
   private let endpoint: Endpoint?
@@ -54,6 +57,9 @@ public final class Tap: Sendable {
         observers: [metrics] + logging + configuration.observers, configuration: configuration.makeRequests())
       // What a scrape shows is what has happened by then.
       metrics.beforeGathering { [weak sessions] in sessions?.flush() }
+      inbound = try InboundRequests(
+        registry: registry, configuration: configuration.inbound,
+        observers: (log.map { [$0] } ?? []) + configuration.inboundObservers)
       endpoint = try configuration.makeEndpoint(log: log)
     } catch {
       throw TapError(error)

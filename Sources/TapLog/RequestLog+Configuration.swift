@@ -9,7 +9,7 @@ extension RequestLog {
     public var sampling = LogSampling()
     /// What counts instead of ``sampling`` for the requests of some clients, by name.
     public var clientSampling: [String: LogSampling] = [:]
-    /// The most bytes of `url.full`, after redaction; a longer one is cut and ends in `…`. At most 8,192.
+    /// The most bytes of `url.full` and `url.path`, after redaction; a longer one is cut and ends in `…`. At most 8,192.
     public var urlLengthLimit = 2_048
     /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
     /// `http.request.method_original`. By default those of RFC 9110, PATCH (RFC 5789) and QUERY.

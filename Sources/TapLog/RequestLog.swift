@@ -1,6 +1,6 @@
 public import TapCore
 
-/// Writes one JSON line for each ended request.
+/// Writes one JSON line for each ended request: of those that the app made, and of those that it served.
 ///
 ///     let log = try RequestLog(to: .file("requests.jsonl"))
 ///     // … as an observer of requests …
@@ -9,8 +9,9 @@ public import TapCore
 /// A line is made on the thread that ends the request, put into a bounded queue, and written by a thread of the
 /// log's own. No request waits for a disk. When the destination fails, lines wait in the queue; what does not
 /// fit is dropped and counted; and writing goes on by itself when the fault has ended.
-public final class RequestLog: RequestObserver {
+public final class RequestLog: RequestObserver, InboundRequestObserver {
   private let encoder: RequestLineEncoder
+  private let inboundEncoder: InboundLineEncoder
   private let appEncoder: AppLineEncoder
   private let filter: LogFilter
   private let queue: LineQueue
@@ -28,11 +29,16 @@ public final class RequestLog: RequestObserver {
     to destination: Destination, configuration: Configuration = Configuration()
   ) throws(RequestLogError) {
     let limits = configuration.lineLimits
-    for key in configuration.fields.keys.sorted() where !ReservedKeys.request.allows(key) {
+    for key in configuration.fields.keys.sorted()
+    where !ReservedKeys.request.allows(key) || !ReservedKeys.inbound.allows(key) {
       throw .reservedField(key)
     }
+    let redactor = LineRedactor(configuration.redaction)
+    inboundEncoder = InboundLineEncoder(
+      redactor: redactor,
+      fields: LineFields(shared: configuration.fields, reserved: .inbound, limits: limits), limits: limits)
     encoder = RequestLineEncoder(
-      redactor: LineRedactor(configuration.redaction),
+      redactor: redactor,
       fields: LineFields(shared: configuration.fields, reserved: .request, limits: limits), limits: limits)
     appEncoder = AppLineEncoder(
       fields: LineFields(shared: configuration.fields, reserved: .app, limits: limits), limits: limits)
@@ -62,8 +68,15 @@ public final class RequestLog: RequestObserver {
   /// Puts the line of the request into the queue, unless sampling leaves it out. Waits for nothing, unless the
   /// policy is to block.
   public func requestEnded(_ observation: RequestObservation) {
-    guard filter.keeps(observation) else { return }
     let severity = observation.end.severity
+    guard filter.keeps(observation, severity: severity, client: observation.request.client) else { return }
+    withLine(of: observation) { queue.enqueue($0, severity: severity) }
+  }
+
+  /// Puts the line of a request that the app served into the queue, likewise.
+  public func inboundRequestEnded(_ observation: InboundObservation) {
+    let severity = observation.severity
+    guard filter.keeps(observation, severity: severity) else { return }
     withLine(of: observation) { queue.enqueue($0, severity: severity) }
   }
 
@@ -97,6 +110,13 @@ public final class RequestLog: RequestObserver {
   package func withLine(of observation: RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
     withLine(
       of: observation.request, write: { line in encoder.write(observation, to: &line) }, body: body)
+  }
+
+  /// Calls with the line of a request that the app served, its newline included.
+  package func withLine(of observation: InboundObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
+    Self.withLine(
+      isLong: observation.path.utf8.count > Self.shortURL, limit: inboundEncoder.limits.line,
+      write: { line in inboundEncoder.write(observation, to: &line) }, body: body)
   }
 
   @inline(__always)

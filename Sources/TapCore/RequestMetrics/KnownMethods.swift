@@ -12,6 +12,9 @@ struct KnownMethods: Sendable {
     longest = names.map(\.utf8.count).max() ?? 0
   }
 
+  /// How many numbers there are: one for each name, and one for any other.
+  var count: Int { names.count + 1 }
+
   /// The place of a method among the known ones; one more than the last for any other.
   @inline(__always)
   func number(of method: String) -> Int {

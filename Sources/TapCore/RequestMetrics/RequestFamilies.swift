@@ -3,9 +3,10 @@ struct RequestFamilies: Sendable {
   private let duration: Part
   private let requestBodySize: Part
   private let responseBodySize: Part
-  private let timeToFirstByte: Part
+  private let timeToFirstByte: Part?
 
-  init(_ configuration: RequestMetrics.Configuration) throws(RegistryError) {
+  /// Those of the requests that the app makes.
+  init(client configuration: RequestMetrics.Configuration) throws(RegistryError) {
     duration = try Part(
       "http_client_request_duration_seconds", unit: "seconds",
       help: "Duration of HTTP client requests, from the start to the last byte of the body.",
@@ -22,7 +23,24 @@ struct RequestFamilies: Sendable {
       configuration.durationBuckets)
   }
 
-  private var parts: [Part] { [duration, requestBodySize, responseBodySize, timeToFirstByte] }
+  /// Those of the requests that the app serves.
+  init(server configuration: InboundRequests.Configuration) throws(RegistryError) {
+    duration = try Part(
+      "http_server_request_duration_seconds", unit: "seconds",
+      help: "Duration of HTTP server requests, from their beginning to the end of their response.",
+      configuration.durationBuckets)
+    requestBodySize = try Part(
+      "http_server_request_body_size_bytes", unit: "bytes", help: "Size of HTTP server request bodies.",
+      configuration.bodySizeBuckets)
+    responseBodySize = try Part(
+      "http_server_response_body_size_bytes", unit: "bytes", help: "Size of HTTP server response bodies.",
+      configuration.bodySizeBuckets)
+    timeToFirstByte = nil
+  }
+
+  private var parts: [Part] {
+    [duration, requestBodySize, responseBodySize] + (timeToFirstByte.map { [$0] } ?? [])
+  }
 
   var descriptors: [FamilyDescriptor] { parts.map(\.descriptor) }
 
@@ -30,11 +48,11 @@ struct RequestFamilies: Sendable {
     RequestSeries(
       duration: duration.makeHistogram(), requestBodySize: requestBodySize.makeHistogram(),
       responseBodySize: responseBodySize.makeHistogram(),
-      timeToFirstByte: timeToFirstByte.makeHistogram)
+      timeToFirstByte: timeToFirstByte?.makeHistogram)
   }
 
   func gather(_ series: [Series<RequestSeries>]) -> [any GatheredFamily] {
-    [
+    var families = [
       GatheredRequestHistograms(descriptor: duration.descriptor, series: series) { $0.duration },
       GatheredRequestHistograms(descriptor: requestBodySize.descriptor, series: series) {
         $0.requestBodySize
@@ -42,10 +60,14 @@ struct RequestFamilies: Sendable {
       GatheredRequestHistograms(descriptor: responseBodySize.descriptor, series: series) {
         $0.responseBodySize
       },
-      GatheredRequestHistograms(descriptor: timeToFirstByte.descriptor, series: series) {
-        $0.timeToFirstByte
-      },
     ]
+    if let timeToFirstByte {
+      families.append(
+        GatheredRequestHistograms(descriptor: timeToFirstByte.descriptor, series: series) {
+          $0.timeToFirstByte
+        })
+    }
+    return families
   }
 
   func statistics(overflowCount: UInt64) -> [FamilyStatistics] {

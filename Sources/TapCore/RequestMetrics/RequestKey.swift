@@ -55,15 +55,3 @@ final class RequestKey: Sendable {
     return statusCode.flatMap { $0 >= 400 ? String($0) : nil }
   }
 }
-
-extension RequestEnd {
-  /// What is no status code (RFC 9110, section 15) would only make series.
-  fileprivate var validStatusCode: Int? {
-    guard let statusCode, (100...599).contains(statusCode) else { return nil }
-    return statusCode
-  }
-
-  fileprivate var failure: RequestErrorType? {
-    if case .failure(let type, _) = self { type } else { nil }
-  }
-}

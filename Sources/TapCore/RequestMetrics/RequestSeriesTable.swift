@@ -1,5 +1,5 @@
-/// The series of ended requests, found by what was observed.
-struct RequestSeriesTable: Sendable {
+/// The series of ended requests, found by keys that only their owner understands.
+struct RequestSeriesTable<Key: Sendable>: Sendable {
   private var table: SeriesTable<Never, RequestSeries>
   private let limit: Int
   private var index = HashIndex()
@@ -12,13 +12,10 @@ struct RequestSeriesTable: Sendable {
     limit = options.limit
   }
 
-  /// The series of an observation, if it has been seen before.
+  /// The series of the key that is meant, if it has been seen before.
   @inline(__always)
-  func series(
-    for observation: RequestObservation, method: Int, hash: UInt64
-  ) -> RequestSeries? {
-    guard let number = index.first(hash, where: { entries[$0].key.matches(observation, method: method) })
-    else { return nil }
+  func series(_ hash: UInt64, where isMeant: (Key) -> Bool) -> RequestSeries? {
+    guard let number = index.first(hash, where: { isMeant(entries[$0].key) }) else { return nil }
     entries[number].series.idleMark?.touch()
     return entries[number].series.element
   }
@@ -32,7 +29,7 @@ struct RequestSeriesTable: Sendable {
 
   /// The series of a key: the one there is, a new one, or the overflow series where there is no room.
   mutating func series(
-    for key: RequestKey, hash: UInt64, labels: RenderedLabels, created: Timestamp,
+    for key: Key, hash: UInt64, labels: RenderedLabels, created: Timestamp,
     make: () -> RequestSeries
   ) -> RequestSeries {
     forgetRemoved()
@@ -62,7 +59,7 @@ struct RequestSeriesTable: Sendable {
   }
 
   private struct Entry: Sendable {
-    let key: RequestKey
+    let key: Key
     let series: Series<RequestSeries>
   }
 }
