@@ -45,10 +45,13 @@ struct TapLogHandler: LogHandler {
 
   func log(event: LogEvent) {
     guard let log else { return }
+    var metadata = metadata
+    if let metadataProvider { metadata.merge(metadataProvider.get()) { $1 } }
+    if let more = event.metadata { metadata.merge(more) { $1 } }
     var fields: [String: FieldValue] = [:]
-    add(metadata, to: &fields)
-    if let metadataProvider { add(metadataProvider.get(), to: &fields) }
-    if let metadata = event.metadata { add(metadata, to: &fields) }
+    for (key, value) in metadata {
+      add(value, as: Self.ownKeys.contains(key) ? "metadata.\(key)" : key, depth: 1, to: &fields)
+    }
     if let error = event.error {
       fields["error.message"] = .string("\(error)")
       fields["error.type"] = .string(String(reflecting: type(of: error)))
@@ -72,15 +75,11 @@ struct TapLogHandler: LogHandler {
     "code.file.path", "code.line.number", "code.function.name",
   ]
 
-  private func add(_ metadata: Logger.Metadata, to fields: inout [String: FieldValue]) {
-    for (key, value) in metadata {
-      add(value, as: Self.ownKeys.contains(key) ? "metadata.\(key)" : key, depth: 1, to: &fields)
-    }
-  }
-
   private func add(
     _ value: Logger.MetadataValue, as key: String, depth: Int, to fields: inout [String: FieldValue]
   ) {
+    // A key that is given as such counts more than one that nesting makes.
+    guard depth == 1 || fields[key] == nil else { return }
     switch value {
     case .string(let text): fields[key] = .string(text)
     case .stringConvertible(let value): fields[key] = Self.field(value)

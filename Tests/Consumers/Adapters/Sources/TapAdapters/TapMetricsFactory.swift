@@ -13,9 +13,9 @@ import TapCore
 /// | `Recorder(label: "batch.bytes")` | histogram `batch_bytes` |
 /// | `Timer(label: "db.query")` | histogram `db_query_seconds`, whatever the preferred unit |
 ///
-/// What a name may not contain becomes `_`; dimensions become labels. The same name and dimensions are the same
-/// series, which goes when all that was made of it is destroyed. Never fatal: a metric whose name another one has,
-/// or for which there is no room, records nothing, and counts in `swift_metrics_refused_total{metric="its_name"}`.
+/// Characters that are not allowed become `_`, dimensions labels. The same name and dimensions are the same series,
+/// which goes when all that was made of it is destroyed. Never fatal: a metric whose name another one has, or for
+/// which there is no room, records nothing, and counts in `swift_metrics_refused_total{metric="its_name"}`.
 final class TapMetricsFactory: MetricsFactory {
   typealias Dimensions = [(String, String)]
   private let registry: Registry
@@ -41,7 +41,6 @@ final class TapMetricsFactory: MetricsFactory {
   func makeTimer(label: String, dimensions: Dimensions) -> any TimerHandler {
     series(.timer, label, dimensions) ?? NOOPMetricsHandler.instance
   }
-
   func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
   func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
   func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
@@ -51,9 +50,7 @@ final class TapMetricsFactory: MetricsFactory {
   private func series(_ kind: SeriesKind, _ label: String, _ dimensions: Dimensions) -> Series? {
     let id = SeriesID(kind, label, dimensions)
     let series = entries.withLock { entries -> Series? in
-      if entries[id] == nil, entries.count < Self.limit {
-        entries[id] = try? (Series(id, in: registry), 0)
-      }
+      if entries[id] == nil, entries.count < Self.limit { entries[id] = try? (Series(id, in: registry), 0) }
       entries[id]?.uses += 1
       return entries[id]?.series
     }
@@ -118,7 +115,6 @@ private final class Series: AnyCounterHandler, MeterHandler, RecorderHandler, Ti
   let id: SeriesID
   private let registry: Registry
   private let instrument: Mutex<Instrument>
-
   init(_ id: SeriesID, in registry: Registry) throws(RegistryError) {
     (self.id, self.registry) = (id, registry)
     instrument = Mutex(try id.instrument(in: registry))
@@ -144,7 +140,6 @@ private final class Series: AnyCounterHandler, MeterHandler, RecorderHandler, Ti
   func set(_ value: Int64) { record(Double(value)) }
   func set(_ value: Double) { record(value) }
   func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
-
   /// A new series in place of the old: its creation is the time of the reset (OpenMetrics 1.0, "Counter").
   func reset() {
     instrument.withLock { instrument in

@@ -8,8 +8,7 @@ import TapCore
 ///     InstrumentationSystem.bootstrap(TapInstrument())
 ///     LoggingSystem.bootstrap({ TapLogHandler(label: $0, log: tap.log, metadataProvider: $1) }, metadataProvider: .trace)
 ///
-/// A middleware that knows the trace puts it there for what comes behind it; a library that takes part in tracing does
-/// so by itself, by ``TapInstrument``:
+/// A middleware puts the trace there, for what comes behind it, and for the tap:
 ///
 ///     try await ServiceContext.withTrace(inbound.trace) { try await next(request) }
 extension ServiceContext {
@@ -25,14 +24,17 @@ extension ServiceContext {
     set { self[TraceStateKey.self] = newValue }
   }
 
-  /// Runs an operation, and the tasks that it begins, as a part of a trace. What the context has otherwise stays.
+  /// Runs an operation, and the tasks that it begins, as a part of a trace: of the context's, which libraries know,
+  /// and of `TraceContext.current`, which the tap knows.
   static func withTrace<Result>(
     _ trace: TraceContext, isolation: isolated (any Actor)? = #isolation,
     operation: () async throws -> Result
   ) async rethrows -> Result {
     var context = current ?? .topLevel
     context.trace = trace
-    return try await $current.withValue(context, operation: operation)
+    return try await TraceContext.$current.withValue(trace) {
+      try await $current.withValue(context, operation: operation)
+    }
   }
 
   private enum TraceKey: ServiceContextKey {
@@ -75,7 +77,7 @@ struct TapInstrument: Instrument {
 extension Logger.MetadataProvider {
   /// Adds `trace_id` and `span_id` to what is logged within a trace: the names that the lines of requests have.
   static let trace = Logger.MetadataProvider {
-    guard let trace = ServiceContext.current?.trace else { return [:] }
+    guard let trace = ServiceContext.current?.trace ?? TraceContext.current else { return [:] }
     return ["trace_id": .string(trace.traceID), "span_id": .string(trace.spanID)]
   }
 }
