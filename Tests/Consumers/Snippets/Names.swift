@@ -24,4 +24,15 @@ public protocol Pool: Sendable {
   var count: Int { get }
 }
 
+/// A framework's.
+public struct Request: Sendable {
+  public var method: String
+  public var path: String
+  public var route: String?
+  public var headers: [String: String]
+}
+public struct Response: Sendable {
+  public var status: Int
+}
+
 private func unmade<Value>(_ type: Value.Type) -> Value { fatalError("code blocks are compiled, not run") }

@@ -14,6 +14,16 @@ GENERATED = HERE / "Generated"
 PRODUCTS = {name: f'.product(name: "{name}", package: "session-tap")'
             for name in ("SessionTap", "TapCore", "TapLog", "TapEndpoint", "TapURLSession")}
 
+# Those of the packages that the adapters are for. Programs that import one get the adapters among their sources: an app
+# copies them.
+ADAPTED = {
+    "Metrics": '.product(name: "Metrics", package: "swift-metrics")',
+    "CoreMetrics": '.product(name: "CoreMetrics", package: "swift-metrics")',
+    "Logging": '.product(name: "Logging", package: "swift-log")',
+    "Instrumentation": '.product(name: "Instrumentation", package: "swift-distributed-tracing")',
+}
+ADAPTERS = HERE.parent / "Adapters"
+
 IMPORTS = """\
 import Foundation
 import Names
@@ -64,6 +74,9 @@ def _write(functions, programs):
         name = _identifier(block)
         names[name] = block
         write(folder / f"{name}/{'Program' if '@main' in block.text else 'main'}.swift", _located(block))
+        if ADAPTED.keys() & _imports(block):
+            for adapter in ADAPTERS.glob("Sources/*/*.swift"):
+                write(folder / name / adapter.name, adapter.read_text())
     for path in folder.rglob("*.swift"):
         if path not in kept:
             path.unlink()
@@ -92,12 +105,19 @@ def _used(text):
     return "".join(f"_ = {name}\n" for name in names if name != "_")
 
 
+def _imports(block):
+    return set(re.findall(r"^import (\w+)", block.text, flags=re.MULTILINE))
+
+
 def _package(programs):
-    targets = []
+    targets, packages = [], ""
     for name, block in programs.items():
-        products = [PRODUCTS[module] for module in re.findall(r"^import (\w+)", block.text, flags=re.MULTILINE)
-                    if module in PRODUCTS]
-        targets.append(f'    .executableTarget(name: "{name}", dependencies: [{", ".join(products)}]),\n')
+        products = {PRODUCTS[module] for module in _imports(block) & PRODUCTS.keys()}
+        if ADAPTED.keys() & _imports(block):
+            products |= {PRODUCTS["SessionTap"], *ADAPTED.values()}
+            # As the adapters' own manifest has them.
+            packages = "".join(re.findall(r"^ *\.package\(url:.*\n", (ADAPTERS / "Package.swift").read_text(), flags=re.MULTILINE))
+        targets.append(f'    .executableTarget(name: "{name}", dependencies: [{", ".join(sorted(products))}]),\n')
     return f"""\
 // swift-tools-version: 6.1
 // Written by ../check.
@@ -106,7 +126,9 @@ import PackageDescription
 let package = Package(
   name: "snippets",
   platforms: [.macOS(.v15)],
-  dependencies: [.package(name: "session-tap", path: "../../../..")],
+  dependencies: [
+    .package(name: "session-tap", path: "../../../.."),
+{packages}  ],
   targets: [
     .target(name: "Names", dependencies: [{PRODUCTS["SessionTap"]}]),
     .target(name: "Blocks", dependencies: ["Names", {PRODUCTS["SessionTap"]}]),
