@@ -6,32 +6,53 @@ public import SessionTap
   public import FoundationNetworking
 #endif
 
-nonisolated(unsafe) public var configuration = Tap.Configuration()
-public let tap = unmade(Tap.self)
-public let registry = Registry()
-public let log = unmade(RequestLog.self)
-public let readiness = Readiness()
+// What the library makes.
 
+/// A configuration that is being filled in.
+nonisolated(unsafe) public var configuration = Tap.Configuration()
+/// A tap that was started.
+public let tap = unmade(Tap.self)
+/// For the pages of TapCore, which know no tap.
+public let registry = Registry()
+
+// What Foundation makes.
+
+/// Where a request goes.
 public let url = unmade(URL.self)
+/// A request that is being filled in.
 nonisolated(unsafe) public var request = unmade(URLRequest.self)
+/// A session that was made before.
 public let session = unmade(URLSession.self)
+/// The delegate that a session needs.
 public let delegate = unmade((any URLSessionDelegate).self)
 
-/// An app's own pool of connections and its queue of jobs.
-public let pool = unmade(Pool.self)
+// What the app has.
+
+/// Connections to a database.
+public let pool = unmade((any Pool).self)
+/// What a pool tells about itself.
 public protocol Pool: Sendable {
+  /// Whether there is a connection.
   var isConnected: Bool { get }
+  /// How many there are.
   var count: Int { get }
 }
 
-/// A framework's.
+/// A request as a web framework has it.
 public struct Request: Sendable {
+  /// Such as `GET`.
   public var method: String
+  /// Without a query.
   public var path: String
+  /// The template of the path.
   public var route: String?
+  /// By name.
   public var headers: [String: String]
 }
+
+/// A response as a web framework has it.
 public struct Response: Sendable {
+  /// The status code.
   public var status: Int
 }
 

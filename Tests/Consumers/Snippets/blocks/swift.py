@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
-GENERATED = HERE / "Generated"
+GENERATED = HERE / ".build"
 
 # Which product has a module, for the manifest of the generated package.
 PRODUCTS = {name: f'.product(name: "{name}", package: "session-tap")'
