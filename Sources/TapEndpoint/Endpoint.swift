@@ -6,7 +6,7 @@ import Synchronization
 ///       configuration: .init(address: .loopback(port: 0)),
 ///       routes: [HTTPRoute("/healthz", immediate: { _ in .text("ok\n") })])
 ///     let address = try endpoint.start()
-///     …
+///     // … it serves …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
 /// All connections are served by one serial dispatch queue, and so by at most one core; asynchronous handlers

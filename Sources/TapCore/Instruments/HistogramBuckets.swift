@@ -1,6 +1,6 @@
 /// The upper bounds of a histogram's classic buckets, the last one, `+Inf`, left out.
 ///
-///     try registry.histogram("job_duration_seconds", help: "…", buckets: [0.1, 1, 10])
+///     let durations = try registry.histogram("job_duration_seconds", help: "…", buckets: [0.1, 1, 10])
 ///
 /// ``Registry`` checks them: at least one, at most ``maximumCount``, finite and ascending.
 public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {

@@ -2,6 +2,7 @@ import TapCore
 
 /// Which requests get a line. Metrics count all of them regardless.
 ///
+///     var configuration = RequestLog.Configuration()
 ///     configuration.sampling = LogSampling(rate: 0.01, slow: .seconds(1))
 ///
 /// A request is kept if its severity is at least ``keepsFrom`` or it took at least ``slow``. Of the others, those

@@ -14,6 +14,12 @@ nonisolated(unsafe) public var configuration = Tap.Configuration()
 public let tap = unmade(Tap.self)
 /// For the pages of TapCore, which know no tap.
 public let registry = Registry()
+/// An observer of requests.
+public let metrics = unmade(RequestMetrics.self)
+/// Another one.
+public let log = unmade(RequestLog.self)
+/// A request that the app serves.
+public let inbound = unmade(InboundRequest.self)
 
 // What Foundation makes.
 
@@ -30,12 +36,26 @@ public let delegate = unmade((any URLSessionDelegate).self)
 
 /// Connections to a database.
 public let pool = unmade((any Pool).self)
+/// Jobs that wait.
+public let queue: [Int] = []
 /// What a pool tells about itself.
 public protocol Pool: Sendable {
   /// Whether there is a connection.
-  var isConnected: Bool { get }
+  var isConnected: Bool { get async }
   /// How many there are.
   var count: Int { get }
+  /// How many there ever were.
+  var opened: Int { get }
+}
+
+/// The labels of a family.
+public struct JobLabels: LabelSet {
+  /// What the job does.
+  public var kind: String
+  /// Makes a key.
+  public init(kind: String) { self.kind = kind }
+  /// Its one label.
+  public static var labels: [Label<JobLabels>] { [Label("kind", \.kind)] }
 }
 
 /// A request as a web framework has it.
@@ -49,6 +69,11 @@ public struct Request: Sendable {
   /// By name.
   public var headers: [String: String]
 }
+
+/// What answers behind a middleware.
+public func next<Incoming>(_ request: Incoming) async throws -> Response { unmade(Response.self) }
+/// The value of a header.
+public let header: String? = nil
 
 /// A response as a web framework has it.
 public struct Response: Sendable {

@@ -88,7 +88,7 @@ def _write(functions, programs):
 
 
 def _identifier(block):
-    return re.sub(r"\W+", "_", block.path.removesuffix(".md")) + f"_{block.number}"
+    return re.sub(r"\W+", "_", block.path.removesuffix(".md").removesuffix(".swift")) + f"_{block.number}"
 
 
 def _located(block):
