@@ -13,13 +13,15 @@ import TapCore
 /// A middleware alone could not: it sees a response before it is written. It can put a closure around the body, but then
 /// head, body and end are three writes in place of one, which takes a quarter of a small response's requests/s.
 extension HTTPServerBuilder {
+  private static let traceparent = HTTPField.Name("traceparent")
+
   static func http1(observedBy inbound: InboundRequests) -> HTTPServerBuilder {
     HTTPServerBuilder { responder in
       HTTP1Channel(responder: { request, writer, channel in
         let exchange = Exchange(
           request: inbound.begin(
             method: request.method.rawValue, path: request.uri.path, scheme: "http",
-            traceparent: HTTPField.Name("traceparent").flatMap { request.headers[$0] }))
+            traceparent: traceparent.flatMap { request.headers[$0] }))
         var writer = Optional(writer)
         try await Exchange.$current.withValue(exchange) {
           if let writer = writer.take() { try await responder(request, writer, channel) }
