@@ -1,14 +1,13 @@
 /// The labels that an inbound request has at its end: those of the histograms.
 ///
 /// A class, so that to compare it with an observation copies nothing.
-final class InboundKey: Sendable {
+final class InboundKey: RequestSeriesKey {
   private let target: InboundTarget
   private let statusCode: Int?
   private let failure: RequestErrorType?
   private let errorType: String?
   private let route: String?
 
-  /// Takes the values over, which must be within their limits.
   init(_ observation: InboundObservation, target: InboundTarget) {
     self.target = target
     statusCode = observation.end.validStatusCode
@@ -17,7 +16,6 @@ final class InboundKey: Sendable {
     route = observation.route
   }
 
-  /// Whether an observation has these labels.
   @inline(__always)
   func matches(_ observation: InboundObservation, target: InboundTarget) -> Bool {
     statusCode == observation.end.validStatusCode && failure == observation.end.failure
@@ -35,7 +33,6 @@ final class InboundKey: Sendable {
     return hash.value
   }
 
-  /// The labels, by name. An empty value leaves its label out.
   func pairs(_ methods: KnownMethods) -> [Labels.Pair] {
     let pairs =
       target.pairs(methods) + [

@@ -36,7 +36,7 @@ public final class InboundRequests: Sendable {
   ) throws(RegistryError) {
     methods = KnownMethods(configuration.knownMethods)
     histograms = RequestHistograms(
-      try RequestFamilies(server: configuration), configuration.series)
+      try RequestFamilies(server: configuration), methods: methods, configuration.series)
     ledgerDescriptors = try InboundLedger.Descriptors()
     ledger = Mutex(InboundLedger(targets: methods.count * InboundScheme.allCases.count))
     self.observers = observers
@@ -79,12 +79,7 @@ public final class InboundRequests: Sendable {
 
   @inline(__always)
   private func record(_ observation: InboundObservation, target: InboundTarget) {
-    histograms.record(observation, hash: InboundKey.hash(observation, target: target)) {
-      $0.matches(observation, target: target)
-    } make: {
-      let key = InboundKey(observation, target: target)
-      return (key, RenderedLabels(key.pairs(methods)))
-    }
+    histograms.record(observation, target: target, hash: InboundKey.hash(observation, target: target))
   }
 }
 
@@ -98,5 +93,7 @@ extension InboundRequests: MetricSource {
     return histograms.gather(at: now) + books.families(ledgerDescriptors, methods)
   }
 
-  var statistics: [FamilyStatistics] { histograms.statistics }
+  var statistics: [FamilyStatistics] {
+    ledger.withLock { $0.isInUse } ? histograms.statistics : []
+  }
 }

@@ -1,7 +1,7 @@
 /// Numbers as the lowercase hexadecimal digits of W3C Trace Context, section 3.2.
 package enum HexadecimalDigits {
   /// The number of at most 16 digits, or `nil` if a byte is something else.
-  static func number(_ bytes: ArraySlice<UInt8>) -> UInt64? {
+  static func number(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
     var number: UInt64 = 0
     for byte in bytes {
       switch byte {

@@ -17,18 +17,23 @@ public struct TraceContext: Sendable, Hashable {
   /// Parses a `traceparent` value (W3C Trace Context, section 3.2). `nil` if it is not valid: such a header
   /// is to be ignored (section 3.2.2.3), never to be repaired.
   public init?(traceparent: String) {
-    // version "-" trace-id "-" parent-id "-" trace-flags: 2 + 32 + 16 + 2 digits and three dashes. A version
-    // above 00 may append more after a further dash; 00 may not, and ff is forbidden.
-    let bytes = Array(traceparent.utf8.prefix(56))
-    guard bytes.count >= 55, bytes[2] == Self.dash, bytes[35] == Self.dash, bytes[52] == Self.dash,
+    var text = traceparent
+    guard let context = text.withUTF8(Self.parse) else { return nil }
+    self = context
+  }
+
+  /// version "-" trace-id "-" parent-id "-" trace-flags: 2 + 32 + 16 + 2 digits and three dashes. A version above 00 may
+  /// append more after a further dash; 00 may not, and ff is forbidden.
+  private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> TraceContext? {
+    guard bytes.count >= 55, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash,
       let version = HexadecimalDigits.number(bytes[0..<2]), version != 0xff,
-      bytes.count == 55 || (version != 0 && bytes[55] == Self.dash),
+      bytes.count == 55 || (version != 0 && bytes[55] == dash),
       let high = HexadecimalDigits.number(bytes[3..<19]), let low = HexadecimalDigits.number(bytes[19..<35]),
       high | low != 0,
       let span = HexadecimalDigits.number(bytes[36..<52]), span != 0,
       let flags = HexadecimalDigits.number(bytes[53..<55])
     else { return nil }
-    self.init((high, low), span: span, isSampled: flags & 1 == 1)
+    return TraceContext((high, low), span: span, isSampled: flags & 1 == 1)
   }
 
   private init(_ trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool) {

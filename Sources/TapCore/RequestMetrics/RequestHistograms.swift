@@ -1,39 +1,32 @@
 import Synchronization
 
-/// The histograms of ended requests and their series, found by a key of the owner's.
-final class RequestHistograms<Key: Sendable>: Sendable {
+/// The histograms of ended requests and their series.
+final class RequestHistograms<Key: RequestSeriesKey>: Sendable {
   private let families: RequestFamilies
+  private let methods: KnownMethods
   private let table: Mutex<RequestSeriesTable<Key>>
 
-  init(_ families: RequestFamilies, _ options: SeriesOptions) {
+  init(_ families: RequestFamilies, methods: KnownMethods, _ options: SeriesOptions) {
     self.families = families
+    self.methods = methods
     table = Mutex(RequestSeriesTable(options))
   }
 
-  /// Records a request.
-  ///
-  /// - Parameters:
-  ///   - hash: What requests with the same labels have in common.
-  ///   - isMeant: Whether a key stands for the labels of the request. Called under the lock.
-  ///   - make: Makes the key, which has to have a bound, and its labels, on the first request that has them.
+  /// Records a request, whose labels must be within their limits.
   @inline(__always)
-  func record(
-    _ request: some EndedRequest, hash: UInt64, where isMeant: (Key) -> Bool,
-    make: () -> (key: Key, labels: RenderedLabels)
-  ) {
-    if let known = table.withLock({ $0.series(hash, where: isMeant) }) {
+  func record(_ request: Key.Request, target: Key.Target, hash: UInt64) {
+    if let known = table.withLock({ $0.series(for: request, target: target, hash: hash) }) {
       known.record(request)
     } else {
-      newSeries(hash, make: make).record(request)
+      newSeries(for: request, target: target, hash: hash).record(request)
     }
   }
 
   @inline(never)
-  private func newSeries(
-    _ hash: UInt64, make: () -> (key: Key, labels: RenderedLabels)
-  ) -> RequestSeries {
+  private func newSeries(for request: Key.Request, target: Key.Target, hash: UInt64) -> RequestSeries {
     if let overflow = table.withLock({ $0.overflowIfFull(make: families.makeSeries) }) { return overflow }
-    let (key, labels) = make()
+    let key = Key(request, target: target)
+    let labels = RenderedLabels(key.pairs(methods))
     let created = Timestamp.now
     return table.withLock {
       $0.series(for: key, hash: hash, labels: labels, created: created, make: families.makeSeries)

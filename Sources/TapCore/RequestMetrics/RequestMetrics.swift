@@ -26,7 +26,8 @@ public final class RequestMetrics: RequestObserver {
     registry: Registry, configuration: Configuration = Configuration()
   ) throws(RegistryError) {
     methods = KnownMethods(configuration.knownMethods)
-    histograms = RequestHistograms(try RequestFamilies(client: configuration), configuration.series)
+    histograms = RequestHistograms(
+      try RequestFamilies(client: configuration), methods: methods, configuration.series)
     ledgerDescriptors = try RequestLedger.Descriptors()
     ledger = Mutex(RequestLedger(configuration.series))
     try registry.add(self)
@@ -56,12 +57,7 @@ public final class RequestMetrics: RequestObserver {
     if !observation.request.isWithinLimits { return requestEnded(observation.withinLimits()) }
     let method = methods.number(of: observation.request.method)
     let target = RequestTarget.hash(observation.request, method: method)
-    histograms.record(observation, hash: RequestKey.hash(observation, target: target)) {
-      $0.matches(observation, method: method)
-    } make: {
-      let key = RequestKey(observation, method: method)
-      return (key, RenderedLabels(key.pairs(methods)))
-    }
+    histograms.record(observation, target: method, hash: RequestKey.hash(observation, start: target))
     let isCancelled = if case .cancelled = observation.end { true } else { false }
     ledger.withLock {
       $0.end(

@@ -24,7 +24,6 @@ final class RequestSeries: Sendable {
   /// A number that changes with every request.
   var activity: UInt64 { duration.count }
 
-  @inline(__always)
   func record(_ observation: some EndedRequest) {
     guard observation.traceContext == nil else { return recordWithTrace(observation) }
     duration.record(max(observation.duration, .zero))

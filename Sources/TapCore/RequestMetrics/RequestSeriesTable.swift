@@ -1,5 +1,5 @@
-/// The series of ended requests, found by keys that only their owner understands.
-struct RequestSeriesTable<Key: Sendable>: Sendable {
+/// The series of ended requests, found by what was observed.
+struct RequestSeriesTable<Key: RequestSeriesKey>: Sendable {
   private var table: SeriesTable<Never, RequestSeries>
   private let limit: Int
   private var index = HashIndex()
@@ -12,10 +12,11 @@ struct RequestSeriesTable<Key: Sendable>: Sendable {
     limit = options.limit
   }
 
-  /// The series of the key that is meant, if it has been seen before.
+  /// The series of a request, if its labels have been seen before.
   @inline(__always)
-  func series(_ hash: UInt64, where isMeant: (Key) -> Bool) -> RequestSeries? {
-    guard let number = index.first(hash, where: { isMeant(entries[$0].key) }) else { return nil }
+  func series(for request: Key.Request, target: Key.Target, hash: UInt64) -> RequestSeries? {
+    guard let number = index.first(hash, where: { entries[$0].key.matches(request, target: target) })
+    else { return nil }
     entries[number].series.idleMark?.touch()
     return entries[number].series.element
   }
