@@ -13,9 +13,7 @@ extension RequestLog {
     public var urlLengthLimit = 2_048
     /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
     /// `http.request.method_original`. By default those of RFC 9110, PATCH (RFC 5789) and QUERY.
-    public var knownMethods = [
-      "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
-    ]
+    public var knownMethods = KnownMethods.standard
     /// Fields that every line has, such as `service.name`. A request's own field of the same key replaces one of these. A
     /// key that the log uses itself is an error at start.
     public var fields: [String: FieldValue] = [:]

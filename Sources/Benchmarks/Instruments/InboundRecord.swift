@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 
 extension Benchmark {
   /// A whole inbound request through the recorder: its trace continued, counted as started and ended, its labels looked
@@ -13,15 +12,7 @@ extension Benchmark {
         for _ in 0..<(operations / 1_024) { record(requests) }
       }
     },
-    referenceValue: {
-      let mutex = Mutex(0.0)
-      return Stopwatch.nanoseconds(per: operations) {
-        for index in 0..<operations {
-          let value = Samples.durations[index & 65_535]
-          mutex.withLock { $0 += value }
-        }
-      }
-    })
+    referenceValue: { UncontendedMutex.nanoseconds })
 
   private static let operations = 200 * 1_024
 

@@ -7,9 +7,7 @@ extension InboundRequests {
     public var bodySizeBuckets: HistogramBuckets = .bytes
     /// The methods that appear as themselves; any other is `_OTHER`. By default those of RFC 9110, PATCH (RFC
     /// 5789) and QUERY.
-    public var knownMethods = [
-      "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
-    ]
+    public var knownMethods = KnownMethods.standard
     /// How many series each histogram may hold, and for how long. The gauge has no more than four for each method.
     public var series = SeriesOptions()
 

@@ -7,35 +7,37 @@ struct RequestFamilies: Sendable {
 
   /// Those of the requests that the app makes.
   init(client configuration: RequestMetrics.Configuration) throws(RegistryError) {
-    duration = try Part(
-      "http_client_request_duration_seconds", unit: "seconds",
-      help: "Duration of HTTP client requests, from the start to the last byte of the body.",
-      configuration.durationBuckets)
-    requestBodySize = try Part(
-      "http_client_request_body_size_bytes", unit: "bytes", help: "Size of HTTP client request bodies.",
-      configuration.bodySizeBuckets)
-    responseBodySize = try Part(
-      "http_client_response_body_size_bytes", unit: "bytes", help: "Size of HTTP client response bodies.",
-      configuration.bodySizeBuckets)
-    timeToFirstByte = try Part(
-      "http_client_time_to_first_byte_seconds", unit: "seconds",
-      help: "Time of HTTP client requests from the start to the head of the response.",
-      configuration.durationBuckets)
+    try self.init(
+      "client", duration: "from the start to the last byte of the body", configuration.durationBuckets,
+      configuration.bodySizeBuckets, hasFirstByte: true)
   }
 
   /// Those of the requests that the app serves.
   init(server configuration: InboundRequests.Configuration) throws(RegistryError) {
+    try self.init(
+      "server", duration: "from their beginning to the end of their response", configuration.durationBuckets,
+      configuration.bodySizeBuckets, hasFirstByte: false)
+  }
+
+  private init(
+    _ side: String, duration span: String, _ durationBuckets: HistogramBuckets,
+    _ bodySizeBuckets: HistogramBuckets, hasFirstByte: Bool
+  ) throws(RegistryError) {
     duration = try Part(
-      "http_server_request_duration_seconds", unit: "seconds",
-      help: "Duration of HTTP server requests, from their beginning to the end of their response.",
-      configuration.durationBuckets)
+      "http_\(side)_request_duration_seconds", unit: "seconds",
+      help: "Duration of HTTP \(side) requests, \(span).", durationBuckets)
     requestBodySize = try Part(
-      "http_server_request_body_size_bytes", unit: "bytes", help: "Size of HTTP server request bodies.",
-      configuration.bodySizeBuckets)
+      "http_\(side)_request_body_size_bytes", unit: "bytes", help: "Size of HTTP \(side) request bodies.",
+      bodySizeBuckets)
     responseBodySize = try Part(
-      "http_server_response_body_size_bytes", unit: "bytes", help: "Size of HTTP server response bodies.",
-      configuration.bodySizeBuckets)
-    timeToFirstByte = nil
+      "http_\(side)_response_body_size_bytes", unit: "bytes", help: "Size of HTTP \(side) response bodies.",
+      bodySizeBuckets)
+    timeToFirstByte =
+      hasFirstByte
+      ? try Part(
+        "http_\(side)_time_to_first_byte_seconds", unit: "seconds",
+        help: "Time of HTTP \(side) requests from the start to the head of the response.", durationBuckets)
+      : nil
   }
 
   private var parts: [Part] {

@@ -26,7 +26,6 @@ struct App {
     let session = URLSession(configuration: tap?.configuration(client: "users") ?? .default)
 
     let router = Router()
-    if let tap { router.add(middleware: TapMiddleware(inbound: tap.inbound)) }
     router.get("hello") { _, _ in "Hello" }
     router.group("measured").add(middleware: MetricsMiddleware()).get { _, _ in "Hello" }
     let lookups = CoreMetrics.Counter(label: "users.looked.up")
@@ -41,11 +40,12 @@ struct App {
     }
 
     let app = Application(
-      router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+      responder: TapResponder(base: router.buildResponder()),
+      server: tap.map { .http1(observedBy: $0.inbound) } ?? .http1(),
+      configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
       onServerRunning: { channel in
-        let ports = ["app": channel.localAddress?.port, "metrics": tap?.address?.port]
-        print(ports.map { #""\#($0)":\#($1 ?? 0)"# }.sorted().joined(separator: ","))
-        try? FileHandle.standardOutput.synchronize()
+        let ports = [channel.localAddress?.port, tap?.address?.port].map { $0 ?? 0 }
+        FileHandle.standardOutput.write(Data(#"{"app":\#(ports[0]),"metrics":\#(ports[1])}"#.utf8 + [10]))
       })
     let services: [any Service] = (tap.map { [TapService(tap: $0)] } ?? []) + [app]
     try await ServiceGroup(

@@ -25,8 +25,7 @@ logger.logLevel = .error
 let app = Application(
   router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
   onServerRunning: { channel in
-    print(#"{"app":\#(channel.localAddress?.port ?? 0)}"#)
-    try? FileHandle.standardOutput.synchronize()
+    FileHandle.standardOutput.write(Data(#"{"app":\#(channel.localAddress?.port ?? 0)}"#.utf8 + [10]))
   }, logger: logger)
 try await ServiceGroup(
   configuration: ServiceGroupConfiguration(
