@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,8 +13,8 @@ GENERATED = HERE / ".build"
 PRODUCTS = {name: f'.product(name: "{name}", package: "session-tap")'
             for name in ("SessionTap", "TapCore", "TapLog", "TapEndpoint", "TapURLSession")}
 
-# Those of the packages that the adapters are for. Programs that import one get the adapters among their sources: an app
-# copies them.
+# Those of the packages that the adapters are for. A program that imports one gets the adapters among its sources, as an
+# app that copies them does.
 ADAPTED = {
     "Metrics": '.product(name: "Metrics", package: "swift-metrics")',
     "CoreMetrics": '.product(name: "CoreMetrics", package: "swift-metrics")',
@@ -24,13 +23,18 @@ ADAPTED = {
 }
 ADAPTERS = HERE.parent / "Adapters"
 
-IMPORTS = """\
+FUNCTION = """\
 import Foundation
 import Names
 import SessionTap
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
+
+func {name}() async throws {{
+do {{
+{code}{uses}}}
+}}
 """
 
 
@@ -40,15 +44,8 @@ def check(blocks, root):
     functions = [block for block in blocks if block not in manifests and block not in programs]
     wrong = [fault for block in manifests if (fault := _manifest(block, root))]
     names = _write(functions, programs)
-    fault = _build()
-    if fault:
-        return wrong + [fault]
-    first = next((name for name, block in names.items() if block.path == "README.md" and block.number == _first(blocks)), None)
-    return wrong + ([fault] if first and (fault := _run_first_example(first)) else [])
-
-
-def _first(blocks):
-    return min(block.number for block in blocks if block.path == "README.md")
+    fault = _build() or _run_first_example(names, min(block.number for block in blocks if block.path == "README.md"))
+    return wrong + ([fault] if fault else [])
 
 
 def _write(functions, programs):
@@ -66,7 +63,8 @@ def _write(functions, programs):
     write(folder / "Names/Names.swift", (HERE / "Names.swift").read_text())
     for block in functions:
         name = _identifier(block)
-        write(folder / f"Blocks/{name}.swift", f"{IMPORTS}\nfunc {name}() async throws {{\ndo {{\n{_located(block)}{_used(block.text)}}}\n}}\n")
+        text = FUNCTION.format(name=name, code=_located(block), uses=_used(block.text))
+        write(folder / f"Blocks/{name}.swift", text)
     names = {}
     for block in programs:
         if any(other.text == block.text for other in names.values()):
@@ -110,13 +108,14 @@ def _imports(block):
 
 
 def _package(programs):
-    targets, packages = [], ""
+    targets, packages = [], []
     for name, block in programs.items():
         products = {PRODUCTS[module] for module in _imports(block) & PRODUCTS.keys()}
         if ADAPTED.keys() & _imports(block):
             products |= {PRODUCTS["SessionTap"], *ADAPTED.values()}
             # As the adapters' own manifest has them.
-            packages = "".join(re.findall(r"^ *\.package\(url:.*\n", (ADAPTERS / "Package.swift").read_text(), flags=re.MULTILINE))
+            manifest = (ADAPTERS / "Package.swift").read_text()
+            packages = re.findall(r"^ *\.package\(url:.*\n", manifest, flags=re.MULTILINE)
         targets.append(f'    .executableTarget(name: "{name}", dependencies: [{", ".join(sorted(products))}]),\n')
     return f"""\
 // swift-tools-version: 6.1
@@ -128,7 +127,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "session-tap", path: "../../../.."),
-{packages}  ],
+{"".join(packages)}  ],
   targets: [
     .target(name: "Names", dependencies: [{PRODUCTS["SessionTap"]}]),
     .target(name: "Blocks", dependencies: ["Names", {PRODUCTS["SessionTap"]}]),
@@ -137,20 +136,26 @@ let package = Package(
 """
 
 
-def _build():
-    done = subprocess.run(
-        ["swift", "build", "-Xswiftc", "-warnings-as-errors", "--package-path", GENERATED],
+def _swift_build(*arguments):
+    return subprocess.run(
+        ["swift", "build", "-Xswiftc", "-warnings-as-errors", "--package-path", GENERATED, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def _build():
+    done = _swift_build()
     if done.returncode == 0:
         return None
     errors = re.findall(r"^.*?: error: .*$", done.stdout, flags=re.MULTILINE)
     return "\n".join(dict.fromkeys(errors)) or done.stdout[-4000:]
 
 
-def _run_first_example(name):
-    """It runs without a network: one request, which fails, and its line."""
-    products = subprocess.run(["swift", "build", "-Xswiftc", "-warnings-as-errors", "--package-path", GENERATED, "--show-bin-path"],
-                              capture_output=True, text=True, check=True).stdout.strip()
+def _run_first_example(programs, number):
+    """The README's first block runs without a network: one request, which fails, and its line."""
+    name = next((name for name, block in programs.items() if (block.path, block.number) == ("README.md", number)), None)
+    if name is None:
+        return "README.md: the first block in Swift is no program"
+    products = _swift_build("--show-bin-path").stdout.strip()
     with tempfile.TemporaryDirectory(prefix="session-tap-") as folder:
         done = subprocess.run([f"{products}/{name}"], cwd=folder, env={"OTEL_EXPORTER_PROMETHEUS_PORT": "0"},
                               capture_output=True, text=True, timeout=120)
@@ -162,6 +167,10 @@ def _run_first_example(name):
     if len(lines) != 1 or not expected.items() <= json.loads(lines[0]).items():
         return f"README.md: the first example leaves {lines}"
     return None
+
+
+def _dump(folder):
+    return subprocess.run(["swift", "package", "--package-path", folder, "dump-package"], capture_output=True, text=True)
 
 
 def _manifest(block, root):
@@ -182,11 +191,10 @@ let package = Package(
 """
     with tempfile.TemporaryDirectory(prefix="session-tap-") as folder:
         (Path(folder) / "Package.swift").write_text(text)
-        done = subprocess.run(["swift", "package", "--package-path", folder, "dump-package"], capture_output=True, text=True)
+        done = _dump(folder)
         if done.returncode != 0:
             return f"{block}: {done.stderr.strip()}"
-    own = json.loads(subprocess.run(["swift", "package", "--package-path", root, "dump-package"],
-                                    capture_output=True, text=True, check=True).stdout)
+    own = json.loads(_dump(root).stdout)
     products = {product["name"] for product in own["products"]}
     unknown = [product[0] for target in json.loads(done.stdout)["targets"] for dependency in target["dependencies"]
                if (product := dependency.get("product")) and product[1] == own["name"] and product[0] not in products]
