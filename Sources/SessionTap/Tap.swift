@@ -129,6 +129,9 @@ public final class Tap: Sendable {
   /// Observes the requests that an existing session starts from now on, `URLSession.shared` included. See
   /// ``/TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
   ///
+  /// - Parameters:
+  ///   - session: A session that is not in use yet, or whose tasks no other thread resumes meanwhile.
+  ///   - client: The name for the `client` label and log field.
   /// - Returns: Whether the session is observed now.
   @discardableResult
   public func install(on session: URLSession, client: String) -> Bool {
@@ -154,6 +157,9 @@ public final class Tap: Sendable {
   /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
   /// To push at intervals, see ``/TapEndpoint/MetricsPusher``.
   ///
+  /// - Parameters:
+  ///   - gateway: The gateway, and the group whose metrics these replace.
+  ///   - retry: How often a push that may yet succeed is tried.
   /// - Throws: ``TapError`` if the gateway did not take them, after the last try.
   public func push(to gateway: PushGateway, retry: PushRetry = PushRetry()) async throws(TapError) {
     do {

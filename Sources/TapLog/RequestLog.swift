@@ -24,6 +24,9 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
 
   /// Opens the destination and starts the writer.
   ///
+  /// - Parameters:
+  ///   - destination: where the lines go.
+  ///   - configuration: what they show, which there are, and what happens when they cannot be written.
   /// - Throws: ``RequestLogError`` if the file cannot be opened, a field cannot be set, or no thread can be started.
   public init(
     to destination: Destination, configuration: Configuration = Configuration()
@@ -96,6 +99,11 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   ///
   /// The fields stand in the line by their keys. `timestamp`, `severity`, `event` and `message` are the line's own, and a
   /// message is cut at 8,192 bytes. Safe from any thread; waits for nothing, unless the policy is to block.
+  ///
+  /// - Parameters:
+  ///   - severity: how much it matters. The sampling's minimum severity counts for such lines too.
+  ///   - message: what happened, for a person. Neither it nor the fields are redacted.
+  ///   - fields: what goes with it, by key: at most 64, a text of at most 1,024 bytes.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     guard filter.keeps(severity) else { return }
     let time = Timestamp.now

@@ -21,6 +21,9 @@ public final class RequestMetrics: RequestObserver {
 
   /// Makes the metrics and registers them.
   ///
+  /// - Parameters:
+  ///   - registry: where they are registered. It holds the request metrics once.
+  ///   - configuration: buckets, methods, limit of series.
   /// - Throws: ``RegistryError`` if the buckets cannot be used, or the registry has these metrics already.
   public init(
     registry: Registry, configuration: Configuration = Configuration()

@@ -17,6 +17,10 @@ public final class MetricsPusher: Sendable {
 
   /// Makes a pusher. It counts itself in the registry, as `session_tap_pushes_total{outcome}`.
   ///
+  /// - Parameters:
+  ///   - registry: what is pushed, all of it.
+  ///   - gateway: the gateway, and the group whose metrics these replace.
+  ///   - retry: how often a push that may yet succeed is tried.
   /// - Throws: `RegistryError` if that name is taken by something else.
   public convenience init(
     registry: Registry, to gateway: PushGateway, retry: PushRetry = PushRetry()

@@ -17,6 +17,10 @@ public final class Readiness: Sendable {
 
   /// Adds a check, or replaces the one of that name. Every request of `/readyz` asks all checks at the same
   /// time, each in a task of its own; one that takes longer than the endpoint's answer deadline counts as failed.
+  ///
+  /// - Parameters:
+  ///   - name: stands before the check's line in the answer, and in ``remove(_:)``.
+  ///   - check: asked at each request, so it should be quick; what it returns is shown to whoever asks.
   public func add(_ name: String, _ check: @escaping Check) {
     checks.withLock { checks in
       checks.removeAll { $0.name == name }
