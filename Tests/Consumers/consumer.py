@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -101,12 +102,18 @@ def fetch(url):
         return response.read().decode()
 
 
+class Load(typing.NamedTuple):
+    count: int
+    rate: float
+
+
 def wrk(url, seconds, connections=8, threads=2):
-    """Requests per second."""
+    """A load of wrk: how many requests there were, and how many a second."""
     command = ["wrk", f"-t{threads}", f"-c{connections}", f"-d{seconds}s", url]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     check("Non-2xx" not in output and "Socket errors" not in output, f"wrk met errors at {url}:\n{output}")
-    return float(re.search(r"Requests/sec:\s+([0-9.]+)", output).group(1))
+    count, rate = re.search(r"(\d+) requests in", output), re.search(r"Requests/sec:\s+([0-9.]+)", output)
+    return Load(int(count.group(1)), float(rate.group(1)))
 
 
 def exact_load(url, paths, seconds, connections=4):

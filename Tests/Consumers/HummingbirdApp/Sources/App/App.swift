@@ -33,7 +33,7 @@ struct App {
       let id = try context.parameters.require("id", as: Int.self)
       context.logger.info("looks up a user", metadata: ["user": ["id": .stringConvertible(id)]])
       var request = URLRequest(url: upstream.appendingPathComponent("users/\(id)"))
-      if tap != nil { request.setTrace() }
+      request.setTrace()
       let (body, _) = try await session.data(for: request)
       lookups.increment()
       return ByteBuffer(bytes: body)
