@@ -10,6 +10,7 @@ enum AllBenchmarks {
     .requestAllocations,
     .observationRecord,
     .observationP99UnderAttack,
+    .inboundRecord,
     .recordP99UnderScrape,
     .seriesBytes,
     .expositionText1000,

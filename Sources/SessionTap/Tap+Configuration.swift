@@ -6,11 +6,13 @@ public import TapURLSession
 extension Tap {
   /// What a tap does, with its defaults: metrics at 127.0.0.1:9464, no log.
   public struct Configuration: Sendable {
-    /// Where the metrics are registered. Several taps on one registry would collide: a registry holds the
-    /// request metrics once.
+    /// Where the metrics are registered. It belongs to the tap that is made of this configuration, and stays taken
+    /// where that tap could not start: a registry holds the request metrics once, so a further tap needs another.
     public var registry = Registry()
     /// The request metrics: buckets, methods, limit of series.
     public var metrics = RequestMetrics.Configuration()
+    /// The metrics of the requests that the app serves (``Tap/inbound``). They appear with the first of them.
+    public var inbound = InboundRequests.Configuration()
     /// Whether the metrics of the process itself are there: `process_*`, by the conventions of Prometheus's client
     /// libraries. They are once in a registry: an app that has them from elsewhere switches them off.
     public var exposesProcess = true
@@ -24,12 +26,12 @@ extension Tap {
     public var logging = RequestLog.Configuration()
     /// Whether the endpoint serves the newest log lines at `/logs`, and shows them on its page. Not by default:
     /// lines tell more than metrics do. Where ``log`` is `nil`, lines are kept for this alone. How many is
-    /// ``TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` where that is 0.
+    /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` where that is 0.
     public var servesLog = false
     /// How many lines `/logs` has to show where nothing else is said: 1,000.
     public static let servedLineLimit = 1_000
     /// Where the metrics are served. `nil` serves none. Refusals that it does not log elsewhere
-    /// (``TapEndpoint/Endpoint/Configuration/logRefusal``) become warnings in the log.
+    /// (``/TapEndpoint/Endpoint/Configuration/logRefusal``) become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
     /// What `/readyz` asks before it answers that the app is ready. Add the app's own checks.
     public var readiness = Readiness()
@@ -38,6 +40,8 @@ extension Tap {
     public var routes: [HTTPRoute] = []
     /// Who else hears of each request: the app's own observers.
     public var observers: [any RequestObserver] = []
+    /// Who else hears of each request that the app serves.
+    public var inboundObservers: [any InboundRequestObserver] = []
     /// How long ``Tap/shutdown()`` may take for the log, and once more for the endpoint. 5 s.
     public var shutdownDeadline = Duration.seconds(5)
     /// What ``init(environment:)`` could not use, a line each.

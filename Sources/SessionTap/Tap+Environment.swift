@@ -36,6 +36,7 @@ extension Tap.Configuration {
     if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
       metrics.knownMethods = methods
+      inbound.knownMethods = methods
       logging.knownMethods = methods
     }
     switch text("SESSION_TAP_LOG") {

@@ -30,6 +30,9 @@ public final class Tap: Sendable {
   public let registry: Registry
   /// The request log, if there is one.
   public let log: RequestLog?
+  /// Records the requests that the app itself serves, into the same metrics and the same log: for the middleware of its
+  /// framework.
+  public let inbound: InboundRequests
 
   private let sessions: URLSessionTap
   private let endpoint: Endpoint?
@@ -54,6 +57,9 @@ public final class Tap: Sendable {
         observers: [metrics] + logging + configuration.observers, configuration: configuration.makeRequests())
       // What a scrape shows is what has happened by then.
       metrics.beforeGathering { [weak sessions] in sessions?.flush() }
+      inbound = try InboundRequests(
+        registry: registry, configuration: configuration.inbound,
+        observers: (log.map { [$0] } ?? []) + configuration.inboundObservers)
       endpoint = try configuration.makeEndpoint(log: log)
     } catch {
       throw TapError(error)
@@ -93,7 +99,7 @@ public final class Tap: Sendable {
   public var address: EndpointAddress? { endpoint?.address }
 
   /// A copy of a configuration whose sessions this tap observes. See
-  /// ``TapURLSession/URLSessionTap/configuration(from:client:)`` for what is kept and what is not.
+  /// ``/TapURLSession/URLSessionTap/configuration(from:client:)`` for what is kept and what is not.
   ///
   /// - Parameters:
   ///   - configuration: What to copy.
@@ -105,7 +111,7 @@ public final class Tap: Sendable {
   }
 
   /// A session that this tap observes, with the exact sizes and times that only a delegate is told. See
-  /// ``TapURLSession/URLSessionTap/session(configuration:client:delegate:delegateQueue:)``.
+  /// ``/TapURLSession/URLSessionTap/session(configuration:client:delegate:delegateQueue:)``.
   ///
   /// - Parameters:
   ///   - configuration: What to copy.
@@ -121,8 +127,11 @@ public final class Tap: Sendable {
   }
 
   /// Observes the requests that an existing session starts from now on, `URLSession.shared` included. See
-  /// ``TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
+  /// ``/TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
   ///
+  /// - Parameters:
+  ///   - session: A session that is not in use yet, or whose tasks no other thread resumes meanwhile.
+  ///   - client: The name for the `client` label and log field.
   /// - Returns: Whether the session is observed now.
   @discardableResult
   public func install(on session: URLSession, client: String) -> Bool {
@@ -140,14 +149,17 @@ public final class Tap: Sendable {
   /// tap.log(.info, "cache warmed", ["entries": 42])
   /// ```
   ///
-  /// See ``TapLog/RequestLog/log(_:_:_:)`` for the fields and the limits.
+  /// See ``/TapLog/RequestLog/log(_:_:_:)`` for the fields and the limits.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     log?.log(severity, message, fields)
   }
 
   /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
-  /// To push at intervals, see ``TapEndpoint/MetricsPusher``.
+  /// To push at intervals, see ``/TapEndpoint/MetricsPusher``.
   ///
+  /// - Parameters:
+  ///   - gateway: The gateway, and the group whose metrics these replace.
+  ///   - retry: How often a push that may yet succeed is tried.
   /// - Throws: ``TapError`` if the gateway did not take them, after the last try.
   public func push(to gateway: PushGateway, retry: PushRetry = PushRetry()) async throws(TapError) {
     do {

@@ -11,13 +11,13 @@ public struct TapError: Error, CustomStringConvertible {
     }
     private let name: Name
 
-    /// The metrics cannot be registered: the underlying error is a ``TapCore/RegistryError``.
+    /// The metrics cannot be registered: the underlying error is a ``/TapCore/RegistryError``.
     public static let metrics = Code(name: .metrics)
-    /// The log cannot be opened: the underlying error is a ``TapLog/RequestLogError``.
+    /// The log cannot be opened: the underlying error is a ``/TapLog/RequestLogError``.
     public static let log = Code(name: .log)
-    /// The endpoint cannot listen: the underlying error is a ``TapEndpoint/EndpointError``.
+    /// The endpoint cannot listen: the underlying error is a ``/TapEndpoint/EndpointError``.
     public static let endpoint = Code(name: .endpoint)
-    /// A Pushgateway did not take the metrics: the underlying error is a ``TapEndpoint/PushError``.
+    /// A Pushgateway did not take the metrics: the underlying error is a ``/TapEndpoint/PushError``.
     public static let push = Code(name: .push)
     /// The tap was started before. Make another one.
     public static let startedBefore = Code(name: .startedBefore)

@@ -6,7 +6,7 @@ import Synchronization
 ///       configuration: .init(address: .loopback(port: 0)),
 ///       routes: [HTTPRoute("/healthz", immediate: { _ in .text("ok\n") })])
 ///     let address = try endpoint.start()
-///     …
+///     // … it serves …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
 /// All connections are served by one serial dispatch queue, and so by at most one core; asynchronous handlers
@@ -25,7 +25,12 @@ public final class Endpoint: Sendable {
   private let router: Router
   private let state = Mutex(State())
 
-  /// Makes an endpoint, which does not listen yet. Of routes with the same path and method the first counts.
+  /// Makes an endpoint, which does not listen yet.
+  ///
+  /// - Parameters:
+  ///   - configuration: where it listens, who may read, and what clients may take. It is checked at the start.
+  ///   - routes: what it answers. Of those with the same path and method the first counts; what none takes is
+  ///     answered with 404, or 405 if another method would do.
   public init(configuration: Configuration = Configuration(), routes: [HTTPRoute]) {
     self.configuration = configuration
     router = Router(routes)

@@ -9,13 +9,11 @@ extension RequestLog {
     public var sampling = LogSampling()
     /// What counts instead of ``sampling`` for the requests of some clients, by name.
     public var clientSampling: [String: LogSampling] = [:]
-    /// The most bytes of `url.full`, after redaction; a longer one is cut and ends in `…`. At most 8,192.
+    /// The most bytes of `url.full` and `url.path`, after redaction; a longer one is cut and ends in `…`. At most 8,192.
     public var urlLengthLimit = 2_048
     /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
     /// `http.request.method_original`. By default those of RFC 9110, PATCH (RFC 5789) and QUERY.
-    public var knownMethods = [
-      "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
-    ]
+    public var knownMethods = KnownMethods.standard
     /// Fields that every line has, such as `service.name`. A request's own field of the same key replaces one of these. A
     /// key that the log uses itself is an error at start.
     public var fields: [String: FieldValue] = [:]

@@ -1,6 +1,6 @@
 public import TapCore
 
-/// Writes one JSON line for each ended request.
+/// Writes one JSON line for each ended request: of those that the app made, and of those that it served.
 ///
 ///     let log = try RequestLog(to: .file("requests.jsonl"))
 ///     // … as an observer of requests …
@@ -9,8 +9,9 @@ public import TapCore
 /// A line is made on the thread that ends the request, put into a bounded queue, and written by a thread of the
 /// log's own. No request waits for a disk. When the destination fails, lines wait in the queue; what does not
 /// fit is dropped and counted; and writing goes on by itself when the fault has ended.
-public final class RequestLog: RequestObserver {
+public final class RequestLog: RequestObserver, InboundRequestObserver {
   private let encoder: RequestLineEncoder
+  private let inboundEncoder: InboundLineEncoder
   private let appEncoder: AppLineEncoder
   private let filter: LogFilter
   private let queue: LineQueue
@@ -23,16 +24,24 @@ public final class RequestLog: RequestObserver {
 
   /// Opens the destination and starts the writer.
   ///
+  /// - Parameters:
+  ///   - destination: where the lines go.
+  ///   - configuration: what they show, which there are, and what happens when they cannot be written.
   /// - Throws: ``RequestLogError`` if the file cannot be opened, a field cannot be set, or no thread can be started.
   public init(
     to destination: Destination, configuration: Configuration = Configuration()
   ) throws(RequestLogError) {
     let limits = configuration.lineLimits
-    for key in configuration.fields.keys.sorted() where !ReservedKeys.request.allows(key) {
+    for key in configuration.fields.keys.sorted()
+    where !ReservedKeys.request.allows(key) || !ReservedKeys.inbound.allows(key) {
       throw .reservedField(key)
     }
+    let redactor = LineRedactor(configuration.redaction)
+    inboundEncoder = InboundLineEncoder(
+      redactor: redactor,
+      fields: LineFields(shared: configuration.fields, reserved: .inbound, limits: limits), limits: limits)
     encoder = RequestLineEncoder(
-      redactor: LineRedactor(configuration.redaction),
+      redactor: redactor,
       fields: LineFields(shared: configuration.fields, reserved: .request, limits: limits), limits: limits)
     appEncoder = AppLineEncoder(
       fields: LineFields(shared: configuration.fields, reserved: .app, limits: limits), limits: limits)
@@ -62,8 +71,15 @@ public final class RequestLog: RequestObserver {
   /// Puts the line of the request into the queue, unless sampling leaves it out. Waits for nothing, unless the
   /// policy is to block.
   public func requestEnded(_ observation: RequestObservation) {
-    guard filter.keeps(observation) else { return }
     let severity = observation.end.severity
+    guard filter.keeps(observation, severity: severity, client: observation.request.client) else { return }
+    withLine(of: observation) { queue.enqueue($0, severity: severity) }
+  }
+
+  /// Puts the line of a request that the app served into the queue, likewise.
+  public func inboundRequestEnded(_ observation: InboundObservation) {
+    let severity = observation.severity
+    guard filter.keeps(observation, severity: severity) else { return }
     withLine(of: observation) { queue.enqueue($0, severity: severity) }
   }
 
@@ -83,6 +99,11 @@ public final class RequestLog: RequestObserver {
   ///
   /// The fields stand in the line by their keys. `timestamp`, `severity`, `event` and `message` are the line's own, and a
   /// message is cut at 8,192 bytes. Safe from any thread; waits for nothing, unless the policy is to block.
+  ///
+  /// - Parameters:
+  ///   - severity: how much it matters. The sampling's minimum severity counts for such lines too.
+  ///   - message: what happened, for a person. Neither it nor the fields are redacted.
+  ///   - fields: what goes with it, by key: at most 64, a text of at most 1,024 bytes.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     guard filter.keeps(severity) else { return }
     let time = Timestamp.now
@@ -97,6 +118,13 @@ public final class RequestLog: RequestObserver {
   package func withLine(of observation: RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
     withLine(
       of: observation.request, write: { line in encoder.write(observation, to: &line) }, body: body)
+  }
+
+  /// Calls with the line of a request that the app served, its newline included.
+  package func withLine(of observation: InboundObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
+    Self.withLine(
+      isLong: observation.path.utf8.count > Self.shortURL, limit: inboundEncoder.limits.line,
+      write: { line in inboundEncoder.write(observation, to: &line) }, body: body)
   }
 
   @inline(__always)
@@ -147,8 +175,10 @@ public final class RequestLog: RequestObserver {
 
   /// Follows the log: first what ``recent(_:)`` gives, then each line that matches, as it comes.
   ///
-  /// - Parameter onLines: Called on the log's writer thread when there is something to ``LogFollower/read()`` after there
-  ///   was nothing, and when nothing more comes. It must not wait, and not call the log.
+  /// - Parameters:
+  ///   - query: Which lines are wanted. Its limit counts for the lines that are there already.
+  ///   - onLines: Called on the log's writer thread when there is something to ``LogFollower/read()`` after there
+  ///     was nothing, and when nothing more comes. It must not wait, and not call the log.
   /// - Returns: `nil` if no lines are kept (``Configuration/recentLineLimit``), or there are too many followers.
   public func follow(
     _ query: LogQuery = LogQuery(), onLines: @escaping @Sendable () -> Void

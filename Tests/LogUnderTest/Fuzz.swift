@@ -25,6 +25,7 @@ struct Fuzz {
       case 0, 8:
         log.log(
           generator.pick(LogSeverity.allCases) ?? .info, generator.text(), generator.fields())
+      case 2, 10: log.inboundRequestEnded(generator.inbound())
       case 1: log.requestWaits(generator.observation().request, for: generator.duration())
       default: log.requestEnded(generator.observation())
       }
@@ -39,18 +40,31 @@ struct Fuzz {
       urlTemplate: optional { $0.text() },
       traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
       fields: fields(), headers: ["A": text(), "a": text(), "B\"\n": text()])
+    return RequestObservation(
+      request: request, start: Timestamp(nanosecondsSinceEpoch: number()), duration: duration(),
+      end: end(), requestBodySize: optional { $0.number() },
+      responseBodySize: optional { $0.number() }, timeToFirstByte: optional { $0.duration() },
+      resendCount: optional { Int(truncatingIfNeeded: $0.number()) }, isFromCache: random.next() & 1 == 0,
+      responseHeaders: ["C": text()])
+  }
+
+  private mutating func inbound() -> InboundObservation {
+    InboundObservation(
+      method: pick(["GET", "POST", "QUERY", text()]) ?? "", path: pick([url(), "/" + url(), text()]) ?? "",
+      scheme: optional { $0.text() }, clientAddress: optional { $0.text() }, trace: .random(),
+      fields: fields(), start: Timestamp(nanosecondsSinceEpoch: number()), duration: duration(), end: end(),
+      route: optional { $0.text() }, requestBodySize: optional { $0.number() },
+      responseBodySize: optional { $0.number() })
+  }
+
+  private mutating func end() -> RequestEnd {
     let ends: [RequestEnd] = [
       .response(statusCode: Int(random.next() % 700)), .response(statusCode: nil),
       .response(statusCode: Int(truncatingIfNeeded: number())), .cancelled,
       .failure(
         pick(RequestErrorType.allCases) ?? .other, statusCode: optional { Int($0.random.next() % 700) }),
     ]
-    return RequestObservation(
-      request: request, start: Timestamp(nanosecondsSinceEpoch: number()), duration: duration(),
-      end: pick(ends) ?? .cancelled, requestBodySize: optional { $0.number() },
-      responseBodySize: optional { $0.number() }, timeToFirstByte: optional { $0.duration() },
-      resendCount: optional { Int(truncatingIfNeeded: $0.number()) }, isFromCache: random.next() & 1 == 0,
-      responseHeaders: ["C": text()])
+    return pick(ends) ?? .cancelled
   }
 
   private mutating func duration() -> Duration {

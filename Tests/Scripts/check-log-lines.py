@@ -5,7 +5,7 @@ import sys
 
 ORDER = [
     "timestamp", "severity", "event", "client", "http.request.method", "http.request.method_original", "url.full",
-    "url.template", "server.address", "server.port", "http.response.status_code", "error.type", "duration_s",
+    "url.path", "url.scheme", "http.route", "client.address", "url.template", "server.address", "server.port", "http.response.status_code", "error.type", "duration_s",
     "time_to_first_byte_s", "http.request.body.size", "http.response.body.size", "http.request.resend_count",
     "from_cache", "outcome", "trace_id", "span_id",
 ]
@@ -36,6 +36,11 @@ def check(line):
         for key in ("client", "http.request.method", "duration_s"):
             assert key in value, key
         assert ("outcome" in value) == (value["event"] == "http.client.request"), list(value)
+    if value["event"] == "http.server.request":
+        ranks = [RANK[key] for key in value if key in RANK and key != "client"]
+        assert ranks == sorted(ranks), list(value)
+        for key in ("http.request.method", "duration_s", "outcome", "trace_id", "span_id"):
+            assert key in value, key
     assert len(line) <= 16384, len(line)
 
 

@@ -1,6 +1,5 @@
 import Dispatch
 import SessionTap
-import Synchronization
 
 extension Benchmark {
   /// One record, beside what no lock can be cheaper than.
@@ -11,15 +10,7 @@ extension Benchmark {
       warmUp(histogram)
       return record(in: histogram)
     },
-    referenceValue: {
-      let mutex = Mutex(0.0)
-      return Stopwatch.nanoseconds(per: operations) {
-        for index in 0..<operations {
-          let value = Samples.durations[index & 65_535]
-          mutex.withLock { $0 += value }
-        }
-      }
-    })
+    referenceValue: { UncontendedMutex.nanoseconds })
 
   /// All cores in one series: wall-clock time per operation, beside that of one thread alone.
   static let histogramRecordAllThreads = Benchmark(

@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 
 extension Benchmark {
   /// A whole request through the request metrics: counted as started and ended, its labels looked up twice, its
@@ -17,15 +16,7 @@ extension Benchmark {
         }
       }
     },
-    referenceValue: {
-      let mutex = Mutex(0.0)
-      return Stopwatch.nanoseconds(per: operations) {
-        for index in 0..<operations {
-          let value = Samples.durations[index & 65_535]
-          mutex.withLock { $0 += value }
-        }
-      }
-    })
+    referenceValue: { UncontendedMutex.nanoseconds })
 
   /// The 99th percentile of a whole request, clocks included, while every request is for another of 100,000 hosts;
   /// beside as many for a few hosts.

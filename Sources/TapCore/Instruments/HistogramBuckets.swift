@@ -1,6 +1,6 @@
 /// The upper bounds of a histogram's classic buckets, the last one, `+Inf`, left out.
 ///
-///     try registry.histogram("job_duration_seconds", help: "…", buckets: [0.1, 1, 10])
+///     let durations = try registry.histogram("job_duration_seconds", help: "…", buckets: [0.1, 1, 10])
 ///
 /// ``Registry`` checks them: at least one, at most ``maximumCount``, finite and ascending.
 public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
@@ -29,11 +29,23 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   }
 
   /// `count` bounds, each `factor` times the one before it.
+  ///
+  /// - Parameters:
+  ///   - first: the lowest bound, above 0.
+  ///   - factor: above 1.
+  ///   - count: 1 to ``maximumCount``.
+  /// - Returns: the buckets. Whether they can be used is checked where they are registered.
   public static func exponential(from first: Double, factor: Double, count: Int) -> HistogramBuckets {
     sequence(first: first, count: count) { $0 * factor }
   }
 
   /// `count` bounds, each `width` above the one before it.
+  ///
+  /// - Parameters:
+  ///   - first: the lowest bound.
+  ///   - width: above 0.
+  ///   - count: 1 to ``maximumCount``.
+  /// - Returns: the buckets. Whether they can be used is checked where they are registered.
   public static func linear(from first: Double, width: Double, count: Int) -> HistogramBuckets {
     sequence(first: first, count: count) { $0 + width }
   }

@@ -6,6 +6,11 @@ public struct Label<Key>: Sendable {
   let value: @Sendable (Key) -> String?
 
   /// A label whose value always applies.
+  ///
+  /// - Parameters:
+  ///   - name: the name; it is checked when the family is registered.
+  ///   - value: reads the value from a key, such as `\.queue`. Called once for each new series, on the thread that
+  ///     asks for it. What is longer than 256 bytes is cut.
   public init<Value: CustomStringConvertible & Sendable>(
     _ name: String, _ value: @escaping @Sendable (Key) -> Value
   ) {
@@ -14,6 +19,11 @@ public struct Label<Key>: Sendable {
   }
 
   /// A label that is left out where the value is `nil`.
+  ///
+  /// - Parameters:
+  ///   - name: the name; it is checked when the family is registered.
+  ///   - value: reads the value from a key. Called once for each new series, on the thread that asks for it. What is
+  ///     longer than 256 bytes is cut.
   public init<Value: CustomStringConvertible & Sendable>(
     _ name: String, _ value: @escaping @Sendable (Key) -> Value?
   ) {

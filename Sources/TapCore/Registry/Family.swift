@@ -78,9 +78,12 @@ extension Family: MetricSource where Element: Instrument {
   }
 
   var statistics: [FamilyStatistics] {
-    [
+    // One whose labels are named at run time most often is a single series, for which a 0 would say nothing.
+    let overflowCount = overflowCount
+    let isWorthTelling = Key.self != Labels.self || overflowCount > 0
+    return [
       FamilyStatistics(
-        metric: descriptor.name, overflowCount: Key.self == Labels.self ? nil : overflowCount,
+        metric: descriptor.name, overflowCount: isWorthTelling ? overflowCount : nil,
         droppedCount: dropped.count)
     ]
   }

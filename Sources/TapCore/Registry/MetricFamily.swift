@@ -11,7 +11,7 @@ public struct MetricFamily: Sendable {
   /// The samples.
   public var samples: [Sample]
 
-  /// Makes a family.
+  /// Makes a family. Its names are checked where a ``Collector`` that gives it is registered.
   public init(name: String, help: String, kind: Kind, unit: String? = nil, samples: [Sample]) {
     self.name = name
     self.help = help

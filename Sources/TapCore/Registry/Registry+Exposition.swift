@@ -20,6 +20,10 @@ extension Registry {
   }
 
   /// Writes all metrics in one format in place of what the buffer holds, whose capacity is used again.
+  ///
+  /// - Parameters:
+  ///   - format: the format.
+  ///   - buffer: takes the exposition. To keep one and pass it again saves an allocation for each scrape.
   public func write(_ format: ExpositionFormat, into buffer: inout [UInt8]) {
     Exposition.write(gather(), in: format, to: &buffer)
   }

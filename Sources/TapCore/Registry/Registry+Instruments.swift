@@ -20,6 +20,12 @@ extension Registry {
   ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
   ///     jobs[JobLabels(kind: "email")].increment()
   ///
+  /// - Parameters:
+  ///   - name: the metric's name, which ends in `_total`.
+  ///   - help: one line that says what is counted.
+  ///   - unit: the unit that the name ends in before `_total`, such as `bytes`, for OpenMetrics.
+  ///   - key: the type whose values tell the series apart.
+  ///   - options: how many series there may be, and for how long.
   /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
   public func counter<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
@@ -48,6 +54,12 @@ extension Registry {
 
   /// A family of gauges, made on first use.
   ///
+  /// - Parameters:
+  ///   - name: the metric's name.
+  ///   - help: one line that says what the value is.
+  ///   - unit: the unit that the name ends in, such as `celsius`, for OpenMetrics.
+  ///   - key: the type whose values tell the series apart.
+  ///   - options: how many series there may be, and for how long.
   /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
   public func gauge<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
@@ -64,7 +76,7 @@ extension Registry {
   ///   - name: the metric's name, such as `job_duration_seconds`.
   ///   - help: one line that says what is measured.
   ///   - unit: the unit that the name ends in, such as `seconds`, for OpenMetrics.
-  ///   - buckets: the upper bounds of the buckets.
+  ///   - buckets: the upper bounds of the classic buckets, in the metric's unit.
   ///   - labels: labels of this one series.
   /// - Throws: ``RegistryError`` if the name, a label or the buckets cannot be used, or the name is taken.
   public func histogram(
@@ -78,6 +90,13 @@ extension Registry {
 
   /// A family of histograms, made on first use.
   ///
+  /// - Parameters:
+  ///   - name: the metric's name, such as `job_duration_seconds`.
+  ///   - help: one line that says what is measured.
+  ///   - unit: the unit that the name ends in, such as `seconds`, for OpenMetrics.
+  ///   - buckets: the upper bounds of the classic buckets, in the metric's unit.
+  ///   - key: the type whose values tell the series apart.
+  ///   - options: how many series there may be, and for how long.
   /// - Throws: ``RegistryError`` if the name, a label or the buckets cannot be used, or the name is taken.
   public func histogram<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,

@@ -1,6 +1,11 @@
 /// The request methods that appear as themselves; any other is `_OTHER` (OpenTelemetry HTTP conventions,
 /// `http.request.method`). Methods are case-sensitive (RFC 9110, section 9.1).
-struct KnownMethods: Sendable {
+package struct KnownMethods: Sendable {
+  /// Those of RFC 9110, section 9.3, PATCH (RFC 5789) and QUERY.
+  package static let standard = [
+    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
+  ]
+
   private let names: [String]
   /// The names of at most eight bytes, each in one number; 0 for a longer one.
   private let packed: [UInt64]
@@ -11,6 +16,9 @@ struct KnownMethods: Sendable {
     packed = names.map { Self.pack($0) ?? 0 }
     longest = names.map(\.utf8.count).max() ?? 0
   }
+
+  /// How many numbers there are: one for each name, and one for any other.
+  var count: Int { names.count + 1 }
 
   /// The place of a method among the known ones; one more than the last for any other.
   @inline(__always)

@@ -3,26 +3,46 @@ struct RequestFamilies: Sendable {
   private let duration: Part
   private let requestBodySize: Part
   private let responseBodySize: Part
-  private let timeToFirstByte: Part
+  private let timeToFirstByte: Part?
 
-  init(_ configuration: RequestMetrics.Configuration) throws(RegistryError) {
-    duration = try Part(
-      "http_client_request_duration_seconds", unit: "seconds",
-      help: "Duration of HTTP client requests, from the start to the last byte of the body.",
-      configuration.durationBuckets)
-    requestBodySize = try Part(
-      "http_client_request_body_size_bytes", unit: "bytes", help: "Size of HTTP client request bodies.",
-      configuration.bodySizeBuckets)
-    responseBodySize = try Part(
-      "http_client_response_body_size_bytes", unit: "bytes", help: "Size of HTTP client response bodies.",
-      configuration.bodySizeBuckets)
-    timeToFirstByte = try Part(
-      "http_client_time_to_first_byte_seconds", unit: "seconds",
-      help: "Time of HTTP client requests from the start to the head of the response.",
-      configuration.durationBuckets)
+  /// Those of the requests that the app makes.
+  init(client configuration: RequestMetrics.Configuration) throws(RegistryError) {
+    try self.init(
+      "client", duration: "from the start to the last byte of the body", configuration.durationBuckets,
+      configuration.bodySizeBuckets, hasFirstByte: true)
   }
 
-  private var parts: [Part] { [duration, requestBodySize, responseBodySize, timeToFirstByte] }
+  /// Those of the requests that the app serves.
+  init(server configuration: InboundRequests.Configuration) throws(RegistryError) {
+    try self.init(
+      "server", duration: "from their beginning to the end of their response", configuration.durationBuckets,
+      configuration.bodySizeBuckets, hasFirstByte: false)
+  }
+
+  private init(
+    _ side: String, duration span: String, _ durationBuckets: HistogramBuckets,
+    _ bodySizeBuckets: HistogramBuckets, hasFirstByte: Bool
+  ) throws(RegistryError) {
+    duration = try Part(
+      "http_\(side)_request_duration_seconds", unit: "seconds",
+      help: "Duration of HTTP \(side) requests, \(span).", durationBuckets)
+    requestBodySize = try Part(
+      "http_\(side)_request_body_size_bytes", unit: "bytes", help: "Size of HTTP \(side) request bodies.",
+      bodySizeBuckets)
+    responseBodySize = try Part(
+      "http_\(side)_response_body_size_bytes", unit: "bytes", help: "Size of HTTP \(side) response bodies.",
+      bodySizeBuckets)
+    timeToFirstByte =
+      hasFirstByte
+      ? try Part(
+        "http_\(side)_time_to_first_byte_seconds", unit: "seconds",
+        help: "Time of HTTP \(side) requests from the start to the head of the response.", durationBuckets)
+      : nil
+  }
+
+  private var parts: [Part] {
+    [duration, requestBodySize, responseBodySize] + (timeToFirstByte.map { [$0] } ?? [])
+  }
 
   var descriptors: [FamilyDescriptor] { parts.map(\.descriptor) }
 
@@ -30,11 +50,11 @@ struct RequestFamilies: Sendable {
     RequestSeries(
       duration: duration.makeHistogram(), requestBodySize: requestBodySize.makeHistogram(),
       responseBodySize: responseBodySize.makeHistogram(),
-      timeToFirstByte: timeToFirstByte.makeHistogram)
+      timeToFirstByte: timeToFirstByte?.makeHistogram)
   }
 
   func gather(_ series: [Series<RequestSeries>]) -> [any GatheredFamily] {
-    [
+    var families = [
       GatheredRequestHistograms(descriptor: duration.descriptor, series: series) { $0.duration },
       GatheredRequestHistograms(descriptor: requestBodySize.descriptor, series: series) {
         $0.requestBodySize
@@ -42,10 +62,14 @@ struct RequestFamilies: Sendable {
       GatheredRequestHistograms(descriptor: responseBodySize.descriptor, series: series) {
         $0.responseBodySize
       },
-      GatheredRequestHistograms(descriptor: timeToFirstByte.descriptor, series: series) {
-        $0.timeToFirstByte
-      },
     ]
+    if let timeToFirstByte {
+      families.append(
+        GatheredRequestHistograms(descriptor: timeToFirstByte.descriptor, series: series) {
+          $0.timeToFirstByte
+        })
+    }
+    return families
   }
 
   func statistics(overflowCount: UInt64) -> [FamilyStatistics] {

@@ -1,15 +1,15 @@
 /// The labels that a request has at its end: those of the histograms.
 ///
-/// A class, so that to compare it with an observation copies nothing.
-final class RequestKey: Sendable {
+/// A class, so that to compare it with an observation copies nothing. Its target is the number of the method: all else is in
+/// the observation.
+final class RequestKey: RequestSeriesKey {
   let target: RequestTarget
   private let statusCode: Int?
   private let failure: RequestErrorType?
   private let template: String?
   private let isFromCache: Bool
 
-  /// Takes the values over, which must be within their limits.
-  init(_ observation: RequestObservation, method: Int) {
+  init(_ observation: RequestObservation, target method: Int) {
     target = RequestTarget(observation.request, method: method)
     statusCode = observation.end.validStatusCode
     failure = observation.end.failure
@@ -17,9 +17,8 @@ final class RequestKey: Sendable {
     isFromCache = observation.isFromCache
   }
 
-  /// Whether an observation has these labels.
   @inline(__always)
-  func matches(_ observation: RequestObservation, method: Int) -> Bool {
+  func matches(_ observation: RequestObservation, target method: Int) -> Bool {
     statusCode == observation.end.validStatusCode && failure == observation.end.failure
       && isFromCache == observation.isFromCache && template == observation.request.urlTemplate
       && target.matches(observation.request, method: method)
@@ -27,8 +26,8 @@ final class RequestKey: Sendable {
 
   /// What observations with these labels have in common.
   @inline(__always)
-  static func hash(_ observation: RequestObservation, target: ShortHash) -> UInt64 {
-    var hash = target
+  static func hash(_ observation: RequestObservation, start: ShortHash) -> UInt64 {
+    var hash = start
     hash.combine(observation.request.urlTemplate)
     let failed: UInt64 = observation.end.failure == nil ? 0 : 1_024
     let cached: UInt64 = observation.isFromCache ? 2_048 : 0
@@ -36,7 +35,6 @@ final class RequestKey: Sendable {
     return hash.value
   }
 
-  /// The labels, by name. An empty value leaves its label out.
   func pairs(_ methods: KnownMethods) -> [Labels.Pair] {
     let pairs =
       target.pairs(methods) + [
@@ -53,17 +51,5 @@ final class RequestKey: Sendable {
   private var errorType: String? {
     if let failure { return failure.rawValue }
     return statusCode.flatMap { $0 >= 400 ? String($0) : nil }
-  }
-}
-
-extension RequestEnd {
-  /// What is no status code (RFC 9110, section 15) would only make series.
-  fileprivate var validStatusCode: Int? {
-    guard let statusCode, (100...599).contains(statusCode) else { return nil }
-    return statusCode
-  }
-
-  fileprivate var failure: RequestErrorType? {
-    if case .failure(let type, _) = self { type } else { nil }
   }
 }

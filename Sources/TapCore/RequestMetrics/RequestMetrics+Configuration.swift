@@ -7,9 +7,7 @@ extension RequestMetrics {
     public var bodySizeBuckets: HistogramBuckets = .bytes
     /// The methods that appear as themselves; any other is `_OTHER`. By default those of RFC 9110, PATCH (RFC
     /// 5789) and QUERY.
-    public var knownMethods = [
-      "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
-    ]
+    public var knownMethods = KnownMethods.standard
     /// How many series each metric may hold, and for how long.
     public var series = SeriesOptions()
 

@@ -13,25 +13,25 @@ import Synchronization
 ///
 /// Safe to use from any thread; no call waits for anything but a short lock.
 public final class RequestMetrics: RequestObserver {
-  private let configuration: Configuration
   private let methods: KnownMethods
-  private let families: RequestFamilies
+  private let histograms: RequestHistograms<RequestKey>
   private let ledgerDescriptors: RequestLedger.Descriptors
-  private let series: Mutex<RequestSeriesTable>
   private let ledger: Mutex<RequestLedger>
   private let preparation = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// Makes the metrics and registers them.
   ///
+  /// - Parameters:
+  ///   - registry: where they are registered. It holds the request metrics once.
+  ///   - configuration: buckets, methods, limit of series.
   /// - Throws: ``RegistryError`` if the buckets cannot be used, or the registry has these metrics already.
   public init(
     registry: Registry, configuration: Configuration = Configuration()
   ) throws(RegistryError) {
-    self.configuration = configuration
     methods = KnownMethods(configuration.knownMethods)
-    families = try RequestFamilies(configuration)
+    histograms = RequestHistograms(
+      try RequestFamilies(client: configuration), methods: methods, configuration.series)
     ledgerDescriptors = try RequestLedger.Descriptors()
-    series = Mutex(RequestSeriesTable(configuration.series))
     ledger = Mutex(RequestLedger(configuration.series))
     try registry.add(self)
   }
@@ -60,12 +60,7 @@ public final class RequestMetrics: RequestObserver {
     if !observation.request.isWithinLimits { return requestEnded(observation.withinLimits()) }
     let method = methods.number(of: observation.request.method)
     let target = RequestTarget.hash(observation.request, method: method)
-    let hash = RequestKey.hash(observation, target: target)
-    if let known = series.withLock({ $0.series(for: observation, method: method, hash: hash) }) {
-      known.record(observation)
-    } else {
-      newSeries(for: observation, method: method, hash: hash).record(observation)
-    }
+    histograms.record(observation, target: method, hash: RequestKey.hash(observation, start: target))
     let isCancelled = if case .cancelled = observation.end { true } else { false }
     ledger.withLock {
       $0.end(
@@ -73,22 +68,10 @@ public final class RequestMetrics: RequestObserver {
         redirects: observation.resendCount ?? 0)
     }
   }
-
-  private func newSeries(
-    for observation: RequestObservation, method: Int, hash: UInt64
-  ) -> RequestSeries {
-    if let overflow = series.withLock({ $0.overflowIfFull(make: families.makeSeries) }) { return overflow }
-    let key = RequestKey(observation, method: method)
-    let labels = RenderedLabels(key.pairs(methods))
-    let created = Timestamp.now
-    return series.withLock {
-      $0.series(for: key, hash: hash, labels: labels, created: created, make: families.makeSeries)
-    }
-  }
 }
 
 extension RequestMetrics: MetricSource {
-  var descriptors: [FamilyDescriptor] { families.descriptors + ledgerDescriptors.all }
+  var descriptors: [FamilyDescriptor] { histograms.descriptors + ledgerDescriptors.all }
 
   func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
     preparation.withLock { $0 }?()
@@ -96,14 +79,12 @@ extension RequestMetrics: MetricSource {
       ledger.expire(at: now)
       return ledger
     }
-    let series = series.withLock { $0.sorted(at: now) }
-    return families.gather(series) + books.families(ledgerDescriptors)
+    return histograms.gather(at: now) + books.families(ledgerDescriptors)
   }
 
   var statistics: [FamilyStatistics] {
     let active = ledger.withLock { $0.overflowCount }
-    let ended = series.withLock { $0.overflowCount }
-    return families.statistics(overflowCount: ended) + [
+    return histograms.statistics + [
       FamilyStatistics(
         metric: ledgerDescriptors.active.name, overflowCount: active, droppedCount: 0)
     ]

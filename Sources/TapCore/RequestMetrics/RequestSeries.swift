@@ -6,11 +6,11 @@ final class RequestSeries: Sendable {
   let requestBodySize: Histogram
   let responseBodySize: Histogram
   private let firstByte = AtomicLazyReference<Histogram>()
-  private let makeFirstByte: @Sendable () -> Histogram
+  private let makeFirstByte: (@Sendable () -> Histogram)?
 
   init(
     duration: Histogram, requestBodySize: Histogram, responseBodySize: Histogram,
-    timeToFirstByte: @escaping @Sendable () -> Histogram
+    timeToFirstByte: (@Sendable () -> Histogram)?
   ) {
     self.duration = duration
     self.requestBodySize = requestBodySize
@@ -24,21 +24,22 @@ final class RequestSeries: Sendable {
   /// A number that changes with every request.
   var activity: UInt64 { duration.count }
 
-  func record(_ observation: RequestObservation) {
-    guard observation.request.traceContext == nil else { return recordWithTrace(observation) }
+  func record(_ observation: some EndedRequest) {
+    guard observation.traceContext == nil else { return recordWithTrace(observation) }
     duration.record(max(observation.duration, .zero))
     if let size = observation.requestBodySize, size >= 0 { requestBodySize.record(Double(size)) }
     if let size = observation.responseBodySize, size >= 0 { responseBodySize.record(Double(size)) }
-    if let time = observation.timeToFirstByte { knownFirstByte.record(max(time, .zero)) }
+    if let time = observation.timeToFirstByte { knownFirstByte?.record(max(time, .zero)) }
   }
 
-  private var knownFirstByte: Histogram {
-    firstByte.load() ?? firstByte.storeIfNil(makeFirstByte())
+  /// `nil` where the family does not exist.
+  private var knownFirstByte: Histogram? {
+    firstByte.load() ?? makeFirstByte.map { firstByte.storeIfNil($0()) }
   }
 
   @inline(never)
-  private func recordWithTrace(_ observation: RequestObservation) {
-    let (trace, end) = (observation.request.traceContext, observation.endTime)
+  private func recordWithTrace(_ observation: some EndedRequest) {
+    let (trace, end) = (observation.traceContext, observation.endTime)
     duration.record(max(observation.duration, .zero).seconds, trace: trace, at: end)
     if let size = observation.requestBodySize, size >= 0 {
       requestBodySize.record(Double(size), trace: trace, at: end)
@@ -47,16 +48,7 @@ final class RequestSeries: Sendable {
       responseBodySize.record(Double(size), trace: trace, at: end)
     }
     if let time = observation.timeToFirstByte {
-      knownFirstByte.record(max(time, .zero).seconds, trace: trace, at: end)
+      knownFirstByte?.record(max(time, .zero).seconds, trace: trace, at: end)
     }
-  }
-}
-
-extension RequestObservation {
-  /// When the request ended, at most the last moment that a timestamp can tell.
-  fileprivate var endTime: Timestamp {
-    let elapsed = Int64(exactly: (duration.seconds * 1e9).rounded()) ?? .max
-    let (end, overflow) = start.nanosecondsSinceEpoch.addingReportingOverflow(elapsed)
-    return Timestamp(nanosecondsSinceEpoch: overflow ? .max : end)
   }
 }

@@ -1,5 +1,5 @@
 /// The series of ended requests, found by what was observed.
-struct RequestSeriesTable: Sendable {
+struct RequestSeriesTable<Key: RequestSeriesKey>: Sendable {
   private var table: SeriesTable<Never, RequestSeries>
   private let limit: Int
   private var index = HashIndex()
@@ -12,12 +12,10 @@ struct RequestSeriesTable: Sendable {
     limit = options.limit
   }
 
-  /// The series of an observation, if it has been seen before.
+  /// The series of a request, if its labels have been seen before.
   @inline(__always)
-  func series(
-    for observation: RequestObservation, method: Int, hash: UInt64
-  ) -> RequestSeries? {
-    guard let number = index.first(hash, where: { entries[$0].key.matches(observation, method: method) })
+  func series(for request: Key.Request, target: Key.Target, hash: UInt64) -> RequestSeries? {
+    guard let number = index.first(hash, where: { entries[$0].key.matches(request, target: target) })
     else { return nil }
     entries[number].series.idleMark?.touch()
     return entries[number].series.element
@@ -32,7 +30,7 @@ struct RequestSeriesTable: Sendable {
 
   /// The series of a key: the one there is, a new one, or the overflow series where there is no room.
   mutating func series(
-    for key: RequestKey, hash: UInt64, labels: RenderedLabels, created: Timestamp,
+    for key: Key, hash: UInt64, labels: RenderedLabels, created: Timestamp,
     make: () -> RequestSeries
   ) -> RequestSeries {
     forgetRemoved()
@@ -62,7 +60,7 @@ struct RequestSeriesTable: Sendable {
   }
 
   private struct Entry: Sendable {
-    let key: RequestKey
+    let key: Key
     let series: Series<RequestSeries>
   }
 }

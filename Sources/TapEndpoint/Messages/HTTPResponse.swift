@@ -26,6 +26,12 @@ public struct HTTPResponse: Sendable {
   package var resetsConnection = false
 
   /// Makes a response.
+  ///
+  /// - Parameters:
+  ///   - status: a final status, 200 to 999.
+  ///   - headers: fields beside those that the endpoint writes itself.
+  ///   - body: the body.
+  ///   - closesConnection: whether the connection is closed behind it.
   public init(
     status: HTTPStatus = .ok, headers: HTTPHeaders = [:], body: Body = .bytes([]),
     closesConnection: Bool = false
@@ -36,7 +42,7 @@ public struct HTTPResponse: Sendable {
     self.closesConnection = closesConnection
   }
 
-  /// A response of plain text.
+  /// A response of plain text, `text/plain; charset=utf-8`.
   public static func text(_ text: String, status: HTTPStatus = .ok) -> HTTPResponse {
     HTTPResponse(
       status: status,

@@ -84,7 +84,7 @@ enum PageTables {
         return fill("log", [], `No log: ${error.message}`);
       }
       fill("log", entries.map(e => ({ severity: e.severity, cells: [(e.timestamp || "").slice(11, 23), e.severity || "", e.client || "",
-        e["url.full"] ? `${e["http.request.method"]} ${e["url.full"]}` : e.message || e.event || "",
+        e["http.request.method"] ? `${e["http.request.method"]} ${e["url.full"] || e["url.path"] || ""}` : e.message || e.event || "",
         [String(e["http.response.status_code"] ?? e["error.type"] ?? e.outcome ?? "")],
         [e.duration_s === undefined ? "" : seconds(e.duration_s)]] })), "No line yet.");
     }

@@ -17,6 +17,10 @@ public final class MetricsPusher: Sendable {
 
   /// Makes a pusher. It counts itself in the registry, as `session_tap_pushes_total{outcome}`.
   ///
+  /// - Parameters:
+  ///   - registry: what is pushed, all of it.
+  ///   - gateway: the gateway, and the group whose metrics these replace.
+  ///   - retry: how often a push that may yet succeed is tried.
   /// - Throws: `RegistryError` if that name is taken by something else.
   public convenience init(
     registry: Registry, to gateway: PushGateway, retry: PushRetry = PushRetry()
@@ -62,7 +66,9 @@ public final class MetricsPusher: Sendable {
   /// Pushes at intervals until the current task is cancelled, and then once more, so that the gateway has the
   /// last values. A push that fails is counted, and the next one is made in its time.
   ///
-  /// - Parameter onError: hears of each push that failed.
+  /// - Parameters:
+  ///   - interval: from the end of one push to the begin of the next.
+  ///   - onError: hears of each push that failed.
   public func run(
     every interval: Duration, onError: @escaping @Sendable (PushError) -> Void = { _ in }
   ) async {

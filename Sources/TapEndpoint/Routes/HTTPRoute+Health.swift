@@ -6,6 +6,10 @@ extension HTTPRoute {
   }
 
   /// Answers 200 if every check passes, else 503; either way with a line for each check.
+  ///
+  /// - Parameters:
+  ///   - readiness: the checks. They may change while the endpoint runs.
+  ///   - path: where.
   public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> HTTPRoute {
     HTTPRoute(path) { _ in
       let (isReady, text) = await readiness.report()

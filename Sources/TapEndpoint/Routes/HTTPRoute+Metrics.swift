@@ -8,6 +8,9 @@ extension HTTPRoute {
   /// that arrive together share one gathering. The route counts itself in the registry, as
   /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`.
   ///
+  /// - Parameters:
+  ///   - registry: what is shown.
+  ///   - path: where.
   /// - Throws: `RegistryError` if one of these three names is taken by something else.
   public static func metrics(
     of registry: Registry, at path: String = "/metrics"

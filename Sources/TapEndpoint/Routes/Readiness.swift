@@ -4,6 +4,8 @@ import Synchronization
 ///
 ///     let readiness = Readiness()
 ///     readiness.add("database") { await pool.isConnected ? nil : "no connection" }
+///
+/// Checks may be added and removed from any thread, while the endpoint runs too.
 public final class Readiness: Sendable {
   /// A check returns `nil` if all is well, else the reason in one line.
   public typealias Check = @Sendable () async -> String?
@@ -14,7 +16,11 @@ public final class Readiness: Sendable {
   public init() {}
 
   /// Adds a check, or replaces the one of that name. Every request of `/readyz` asks all checks at the same
-  /// time; one that takes longer than the endpoint's answer deadline counts as failed.
+  /// time, each in a task of its own; one that takes longer than the endpoint's answer deadline counts as failed.
+  ///
+  /// - Parameters:
+  ///   - name: stands before the check's line in the answer, and in ``remove(_:)``.
+  ///   - check: asked at each request, so it should be quick; what it returns is shown to whoever asks.
   public func add(_ name: String, _ check: @escaping Check) {
     checks.withLock { checks in
       checks.removeAll { $0.name == name }

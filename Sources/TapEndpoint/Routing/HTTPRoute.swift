@@ -23,6 +23,7 @@ public struct HTTPRoute: Sendable {
   ///   - path: a normalised path such as `/healthz`; one that ends in `/*` takes every path below as well,
   ///     where no other route is more exact.
   ///   - methods: what the route takes; `[.get]` takes HEAD too.
+  ///   - handler: makes the answer.
   public init(
     _ path: String, methods: [HTTPMethod] = [.get],
     immediate handler: @escaping @Sendable (HTTPRequest) -> HTTPResponse
@@ -39,6 +40,7 @@ public struct HTTPRoute: Sendable {
   ///   - path: a normalised path such as `/users`; one that ends in `/*` takes every path below as well,
   ///     where no other route is more exact.
   ///   - methods: what the route takes; `[.get]` takes HEAD too.
+  ///   - handler: makes the answer.
   public init(
     _ path: String, methods: [HTTPMethod] = [.get],
     handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse

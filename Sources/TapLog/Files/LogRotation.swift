@@ -16,16 +16,26 @@ public struct LogRotation: Sendable, Hashable {
   public var compresses = false
 
   /// Rotates by size.
+  ///
+  /// - Parameters:
+  ///   - bytes: the size that a file does not grow past.
+  ///   - keep: how many old files stay.
+  ///   - compresses: whether old files are compressed.
   public static func size(_ bytes: Int, keep: Int = 5, compresses: Bool = false) -> LogRotation {
     LogRotation(maximumSize: bytes, keep: keep, compresses: compresses)
   }
 
   /// Rotates by time.
+  ///
+  /// - Parameters:
+  ///   - interval: how much time a file covers, counted from midnight of 1970-01-01 in UTC; at least a second.
+  ///   - keep: how many old files stay.
+  ///   - compresses: whether old files are compressed.
   public static func every(_ interval: Duration, keep: Int = 5, compresses: Bool = false) -> LogRotation {
     LogRotation(interval: interval, keep: keep, compresses: compresses)
   }
 
-  /// Rotates by both, whichever comes first.
+  /// Rotates by both, whichever comes first. Without either it never rotates.
   public init(maximumSize: Int? = nil, interval: Duration? = nil, keep: Int = 5, compresses: Bool = false) {
     self.maximumSize = maximumSize
     self.interval = interval

@@ -1,3 +1,5 @@
+import TapCore
+
 /// How long the parts of a line may be, in bytes before escaping.
 struct LineLimits: Sendable {
   /// `url.full`, after redaction.
@@ -15,7 +17,5 @@ struct LineLimits: Sendable {
   /// The whole line.
   var line = 16_384
   /// The methods that appear as themselves.
-  var knownMethods = [
-    "GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "QUERY", "CONNECT", "TRACE",
-  ]
+  var knownMethods = KnownMethods.standard
 }

@@ -47,7 +47,7 @@ struct RequestLineEncoder: Sendable {
       json.append(",\"client\":")
       json.string(request.client, limit: limits.name)
     }
-    line.part { json in method(request.method, to: &json) }
+    line.part { json in json.method(request.method, limits: limits) }
     redactor.writeURL(request.url, limits: limits, to: &line)
     if let template = request.urlTemplate {
       line.part { json in
@@ -73,34 +73,14 @@ struct RequestLineEncoder: Sendable {
   @inline(__always)
   private func trace(of request: RequestDescription, to json: inout JSONWriter) {
     guard let trace = request.traceContext else { return }
-    json.append(",\"trace_id\":\"")
-    digits(trace.traceID, to: &json)
-    json.append("\",\"span_id\":\"")
-    digits(trace.spanID, to: &json)
-    json.append(.quote)
-  }
-
-  /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
-  /// `http.request.method_original`).
-  @inline(__always)
-  private func method(_ method: String, to json: inout JSONWriter) {
-    json.append(",\"http.request.method\":")
-    if limits.knownMethods.contains(method) {
-      json.string(method, limit: limits.method)
-    } else {
-      json.append("\"_OTHER\",\"http.request.method_original\":")
-      json.string(method, limit: limits.method)
-    }
+    json.trace(trace)
   }
 
   /// The status code, and the error if it is one.
   @inline(__always)
   private func end(_ observation: RequestObservation, to json: inout JSONWriter) {
     let statusCode = observation.end.statusCode
-    if let statusCode {
-      json.append(",\"http.response.status_code\":")
-      json.integer(Int64(statusCode))
-    }
+    if let statusCode { json.statusCode(statusCode) }
     if case .failure(let type, _) = observation.end {
       json.append(",\"error.type\":")
       json.string(type.rawValue, limit: limits.name)
@@ -120,49 +100,13 @@ struct RequestLineEncoder: Sendable {
       json.append(",\"time_to_first_byte_s\":")
       json.seconds(time)
     }
-    if let size = observation.requestBodySize {
-      json.append(",\"http.request.body.size\":")
-      json.integer(size)
-    }
-    if let size = observation.responseBodySize {
-      json.append(",\"http.response.body.size\":")
-      json.integer(size)
-    }
+    json.bodySizes(of: observation)
     // OpenTelemetry: there "if and only if request was retried", so not as 0.
     if let count = observation.resendCount, count > 0 {
       json.append(",\"http.request.resend_count\":")
       json.integer(Int64(count))
     }
     if observation.isFromCache { json.append(",\"from_cache\":true") }
-    json.append(",\"outcome\":\"")
-    json.append(observation.end.outcome.staticText)
-    json.append(.quote)
-  }
-
-  /// An identifier of a trace, which has been checked to be nothing but digits.
-  @inline(__always)
-  private func digits(_ text: String, to json: inout JSONWriter) {
-    text.withBytes { bytes in
-      if let base = bytes.baseAddress { json.append(base, count: bytes.count) }
-    }
-  }
-}
-
-extension RequestObservation {
-  /// When the request ended. A sum that 64 bits cannot hold is the start.
-  var endTime: Timestamp {
-    let (sum, overflow) = start.nanosecondsSinceEpoch.addingReportingOverflow(max(0, duration.nanoseconds))
-    return overflow ? start : Timestamp(nanosecondsSinceEpoch: sum)
-  }
-}
-
-extension RequestOutcome {
-  fileprivate var staticText: StaticString {
-    switch self {
-    case .ok: "ok"
-    case .httpError: "http_error"
-    case .error: "error"
-    case .cancelled: "cancelled"
-    }
+    json.outcome(observation.end.outcome)
   }
 }

@@ -17,6 +17,14 @@ struct ReservedKeys: Sendable {
       "from_cache", "outcome",
     ]))
 
+  /// Of the line of a request that the app served.
+  static let inbound = ReservedKeys(
+    keys: common.union([
+      "http.request.method", "http.request.method_original", "url.path", "url.scheme", "http.route",
+      "client.address", "http.response.status_code", "error.type", "duration_s", "http.request.body.size",
+      "http.response.body.size", "outcome",
+    ]))
+
   /// Of a line of the app's own, which may well name a client.
   static let app = ReservedKeys(
     keys: ["timestamp", "severity", "event", "message", "dropped_attributes_count"])

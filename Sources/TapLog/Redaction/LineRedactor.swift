@@ -18,18 +18,33 @@ struct LineRedactor: Sendable {
   /// `,"url.full":"…"`
   @inline(__always)
   func writeURL(_ url: String, limits: LineLimits, to line: inout LineWriter) {
+    write(url, as: .url, "url.full", limits: limits, to: &line)
+  }
+
+  /// `,"url.path":"…"`
+  @inline(__always)
+  func writePath(_ path: String, limits: LineLimits, to line: inout LineWriter) {
+    write(path, as: .path, "url.path", limits: limits, to: &line)
+  }
+
+  @inline(__always)
+  private func write(
+    _ url: String, as form: URLRedactor.Form, _ key: StaticString, limits: LineLimits,
+    to line: inout LineWriter
+  ) {
     if url.isEmpty { return }
     guard let custom else {
       return line.part { json in
-        json.append(",\"url.full\":\"")
-        urls.redact(url, limit: limits.url, to: &json)
+        json.key(key)
+        json.append(.quote)
+        urls.redact(url, as: form, limit: limits.url, to: &json)
         json.append(.quote)
       }
     }
     // The limit counts for what the app's rule gives, too: it may make a text longer.
-    guard let text = custom("url.full", urls.redact(url, limit: limits.url)) else { return }
+    guard let text = custom(key.description, urls.redact(url, as: form, limit: limits.url)) else { return }
     line.part { json in
-      json.append(",\"url.full\":")
+      json.key(key)
       json.string(text, limit: limits.url)
     }
   }

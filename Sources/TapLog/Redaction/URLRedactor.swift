@@ -25,11 +25,20 @@ struct URLRedactor: Sendable {
     templates = allowedPaths
   }
 
-  /// Writes the redacted URL as the content of a JSON string, cut at `limit` bytes and ended with `…` there.
-  func redact(_ url: String, limit: Int, to json: inout JSONWriter) {
+  /// What a text is.
+  enum Form {
+    /// What a client asks for.
+    case url
+    /// What a server is asked for (RFC 9112, section 3.2): shown without its query.
+    case path
+  }
+
+  /// Writes the redacted text as the content of a JSON string, cut at `limit` bytes and ended with `…` there.
+  @inline(__always)
+  func redact(_ url: String, as form: Form = .url, limit: Int, to json: inout JSONWriter) {
     url.withBytes { bytes in
       var left = limit
-      _ = pieces(of: bytes) { piece in
+      _ = pieces(of: bytes, form) { piece in
         json.content(piece, limit: left)
         left -= piece.count
         return left >= 0
@@ -37,11 +46,11 @@ struct URLRedactor: Sendable {
     }
   }
 
-  /// The redacted URL as text, cut at `limit` bytes.
-  func redact(_ url: String, limit: Int) -> String {
+  /// The redacted text, cut at `limit` bytes.
+  func redact(_ url: String, as form: Form = .url, limit: Int) -> String {
     var result: [UInt8] = []
     url.withBytes { bytes in
-      _ = pieces(of: bytes) { piece in
+      _ = pieces(of: bytes, form) { piece in
         result += piece
         return result.count <= limit
       }
@@ -51,10 +60,15 @@ struct URLRedactor: Sendable {
     return String(decoding: result[..<end], as: UTF8.self) + "…"
   }
 
-  /// Gives the redacted URL piece by piece, until `emit` wants no more.
+  /// Gives the redacted text piece by piece, until `emit` wants no more.
   @inline(__always)
-  func pieces(of url: Bytes, emit: Emit) -> Bool {
+  func pieces(of url: Bytes, _ form: Form = .url, emit: Emit) -> Bool {
     let pathEnd = url.firstIndex(from: 0) { $0 == .question || $0 == .hash } ?? url.count
+    if form == .path {
+      // Most requests name a path; some a whole URL (RFC 9112, section 3.2.2), and nobody keeps them from more.
+      return url.first == .slash
+        ? path(url, from: 0, to: pathEnd, emit: emit) : hierarchy(url, end: pathEnd, emit: emit)
+    }
     guard hierarchy(url, end: pathEnd, emit: emit) else { return false }
     guard pathEnd < url.count, url[pathEnd] == .question else { return true }
     let queryEnd = url.firstIndex(from: pathEnd) { $0 == .hash } ?? url.count

@@ -17,10 +17,17 @@ final class LogFilter: Sendable {
 
   var statistics: Tally<LogFilterReason> { filtered.withLock { $0 } }
 
-  func keeps(_ observation: RequestObservation) -> Bool {
+  /// Whether the line of an ended request is written.
+  ///
+  /// - Parameter client: Who made it; `nil` for a request that the app served.
+  func keeps(
+    _ request: some EndedRequest, severity: LogSeverity, client: String? = nil
+  ) -> Bool {
     if keepsAll { return true }
-    let sampling = clients[observation.request.client] ?? sampling
-    return count(sampling.decision(on: observation, random: nextRandom))
+    let sampling = client.flatMap { clients[$0] } ?? sampling
+    return count(
+      sampling.decision(
+        on: severity, duration: request.duration, trace: request.traceContext, random: nextRandom))
   }
 
   /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity for all.

@@ -2,6 +2,7 @@ import TapCore
 
 /// Which requests get a line. Metrics count all of them regardless.
 ///
+///     var configuration = RequestLog.Configuration()
 ///     configuration.sampling = LogSampling(rate: 0.01, slow: .seconds(1))
 ///
 /// A request is kept if its severity is at least ``keepsFrom`` or it took at least ``slow``. Of the others, those
@@ -36,20 +37,21 @@ extension LogSampling {
   /// Whether a request gets a line, and why not.
   ///
   /// - Parameter random: Decides for a request without a trace: any 56 bits, evenly spread.
-  func decision(on observation: RequestObservation, random: () -> UInt64) -> LogFilterReason? {
-    let severity = observation.end.severity
+  func decision(
+    on severity: LogSeverity, duration: Duration, trace: TraceContext?, random: () -> UInt64
+  ) -> LogFilterReason? {
     if severity >= keepsFrom { return nil }
-    if let slow, observation.duration >= slow { return nil }
+    if let slow, duration >= slow { return nil }
     if severity < minimumSeverity { return .severity }
     if rate >= 1 { return nil }
     guard rate > 0 else { return .sampling }
-    let randomness = observation.request.traceContext.flatMap(Self.randomness) ?? random()
+    let randomness = trace?.randomness ?? random()
     // Kept is what is at or above the threshold: what one rate keeps, every higher rate keeps too.
     return randomness >= UInt64((1 - rate) * 0x1p56) ? nil : .sampling
   }
+}
 
-  /// The 14 last digits of the trace id.
-  private static func randomness(of trace: TraceContext) -> UInt64? {
-    UInt64(trace.traceID.suffix(14), radix: 16)
-  }
+extension TraceContext {
+  /// The last 56 bits of the trace id.
+  fileprivate var randomness: UInt64 { traceBits.low & 0x00ff_ffff_ffff_ffff }
 }

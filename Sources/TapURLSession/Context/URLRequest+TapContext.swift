@@ -30,7 +30,11 @@ extension URLRequest {
 
   /// Makes the request carry a trace: sets its `traceparent` header (W3C Trace Context, section 3.2). The tap
   /// itself changes no request.
-  public mutating func setTrace(_ trace: TraceContext) {
+  ///
+  /// - Parameter trace: The place of this request in its trace. By default a child of ``/TapCore/TraceContext/current``,
+  ///   so that what an app asks of others while it serves a request belongs to that request's trace; and a new trace
+  ///   where there is none.
+  public mutating func setTrace(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) {
     setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
   }
 

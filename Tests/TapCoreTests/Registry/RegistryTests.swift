@@ -102,6 +102,18 @@ struct RegistryTests {
     #expect(lines.contains(#"session_tap_series_overflow_total{metric="jobs_total"} 5"#))
   }
 
+  @Test func labelsNamedAtRunTimeOverflowToo() throws {
+    for number in 0..<2_003 {
+      try registry.counter("a_total", help: "", labels: ["n": "\(number)"]).increment()
+    }
+    try registry.counter("b_total", help: "").increment()
+    let lines = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+    #expect(lines.contains(#"a_total{otel_metric_overflow="true"} 3"#))
+    #expect(
+      lines.filter { $0.hasPrefix("session_tap_series_overflow_total") }
+        == [#"session_tap_series_overflow_total{metric="a_total"} 3"#])
+  }
+
   @Test func valuesThatNoInstrumentTakesAreCounted() throws {
     let counter = try registry.counter("a_total", help: "")
     counter.increment(by: -1)

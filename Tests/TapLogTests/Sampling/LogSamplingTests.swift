@@ -14,7 +14,9 @@ struct LogSamplingTests {
     observation.request.traceContext = trace.flatMap {
       TraceContext(traceparent: "00-\($0)-b7ad6b7169203331-01")
     }
-    return sampling.decision(on: observation, random: { random })
+    return sampling.decision(
+      on: observation.end.severity, duration: observation.duration, trace: observation.request.traceContext,
+      random: { random })
   }
 
   @Test(

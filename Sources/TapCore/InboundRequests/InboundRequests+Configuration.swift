@@ -1,0 +1,17 @@
+extension InboundRequests {
+  /// What can be chosen, with its defaults.
+  public struct Configuration: Sendable, Hashable {
+    /// The buckets of `http_server_request_duration_seconds`, in seconds.
+    public var durationBuckets: HistogramBuckets = .seconds
+    /// The buckets of both body sizes, in bytes.
+    public var bodySizeBuckets: HistogramBuckets = .bytes
+    /// The methods that appear as themselves; any other is `_OTHER`. By default those of RFC 9110, PATCH (RFC
+    /// 5789) and QUERY.
+    public var knownMethods = KnownMethods.standard
+    /// How many series each histogram may hold, and for how long. The gauge has no more than four for each method.
+    public var series = SeriesOptions()
+
+    /// The defaults.
+    public init() {}
+  }
+}

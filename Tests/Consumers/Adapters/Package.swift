@@ -1,0 +1,35 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "tap-adapters",
+  platforms: [.macOS(.v15)],
+  products: [.library(name: "TapAdapters", targets: ["TapAdapters"])],
+  dependencies: [
+    .package(name: "session-tap", path: "../../.."),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+  ],
+  targets: [
+    .target(
+      name: "TapAdapters",
+      dependencies: [
+        .product(name: "TapCore", package: "session-tap"),
+        .product(name: "TapLog", package: "session-tap"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Instrumentation", package: "swift-distributed-tracing"),
+      ]),
+    .testTarget(
+      name: "TapAdaptersTests",
+      dependencies: [
+        "TapAdapters",
+        .product(name: "TapCore", package: "session-tap"),
+        .product(name: "TapLog", package: "session-tap"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Instrumentation", package: "swift-distributed-tracing"),
+      ]),
+  ]
+)

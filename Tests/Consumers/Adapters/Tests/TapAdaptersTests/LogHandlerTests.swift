@@ -1,0 +1,187 @@
+import Foundation
+import Logging
+import TapLog
+import Testing
+
+@testable import TapAdapters
+
+@Suite("swift-log in the log")
+struct LogHandlerTests {
+  struct Mishap: Error {}
+
+  private let log: RequestLog
+
+  init() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.recentLineLimit = 100
+    log = try RequestLog(to: .memory, configuration: configuration)
+  }
+
+  private func logger(_ provider: Logger.MetadataProvider? = nil) -> Logger {
+    Logger(label: "app.jobs") { [log] in TapLogHandler(label: $0, log: log, metadataProvider: provider) }
+  }
+
+  /// The lines so far, each as what JSON says it is.
+  private func lines() throws -> [[String: any Sendable]] {
+    #expect(log.flush(within: .seconds(30)))
+    return try String(decoding: log.recent(), as: UTF8.self).split(separator: "\n").map { line in
+      let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+      return try #require(object as? [String: any Sendable])
+    }
+  }
+
+  /// The only line, its fields as text.
+  private func line() throws -> [String: String] {
+    let lines = try lines()
+    #expect(lines.count == 1)
+    return try #require(lines.first).mapValues { "\($0)" }
+  }
+
+  @Test("a line says what, where and who")
+  func place() throws {
+    logger().info("warmed", source: "Cache", file: "App/Cache.swift", function: "warm()", line: 42)
+    let line = try line()
+    #expect(line["event"] == "app")
+    #expect(line["severity"] == "INFO")
+    #expect(line["message"] == "warmed")
+    #expect(line["logger"] == "app.jobs")
+    #expect(line["source"] == "Cache")
+    #expect(line["code.file.path"] == "App/Cache.swift")
+    #expect(line["code.function.name"] == "warm()")
+    #expect(line["code.line.number"] == "42")
+  }
+
+  @Test(
+    "levels become severities, and none is lost",
+    arguments: [
+      (Logger.Level.trace, "TRACE", nil), (.debug, "DEBUG", nil), (.info, "INFO", nil),
+      (.notice, "INFO", "notice"),
+      (.warning, "WARN", nil), (.error, "ERROR", nil), (.critical, "ERROR", "critical"),
+    ])
+  func levels(level: Logger.Level, severity: String, name: String?) throws {
+    var logger = logger()
+    logger.logLevel = .trace
+    logger.log(level: level, "m")
+    let line = try line()
+    #expect(line["severity"] == severity)
+    #expect(line["level"] == name)
+  }
+
+  @Test("what is below the logger's level is left out")
+  func threshold() throws {
+    var logger = logger()
+    logger.debug("not by default")
+    logger.logLevel = .error
+    logger.warning("nor now")
+    logger.error("this is")
+    #expect(try line()["message"] == "this is")
+  }
+
+  @Test("a copy of a logger shares neither level nor metadata")
+  func valueSemantics() {
+    var first = logger()
+    first.logLevel = .debug
+    first[metadataKey: "only-on"] = "first"
+    var second = first
+    second.logLevel = .error
+    second[metadataKey: "only-on"] = "second"
+    #expect(first.logLevel == .debug)
+    #expect(second.logLevel == .error)
+    #expect(first[metadataKey: "only-on"] == "first")
+    #expect(second[metadataKey: "only-on"] == "second")
+    second[metadataKey: "only-on"] = nil
+    #expect(second[metadataKey: "only-on"] == nil)
+    #expect(first.handler.metadata == ["only-on": "first"])
+  }
+
+  @Test("the call's metadata counts more than the provider's, and that more than the logger's")
+  func precedence() throws {
+    var logger = logger(Logger.MetadataProvider { ["b": "provider", "c": "provider"] })
+    logger[metadataKey: "a"] = "logger"
+    logger[metadataKey: "b"] = "logger"
+    logger[metadataKey: "c"] = "logger"
+    logger.info("m", metadata: ["c": "call"])
+    let line = try line()
+    #expect(line["a"] == "logger")
+    #expect(line["b"] == "provider")
+    #expect(line["c"] == "call")
+  }
+
+  @Test("metadata is flattened, and numbers stay numbers")
+  func metadata() throws {
+    logger().info(
+      "m",
+      metadata: [
+        "user": ["id": "7", "roles": ["a", "b"], "address": ["city": "Bern"]],
+        "count": .stringConvertible(42),
+        "ratio": .stringConvertible(0.5), "hot": .stringConvertible(true),
+        "huge": .stringConvertible(UInt64.max),
+        "id": .stringConvertible("x" as Character), "a": ["b": "nested"], "a.b": "given",
+      ])
+    let fields = try #require(try lines().first)
+    #expect(fields["user.id"] as? String == "7")
+    #expect(fields["user.roles"] as? String == #"["a", "b"]"#)
+    #expect(fields["user.address.city"] as? String == "Bern")
+    #expect(fields["count"] as? Int == 42)
+    #expect(fields["ratio"] as? Double == 0.5)
+    #expect(fields["hot"] as? Bool == true)
+    #expect(fields["huge"] as? String == "18446744073709551615")
+    #expect(fields["id"] as? String == "x")
+    #expect(fields["a.b"] as? String == "given")
+  }
+
+  @Test("a key that the line has itself is kept under another name")
+  func ownKeys() throws {
+    logger().info("m", metadata: ["message": "mine", "severity": "LOUD", "source": "here", "logger": "me"])
+    let line = try line()
+    #expect(line["message"] == "m")
+    #expect(line["metadata.message"] == "mine")
+    #expect(line["metadata.severity"] == "LOUD")
+    #expect(line["metadata.source"] == "here")
+    #expect(line["metadata.logger"] == "me")
+    #expect(line["dropped_attributes_count"] == nil)
+  }
+
+  @Test("an error is in the line")
+  func error() throws {
+    logger().error("failed", error: Mishap())
+    let line = try line()
+    #expect(line["error.message"] == "Mishap()")
+    #expect(line["error.type"]?.hasSuffix("LogHandlerTests.Mishap") == true)
+  }
+
+  @Test("hostile metadata gives one line that is valid")
+  func hostile() throws {
+    var deep = Logger.MetadataValue.string("bottom")
+    for _ in 0..<200 { deep = ["deeper": deep] }
+    let wide = Dictionary(
+      uniqueKeysWithValues: (0..<1_000).map { ("k\($0)", Logger.MetadataValue.string("v")) })
+    logger().info("\u{0}\n\u{2028}\"\\", metadata: ["deep": deep, "wide": .dictionary(wide), "": "empty"])
+    #expect(try line()["message"] == "\u{0}\n\u{2028}\"\\")
+  }
+
+  @Test("without a log nothing happens")
+  func noLog() {
+    var handler = TapLogHandler(label: "l", log: nil, logLevel: .trace)
+    handler.metadata = ["a": "b"]
+    handler.log(
+      event: LogEvent(level: .info, message: "m", metadata: nil, source: nil, file: "", function: "", line: 0)
+    )
+    #expect(handler.metadata == ["a": "b"])
+  }
+
+  @Test("many loggers write at once")
+  func concurrency() async throws {
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<8 {
+        group.addTask { [logger = logger()] in
+          var logger = logger
+          logger[metadataKey: "task"] = .stringConvertible(task)
+          for _ in 0..<10 { logger.info("m") }
+        }
+      }
+    }
+    let tasks = try lines().compactMap { $0["task"] as? Int }
+    #expect(tasks.sorted() == (0..<80).map { $0 / 10 })
+  }
+}

@@ -1,0 +1,209 @@
+import CoreMetrics
+import TapCore
+import Testing
+
+@testable import TapAdapters
+
+@Suite("swift-metrics in the registry")
+struct MetricsFactoryTests {
+  private let registry = Registry()
+  private let factory: TapMetricsFactory
+
+  init() { factory = TapMetricsFactory(registry: registry) }
+
+  /// The sample lines of what a scrape gets.
+  private var samples: [Substring] {
+    String(decoding: registry.exposition(in: .text).bytes, as: UTF8.self)
+      .split(separator: "\n").filter { !$0.hasPrefix("#") }
+  }
+
+  @Test("counters count whole amounts and fractions, never back")
+  func counters() {
+    let counter = CoreMetrics.Counter(label: "jobs.done", factory: factory)
+    counter.increment()
+    counter.increment(by: 41)
+    counter.increment(by: -7)
+    let busy = FloatingPointCounter(label: "busy.seconds", factory: factory)
+    for amount in [0.25, 0.5, -1, .nan, .infinity] { busy.increment(by: amount) }
+    #expect(samples.contains("jobs_done_total 42"))
+    #expect(samples.contains("busy_seconds_total 0.75"))
+    #expect(samples.contains(#"session_tap_dropped_values_total{metric="busy_seconds_total"} 3"#))
+  }
+
+  @Test("a counter and a floating-point counter of one name are one series")
+  func bothCounters() {
+    CoreMetrics.Counter(label: "work", factory: factory).increment(by: 2)
+    FloatingPointCounter(label: "work", factory: factory).increment(by: 0.5)
+    #expect(samples == ["work_total 2.5"])
+  }
+
+  @Test("meters, gauges and recorders that do not aggregate set a gauge")
+  func gauges() {
+    let meter = Meter(label: "pool.size", factory: factory)
+    meter.set(7)
+    meter.increment(by: 2.5)
+    meter.decrement(by: 1)
+    CoreMetrics.Gauge(label: "depth", factory: factory).record(3)
+    let recorder = Recorder(label: "last", aggregate: false, factory: factory)
+    recorder.record(1)
+    recorder.record(-2.5)
+    #expect(samples == ["depth 3", "last -2.5", "pool_size 8.5"])
+  }
+
+  @Test("recorders that aggregate are histograms")
+  func recorders() {
+    let recorder = Recorder(label: "batch.bytes", factory: factory)
+    recorder.record(3)
+    recorder.record(70.5)
+    #expect(samples.contains(#"batch_bytes_bucket{le="4.0"} 1"#))
+    #expect(samples.contains(#"batch_bytes_bucket{le="256.0"} 2"#))
+    #expect(samples.contains("batch_bytes_sum 73.5"))
+    #expect(samples.contains("batch_bytes_count 2"))
+  }
+
+  @Test("timers are histograms of seconds, whatever unit they are given or prefer")
+  func timers() {
+    let timer = CoreMetrics.Timer(label: "db.query", preferredDisplayUnit: .milliseconds, factory: factory)
+    timer.recordNanoseconds(4_000_000)
+    timer.recordMilliseconds(40)
+    timer.recordSeconds(2)
+    timer.recordSeconds(UInt64.max)
+    #expect(samples.contains(#"db_query_seconds_bucket{le="0.005"} 1"#))
+    #expect(samples.contains(#"db_query_seconds_bucket{le="0.05"} 2"#))
+    #expect(samples.contains(#"db_query_seconds_bucket{le="2.5"} 3"#))
+    #expect(samples.contains("db_query_seconds_count 4"))
+  }
+
+  @Test(
+    "names become names of Prometheus",
+    arguments: [
+      ("jobs", "jobs_total"), ("jobs_total", "jobs_total"),
+      ("http.server.requests", "http_server_requests_total"),
+      ("a-b c/d", "a_b_c_d_total"), ("a..b__c", "a_b_c_total"), ("größe", "gr_e_total"),
+      ("9lives", "_9lives_total"),
+      ("", "__total"), ("💥", "__total"), ("le", "le_total"), ("Jobs", "Jobs_total"),
+    ])
+  func names(label: String, name: String) {
+    CoreMetrics.Counter(label: label, factory: factory).increment()
+    #expect(samples == ["\(name) 1"])
+  }
+
+  @Test(
+    "dimensions become labels",
+    arguments: [
+      ([("http.route", "/a"), ("code", "200")], #"code="200",http_route="/a""#),
+      ([("le", "1"), ("quantile", "2"), ("__name__", "x")], #"_le="1",_name_="x",_quantile="2""#),
+      ([("a.b", "1"), ("a-b", "2")], #"a_b="1;2""#), ([("k", "a\"b\\c\nd")], #"k="a\"b\\c\nd""#),
+      ([("", "v")], #"_="v""#),
+    ])
+  func labels(dimensions: [(String, String)], labels: String) {
+    Meter(label: "m", dimensions: dimensions, factory: factory).set(1)
+    #expect(samples == ["m{\(labels)} 1"])
+  }
+
+  @Test("the same name may have other dimensions, and in another order is the same series")
+  func otherDimensions() {
+    for dimensions in [[], [("a", "1")], [("b", "2")], [("a", "1"), ("b", "2")], [("b", "2"), ("a", "1")]] {
+      CoreMetrics.Counter(label: "n", dimensions: dimensions, factory: factory).increment()
+    }
+    #expect(
+      samples == [#"n_total 1"#, #"n_total{a="1"} 1"#, #"n_total{a="1",b="2"} 2"#, #"n_total{b="2"} 1"#])
+  }
+
+  @Test("what has the name of another type records nothing, and is counted")
+  func conflicts() throws {
+    Meter(label: "x", factory: factory).set(1)
+    let recorder = Recorder(label: "x", factory: factory)
+    recorder.record(5)
+    recorder.destroy()
+    CoreMetrics.Counter(label: "x", factory: factory).increment()
+    _ = try registry.histogram("mine_seconds", help: "The app's own.")
+    CoreMetrics.Timer(label: "mine", factory: factory).recordSeconds(1)
+    #expect(samples.contains("x 1"))
+    #expect(samples.contains("mine_seconds_count 0"))
+    #expect(samples.contains(#"swift_metrics_refused_total{metric="x"} 1"#))
+    #expect(samples.contains(#"swift_metrics_refused_total{metric="x_total"} 1"#))
+    #expect(samples.contains(#"swift_metrics_refused_total{metric="mine_seconds"} 1"#))
+  }
+
+  @Test("a destroyed metric goes, and comes back from nothing")
+  func destroy() {
+    let counter = CoreMetrics.Counter(label: "c", dimensions: [("a", "1")], factory: factory)
+    counter.increment(by: 5)
+    let floating = FloatingPointCounter(label: "f", factory: factory)
+    let meter = Meter(label: "m", factory: factory)
+    let recorder = Recorder(label: "r", factory: factory)
+    let timer = CoreMetrics.Timer(label: "t", factory: factory)
+    counter.destroy()
+    floating.destroy()
+    meter.destroy()
+    recorder.destroy()
+    timer.destroy()
+    #expect(samples.isEmpty)
+    counter.increment()
+    CoreMetrics.Counter(label: "c", dimensions: [("a", "1")], factory: factory).increment()
+    counter.destroy()
+    #expect(samples == [#"c_total{a="1"} 1"#])
+  }
+
+  @Test("a series stays until the last that was made of it is destroyed")
+  func destroyShared() {
+    let connections = (1...3).map { _ in Meter(label: "open", factory: factory) }
+    for meter in connections { meter.increment(by: 1) }
+    connections[0].destroy()
+    connections[1].destroy()
+    connections[2].increment(by: 1)
+    #expect(samples == ["open 4"])
+    connections[2].destroy()
+    #expect(samples.isEmpty)
+  }
+
+  @Test("a reset counter begins again at 0, for all that share it")
+  func reset() {
+    let counters = (1...2).map { _ in CoreMetrics.Counter(label: "c", factory: factory) }
+    counters[0].increment(by: 5)
+    counters[1].reset()
+    #expect(samples == ["c_total 0"])
+    counters[0].increment()
+    #expect(samples == ["c_total 1"])
+  }
+
+  @Test("whatever a library asks for stays bounded")
+  func bounded() {
+    for number in 0..<2_100 {
+      CoreMetrics.Counter(label: "one", dimensions: [("n", "\(number)")], factory: factory).increment()
+    }
+    for number in 0..<10_000 { Meter(label: "many.\(number)", factory: factory).set(1) }
+    Meter(label: String(repeating: "n", count: 100_000), dimensions: [], factory: factory).set(1)
+    #expect(samples.contains(#"one_total{otel_metric_overflow="true"} 100"#))
+    #expect(samples.count { $0.hasPrefix("many_") } == 10_000 - 2_100)
+    #expect(samples.contains(#"session_tap_series_overflow_total{metric="one_total"} 100"#))
+    #expect(samples.contains { $0.hasPrefix("swift_metrics_refused_total") })
+    #expect(samples.allSatisfy { $0.utf8.count < 700 })
+  }
+
+  @Test("many tasks make, use, reset and destroy the same metrics at once")
+  func concurrency() async {
+    let kept = CoreMetrics.Counter(label: "kept", factory: factory)
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<8 {
+        group.addTask { [factory] in
+          for round in 0..<500 {
+            CoreMetrics.Counter(label: "shared", factory: factory).increment()
+            CoreMetrics.Timer(label: "time", factory: factory).recordNanoseconds(round)
+            let brief = Meter(label: "brief", dimensions: [("n", "\(round % 7)")], factory: factory)
+            brief.set(task)
+            brief.destroy()
+            kept.increment()
+            FloatingPointCounter(label: "reset", factory: factory).reset()
+          }
+        }
+      }
+    }
+    #expect(samples.contains("shared_total 4000"))
+    #expect(samples.contains("kept_total 4000"))
+    #expect(samples.contains("time_seconds_count 4000"))
+    #expect(samples.contains("reset_total 0"))
+    #expect(!samples.contains { $0.hasPrefix("brief") })
+  }
+}

@@ -1,0 +1,96 @@
+import Instrumentation
+import Logging
+import TapCore
+import Testing
+
+@testable import TapAdapters
+
+@Suite("The trace in swift-distributed-tracing")
+struct ServiceContextTests {
+  private struct Headers: Extractor, Injector {
+    func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
+    func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
+      carrier[key] = value
+    }
+  }
+
+  private static let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+  private func extracted(from headers: [String: String]) -> ServiceContext {
+    var context = ServiceContext.topLevel
+    TapInstrument().extract(headers, into: &context, using: Headers())
+    return context
+  }
+
+  private func injected(from context: ServiceContext) -> [String: String] {
+    var headers: [String: String] = [:]
+    TapInstrument().inject(context, into: &headers, using: Headers())
+    return headers
+  }
+
+  @Test("what comes in goes out")
+  func roundTrip() {
+    let headers = ["traceparent": Self.traceparent, "tracestate": "vendor=1,other=2"]
+    let context = extracted(from: headers)
+    #expect(context.trace?.traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
+    #expect(context.trace?.spanID == "00f067aa0ba902b7")
+    #expect(injected(from: context) == headers)
+  }
+
+  @Test(
+    "a header that is not valid is ignored, and its state with it",
+    arguments: [nil, "", "00-0-0-01", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "\u{0}"])
+  func invalid(header: String?) {
+    let context = extracted(from: ["traceparent": header, "tracestate": "a=1"].compactMapValues { $0 })
+    #expect(context.isEmpty)
+    #expect(injected(from: context).isEmpty)
+  }
+
+  @Test("a state that is too long is left out, and the trace stays")
+  func longState() {
+    let state = String(repeating: "a", count: 513)
+    let context = extracted(from: ["traceparent": Self.traceparent, "tracestate": state])
+    #expect(injected(from: context) == ["traceparent": Self.traceparent])
+  }
+
+  @Test("a part of a trace, and the tasks that it begins, know it")
+  func propagation() async throws {
+    let trace = try #require(TraceContext(traceparent: Self.traceparent))
+    let other = TraceContext.random()
+    await ServiceContext.withTrace(trace) {
+      #expect(ServiceContext.current?.trace == trace)
+      #expect(TraceContext.current == trace)
+      async let child = ServiceContext.current?.trace
+      #expect(await child == trace)
+      await ServiceContext.withTrace(other) {
+        await Task.yield()
+        #expect(ServiceContext.current?.trace == other)
+      }
+      #expect(ServiceContext.current?.trace == trace)
+    }
+    #expect(ServiceContext.current == nil)
+    #expect(TraceContext.current == nil)
+  }
+
+  @Test("what the context has otherwise stays")
+  func otherValues() async {
+    var context = ServiceContext.topLevel
+    context.traceState = "a=1"
+    let trace = TraceContext.random()
+    await ServiceContext.$current.withValue(context) {
+      await ServiceContext.withTrace(trace) {
+        #expect(ServiceContext.current?.traceState == "a=1")
+        #expect(ServiceContext.current?.trace == trace)
+      }
+    }
+  }
+
+  @Test("what is logged within a trace says so")
+  func metadata() async {
+    let trace = TraceContext.random()
+    let expected: Logger.Metadata = ["trace_id": .string(trace.traceID), "span_id": .string(trace.spanID)]
+    #expect(Logger.MetadataProvider.trace.get() == [:])
+    await ServiceContext.withTrace(trace) { #expect(Logger.MetadataProvider.trace.get() == expected) }
+    TraceContext.$current.withValue(trace) { #expect(Logger.MetadataProvider.trace.get() == expected) }
+  }
+}

@@ -1,0 +1,49 @@
+import Dispatch
+import FlyingFox
+import Foundation
+import SessionTap
+
+import struct FlyingFox.HTTPResponse  // SessionTap's endpoint has one too.
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// Serves orders, asks another service about each, and shows how both go:
+//
+//     STOCK_URL=http://localhost:8081 SESSION_TAP_LOG=requests.jsonl PORT=8080 flyingfox-app
+let environment = ProcessInfo.processInfo.environment
+guard let stock = URL(string: environment["STOCK_URL"] ?? "") else {
+  print("usage: STOCK_URL=http://localhost:8081 flyingfox-app")
+  exit(64)
+}
+let tap = try Tap.start(Tap.Configuration(environment: environment))
+let session = URLSession(configuration: tap.configuration(client: "stock"))
+
+var routes = RoutedHTTPHandler()
+routes.appendRoute("GET /hello") { _ in HTTPResponse(statusCode: .ok, body: Data("hello\n".utf8)) }
+routes.appendRoute("GET /orders/:id") { (id: Int) in
+  var request = URLRequest(url: stock.appendingPathComponent("items/\(id)"))
+  request.setTrace()
+  let (body, _) = try await session.data(for: request)
+  return HTTPResponse(statusCode: .ok, body: body)
+}
+
+let server = HTTPServer(
+  address: try .inet(ip4: "127.0.0.1", port: UInt16(environment["PORT"] ?? "") ?? 0), logger: .disabled,
+  handler: TapMiddleware(inbound: tap.inbound, templates: ["/hello", "/orders/{id}"], next: routes))
+
+signal(SIGTERM, SIG_IGN)
+let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+termination.setEventHandler { Task { await server.stop(timeout: 5) } }
+termination.resume()
+
+async let serving: Void = server.run()
+try await server.waitUntilListening()
+if case .ip4(let host, let port) = await server.listeningAddress, let metrics = tap.address {
+  print("serves at http://\(host):\(port), metrics at http://\(metrics)/metrics")
+}
+fflush(nil)
+// It ends by an error whatever ends it.
+try? await serving
+await tap.shutdown()

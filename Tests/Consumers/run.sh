@@ -1,0 +1,38 @@
+#!/bin/bash
+# Builds the apps and adapters beside this file against the package, and lets each check itself.
+#
+#     bash Tests/Consumers/run.sh [--configuration debug|release]   what CI runs; debug by default
+#     bash Tests/Consumers/run.sh --compare [ROUNDS]                requests/s of the Hummingbird app with and without the tap
+#     bash Tests/Consumers/run.sh --costs                           what the tap costs it, as the README's table
+#
+# Needs curl, jq, prometheus (with promtool), python3 and wrk; --costs also needs clang and strip.
+set -euo pipefail
+cd "$(dirname "$0")"
+export CONFIGURATION=debug
+
+need() {
+  for tool in "$@"; do
+    command -v "$tool" > /dev/null && continue
+    echo "run.sh: $tool is missing; apt-get install curl jq prometheus python3 wrk binutils" >&2
+    exit 1
+  done
+}
+
+case "${1-}" in
+  --compare) need wrk && exec HummingbirdApp/measure compare "${@:2}" ;;
+  --costs) need clang strip wrk && exec HummingbirdApp/measure costs ;;
+  --configuration) CONFIGURATION=${2:?debug or release} ;;
+  "") ;;
+  *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+esac
+
+need curl jq prometheus promtool python3 wrk
+for check in */check; do
+  started=$SECONDS
+  printf '%s\n' "${check%/check}"
+  if ! "$check"; then
+    echo "run.sh: $check failed, as said above; to run it alone: $PWD/$check" >&2
+    exit 1
+  fi
+  printf '  %d s\n' $((SECONDS - started))
+done

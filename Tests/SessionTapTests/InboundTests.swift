@@ -1,0 +1,83 @@
+import Foundation
+import SessionTap
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What the app serves and what it asks of others meanwhile, in one registry and one log.
+@Suite("Inbound and outbound requests")
+struct InboundTests {
+  @Test("share their trace, in the log and on the wire")
+  func oneTrace() async throws {
+    let upstream = try Origin { _ in [.response()] }
+    defer { upstream.stop() }
+    var configuration = TapTests.configuration()
+    configuration.servesLog = true
+    let tap = try Tap.start(configuration)
+    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "upstream"))
+
+    let caller = TraceContext.random()
+    let inbound = tap.inbound.begin(
+      method: "GET", path: "/orders/7", scheme: "http", traceparent: caller.traceparent)
+    try await TraceContext.$current.withValue(inbound.trace) {
+      for path in ["/stock", "/price"] {
+        var request = URLRequest(url: upstream.url(path))
+        request.setTrace()
+        _ = try await session.data(for: request)
+      }
+    }
+    inbound.end(statusCode: 200, route: "/orders/{id}")
+
+    let text = try await TapTests.scrape(tap)
+    await tap.shutdown()
+    let labels = #"http_request_method="GET",http_response_status_code="200",http_route="/orders/{id}""#
+    #expect(text.contains(#"http_server_request_duration_seconds_count{\#(labels),url_scheme="http"} 1"#))
+    let sent = upstream.requests.compactMap { $0.headers["traceparent"] }
+      .compactMap(TraceContext.init(traceparent:))
+    #expect(sent.map(\.traceID) == [caller.traceID, caller.traceID])
+
+    let lines = try #require(tap.log).recent().split(separator: UInt8(ascii: "\n")).map {
+      try #require(try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any])
+    }
+    func spans(_ event: String) -> [String] {
+      lines.filter { $0["event"] as? String == event && $0["trace_id"] as? String == caller.traceID }
+        .compactMap { $0["span_id"] as? String }
+    }
+    #expect(lines.count == 3)
+    #expect(spans("http.server.request") == [inbound.trace.spanID])
+    #expect(Set(spans("http.client.request")) == Set(sent.map(\.spanID)))
+    #expect(Set(sent.map(\.spanID) + [inbound.trace.spanID, caller.spanID]).count == 4)
+  }
+
+  @Test("begin a trace where there is none")
+  func newTrace() throws {
+    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
+    request.setTrace()
+    let first = try #require(request.value(forHTTPHeaderField: "traceparent"))
+    #expect(TraceContext(traceparent: first) != nil)
+    request.setTrace()
+    #expect(request.value(forHTTPHeaderField: "traceparent") != first)
+  }
+
+  @Test("reach the app's own observers, and the known methods of the environment")
+  func configured() throws {
+    final class Observer: InboundRequestObserver {
+      let gate = Gate()
+      func inboundRequestEnded(_ observation: InboundObservation) { gate.open() }
+    }
+    let observer = Observer()
+    var configuration = Tap.Configuration(environment: [
+      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "BREW"
+    ])
+    configuration.endpoint = nil
+    configuration.inboundObservers = [observer]
+    let tap = try Tap(configuration)
+    tap.inbound.begin(method: "BREW", path: "/pot").end(statusCode: 418)
+    #expect(observer.gate.isOpen)
+    let text = String(decoding: tap.registry.exposition().bytes, as: UTF8.self)
+    #expect(text.contains(#"http_server_active_requests{http_request_method="BREW"} 0"#))
+  }
+}

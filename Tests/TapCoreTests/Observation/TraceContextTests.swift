@@ -1,0 +1,84 @@
+import Dispatch
+import Synchronization
+import TapCore
+import Testing
+
+@Suite("Trace context")
+struct TraceContextTests {
+  @Test(
+    "is what a valid header says",
+    arguments: [
+      ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
+      ("00-00000000000000000000000000000001-0000000000000001-00", false),
+      ("00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-ff", true),
+      ("00-80000000000000000000000000000000-8000000000000000-02", false),
+      ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
+      ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings", true),
+    ])
+  func valid(header: String, isSampled: Bool) throws {
+    let trace = try #require(TraceContext(traceparent: header))
+    let parts = header.split(separator: "-")
+    #expect(trace.traceID == parts[1])
+    #expect(trace.spanID == parts[2])
+    #expect(trace.isSampled == isSampled)
+    #expect(trace.traceparent == "00-\(parts[1])-\(parts[2])-\(isSampled ? "01" : "00")")
+  }
+
+  @Test(
+    "is not guessed from anything else",
+    arguments: [
+      "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
+      "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-",
+      "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+      "00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01",
+      "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+      "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+      "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01x",
+      "00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01",
+      " 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    ])
+  func invalid(header: String) {
+    #expect(TraceContext(traceparent: header) == nil)
+  }
+
+  @Test("has a child in the same trace")
+  func child() {
+    for isSampled in [true, false] {
+      let trace = TraceContext.random(isSampled: isSampled)
+      let child = trace.child()
+      #expect(child.traceID == trace.traceID)
+      #expect(child.spanID != trace.spanID)
+      #expect(child.isSampled == isSampled)
+      #expect(TraceContext(traceparent: child.traceparent) == child)
+    }
+  }
+
+  @Test("never repeats an identifier, on eight threads")
+  func unique() {
+    let seen = Mutex<(traces: Set<String>, spans: Set<String>)>(([], []))
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      let contexts = (0..<2_000).map { _ in TraceContext.random() }
+      seen.withLock { seen in
+        seen.traces.formUnion(contexts.map(\.traceID))
+        seen.spans.formUnion(contexts.map(\.spanID))
+      }
+    }
+    let (traces, spans) = seen.withLock { $0 }
+    #expect(traces.count == 16_000)
+    #expect(spans.count == 16_000)
+    #expect(traces.allSatisfy { $0.utf8.count == 32 } && spans.allSatisfy { $0.utf8.count == 16 })
+  }
+
+  @Test("of the current task is inherited by its children alone")
+  func current() async {
+    #expect(TraceContext.current == nil)
+    let trace = TraceContext.random()
+    await TraceContext.$current.withValue(trace) {
+      async let child = TraceContext.current
+      #expect(await child == trace)
+      #expect(await Task.detached { TraceContext.current }.value == nil)
+    }
+    #expect(TraceContext.current == nil)
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import TapCore
+import TapLog
+import Testing
+
+@Suite("The line of an inbound request")
+struct InboundLineTests {
+  private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+  private func observation(
+    _ end: RequestEnd = .response(statusCode: 200), path: String = "/users/42?token=s3cret"
+  ) throws -> InboundObservation {
+    InboundObservation(
+      method: "GET", path: path, trace: try #require(TraceContext(traceparent: Self.header)),
+      start: Timestamp(nanosecondsSinceEpoch: 1_795_253_400_111_111_456), duration: .nanoseconds(12_345_000),
+      end: end)
+  }
+
+  /// The lines that a log writes for these requests.
+  private func lines(
+    of observations: InboundObservation..., configuration: RequestLog.Configuration = .init()
+  ) throws -> [String] {
+    let sink = CollectingSink()
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    for observation in observations { log.inboundRequestEnded(observation) }
+    #expect(log.shutdown())
+    return sink.lines
+  }
+
+  @Test("has the names of the conventions, in a fixed order")
+  func golden() throws {
+    var observation = try observation()
+    observation.scheme = "https"
+    observation.route = "/users/{id}"
+    observation.clientAddress = "192.0.2.7"
+    observation.requestBodySize = 0
+    observation.responseBodySize = 512
+    observation.fields = ["tenant": "acme"]
+    var configuration = RequestLog.Configuration()
+    configuration.fields = ["service.name": "shop"]
+    let expected =
+      #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.server.request","#
+      + #""http.request.method":"GET","url.path":"/users/42","url.scheme":"https","http.route":"/users/{id}","#
+      + #""client.address":"192.0.2.7","http.response.status_code":200,"duration_s":0.012345,"#
+      + #""http.request.body.size":0,"http.response.body.size":512,"outcome":"ok","#
+      + #""trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","#
+      + #""service.name":"shop","tenant":"acme"}"#
+    #expect(try lines(of: observation, configuration: configuration) == [expected])
+  }
+
+  @Test(
+    "tells how the request ended: a 4xx is its caller's error",
+    arguments: [
+      (
+        RequestEnd.response(statusCode: 404), "INFO",
+        #""http.response.status_code":404,"duration_s":0.012345,"outcome":"ok","#
+      ),
+      (
+        .response(statusCode: 503), "ERROR",
+        #""http.response.status_code":503,"error.type":"503","duration_s":0.012345,"outcome":"http_error","#
+      ),
+      (
+        .failure(.timeout, statusCode: nil), "ERROR",
+        #""error.type":"timeout","duration_s":0.012345,"outcome":"error","#
+      ),
+      (.cancelled, "INFO", #""url.path":"/users/42","duration_s":0.012345,"outcome":"cancelled","#),
+    ])
+  func ends(end: RequestEnd, severity: String, part: String) throws {
+    let line = try #require(try lines(of: observation(end)).first)
+    #expect(line.contains(#""severity":"\#(severity)""#))
+    #expect(line.contains(part))
+  }
+
+  @Test(
+    "shows a path, and no secret of it",
+    arguments: [
+      ("/", "/"), ("/a/b?c=d#e", "/a/b"), ("/a;jsessionid=42/b", "/a;jsessionid=REDACTED/b"),
+      ("/a@b/c", "/a@b/c"), ("//a/b", "//a/b"), ("*", "*"),
+      ("http://user:password@example.com/a?b=c", "http://example.com/a"),
+      ("user:password@example.com:443", "user:REDACTED"),
+      ("/a\nb\u{0}", "/a\\nb\\u0000"),
+    ])
+  func paths(path: String, shown: String) throws {
+    let line = try #require(try lines(of: observation(path: path)).first)
+    #expect(line.contains(#""url.path":"\#(shown)","#))
+  }
+
+  @Test("shows of a path what templates and the app's own rule allow")
+  func allowedPaths() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.redaction.allowedPaths = ["/users/{id}"]
+    let shown = try lines(of: observation(), observation(path: "/else/42"), configuration: configuration)
+    #expect(shown[0].contains(#""url.path":"/users/REDACTED","#))
+    #expect(shown[1].contains(#""url.path":"/REDACTED","#))
+    configuration.redaction.custom = { key, value in key == "url.path" ? nil : value }
+    let hidden = try lines(of: observation(), configuration: configuration)
+    #expect(!hidden[0].contains("url.path"))
+  }
+
+  @Test("is sampled by the trace, with the outbound lines of that trace")
+  func sampling() throws {
+    let sink = CollectingSink()
+    var configuration = RequestLog.Configuration()
+    configuration.sampling.rate = 0.3
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    for _ in 0..<500 {
+      var inbound = try observation()
+      inbound.trace = .random()
+      log.inboundRequestEnded(inbound)
+      for _ in 0..<2 {
+        var outbound = RequestObservation.bare()
+        outbound.request.traceContext = inbound.trace.child()
+        log.requestEnded(outbound)
+      }
+    }
+    #expect(log.shutdown())
+    let traces = sink.lines.compactMap { $0.firstMatch(of: /"trace_id":"([0-9a-f]{32})"/)?.1 }
+    let counts = Dictionary(traces.map { ($0, 1) }, uniquingKeysWith: +)
+    #expect(counts.values.allSatisfy { $0 == 3 })
+    #expect((80...230).contains(counts.count))
+    #expect(log.statistics.filteredLines(.sampling) == 1_500 - UInt64(sink.lines.count))
+  }
+
+  @Test("of an error is written at any rate, and one below the minimum is not")
+  func severities() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.sampling = LogSampling(rate: 0, minimumSeverity: .warn)
+    let written = try lines(
+      of: observation(), observation(.response(statusCode: 500)), configuration: configuration)
+    #expect(written.count == 1)
+    #expect(written.first?.contains(#""http.response.status_code":500"#) == true)
+  }
+
+  @Test("refuses a field of every line whose key it uses itself")
+  func reservedField() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.fields = ["http.route": "x"]
+    #expect(throws: RequestLogError.self) { try lines(configuration: configuration) }
+  }
+
+  @Test("stays one valid JSON object, whatever comes in")
+  func hostile() throws {
+    let hostile = String(
+      decoding: (0...255).map { UInt8($0) } + [0xE2, 0x80, 0xA8, 0xC2, 0x85], as: UTF8.self)
+    let long = String(repeating: hostile, count: 200)
+    var fields: [String: FieldValue] = ["nan": .double(.nan), "least": .integer(.min), "url.path": "forged"]
+    for index in 0..<200 { fields["\(index)\(hostile.prefix(60))"] = .string(long) }
+    let observation = InboundObservation(
+      method: long, path: "/" + long, scheme: long, clientAddress: long, trace: .random(), fields: fields,
+      start: Timestamp(nanosecondsSinceEpoch: .max), duration: .seconds(Int64.max),
+      end: .failure(.other, statusCode: .max), route: long, requestBodySize: .min, responseBodySize: .max)
+    let line = try #require(try lines(of: observation).first)
+    #expect(line.utf8.count <= 16_384)
+    #expect(line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    #expect(object["dropped_attributes_count"] as? Int ?? 0 > 100)
+    #expect(object["outcome"] as? String == "error")
+    #expect(object["url.path"] as? String != "forged")
+  }
+}
