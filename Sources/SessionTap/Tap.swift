@@ -47,6 +47,10 @@ public final class Tap: Sendable {
     deadline = configuration.shutdownDeadline
     do {
       try registry.register(BuildInfo())
+    } catch {
+      throw TapError.registryInUse(error)
+    }
+    do {
       try registry.register(configuration.target)
       if configuration.exposesProcess { try registry.register(ProcessMetrics()) }
       let metrics = try RequestMetrics(registry: registry, configuration: configuration.metrics)

@@ -34,6 +34,13 @@ public struct TapError: Error, CustomStringConvertible {
     code: .startedBefore, underlying: nil,
     description: "the tap was started before: a tap starts once; make another one")
 
+  /// The registry has the metrics of a tap, be it one that could not start.
+  static func registryInUse(_ error: RegistryError) -> TapError {
+    TapError(
+      code: .metrics, underlying: error,
+      description: "the registry has the metrics of a tap already: set configuration.registry to a new one")
+  }
+
   private init(code: Code, underlying: (any Error)?, description: String) {
     self.code = code
     self.underlying = underlying

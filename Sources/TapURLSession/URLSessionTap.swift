@@ -40,6 +40,10 @@ public final class URLSessionTap: Sendable {
   package let requestCount = Atomic<Int>(0)
 
   /// Makes a tap whose requests the observers hear of, in their order.
+  ///
+  /// - Parameters:
+  ///   - observers: The metrics, the log, the app's own.
+  ///   - configuration: Templates, filter, limits.
   public init(observers: [any RequestObserver], configuration: Configuration = Configuration()) {
     self.configuration = configuration
     state = Mutex(State(observers: observers))
@@ -81,6 +85,7 @@ public final class URLSessionTap: Sendable {
   ///   - client: The name for the `client` label and log field.
   ///   - delegate: The session's delegate, kept by the session until it is invalidated, as always.
   ///   - delegateQueue: Where the delegate is called. `nil` makes a serial queue.
+  /// - Returns: The session, which is yours to invalidate.
   public func session(
     configuration: URLSessionConfiguration = .default, client: String,
     delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
@@ -102,6 +107,10 @@ public final class URLSessionTap: Sendable {
   /// other thread resumes its tasks. Sessions that others make from `.default` are out of reach.
   ///
   /// On Apple's platforms a session's configuration is a copy, and nothing can be installed.
+  ///
+  /// - Parameters:
+  ///   - session: The session, in use or not.
+  ///   - client: The name for the `client` label and log field.
   /// - Returns: Whether the session is observed now.
   @discardableResult
   public func install(on session: URLSession, client: String) -> Bool {

@@ -27,6 +27,16 @@ import Testing
     return String(decoding: data, as: UTF8.self)
   }
 
+  @Test func `a registry that belongs to a tap is an error that tells what to do`() throws {
+    var configuration = Self.configuration()
+    _ = try Tap(configuration)
+    let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    #expect(error?.code == .metrics)
+    #expect(error?.description.contains("configuration.registry") == true)
+    configuration.registry = Registry()
+    _ = try Tap(configuration)
+  }
+
   @Test func `a process that exits without a shutdown has the line of its last request`() async throws {
     let path = Self.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: path) }

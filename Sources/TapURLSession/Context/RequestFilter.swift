@@ -20,13 +20,15 @@ public struct RequestFilter: Sendable {
   /// Every request.
   public static let all = RequestFilter { _ in true }
 
-  /// The requests for these hosts.
+  /// The requests for these hosts: whole names in any case. A name does not stand for those below it, and a port is
+  /// not looked at.
   public static func hosts(_ hosts: Set<String>) -> RequestFilter {
     let hosts = Set(hosts.map { $0.lowercased() })
     return RequestFilter { $0.url?.host.map { hosts.contains($0.lowercased()) } ?? false }
   }
 
-  /// The requests whose path begins with one of these.
+  /// The requests whose path, percent-decoded, begins with one of these texts: `/api` takes `/api/users`, and `/apiary`
+  /// too.
   public static func paths(_ prefixes: [String]) -> RequestFilter {
     RequestFilter { request in
       let path = request.url?.path ?? ""
