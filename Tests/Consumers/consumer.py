@@ -5,6 +5,7 @@ import contextlib
 import json
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,7 +32,8 @@ def step(text):
 
 
 def main(body):
-    """Runs a check in a folder of its own, and says in one line what went wrong."""
+    """Runs a check in a folder of its own, and says in one line what went wrong. What it started ends with it."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with tempfile.TemporaryDirectory(prefix="session-tap-") as folder:
             body(pathlib.Path(folder))

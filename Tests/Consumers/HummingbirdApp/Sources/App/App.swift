@@ -12,20 +12,23 @@ import SessionTap
 
 /// A Hummingbird app that a tap observes: its requests, those that it makes, and what its libraries measure and log.
 ///
-///     hummingbird-app UPSTREAM [--without-tap]
+///     hummingbird-app UPSTREAM [--middleware | --without-tap]
 ///
-/// Serves at a free port of 127.0.0.1, which it prints as a line of JSON, until SIGTERM.
+/// Serves at a free port of 127.0.0.1, which it prints as a line of JSON, until SIGTERM. Its inbound requests are
+/// recorded by its server (`TapServer.swift`), or by a middleware, which is shorter and slower (`TapMiddleware.swift`).
 @main
 struct App {
   static func main() async throws {
     let arguments = CommandLine.arguments.dropFirst()
     guard let upstream = arguments.first.flatMap(URL.init(string:)) else {
-      return print("usage: hummingbird-app UPSTREAM [--without-tap]")
+      return print("usage: hummingbird-app UPSTREAM [--middleware | --without-tap]")
     }
     let tap = arguments.contains("--without-tap") ? nil : try observe()
     let session = URLSession(configuration: tap?.configuration(client: "users") ?? .default)
 
+    let usesMiddleware = arguments.contains("--middleware")
     let router = Router()
+    if usesMiddleware, let tap { router.add(middleware: TapMiddleware(inbound: tap.inbound)) }
     router.get("hello") { _, _ in "Hello" }
     router.group("measured").add(middleware: MetricsMiddleware()).get { _, _ in "Hello" }
     let lookups = CoreMetrics.Counter(label: "users.looked.up")
@@ -41,7 +44,7 @@ struct App {
 
     let app = Application(
       responder: TapResponder(base: router.buildResponder()),
-      server: tap.map { .http1(observedBy: $0.inbound) } ?? .http1(),
+      server: usesMiddleware ? .http1() : tap.map { .http1(observedBy: $0.inbound) } ?? .http1(),
       configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
       onServerRunning: { channel in
         let ports = [channel.localAddress?.port, tap?.address?.port].map { $0 ?? 0 }
