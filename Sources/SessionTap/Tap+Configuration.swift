@@ -37,7 +37,7 @@ extension Tap {
     public var readiness = Readiness()
     /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz` and the page at `/`, whose paths
     /// they cannot take.
-    public var routes: [HTTPRoute] = []
+    public var routes: [EndpointRoute] = []
     /// Who else hears of each request: the app's own observers.
     public var observers: [any RequestObserver] = []
     /// Who else hears of each request that the app serves.

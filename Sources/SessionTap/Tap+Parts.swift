@@ -34,7 +34,7 @@ extension Tap.Configuration {
       endpoint.logRefusal = { line in queue.async { log.log(.warn, line) } }
     }
     let servedLog = servesLog ? log : nil
-    var builtIn: [HTTPRoute] = [
+    var builtIn: [EndpointRoute] = [
       try .metrics(of: registry), .liveness(), .readiness(readiness), .page(showsLog: servedLog != nil),
     ]
     if let servedLog { builtIn.append(.logs(of: servedLog)) }

@@ -4,7 +4,7 @@ import Synchronization
 ///
 ///     let endpoint = Endpoint(
 ///       configuration: .init(address: .loopback(port: 0)),
-///       routes: [HTTPRoute("/healthz", immediate: { _ in .text("ok\n") })])
+///       routes: [EndpointRoute("/healthz", immediate: { _ in .text("ok\n") })])
 ///     let address = try endpoint.start()
 ///     // … it serves …
 ///     await endpoint.shutdown(within: .seconds(5))
@@ -31,7 +31,7 @@ public final class Endpoint: Sendable {
   ///   - configuration: where it listens, who may read, and what clients may take. It is checked at the start.
   ///   - routes: what it answers. Of those with the same path and method the first counts; what none takes is
   ///     answered with 404, or 405 if another method would do.
-  public init(configuration: Configuration = Configuration(), routes: [HTTPRoute]) {
+  public init(configuration: Configuration = Configuration(), routes: [EndpointRoute]) {
     self.configuration = configuration
     router = Router(routes)
   }

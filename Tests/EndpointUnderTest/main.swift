@@ -44,8 +44,8 @@ do {
     configuration: .init(address: address),
     routes: [
       .liveness(), try .metrics(of: registry), .page(),
-      HTTPRoute("/large", immediate: { _ in HTTPResponse(body: .bytes(large)) }),
-      HTTPRoute("/later", handler: { _ in .text("ok\n") }),
+      EndpointRoute("/large", immediate: { _ in EndpointResponse(body: .bytes(large)) }),
+      EndpointRoute("/later", handler: { _ in .text("ok\n") }),
     ])
   // Not by print, which keeps the line back when nobody looks at it on a terminal.
   let line = "\(try endpoint.start())\n"

@@ -147,11 +147,11 @@ import Testing
   }
 
   @Test func `a job pushes what a scrape would have shown`() async throws {
-    let (pushed, continuation) = AsyncStream.makeStream(of: HTTPRequest.self)
+    let (pushed, continuation) = AsyncStream.makeStream(of: EndpointRequest.self)
     let gateway = Endpoint(
       configuration: Endpoint.Configuration(address: .loopback(port: 0)),
       routes: [
-        HTTPRoute("/metrics/*", methods: [.put]) { request in
+        EndpointRoute("/metrics/*", methods: [.put]) { request in
           continuation.yield(request)
           return .text("")
         }

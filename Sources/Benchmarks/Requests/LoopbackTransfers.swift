@@ -110,8 +110,8 @@ actor LoopbackTransfers {
     let origin = Endpoint(
       configuration: .init(address: .loopback(port: 0)),
       routes: [
-        HTTPRoute("/small", immediate: { _ in .text("hello\n") }),
-        HTTPRoute("/large", immediate: { _ in HTTPResponse(body: .bytes(Self.largeBody)) }),
+        EndpointRoute("/small", immediate: { _ in .text("hello\n") }),
+        EndpointRoute("/large", immediate: { _ in EndpointResponse(body: .bytes(Self.largeBody)) }),
       ])
     let address = try origin.start()
     var configuration = Tap.Configuration()

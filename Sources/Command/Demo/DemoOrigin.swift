@@ -20,35 +20,36 @@ struct DemoOrigin {
   func stop() async { await endpoint.shutdown(within: .seconds(1)) }
 
   private static let routes = [
-    HTTPRoute("/products/*") { request in
+    EndpointRoute("/products/*") { request in
       try await pause(2...25)
       return json(#"{"path":"\#(request.path.filter { $0 != "\"" })","price":1299}"#)
     },
-    HTTPRoute("/search") { _ in
+    EndpointRoute("/search") { _ in
       try await pause(40...350)
       return json(#"{"hits":[\#((0..<40).map { "\($0)" }.joined(separator: ","))]}"#)
     },
-    HTTPRoute("/orders", methods: [.post]) { request in
+    EndpointRoute("/orders", methods: [.post]) { request in
       try await pause(20...120)
       guard !request.body.isEmpty else { return .text("an order needs a body\n", status: .badRequest) }
-      return HTTPResponse(status: 201, headers: ["Location": "/orders/1"])
+      return EndpointResponse(status: 201, headers: ["Location": "/orders/1"])
     },
-    HTTPRoute("/reports/monthly.csv", handler: { _ in monthlyReport }),
-    HTTPRoute("/recommendations") { _ in
+    EndpointRoute("/reports/monthly.csv", handler: { _ in monthlyReport }),
+    EndpointRoute("/recommendations") { _ in
       try await pause(5...60)
       return Int.random(in: 0..<4) == 0
         ? .text("overloaded\n", status: .serviceUnavailable) : json(#"{"items":[]}"#)
     },
-    HTTPRoute("/login", immediate: { _ in HTTPResponse(status: 302, headers: ["Location": "/search"]) }),
-    HTTPRoute("/warehouse") { _ in
+    EndpointRoute(
+      "/login", immediate: { _ in EndpointResponse(status: 302, headers: ["Location": "/search"]) }),
+    EndpointRoute("/warehouse") { _ in
       try await pause(1_500...4_000)
       return json("{}")
     },
-    HTTPRoute("/legacy", immediate: { _ in .reset }),
+    EndpointRoute("/legacy", immediate: { _ in .reset }),
   ]
 
   /// Rows that come a few at a time. An immediate handler could not stream them: hence the label above.
-  private static var monthlyReport: HTTPResponse {
+  private static var monthlyReport: EndpointResponse {
     .init(
       headers: ["Content-Type": "text/csv"],
       body: .stream(length: nil) { writer in
@@ -60,8 +61,8 @@ struct DemoOrigin {
       })
   }
 
-  private static func json(_ text: String) -> HTTPResponse {
-    HTTPResponse(headers: ["Content-Type": "application/json"], body: .bytes(Array(text.utf8)))
+  private static func json(_ text: String) -> EndpointResponse {
+    EndpointResponse(headers: ["Content-Type": "application/json"], body: .bytes(Array(text.utf8)))
   }
 
   /// Takes its time, as servers do: mostly the short end of the range.

@@ -18,7 +18,7 @@ struct Gatekeeper: Sendable {
   }
 
   /// The answer to a request that is not let in.
-  func refusal(_ request: HTTPRequest) -> HTTPResponse? {
+  func refusal(_ request: EndpointRequest) -> EndpointResponse? {
     guard !files.isEmpty, !openPaths.contains(request.path) else { return nil }
     let fields = request.headers.values(of: "Authorization")
     // RFC 9110, section 11.6.2: one field, of a scheme whose case does not count, and a token.
@@ -35,7 +35,7 @@ struct Gatekeeper: Sendable {
         }
       }
     }
-    var response = HTTPResponse.refusal(.unauthorized, "this path needs credentials")
+    var response = EndpointResponse.refusal(.unauthorized, "this path needs credentials")
     for file in files {
       response.headers.add("WWW-Authenticate", "\(file.scheme.rawValue) realm=\"session-tap\"")
     }

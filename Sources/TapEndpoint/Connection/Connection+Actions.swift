@@ -42,7 +42,7 @@ extension Connection {
   }
 
   /// Parses what has arrived. A failure is answered here.
-  private mutating func nextRequest(at moment: Moment) -> HTTPRequest? {
+  private mutating func nextRequest(at moment: Moment) -> EndpointRequest? {
     while !input.isEmpty {
       switch parser.next(from: &input) {
       case .request(let request):

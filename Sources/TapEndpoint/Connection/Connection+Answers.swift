@@ -1,7 +1,7 @@
 /// What the handler tells.
 extension Connection {
   /// The handler's answer. An answer to a request that is no longer waited for is ignored.
-  package mutating func answer(_ response: HTTPResponse, to id: UInt64, at moment: Moment) {
+  package mutating func answer(_ response: EndpointResponse, to id: UInt64, at moment: Moment) {
     guard case .answering(let exchange) = phase, exchange.id == id else { return }
     guard !response.resetsConnection else {
       phase = .closed(reset: true)

@@ -4,7 +4,7 @@ package struct Connection: Sendable {
   /// What the edge is to do next.
   package enum Action: Sendable {
     /// Find the request's handler, and ``answer(_:to:at:)`` with the same number.
-    case handle(HTTPRequest, id: UInt64)
+    case handle(EndpointRequest, id: UInt64)
     /// The answer to this request is not wanted any more.
     case cancel(id: UInt64)
     /// Nothing, but know that a request was refused. The answer is on its way.
@@ -138,7 +138,7 @@ package struct Connection: Sendable {
   /// Answers what is no request, and ends the connection.
   mutating func fail(_ failure: RequestFailure, at moment: Moment) {
     self.failure = failure
-    let response = HTTPResponse.refusal(failure.status, failure.reason)
+    let response = EndpointResponse.refusal(failure.status, failure.reason)
     let framing = ResponseEncoder.framing(response, minorVersion: 1)
     append(
       ResponseEncoder.head(

@@ -7,7 +7,7 @@ struct Exchange: Sendable {
   /// Whether the connection stands behind the answer.
   private(set) var keepsAlive: Bool
 
-  init(id: UInt64, _ request: HTTPRequest) {
+  init(id: UInt64, _ request: EndpointRequest) {
     self.id = id
     isHead = request.method == .head
     minorVersion = request.minorVersion

@@ -13,7 +13,7 @@ enum ResponseEncoder {
   }
 
   /// The framing for a response to a request of that version.
-  static func framing(_ response: HTTPResponse, minorVersion: Int) -> Framing {
+  static func framing(_ response: EndpointResponse, minorVersion: Int) -> Framing {
     guard response.status.allowsBody else { return .none }
     return switch response.body {
     case .bytes(let bytes): .length(bytes.count)
@@ -40,7 +40,7 @@ enum ResponseEncoder {
 
   /// The head of a response.
   static func head(
-    _ response: HTTPResponse, framing: Framing, minorVersion: Int, keepsAlive: Bool, date: [UInt8]
+    _ response: EndpointResponse, framing: Framing, minorVersion: Int, keepsAlive: Bool, date: [UInt8]
   ) -> [UInt8] {
     var head: [UInt8] = []
     head.reserveCapacity(256)

@@ -5,7 +5,7 @@ enum ScrapeTimeout {
 
   /// How long an answer may take so that it arrives in time: a tenth is left for the way, but between 50 ms
   /// and half a second. `nil` without the field, or if it is no positive number.
-  static func answerTime(_ request: HTTPRequest) -> Duration? {
+  static func answerTime(_ request: EndpointRequest) -> Duration? {
     guard let text = request.headers[name], let seconds = Double(text), seconds > 0, seconds < 86_400 else {
       return nil
     }

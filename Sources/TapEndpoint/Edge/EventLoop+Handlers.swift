@@ -2,7 +2,7 @@ import Dispatch
 
 /// Requests to handlers, and their answers back.
 extension EventLoop {
-  func handle(_ request: HTTPRequest, _ id: UInt64, of client: Client, at moment: Moment) {
+  func handle(_ request: EndpointRequest, _ id: UInt64, of client: Client, at moment: Moment) {
     if let refusal = gatekeeper.refusal(request) {
       log(refusal.status, "credentials", of: client, at: moment)
       client.connection.answer(refusal, to: id, at: moment)
@@ -37,7 +37,7 @@ extension EventLoop {
   /// Counts a handler that takes its time, unless there are too many.
   private func admit(_ id: UInt64, of client: Client, at moment: Moment) -> Bool {
     guard requestsInFlight < limits.requestsInFlight else {
-      let response = HTTPResponse.refusal(.serviceUnavailable, "too many requests are being answered")
+      let response = EndpointResponse.refusal(.serviceUnavailable, "too many requests are being answered")
       client.connection.answer(response, to: id, at: moment)
       return false
     }
@@ -47,10 +47,10 @@ extension EventLoop {
 
   /// Runs a handler outside of the loop, and brings its answer in.
   private nonisolated func run(
-    _ handler: @Sendable (HTTPRequest) async throws -> HTTPResponse, _ request: HTTPRequest,
+    _ handler: @Sendable (EndpointRequest) async throws -> EndpointResponse, _ request: EndpointRequest,
     for recipient: Recipient
   ) async {
-    var response: HTTPResponse
+    var response: EndpointResponse
     do {
       response = try await handler(request)
     } catch {
@@ -61,7 +61,7 @@ extension EventLoop {
       return
     }
     if await begin(response, to: recipient) {
-      let writer = HTTPBodyWriter { bytes in
+      let writer = EndpointBodyWriter { bytes in
         guard await self.write(bytes, to: recipient) else { throw CancellationError() }
       }
       let isComplete: Bool
@@ -83,7 +83,7 @@ extension EventLoop {
 
   /// A whole answer, and the end of its handler.
   /// - Returns: whether anybody waited for it.
-  private func answer(_ response: HTTPResponse, to recipient: Recipient) -> Bool {
+  private func answer(_ response: EndpointResponse, to recipient: Recipient) -> Bool {
     handlerEnded()
     guard let client = client(recipient) else { return false }
     client.connection.answer(response, to: recipient.request, at: clock.now())
@@ -93,7 +93,7 @@ extension EventLoop {
 
   /// The head of an answer.
   /// - Returns: whether its body is wanted.
-  private func begin(_ response: HTTPResponse, to recipient: Recipient) -> Bool {
+  private func begin(_ response: EndpointResponse, to recipient: Recipient) -> Bool {
     guard let client = client(recipient) else { return false }
     client.connection.answer(response, to: recipient.request, at: clock.now())
     let isWanted = client.connection.isCurrent(recipient.request)

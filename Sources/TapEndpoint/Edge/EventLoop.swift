@@ -153,7 +153,7 @@ actor EventLoop {
   }
 
   /// Tells of a refused request, but not of each one of a flood.
-  func log(_ status: HTTPStatus, _ reason: String, of client: Client, at moment: Moment) {
+  func log(_ status: EndpointStatus, _ reason: String, of client: Client, at moment: Moment) {
     guard let logRefusal, let suppressed = refusals.admit(at: moment.instant) else { return }
     let peer = SocketAddress.peer(client.descriptor)?.description ?? "a client that is gone"
     logRefusal(

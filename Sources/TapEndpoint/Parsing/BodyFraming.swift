@@ -7,7 +7,7 @@ enum BodyFraming: Equatable {
 
   /// Decides by the fields of a head. Whatever could be read in two ways is refused: it is how requests are
   /// smuggled (section 11.2).
-  init(_ headers: HTTPHeaders, minorVersion: Int) throws(RequestFailure) {
+  init(_ headers: EndpointHeaders, minorVersion: Int) throws(RequestFailure) {
     let lengths = headers.values(of: "Content-Length")
     let codings = headers.values(of: "Transfer-Encoding")
     guard let coding = codings.first else {

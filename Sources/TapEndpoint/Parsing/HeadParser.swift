@@ -95,7 +95,7 @@ struct HeadParser: Sendable {
   private mutating func takeRequestLine(_ byte: UInt8) throws(RequestFailure) {
     switch state {
     case .method where byte == ByteClass.space:
-      head.method = HTTPMethod(rawValue: takeToken())
+      head.method = EndpointMethod(rawValue: takeToken())
       state = .target
     case .method:
       guard ByteClass.isToken(byte) else { throw .malformed("invalid byte in the method") }

@@ -2,7 +2,7 @@
 /// after it: where the next request would start is not known.
 package struct RequestFailure: Error, Sendable, Hashable {
   /// The status of the answer.
-  package let status: HTTPStatus
+  package let status: EndpointStatus
   /// One clause for the answer's body.
   package let reason: String
 

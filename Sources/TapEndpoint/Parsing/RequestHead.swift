@@ -1,8 +1,8 @@
 /// The parts of a head as the parser finds them, and the rules that hold between them.
 struct RequestHead {
-  var method: HTTPMethod = .get
+  var method: EndpointMethod = .get
   var target: [UInt8] = []
-  var headers = HTTPHeaders()
+  var headers = EndpointHeaders()
   private(set) var minorVersion = 1
 
   /// Section 2.3: `HTTP/` DIGIT `.` DIGIT, in upper case.
@@ -21,7 +21,7 @@ struct RequestHead {
   var expectsContinue: Bool { minorVersion > 0 && headers["Expect"] != nil }
 
   /// The request without its body, and how the body is framed.
-  func request() throws(RequestFailure) -> (HTTPRequest, BodyFraming) {
+  func request() throws(RequestFailure) -> (EndpointRequest, BodyFraming) {
     let target = try RequestTarget(self.target[...], method: method)
     let host = try host()
     let framing = try BodyFraming(headers, minorVersion: minorVersion)
@@ -30,7 +30,7 @@ struct RequestHead {
         throw RequestFailure(status: .expectationFailed, reason: "unknown expectation")
       }
     }
-    var request = HTTPRequest(method: method, path: target.path, query: target.query, headers: headers)
+    var request = EndpointRequest(method: method, path: target.path, query: target.query, headers: headers)
     request.target = String(decoding: self.target, as: UTF8.self)
     // RFC 9112, section 3.2.2: an absolute target's authority replaces the Host field.
     request.authority = target.authority ?? host

@@ -7,7 +7,7 @@ package struct RequestParser: Sendable {
   /// What the bytes so far amount to.
   package enum Event: Sendable, Hashable {
     /// A request is complete.
-    case request(HTTPRequest)
+    case request(EndpointRequest)
     /// The head is complete, and the client waits for a 100 before it sends the body (RFC 9110, 10.1.1).
     case continueExpected
     /// The bytes are no request. Nothing can follow.
@@ -24,7 +24,7 @@ package struct RequestParser: Sendable {
   private let limits: ParserLimits
   private var state = State.head
   private var headParser: HeadParser
-  private var request: HTTPRequest?
+  private var request: EndpointRequest?
 
   package init(limits: ParserLimits) {
     self.limits = limits

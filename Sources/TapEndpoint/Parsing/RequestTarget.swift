@@ -8,7 +8,7 @@ struct RequestTarget {
   var query: String?
 
   /// Takes the target of a request apart. The bytes are not empty.
-  init(_ bytes: ArraySlice<UInt8>, method: HTTPMethod) throws(RequestFailure) {
+  init(_ bytes: ArraySlice<UInt8>, method: EndpointMethod) throws(RequestFailure) {
     if method == .connect {
       // Section 3.2.3: CONNECT has the authority form, and nothing else has it.
       guard Authority.isValid(bytes), bytes.contains(UInt8(ascii: ":")) else {

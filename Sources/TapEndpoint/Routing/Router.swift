@@ -2,17 +2,17 @@
 struct Router: Sendable {
   /// What becomes of a request.
   enum Match: Sendable {
-    case handler(HTTPRoute.Handler)
-    case refused(HTTPResponse)
+    case handler(EndpointRoute.Handler)
+    case refused(EndpointResponse)
   }
 
-  private var exact: [String: [HTTPRoute]] = [:]
+  private var exact: [String: [EndpointRoute]] = [:]
   /// The routes that end in `/*`, by what stands before the star, the longest first.
-  private var below: [(prefix: String, routes: [HTTPRoute])] = []
-  private var methods = HTTPMethod.standard
+  private var below: [(prefix: String, routes: [EndpointRoute])] = []
+  private var methods = EndpointMethod.standard
 
-  init(_ routes: [HTTPRoute]) {
-    var prefixes: [String: [HTTPRoute]] = [:]
+  init(_ routes: [EndpointRoute]) {
+    var prefixes: [String: [EndpointRoute]] = [:]
     for route in routes {
       methods.formUnion(route.methods)
       if route.path.hasSuffix("/*") {
@@ -26,7 +26,7 @@ struct Router: Sendable {
     }
   }
 
-  func match(_ request: HTTPRequest) -> Match {
+  func match(_ request: EndpointRequest) -> Match {
     // RFC 9110, section 9.1: 501 for a method that the server does not know, 405 for one that it knows.
     guard methods.contains(request.method) else {
       return .refused(.refusal(.notImplemented, "unknown method"))
@@ -34,7 +34,7 @@ struct Router: Sendable {
     if request.path == "*" {
       // RFC 9110, section 9.3.7: "OPTIONS *" asks about the server, and serves as a ping.
       return .refused(
-        HTTPResponse(status: .noContent, headers: ["Allow": Self.allowed(exact.values.flatMap { $0 })]))
+        EndpointResponse(status: .noContent, headers: ["Allow": Self.allowed(exact.values.flatMap { $0 })]))
     }
     guard
       let routes = exact[request.path] ?? below.first(where: { request.path.hasPrefix($0.prefix) })?.routes
@@ -44,7 +44,7 @@ struct Router: Sendable {
     guard let route = routes.first(where: { $0.takes(request.method) }) else {
       // RFC 9110, section 15.5.6: a 405 must carry an Allow field.
       let allowed = Self.allowed(routes)
-      var response = HTTPResponse.refusal(.methodNotAllowed, "this path takes \(allowed)")
+      var response = EndpointResponse.refusal(.methodNotAllowed, "this path takes \(allowed)")
       response.headers["Allow"] = allowed
       return .refused(response)
     }
@@ -52,7 +52,7 @@ struct Router: Sendable {
   }
 
   /// The methods of the routes as a list, in a fixed order.
-  private static func allowed(_ routes: [HTTPRoute]) -> String {
+  private static func allowed(_ routes: [EndpointRoute]) -> String {
     var methods = Set(routes.flatMap(\.methods))
     if methods.contains(.get) { methods.insert(.head) }
     return methods.map(\.rawValue).sorted().joined(separator: ", ")

@@ -28,7 +28,7 @@ import Testing
     var access = Endpoint.Configuration.Access()
     access.bearerTokenFile = directory.path + "/tokens"
     access.basicPasswordFile = directory.path + "/passwords"
-    let routes = ["/healthz", "/metrics"].map { HTTPRoute($0, immediate: { _ in .text("secret") }) }
+    let routes = ["/healthz", "/metrics"].map { EndpointRoute($0, immediate: { _ in .text("secret") }) }
     try await withEndpoint(routes: routes, access: access) { port in
       func status(_ path: String, _ authorization: [String]) async throws -> String {
         let fields = authorization.map { "Authorization: \($0)\r\n" }.joined()

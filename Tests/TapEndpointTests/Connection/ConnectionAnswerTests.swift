@@ -12,7 +12,7 @@ import Testing
   ])
   func streams(minor: Int, length: Int?, suffix: String, closes: Bool) {
     var driver = Driver()
-    driver.answer = { _ in HTTPResponse(body: .stream(length: length, { _ in })) }
+    driver.answer = { _ in EndpointResponse(body: .stream(length: length, { _ in })) }
     driver.receive(
       "GET /a HTTP/1.\(minor)\r\nHost: h\r\n\(minor == 0 ? "Connection: keep-alive\r\n" : "")\r\n")
     for part in ["ab", "", "c"] {
@@ -28,7 +28,7 @@ import Testing
   @Test(arguments: [("abcd", true), ("ab", true), ("abc", false)])
   func resetsWhenAStreamIsNotWhatItsHeadSaid(part: String, complete: Bool) {
     var driver = Driver()
-    driver.answer = { _ in HTTPResponse(body: .stream(length: 3, { _ in })) }
+    driver.answer = { _ in EndpointResponse(body: .stream(length: 3, { _ in })) }
     driver.receive(get)
     driver.connection.bodyPart(Array(part.utf8), of: 0, at: driver.moment)
     driver.connection.bodyEnded(of: 0, complete: complete, at: driver.moment)
@@ -49,7 +49,7 @@ import Testing
   @Test(arguments: [100, 101, 199, 0, -1, 1000])
   func sendsNoStatusThatIsNotFinal(_ status: Int) {
     var driver = Driver()
-    driver.answer = { _ in HTTPResponse(status: HTTPStatus(rawValue: status)) }
+    driver.answer = { _ in EndpointResponse(status: EndpointStatus(rawValue: status)) }
     driver.receive(get)
     #expect(driver.statuses == ["500"])
   }
@@ -57,7 +57,7 @@ import Testing
   @Test(arguments: [204, 205, 304])
   func sendsNoBodyWithAStatusThatHasNone(_ status: Int) {
     var driver = Driver()
-    driver.answer = { _ in .text("x", status: HTTPStatus(rawValue: status)) }
+    driver.answer = { _ in .text("x", status: EndpointStatus(rawValue: status)) }
     driver.receive(get)
     #expect(driver.sent.hasSuffix("\r\n\r\n"))
     #expect(!driver.sent.contains("Content-Length"))
@@ -66,7 +66,7 @@ import Testing
   @Test func letsNoFieldBreakTheFraming() {
     var driver = Driver()
     driver.answer = { _ in
-      HTTPResponse(headers: [
+      EndpointResponse(headers: [
         "X": "a\r\nY: b", "Bad Name": "x", "": "x", "content-length": "7", "Transfer-Encoding": "chunked",
         "CONNECTION": "close",
         "Date": "x",

@@ -91,7 +91,7 @@ import Testing
 
   @Test func bearsAReaderThatIsSlow() {
     var driver = Driver()
-    driver.answer = { _ in HTTPResponse(body: .bytes([UInt8](repeating: 120, count: 200_000))) }
+    driver.answer = { _ in EndpointResponse(body: .bytes([UInt8](repeating: 120, count: 200_000))) }
     driver.room = 0
     driver.receive(get)
     for _ in 0..<4 {

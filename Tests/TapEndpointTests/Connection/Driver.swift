@@ -6,7 +6,7 @@ struct Driver {
   var connection: Connection
   var moment = Moment(instant: Driver.start, date: Array("D".utf8))
   var sent = ""
-  var requests: [HTTPRequest] = []
+  var requests: [EndpointRequest] = []
   var ids: [UInt64] = []
   var cancelled: [UInt64] = []
   var refused: [Int] = []
@@ -14,7 +14,7 @@ struct Driver {
   var isOutputShut = false
   /// How many bytes the socket takes at once; 0 blocks.
   var room = Int.max
-  var answer: (HTTPRequest) -> HTTPResponse? = { .text($0.path) }
+  var answer: (EndpointRequest) -> EndpointResponse? = { .text($0.path) }
 
   init(_ limits: ConnectionLimits = ConnectionLimits()) {
     connection = Connection(limits: limits, at: moment)

@@ -29,14 +29,14 @@ import Testing
   }
 
   @Test func decodesQueries() {
-    let items = HTTPRequest(path: "/", query: "name%5B%5D=a%2Bb&name[]=c+d&x&=y&&z=1=2&bad=%4&%ff=%e4")
+    let items = EndpointRequest(path: "/", query: "name%5B%5D=a%2Bb&name[]=c+d&x&=y&&z=1=2&bad=%4&%ff=%e4")
       .queryItems
     #expect(items.map(\.name) == ["name[]", "name[]", "x", "", "z", "bad", "\u{FFFD}"])
     #expect(items.map(\.value) == ["a+b", "c d", "", "y", "1=2", "%4", "\u{FFFD}"])
   }
 
   @Test func findsHeadersInAnyCase() {
-    var headers: HTTPHeaders = ["Content-Type": "a", "X": "1"]
+    var headers: EndpointHeaders = ["Content-Type": "a", "X": "1"]
     headers.add("x", "2")
     #expect(headers["CONTENT-TYPE"] == "a")
     #expect(headers.values(of: "X") == ["1", "2"])

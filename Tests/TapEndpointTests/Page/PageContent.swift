@@ -27,10 +27,11 @@ struct PageContent: Sendable {
 
   /// Opens the page in a browser.
   func show(log: String? = nil, _ body: (Browser, _ port: Int) async throws -> Void) async throws {
-    var routes = [try HTTPRoute.metrics(of: registry), .page(showsLog: log != nil)]
+    var routes = [try EndpointRoute.metrics(of: registry), .page(showsLog: log != nil)]
     if let log {
       // What an app serves where the page looks for the last lines of its log.
-      routes.append(HTTPRoute("/logs", immediate: { _ in HTTPResponse(body: .bytes(Array(log.utf8))) }))
+      routes.append(
+        EndpointRoute("/logs", immediate: { _ in EndpointResponse(body: .bytes(Array(log.utf8))) }))
     }
     try await withEndpoint(routes: routes) { port in
       try await Browser.use { browser in

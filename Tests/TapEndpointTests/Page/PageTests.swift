@@ -84,7 +84,7 @@ struct PageTests {
 
   @Test func saysThatTheAppIsGoneAndBack() async throws {
     let content = try PageContent()
-    let routes = [try HTTPRoute.metrics(of: content.registry), .page()]
+    let routes = [try EndpointRoute.metrics(of: content.registry), .page()]
     let first = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)
     let port = try #require(try first.start().port)
     try await Browser.use { browser in

@@ -74,19 +74,19 @@ import Testing
 
   /// A gateway that answers with the statuses in turn, and keeps what it was sent.
   private final class FakeGateway: Sendable {
-    private let state: Mutex<(statuses: [Int], requests: [HTTPRequest])>
+    private let state: Mutex<(statuses: [Int], requests: [EndpointRequest])>
 
     init(_ statuses: [Int]) { state = Mutex((statuses, [])) }
 
-    var requests: [HTTPRequest] { state.withLock { $0.requests } }
+    var requests: [EndpointRequest] { state.withLock { $0.requests } }
 
-    var route: HTTPRoute {
-      HTTPRoute("/metrics/job/*", methods: ["PUT"]) { request in
+    var route: EndpointRoute {
+      EndpointRoute("/metrics/job/*", methods: ["PUT"]) { request in
         let status = self.state.withLock { state in
           state.requests.append(request)
           return state.statuses.count > 1 ? state.statuses.removeFirst() : state.statuses[0]
         }
-        return .text("because", status: HTTPStatus(rawValue: status))
+        return .text("because", status: EndpointStatus(rawValue: status))
       }
     }
   }
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test func givesUpOnAGatewayThatDoesNotAnswer() async throws {
-    let route = HTTPRoute("/*", methods: ["PUT"]) { _ in
+    let route = EndpointRoute("/*", methods: ["PUT"]) { _ in
       for await _ in AsyncStream<Never>.makeStream().stream {}
       return .text("")
     }

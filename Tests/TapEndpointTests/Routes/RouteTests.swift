@@ -90,9 +90,11 @@ import Testing
   }
 
   @Test func streamsTheBodyOfAnAnswerThatWasMadeAtOnce() async throws {
-    let route = HTTPRoute(
+    let route = EndpointRoute(
       "/",
-      immediate: { _ in HTTPResponse(body: .stream(length: nil) { try await $0.write(Array("whole".utf8)) }) }
+      immediate: { _ in
+        EndpointResponse(body: .stream(length: nil) { try await $0.write(Array("whole".utf8)) })
+      }
     )
     try await withEndpoint(routes: [route]) { port in
       let answer = try await RawClient.get("/", port: port)

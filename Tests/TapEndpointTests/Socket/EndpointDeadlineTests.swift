@@ -3,7 +3,7 @@ import Testing
 
 /// Deadlines on a real clock. How late they are is not asserted.
 @Suite(.timeLimit(.minutes(5))) struct EndpointDeadlineTests {
-  private static let ok = HTTPRoute("/ok", immediate: { _ in .text("fine\n") })
+  private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func answersASlowHeadWith408() async throws {
     var limits = Endpoint.Configuration.Limits()
@@ -29,10 +29,10 @@ import Testing
     var limits = Endpoint.Configuration.Limits()
     limits.writeDeadline = .milliseconds(50)
     let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
-    let route = HTTPRoute(
+    let route = EndpointRoute(
       "/endless",
       handler: { _ in
-        HTTPResponse(
+        EndpointResponse(
           body: .stream(
             length: nil,
             { writer in

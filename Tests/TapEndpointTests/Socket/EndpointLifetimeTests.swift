@@ -3,7 +3,7 @@ import Testing
 
 /// Start and shutdown.
 @Suite(.timeLimit(.minutes(5))) struct EndpointLifetimeTests {
-  private static let ok = HTTPRoute("/ok", immediate: { _ in .text("fine\n") })
+  private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func namesAnAddressThatIsInUse() async throws {
     try await withEndpoint(routes: []) { port in
@@ -63,7 +63,7 @@ import Testing
   @Test func letsARequestFinishBeforeItShutsDown() async throws {
     let (started, starting) = AsyncStream.makeStream(of: Void.self)
     let (release, releasing) = AsyncStream.makeStream(of: Void.self)
-    let route = HTTPRoute(
+    let route = EndpointRoute(
       "/slow",
       handler: { _ in
         starting.yield()
@@ -88,7 +88,7 @@ import Testing
 
   @Test func doesNotWaitForARequestThatDoesNotFinish() async throws {
     let (started, starting) = AsyncStream.makeStream(of: Void.self)
-    let route = HTTPRoute(
+    let route = EndpointRoute(
       "/stuck",
       handler: { _ in
         starting.yield()

@@ -2,7 +2,7 @@ import TapEndpoint
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct EndpointTests {
-  private static let ok = HTTPRoute("/ok", immediate: { _ in .text("fine\n") })
+  private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func serves() async throws {
     try await withEndpoint(routes: [Self.ok]) { port in
@@ -24,10 +24,10 @@ import Testing
   func routes(method: String, path: String, status: String) async throws {
     struct Failure: Error {}
     let routes = [
-      Self.ok, HTTPRoute("/ok", methods: ["PUT"], handler: { _ in .text("put") }),
-      HTTPRoute("/tree/*", immediate: { .text($0.path) }),
-      HTTPRoute("/tree/leaf", immediate: { _ in HTTPResponse(status: 201) }),
-      HTTPRoute("/throws", handler: { _ in throw Failure() }),
+      Self.ok, EndpointRoute("/ok", methods: ["PUT"], handler: { _ in .text("put") }),
+      EndpointRoute("/tree/*", immediate: { .text($0.path) }),
+      EndpointRoute("/tree/leaf", immediate: { _ in EndpointResponse(status: 201) }),
+      EndpointRoute("/throws", handler: { _ in throw Failure() }),
     ]
     try await withEndpoint(routes: routes) { port in
       let answer = try await RawClient.get(path, port: port, method: method)
@@ -38,8 +38,8 @@ import Testing
 
   @Test func answersPipelinedRequestsInOrderWhateverTheirHandlers() async throws {
     let routes = [
-      HTTPRoute("/now/*", immediate: { .text($0.path + ";") }),
-      HTTPRoute(
+      EndpointRoute("/now/*", immediate: { .text($0.path + ";") }),
+      EndpointRoute(
         "/later/*",
         handler: { request in
           for _ in 0..<20 { await Task.yield() }
@@ -72,11 +72,11 @@ import Testing
   @Test func sendsBodiesThatAreLargerThanTheSocketTakes() async throws {
     let body = [UInt8](repeating: UInt8(ascii: "x"), count: 8_000_000)
     let routes = [
-      HTTPRoute("/bytes", immediate: { _ in HTTPResponse(body: .bytes(body)) }),
-      HTTPRoute(
+      EndpointRoute("/bytes", immediate: { _ in EndpointResponse(body: .bytes(body)) }),
+      EndpointRoute(
         "/stream",
         handler: { _ in
-          HTTPResponse(
+          EndpointResponse(
             body: .stream(
               length: body.count,
               { writer in
@@ -98,18 +98,18 @@ import Testing
   @Test func playsFailures() async throws {
     struct Failure: Error {}
     let routes = [
-      HTTPRoute("/reset", handler: { _ in .reset }),
-      HTTPRoute(
+      EndpointRoute("/reset", handler: { _ in .reset }),
+      EndpointRoute(
         "/broken",
         handler: { _ in
-          HTTPResponse(
+          EndpointResponse(
             body: .stream(
               length: nil,
               { writer in
                 try await writer.write(Array("part".utf8))
                 throw Failure()
               }))
-        }), HTTPRoute("/teapot", immediate: { _ in .text("short", status: 418) }),
+        }), EndpointRoute("/teapot", immediate: { _ in .text("short", status: 418) }),
     ]
     try await withEndpoint(routes: routes) { port in
       for path in ["/reset", "/broken"] {
@@ -125,7 +125,7 @@ import Testing
 
   @Test func cancelsTheHandlerWhoseClientIsGone() async throws {
     let (events, continuation) = AsyncStream.makeStream(of: String.self)
-    let route = HTTPRoute(
+    let route = EndpointRoute(
       "/wait",
       handler: { _ in
         await withTaskCancellationHandler {
@@ -193,7 +193,7 @@ import Testing
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1
     let (started, continuation) = AsyncStream.makeStream(of: Void.self)
-    let route = HTTPRoute(
+    let route = EndpointRoute(
       "/wait",
       handler: { _ in
         continuation.yield()

@@ -24,7 +24,7 @@ func events(
 }
 
 /// The only request in the text.
-func onlyRequest(in text: String) -> HTTPRequest? {
+func onlyRequest(in text: String) -> EndpointRequest? {
   guard case .request(let request)? = events(of: text).first else { return nil }
   return request
 }

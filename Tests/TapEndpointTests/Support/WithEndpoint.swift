@@ -3,7 +3,7 @@ import Testing
 
 /// Runs an endpoint on a free port for as long as the test needs it.
 func withEndpoint(
-  routes: [HTTPRoute], limits: Endpoint.Configuration.Limits = .init(),
+  routes: [EndpointRoute], limits: Endpoint.Configuration.Limits = .init(),
   access: Endpoint.Configuration.Access = .init(),
   logRefusal: (@Sendable (String) -> Void)? = nil, _ body: (_ port: Int) async throws -> Void
 ) async throws {

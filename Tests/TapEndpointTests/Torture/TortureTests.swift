@@ -23,8 +23,9 @@ import Testing
   private func bears(_ probes: [TortureProbe], limits: Endpoint.Configuration.Limits) async throws {
     let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
     let routes = [
-      HTTPRoute.liveness(), HTTPRoute("/large", immediate: { _ in HTTPResponse(body: .bytes(large)) }),
-      HTTPRoute(
+      EndpointRoute.liveness(),
+      EndpointRoute("/large", immediate: { _ in EndpointResponse(body: .bytes(large)) }),
+      EndpointRoute(
         "/later",
         handler: { _ in
           for _ in 0..<100 { await Task.yield() }

@@ -3,8 +3,6 @@ import FlyingFox
 import Foundation
 import SessionTap
 
-import struct FlyingFox.HTTPResponse  // SessionTap's endpoint has one too.
-
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif

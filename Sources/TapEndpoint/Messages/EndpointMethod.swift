@@ -1,5 +1,5 @@
 /// The method of a request (RFC 9110, section 9). Methods are case-sensitive: `get` is not `GET`.
-public struct HTTPMethod: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
+public struct EndpointMethod: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
   /// The method as it stands in the request line.
   public let rawValue: String
 
@@ -14,27 +14,27 @@ public struct HTTPMethod: RawRepresentable, Sendable, Hashable, ExpressibleByStr
   }
 
   /// RFC 9110, section 9.3.1. A route for GET answers HEAD too.
-  public static let get = HTTPMethod(rawValue: "GET")
+  public static let get = EndpointMethod(rawValue: "GET")
   /// RFC 9110, section 9.3.2.
-  public static let head = HTTPMethod(rawValue: "HEAD")
+  public static let head = EndpointMethod(rawValue: "HEAD")
   /// RFC 9110, section 9.3.3.
-  public static let post = HTTPMethod(rawValue: "POST")
+  public static let post = EndpointMethod(rawValue: "POST")
   /// RFC 9110, section 9.3.4.
-  public static let put = HTTPMethod(rawValue: "PUT")
+  public static let put = EndpointMethod(rawValue: "PUT")
   /// RFC 9110, section 9.3.5.
-  public static let delete = HTTPMethod(rawValue: "DELETE")
+  public static let delete = EndpointMethod(rawValue: "DELETE")
   /// RFC 9110, section 9.3.6. The endpoint is no proxy: it is never allowed.
-  public static let connect = HTTPMethod(rawValue: "CONNECT")
+  public static let connect = EndpointMethod(rawValue: "CONNECT")
   /// RFC 9110, section 9.3.7.
-  public static let options = HTTPMethod(rawValue: "OPTIONS")
+  public static let options = EndpointMethod(rawValue: "OPTIONS")
   /// RFC 9110, section 9.3.8.
-  public static let trace = HTTPMethod(rawValue: "TRACE")
+  public static let trace = EndpointMethod(rawValue: "TRACE")
   /// RFC 5789.
-  public static let patch = HTTPMethod(rawValue: "PATCH")
+  public static let patch = EndpointMethod(rawValue: "PATCH")
 
   /// The methods that a server is expected to recognize: those that no route takes get a 405, all others a
   /// 501 (RFC 9110, section 9.1).
-  package static let standard: Set<HTTPMethod> = [
+  package static let standard: Set<EndpointMethod> = [
     .get, .head, .post, .put, .delete, .connect, .options, .trace, .patch,
   ]
 }

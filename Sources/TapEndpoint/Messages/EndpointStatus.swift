@@ -1,5 +1,5 @@
 /// A status code (RFC 9110, section 15).
-public struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral {
+public struct EndpointStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral {
   /// The three digits.
   public let rawValue: Int
 
@@ -14,37 +14,37 @@ public struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByInt
   }
 
   /// 200
-  public static let ok: HTTPStatus = 200
+  public static let ok: EndpointStatus = 200
   /// 204, which has no body.
-  public static let noContent: HTTPStatus = 204
+  public static let noContent: EndpointStatus = 204
   /// 400
-  public static let badRequest: HTTPStatus = 400
+  public static let badRequest: EndpointStatus = 400
   /// 401
-  public static let unauthorized: HTTPStatus = 401
+  public static let unauthorized: EndpointStatus = 401
   /// 403
-  public static let forbidden: HTTPStatus = 403
+  public static let forbidden: EndpointStatus = 403
   /// 404
-  public static let notFound: HTTPStatus = 404
+  public static let notFound: EndpointStatus = 404
   /// 405
-  public static let methodNotAllowed: HTTPStatus = 405
+  public static let methodNotAllowed: EndpointStatus = 405
   /// 408
-  public static let requestTimeout: HTTPStatus = 408
+  public static let requestTimeout: EndpointStatus = 408
   /// 413
-  public static let contentTooLarge: HTTPStatus = 413
+  public static let contentTooLarge: EndpointStatus = 413
   /// 414
-  public static let uriTooLong: HTTPStatus = 414
+  public static let uriTooLong: EndpointStatus = 414
   /// 417
-  public static let expectationFailed: HTTPStatus = 417
+  public static let expectationFailed: EndpointStatus = 417
   /// 431
-  public static let requestHeaderFieldsTooLarge: HTTPStatus = 431
+  public static let requestHeaderFieldsTooLarge: EndpointStatus = 431
   /// 500
-  public static let internalServerError: HTTPStatus = 500
+  public static let internalServerError: EndpointStatus = 500
   /// 501
-  public static let notImplemented: HTTPStatus = 501
+  public static let notImplemented: EndpointStatus = 501
   /// 503
-  public static let serviceUnavailable: HTTPStatus = 503
+  public static let serviceUnavailable: EndpointStatus = 503
   /// 505
-  public static let httpVersionNotSupported: HTTPStatus = 505
+  public static let httpVersionNotSupported: EndpointStatus = 505
 
   /// RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5: nothing follows the head of a 204, a 205 or a 304.
   package var allowsBody: Bool { rawValue != 204 && rawValue != 205 && rawValue != 304 }

@@ -1,6 +1,6 @@
 /// Header fields in the order in which they stand in the message (RFC 9110, section 5). Names are compared
 /// without regard to ASCII case; a name may occur more than once.
-public struct HTTPHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// One field line.
   public struct Field: Sendable, Hashable {
     /// The name, as it was written.

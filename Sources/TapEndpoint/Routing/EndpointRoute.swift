@@ -1,19 +1,19 @@
 /// A path, the methods that it takes, and the handler that answers.
-public struct HTTPRoute: Sendable {
+public struct EndpointRoute: Sendable {
   /// Takes the answer, from any thread, and then tells whether anybody still waited for it.
   package typealias Completion =
-    @Sendable (HTTPResponse, _ isSent: @escaping @Sendable (Bool) -> Void) -> Void
+    @Sendable (EndpointResponse, _ isSent: @escaping @Sendable (Bool) -> Void) -> Void
 
   /// The kinds of handlers.
   package enum Handler: Sendable {
-    case immediate(@Sendable (HTTPRequest) -> HTTPResponse)
+    case immediate(@Sendable (EndpointRequest) -> EndpointResponse)
     /// One that calls back once. It needs no thread of Swift's pool, and so works when the app blocks them all,
     /// which is when one wants to see its metrics.
-    case deferred(@Sendable (HTTPRequest, @escaping Completion) -> Void)
-    case asynchronous(@Sendable (HTTPRequest) async throws -> HTTPResponse)
+    case deferred(@Sendable (EndpointRequest, @escaping Completion) -> Void)
+    case asynchronous(@Sendable (EndpointRequest) async throws -> EndpointResponse)
   }
 
-  package let methods: [HTTPMethod]
+  package let methods: [EndpointMethod]
   package let path: String
   package let handler: Handler
 
@@ -25,8 +25,8 @@ public struct HTTPRoute: Sendable {
   ///   - methods: what the route takes; `[.get]` takes HEAD too.
   ///   - handler: makes the answer.
   public init(
-    _ path: String, methods: [HTTPMethod] = [.get],
-    immediate handler: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+    _ path: String, methods: [EndpointMethod] = [.get],
+    immediate handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
   ) {
     self.methods = methods
     self.path = path
@@ -42,8 +42,8 @@ public struct HTTPRoute: Sendable {
   ///   - methods: what the route takes; `[.get]` takes HEAD too.
   ///   - handler: makes the answer.
   public init(
-    _ path: String, methods: [HTTPMethod] = [.get],
-    handler: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse
+    _ path: String, methods: [EndpointMethod] = [.get],
+    handler: @escaping @Sendable (EndpointRequest) async throws -> EndpointResponse
   ) {
     self.methods = methods
     self.path = path
@@ -51,7 +51,7 @@ public struct HTTPRoute: Sendable {
   }
 
   package init(
-    _ path: String, deferred handler: @escaping @Sendable (HTTPRequest, @escaping Completion) -> Void
+    _ path: String, deferred handler: @escaping @Sendable (EndpointRequest, @escaping Completion) -> Void
   ) {
     methods = [.get]
     self.path = path
@@ -59,7 +59,7 @@ public struct HTTPRoute: Sendable {
   }
 
   /// Whether the route takes that method.
-  func takes(_ method: HTTPMethod) -> Bool {
+  func takes(_ method: EndpointMethod) -> Bool {
     // RFC 9110, section 9.1: "all general-purpose servers MUST support the methods GET and HEAD".
     methods.contains(method) || method == .head && methods.contains(.get)
   }

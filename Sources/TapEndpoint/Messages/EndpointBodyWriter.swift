@@ -1,5 +1,5 @@
 /// Where a streamed body is written to.
-public struct HTTPBodyWriter: Sendable {
+public struct EndpointBodyWriter: Sendable {
   private let send: @Sendable ([UInt8]) async throws -> Void
 
   package init(_ send: @escaping @Sendable ([UInt8]) async throws -> Void) {

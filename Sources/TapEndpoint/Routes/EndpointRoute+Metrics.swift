@@ -1,7 +1,7 @@
 import Dispatch
 public import TapCore
 
-extension HTTPRoute {
+extension EndpointRoute {
   /// The metrics of a registry, in the format and coding that the scraper asks for.
   ///
   /// `name[]` in the query, as often as one likes, limits the answer to the families of these names. Scrapes
@@ -14,11 +14,11 @@ extension HTTPRoute {
   /// - Throws: `RegistryError` if one of these three names is taken by something else.
   public static func metrics(
     of registry: Registry, at path: String = "/metrics"
-  ) throws(RegistryError) -> HTTPRoute {
+  ) throws(RegistryError) -> EndpointRoute {
     let metrics = try ScrapeMetrics(registry)
     let queue = DispatchQueue(label: "session-tap.scrapes", qos: .utility)
     let scrapes = ScrapeHandler(registry: registry) { work in queue.async(execute: work) }
-    return HTTPRoute(
+    return EndpointRoute(
       path,
       deferred: { request, complete in
         let start = ContinuousClock.now
@@ -39,12 +39,12 @@ extension HTTPRoute {
       })
   }
 
-  private static func response(_ answer: ScrapeAnswer) -> HTTPResponse {
-    var headers: HTTPHeaders = [
+  private static func response(_ answer: ScrapeAnswer) -> EndpointResponse {
+    var headers: EndpointHeaders = [
       "Content-Type": answer.contentType, "Vary": "Accept, Accept-Encoding", "Cache-Control": "no-store",
       "X-Content-Type-Options": "nosniff",
     ]
     if let coding = answer.contentEncoding { headers["Content-Encoding"] = coding }
-    return HTTPResponse(headers: headers, body: .bytes(answer.bytes))
+    return EndpointResponse(headers: headers, body: .bytes(answer.bytes))
   }
 }

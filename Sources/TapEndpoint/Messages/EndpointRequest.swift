@@ -1,7 +1,7 @@
 /// A request that arrived whole: its head was valid and its body is complete.
-public struct HTTPRequest: Sendable, Hashable {
+public struct EndpointRequest: Sendable, Hashable {
   /// The method.
-  public var method: HTTPMethod
+  public var method: EndpointMethod
   /// The request target as it was sent (RFC 9112, section 3.2).
   public var target: String
   /// The path of the target. What need not be percent-encoded has been decoded and the rest is in upper case
@@ -15,7 +15,7 @@ public struct HTTPRequest: Sendable, Hashable {
   /// The minor version: 0 for HTTP/1.0, 1 for everything later (RFC 9110, section 6.2).
   public var minorVersion: Int
   /// The header fields.
-  public var headers: HTTPHeaders
+  public var headers: EndpointHeaders
   /// The body, decoded from its transfer coding. Bounded by ``Endpoint/Configuration/Limits/bodyBytes``.
   public var body: [UInt8]
   /// Whether the client lets the connection stand after the answer (RFC 9112, section 9.3).
@@ -23,7 +23,7 @@ public struct HTTPRequest: Sendable, Hashable {
 
   /// Makes a request. The endpoint makes them; others do so to test a handler.
   public init(
-    method: HTTPMethod = .get, path: String, query: String? = nil, headers: HTTPHeaders = [:],
+    method: EndpointMethod = .get, path: String, query: String? = nil, headers: EndpointHeaders = [:],
     body: [UInt8] = []
   ) {
     self.method = method

@@ -1,4 +1,4 @@
-extension HTTPRoute {
+extension EndpointRoute {
   /// A page that draws the request metrics live: rate, errors, latency and its heatmap over time, by client and
   /// host, the slowest templates, and the last log lines. It asks for `metrics`, and for `logs`, beside itself, so that it
   /// also works behind a proxy that puts a prefix before all paths.
@@ -9,11 +9,11 @@ extension HTTPRoute {
   /// - Parameters:
   ///   - path: where.
   ///   - showsLog: whether the endpoint serves `/logs`.
-  public static func page(at path: String = "/", showsLog: Bool = false) -> HTTPRoute {
-    HTTPRoute(path) { _ in
+  public static func page(at path: String = "/", showsLog: Bool = false) -> EndpointRoute {
+    EndpointRoute(path) { _ in
       let nonce = String(
         decoding: Base64.encoded((0..<16).map { _ in UInt8.random(in: .min ... .max) }), as: UTF8.self)
-      return HTTPResponse(
+      return EndpointResponse(
         headers: [
           "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store",
           "Content-Security-Policy":

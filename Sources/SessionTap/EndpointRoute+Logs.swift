@@ -1,7 +1,7 @@
 public import TapEndpoint
 public import TapLog
 
-extension HTTPRoute {
+extension EndpointRoute {
   /// The last lines of a log as JSON lines (`application/x-ndjson`), the newest last.
   ///
   /// | in the query | meaning |
@@ -18,8 +18,8 @@ extension HTTPRoute {
   /// - Parameters:
   ///   - log: keeps as many lines as its `recentLineLimit` says.
   ///   - path: where.
-  public static func logs(of log: RequestLog, at path: String = "/logs") -> HTTPRoute {
-    HTTPRoute(
+  public static func logs(of log: RequestLog, at path: String = "/logs") -> EndpointRoute {
+    EndpointRoute(
       path,
       handler: { request in
         let query: LogQuery
@@ -61,8 +61,8 @@ extension HTTPRoute {
   /// How long a follower hears nothing before an empty line, which readers of JSON lines ignore.
   private static let heartbeatInterval = Duration.seconds(15)
 
-  private static func lines(_ body: HTTPResponse.Body) -> HTTPResponse {
-    HTTPResponse(
+  private static func lines(_ body: EndpointResponse.Body) -> EndpointResponse {
+    EndpointResponse(
       headers: [
         "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
