@@ -16,15 +16,30 @@ package enum HexadecimalDigits {
   /// All 16 digits of a number.
   static func text(_ number: UInt64) -> String {
     String(unsafeUninitializedCapacity: 16) { memory in
-      for index in 0..<16 { memory[index] = digit(number, at: index) }
+      guard let base = memory.baseAddress, memory.count >= 16 else { return 0 }
+      write(number, to: base)
       return 16
     }
   }
 
-  /// One of the 16 digits of a number, the first at 0.
+  /// Writes all 16 digits of a number.
   @inline(__always)
-  package static func digit(_ number: UInt64, at index: Int) -> UInt8 {
-    let value = UInt8(truncatingIfNeeded: number >> (60 - 4 * UInt64(truncatingIfNeeded: index & 15))) & 15
-    return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
+  package static func write(_ number: UInt64, to target: UnsafeMutablePointer<UInt8>) {
+    let target = UnsafeMutableRawPointer(target)
+    target.storeBytes(of: digits(UInt32(truncatingIfNeeded: number >> 32)).bigEndian, as: UInt64.self)
+    target.storeBytes(
+      of: digits(UInt32(truncatingIfNeeded: number)).bigEndian, toByteOffset: 8, as: UInt64.self)
+  }
+
+  /// Eight digits at once, the first in the highest byte: each half of a byte moves into a byte of its own, and becomes its
+  /// character, which for ten and above is 39 further on.
+  @inline(__always)
+  private static func digits(_ number: UInt32) -> UInt64 {
+    var halves = UInt64(number)
+    halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff
+    halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff
+    halves = (halves | halves << 4) & 0x0f0f_0f0f_0f0f_0f0f
+    let letters = ((halves + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+    return halves + 0x3030_3030_3030_3030 + letters * 39
   }
 }

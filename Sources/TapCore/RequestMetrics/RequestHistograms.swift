@@ -24,12 +24,12 @@ final class RequestHistograms<Key: RequestSeriesKey>: Sendable {
 
   @inline(never)
   private func newSeries(for request: Key.Request, target: Key.Target, hash: UInt64) -> RequestSeries {
-    if let overflow = table.withLock({ $0.overflowIfFull(make: families.makeSeries) }) { return overflow }
+    if let overflow = table.withLock({ $0.overflowIfFull { families.makeSeries() } }) { return overflow }
     let key = Key(request, target: target)
     let labels = RenderedLabels(key.pairs(methods))
     let created = Timestamp.now
     return table.withLock {
-      $0.series(for: key, hash: hash, labels: labels, created: created, make: families.makeSeries)
+      $0.series(for: key, hash: hash, labels: labels, created: created) { families.makeSeries() }
     }
   }
 

@@ -65,7 +65,7 @@ extension JSONWriter {
   @inline(__always)
   private mutating func hexadecimal(_ number: UInt64) {
     guard let target = extend(by: 16) else { return }
-    for index in 0..<16 { target[index] = HexadecimalDigits.digit(number, at: index) }
+    HexadecimalDigits.write(number, to: target)
   }
 }
 
