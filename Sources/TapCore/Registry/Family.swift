@@ -83,7 +83,8 @@ extension Family: MetricSource where Element: Instrument {
     let isWorthTelling = Key.self != Labels.self || overflowCount > 0
     return [
       FamilyStatistics(
-        metric: descriptor.name, overflowCount: isWorthTelling ? overflowCount : nil, droppedCount: dropped.count)
+        metric: descriptor.name, overflowCount: isWorthTelling ? overflowCount : nil,
+        droppedCount: dropped.count)
     ]
   }
 }

@@ -103,7 +103,9 @@ struct RegistryTests {
   }
 
   @Test func labelsNamedAtRunTimeOverflowToo() throws {
-    for number in 0..<2_003 { try registry.counter("a_total", help: "", labels: ["n": "\(number)"]).increment() }
+    for number in 0..<2_003 {
+      try registry.counter("a_total", help: "", labels: ["n": "\(number)"]).increment()
+    }
     try registry.counter("b_total", help: "").increment()
     let lines = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
     #expect(lines.contains(#"a_total{otel_metric_overflow="true"} 3"#))
