@@ -12,7 +12,7 @@ import TapCore
 /// hands them on itself: nothing is dropped, and memory is bounded.
 ///
 /// The delay is as long as a reader of the log may wait. Each batch wakes two threads, which on two cores push the
-/// requests' own threads about: a request costs half a percent more with 25 ms than with 100, and with 2 ms four.
+/// requests' own threads about: a request costs half a percent more with 25 ms than with 100, and with 2 ms three percent.
 final class ObserverQueue: FlushedAtExit {
   /// What observers hear.
   enum Event: Sendable {
