@@ -61,7 +61,7 @@ final class RandomRun: Sendable {
   }
 
   private func makeRequests(_ ids: Range<Int>, _ seed: UInt64, _ cancelsEnding: Bool) {
-    var generator = SplitMix(seed: seed &+ UInt64(ids.lowerBound))
+    var generator = SeededGenerator(seed: seed &+ UInt64(ids.lowerBound))
     let slots = DispatchSemaphore(value: Self.inFlightPerThread)
     let all = DispatchGroup()
     var doomed: [@Sendable () -> Void] = []

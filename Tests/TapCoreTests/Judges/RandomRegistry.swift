@@ -1,4 +1,5 @@
 import TapCore
+import TestSupport
 
 /// A registry with random metrics, and what a reader of its exposition must find.
 struct RandomRegistry {

@@ -1,12 +1,12 @@
-/// SplitMix64: random numbers that are the same in every run.
-struct SeededGenerator: RandomNumberGenerator {
+/// SplitMix64 (Steele, Lea and Flood 2014): random numbers that are the same in every run.
+package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
-  init(seed: Int) {
+  package init(seed: some BinaryInteger) {
     state = UInt64(truncatingIfNeeded: seed)
   }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
