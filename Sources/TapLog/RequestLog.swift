@@ -89,7 +89,8 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
     guard filter.keeps(.warn, client: request.client) else { return }
     let time = Timestamp.now
     withLine(
-      of: request, write: { line in encoder.write(request, waitingFor: duration, at: time, to: &line) },
+      of: request, url: request.url,
+      write: { request, line in encoder.write(request, waitingFor: duration, at: time, to: &line) },
       body: { queue.enqueue($0, severity: .warn) })
   }
 
@@ -109,30 +110,33 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
     let time = Timestamp.now
     let isLong = message.utf8.count > Self.shortURL
     Self.withLine(
-      isLong: isLong, limit: appEncoder.limits.line,
-      write: { line in appEncoder.write(message, fields, severity: severity, time: time, to: &line) },
+      of: message, isLong: isLong, limit: appEncoder.limits.line,
+      write: { message, line in appEncoder.write(message, fields, severity: severity, time: time, to: &line)
+      },
       body: { queue.enqueue($0, severity: severity) })
   }
 
   /// Calls with the line of a request, its newline included.
   package func withLine(of observation: RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
     withLine(
-      of: observation.request, write: { line in encoder.write(observation, to: &line) }, body: body)
+      of: observation, url: observation.request.url, write: { encoder.write($0, to: &$1) }, body: body)
   }
 
   /// Calls with the line of a request that the app served, its newline included.
   package func withLine(of observation: InboundObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
     Self.withLine(
-      isLong: observation.path.utf8.count > Self.shortURL, limit: inboundEncoder.limits.line,
-      write: { line in inboundEncoder.write(observation, to: &line) }, body: body)
+      of: observation, isLong: observation.path.utf8.count > Self.shortURL, limit: inboundEncoder.limits.line,
+      write: { inboundEncoder.write($0, to: &$1) }, body: body)
   }
 
   @inline(__always)
-  private func withLine(
-    of request: RequestDescription, write: (inout LineWriter) -> Void, body: (UnsafeRawBufferPointer) -> Void
+  private func withLine<Subject>(
+    of subject: Subject, url: String, write: (Subject, inout LineWriter) -> Void,
+    body: (UnsafeRawBufferPointer) -> Void
   ) {
     Self.withLine(
-      isLong: request.url.utf8.count > Self.shortURL, limit: encoder.limits.line, write: write, body: body)
+      of: subject, isLong: url.utf8.count > Self.shortURL, limit: encoder.limits.line, write: write,
+      body: body)
   }
 
   /// Puts a line that is ready into the queue.
@@ -141,14 +145,17 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   }
 
   /// Makes a line on the stack if it fits there, and in memory of its own otherwise.
+  ///
+  /// - Parameter subject: What the line is of. A closure that caught it would hold a copy of it.
   @inline(__always)
-  private static func withLine(
-    isLong: Bool, limit: Int, write: (inout LineWriter) -> Void, body: (UnsafeRawBufferPointer) -> Void
+  private static func withLine<Subject>(
+    of subject: Subject, isLong: Bool, limit: Int, write: (Subject, inout LineWriter) -> Void,
+    body: (UnsafeRawBufferPointer) -> Void
   ) {
     func make(_ memory: UnsafeMutableBufferPointer<UInt8>, unlessCut: Bool) -> Bool {
       guard let base = memory.baseAddress else { return false }
       var line = LineWriter(base, capacity: memory.count)
-      write(&line)
+      write(subject, &line)
       if unlessCut, line.cut > 0 { return false }
       body(line.finish())
       return true

@@ -9,18 +9,17 @@ struct RequestLineEncoder: Sendable {
 
   /// A request that has ended.
   func write(_ observation: RequestObservation, to line: inout LineWriter) {
-    let request = observation.request
     line.begin(observation.endTime, observation.end.severity, event: "http.client.request")
-    target(of: request, to: &line)
+    target(of: observation.request, to: &line)
     line.part { json in
-      port(of: request, to: &json)
+      port(of: observation.request, to: &json)
       end(observation, to: &json)
       transfer(observation, to: &json)
-      trace(of: request, to: &json)
+      trace(of: observation.request, to: &json)
     }
-    redactor.writeHeaders(of: request, limits: limits, to: &line)
+    redactor.writeHeaders(of: observation.request, limits: limits, to: &line)
     redactor.writeResponseHeaders(of: observation, limits: limits, to: &line)
-    fields.write(redactor.fields(request.fields), to: &line)
+    fields.write(redactor.fields(observation.request.fields), to: &line)
   }
 
   /// A request that has not ended, and may never.
