@@ -27,14 +27,14 @@ public final class URLSessionTap: Sendable {
   private struct State {
     var observers: [any RequestObserver]
     var clients: Set<String> = []
-    /// The port of the app's own endpoint.
-    var ownPort: Int?
   }
 
   let configuration: Configuration
   /// The way to the observers.
   let events = ObserverQueue()
   private let state: Mutex<State>
+  /// The port of the app's own endpoint, or 0.
+  private let ownPort = Atomic<Int>(0)
 
   /// The requests that live, started or not: what a test checks for leaks.
   package let requestCount = Atomic<Int>(0)
@@ -138,14 +138,23 @@ public final class URLSessionTap: Sendable {
 
   /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.
   package func exclude(ownPort: Int?) {
-    state.withLock { $0.ownPort = ownPort }
+    self.ownPort.store(ownPort ?? 0, ordering: .relaxed)
   }
 
   /// Whether a request is to be recorded.
-  func records(_ request: URLRequest) -> Bool {
-    let ownPort = state.withLock { $0.ownPort }
-    if let ownPort, request.url?.port == ownPort, request.url?.isLoopback == true { return false }
+  ///
+  /// - Parameter url: The text of the request's URL.
+  func records(_ request: URLRequest, url: String) -> Bool {
+    let ownPort = ownPort.load(ordering: .relaxed)
+    if ownPort != 0, isScrape(request, url: url, ownPort: ownPort) { return false }
     return configuration.filter.includes(request)
+  }
+
+  private func isScrape(_ request: URLRequest, url: String, ownPort: Int) -> Bool {
+    if let authority = PlainAuthority(url) {
+      return authority.port == ownPort && URL.isLoopback(host: authority.host)
+    }
+    return request.url?.port == ownPort && URL.isLoopback(host: request.url?.host)
   }
 
   /// - Parameter forwards: Whether requests are sent by a session of the tap's: where no native loader is in reach.

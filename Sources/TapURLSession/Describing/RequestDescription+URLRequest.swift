@@ -13,14 +13,15 @@ extension RequestDescription {
   ) {
     let url = request.url
     let text = url?.absoluteString ?? ""
+    let authority = PlainAuthority(text)
     let context = request.tapContext ?? taskContext
     let header = request.value(forHTTPHeaderField: "traceparent")
     self.init(
       client: client,
       method: request.httpMethod ?? "GET",
       url: text,
-      serverAddress: url?.host,
-      serverPort: url?.port ?? (url?.scheme == "https" ? 443 : 80),
+      serverAddress: authority?.host ?? url?.host,
+      serverPort: authority?.port ?? url?.port ?? (url?.scheme == "https" ? 443 : 80),
       urlTemplate: context?.urlTemplate ?? templates.template(forURL: text),
       traceContext: header.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
       fields: context?.fields ?? [:])

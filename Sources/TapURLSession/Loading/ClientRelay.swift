@@ -31,9 +31,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
-    exchange.finished(loader: sender)
+    let challenged = exchange.finished(loader: sender)
     original.urlProtocolDidFinishLoading(sender)
-    exchange.handedOn(task: sender.task)
+    if let challenged { ChallengedTaskWatch.begin(task: challenged, request: exchange) }
   }
 
   func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) {

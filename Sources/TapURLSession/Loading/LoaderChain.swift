@@ -19,9 +19,10 @@ struct LoaderChain: Sendable {
   ///
   /// Only http and https are ours: a native WebSocket task casts its loader to the native class, and other
   /// schemes have no metrics here.
-  func load(_ request: URLRequest) -> Bool {
-    guard let scheme = request.url?.scheme, scheme == "http" || scheme == "https" else { return false }
-    return loader(for: request) != nil
+  ///
+  /// - Parameter url: The text of the request's URL.
+  func load(_ request: URLRequest, url: String) -> Bool {
+    PlainAuthority.isHTTP(url) && loader(for: request) != nil
   }
 
   /// The class that would load this http or https request if ours were not there, or `nil` if nobody would.

@@ -47,7 +47,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol {
     let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
-    guard let context = ProtocolClasses.context(of: Self.self), let originalClient = self.client
+    guard let context = ProtocolClasses.context(of: Self.self), let originalClient = super.client
     else { return }
     let exchange = TappedRequest(request: request, context: context)
     let relay = ClientRelay(to: originalClient, exchange: exchange)

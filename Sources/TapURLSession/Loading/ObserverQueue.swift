@@ -76,12 +76,11 @@ final class ObserverQueue: FlushedAtExit {
   private static func handOn(_ event: Event) {
     switch event {
     case .started(let request):
-      for observer in request.observers { observer.requestStarted(request.description) }
+      request.tellStart()
     case .ended(let request):
-      guard let observation = request.observation else { return }
-      for observer in request.observers { observer.requestEnded(observation) }
+      request.tellEnd()
     case .waits(let request, let duration):
-      for observer in request.observers { observer.requestWaits(request.description, for: duration) }
+      request.tellWaiting(for: duration)
     }
   }
 }

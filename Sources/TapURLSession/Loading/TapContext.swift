@@ -25,8 +25,9 @@ final class TapContext: Sendable {
 
   /// Whether requests like this one go through the tap.
   func accepts(_ request: URLRequest) -> Bool {
-    guard tap.records(request) else { return false }
-    if loaders.load(request) { return true }
+    let url = request.url?.absoluteString ?? ""
+    guard tap.records(request, url: url) else { return false }
+    if loaders.load(request, url: url) { return true }
     if loaders.refuses(request) { recordRefusal(of: request) }
     return false
   }

@@ -21,13 +21,23 @@ final class TappedRequest: Sendable {
   private struct State {
     var lifecycle = RequestLifecycle<RequestStart, End>()
     var facts = TransferFacts()
+
+    /// Ends the request in this way, unless it has ended or never started. Whether observers are to hear of it.
+    mutating func end(_ end: RequestEnd, at instant: DispatchTime = .now()) -> Bool {
+      lifecycle.end(End(end: end, instant: instant)) && lifecycle.start?.observers.isEmpty == false
+    }
+
+    /// Ends the request with its response, at the moment when its loader was done.
+    mutating func succeed() -> Bool {
+      end(.response(statusCode: facts.response?.statusCode), at: facts.finishInstant ?? .now())
+    }
   }
 
   private let request: URLRequest
   private let context: TapContext
   private let taskContext: RequestContext?
   private let state: Mutex<State>
-  private let known = Mutex<RequestDescription?>(nil)
+  private let known = AtomicLazyReference<KnownDescription>()
 
   /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
   /// task can be seen.
@@ -87,29 +97,37 @@ final class TappedRequest: Sendable {
   }
 
   /// The loader is done. Ends the request, unless its end or its sizes are yet to be learned elsewhere.
-  func finished(loader: URLProtocol) {
-    guard let task = loader.task else { return succeeded() }
+  ///
+  /// - Returns: The task, if it is challenged: once the original client has heard of the finish, it is Foundation's
+  ///   alone.
+  func finished(loader: URLProtocol) -> URLSessionTask? {
+    guard let task = loader.task else {
+      end { $0.succeed() }
+      return nil
+    }
     let response = task.response
     let reading = TaskReading(task, response: response, request: request, wasResent: false)
     let resendCount = ResendCount.read(from: loader, request: request, response: response)
-    let (isCounted, isChallenged) = state.withLock { state in
+    let (isCounted, isChallenged, isHeard) = state.withLock { state in
       state.facts.finish(reading, resendCount: resendCount)
-      return (state.facts.loadedBytes != nil, state.facts.isChallenged)
+      let (isCounted, isChallenged) = (state.facts.loadedBytes != nil, state.facts.isChallenged)
+      return (isCounted, isChallenged, isCounted && !isChallenged && state.succeed())
     }
-    #if canImport(FoundationNetworking)
-      if !isCounted, let delegate = task.delegate as? ForwardingTaskDelegate {
-        // Served to the delegate, whose last callback comes after all bytes and all legs.
-        delegate.awaitCompletion(of: task, request: self)
-        return
-      }
-    #endif
-    if !isChallenged { succeeded() }
+    if isHeard { context.tap.events.add(.ended(self)) }
+    if !isCounted, !isAwaited(task), !isChallenged { end { $0.succeed() } }
+    return isChallenged ? task : nil
   }
 
-  /// The original client heard of the finish: from here on a challenged task is Foundation's alone.
-  func handedOn(task: URLSessionTask?) {
-    guard let task, state.withLock({ $0.facts.isChallenged && $0.lifecycle.isLoading }) else { return }
-    ChallengedTaskWatch.begin(task: task, request: self)
+  /// Whether the task is served to a delegate of ours, whose last callback comes after all bytes and all legs. It
+  /// ends the request then.
+  private func isAwaited(_ task: URLSessionTask) -> Bool {
+    #if canImport(FoundationNetworking)
+      guard let delegate = task.delegate as? ForwardingTaskDelegate else { return false }
+      delegate.awaitCompletion(of: task, request: self)
+      return true
+    #else
+      return false
+    #endif
   }
 
   /// The delegate heard the last of the task.
@@ -125,26 +143,28 @@ final class TappedRequest: Sendable {
     // The loader of a second leg was none of ours.
     let reading =
       isSecondLeg ? TaskReading(task, response: task.response, request: request, wasResent: true) : nil
-    state.withLock { state in
+    end { state in
       if let reading { state.facts.finish(reading, resendCount: nil) }
       state.facts.deliver(bytes, head: isSecondLeg ? head : nil)
+      return state.succeed()
     }
-    succeeded()
   }
 
   /// The task ended beyond our sight.
   func ended(_ task: URLSessionTask) {
     if let error = task.error { return failed(error) }
     let reading = TaskReading(task, response: task.response, request: request, wasResent: true)
-    state.withLock { $0.facts.finish(reading, resendCount: nil) }
-    succeeded()
+    end { state in
+      state.facts.finish(reading, resendCount: nil)
+      return state.succeed()
+    }
   }
 
   /// The loader failed.
   func failed(_ error: any Error) {
-    end { facts in
-      facts.fail()
-      return End(end: RequestEnd(error, statusCode: facts.response?.statusCode), instant: .now())
+    end { state in
+      state.facts.fail()
+      return state.end(RequestEnd(error, statusCode: state.facts.response?.statusCode))
     }
   }
 
@@ -155,59 +175,75 @@ final class TappedRequest: Sendable {
 
   /// Ends the request in this way, unless it has ended or never started.
   func end(_ end: RequestEnd) {
-    self.end { _ in End(end: end, instant: .now()) }
+    self.end { $0.end(end) }
   }
 
-  /// Ends the request with its response, at the moment when its loader was done.
-  private func succeeded() {
-    end { facts in
-      End(end: .response(statusCode: facts.response?.statusCode), instant: facts.finishInstant ?? .now())
-    }
-  }
-
-  private func end(_ make: (inout TransferFacts) -> End) {
-    let isHeard = state.withLock { state in
-      state.lifecycle.end(make(&state.facts)) && state.lifecycle.start?.observers.isEmpty == false
-    }
-    if isHeard { context.tap.events.add(.ended(self)) }
+  /// - Parameter transition: Says whether observers are to hear of the end.
+  private func end(_ transition: (inout State) -> Bool) {
+    if state.withLock({ transition(&$0) }) { context.tap.events.add(.ended(self)) }
   }
 }
 
 extension TappedRequest {
-  /// Who hears of the request.
-  var observers: [any RequestObserver] { state.withLock { $0.lifecycle.start?.observers ?? [] } }
+  /// Tells the observers of the start.
+  func tellStart() {
+    let description = description
+    for observer in observers { observer.requestStarted(description) }
+  }
 
-  /// What observers are told of the request.
-  var description: RequestDescription {
-    known.withLock { known in
-      if let known { return known }
-      let configuration = context.tap.configuration
-      var made = RequestDescription(
-        request, client: context.client, templates: configuration.pathTemplates, taskContext: taskContext)
-      if configuration.collectsHeaders { made.headers = request.allHTTPHeaderFields ?? [:] }
-      known = made
-      return made
-    }
+  /// Tells the observers that the request waits.
+  func tellWaiting(for duration: Duration) {
+    let description = description
+    for observer in observers { observer.requestWaits(description, for: duration) }
+  }
+
+  /// Tells the observers of the end, which is the last that they hear.
+  func tellEnd() {
+    let description = description
+    guard let observation = state.withLock({ makeObservation(of: description, $0) }) else { return }
+    for observer in observers { observer.requestEnded(observation) }
+  }
+
+  private var observers: [any RequestObserver] { state.withLock { $0.lifecycle.start?.observers ?? [] } }
+
+  /// Made once, when it is asked for first.
+  private var description: RequestDescription {
+    if let known = known.load() { return known.value }
+    return known.storeIfNil(KnownDescription(makeDescription())).value
+  }
+
+  /// A description in a place of its own: a request that nobody has been told of yet takes no room for it.
+  private final class KnownDescription: Sendable {
+    let value: RequestDescription
+
+    init(_ value: RequestDescription) { self.value = value }
+  }
+
+  private func makeDescription() -> RequestDescription {
+    let configuration = context.tap.configuration
+    var description = RequestDescription(
+      request, client: context.client, templates: configuration.pathTemplates, taskContext: taskContext)
+    if configuration.collectsHeaders { description.headers = request.allHTTPHeaderFields ?? [:] }
+    return description
   }
 
   /// What observers are told of the end, once there was one. Sizes are those of a whole transfer only.
-  var observation: RequestObservation? {
-    let state = state.withLock { $0 }
+  private func makeObservation(
+    of description: consuming RequestDescription, _ state: borrowing State
+  ) -> RequestObservation? {
     guard let start = state.lifecycle.start, let ended = state.lifecycle.end else { return nil }
-    var observation = RequestObservation(
-      request: description, start: start.timestamp, duration: start.duration(to: ended.instant),
-      end: ended.end)
-    if case .response = ended.end {
-      let facts = state.facts
-      observation.requestBodySize = facts.requestBodySize
-      observation.responseBodySize = facts.responseBodySize(method: observation.request.method)
-      observation.timeToFirstByte = facts.headInstant.map(start.duration(to:))
-      observation.resendCount = facts.resendCount
-      observation.isFromCache = facts.isFromCache
-      if context.tap.configuration.collectsHeaders {
-        observation.responseHeaders = facts.response?.headers ?? [:]
-      }
+    let duration = start.duration(to: ended.instant)
+    guard case .response = ended.end else {
+      return RequestObservation(
+        request: description, start: start.timestamp, duration: duration, end: ended.end)
     }
-    return observation
+    let responseBodySize = state.facts.responseBodySize(method: description.method)
+    let collectsHeaders = context.tap.configuration.collectsHeaders
+    return RequestObservation(
+      request: description, start: start.timestamp, duration: duration, end: ended.end,
+      requestBodySize: state.facts.requestBodySize, responseBodySize: responseBodySize,
+      timeToFirstByte: state.facts.headInstant.map(start.duration(to:)), resendCount: state.facts.resendCount,
+      isFromCache: state.facts.isFromCache,
+      responseHeaders: collectsHeaders ? state.facts.response?.headers ?? [:] : [:])
   }
 }

@@ -1,0 +1,92 @@
+/// The host and the port of an http or https URL, read from its text where they stand there plainly.
+///
+/// Nearly all hosts are names of letters, digits, dots and hyphens. To read one takes a tenth of what `URL.host`,
+/// `URL.port` and `URL.scheme` take, which every request would pay several times. Whatever needs more knowledge (userinfo,
+/// an address in brackets, percent-encoding, an internationalised name) is left to Foundation.
+struct PlainAuthority: Equatable {
+  let host: String
+  /// The port that is written, or the default of the scheme.
+  let port: Int
+
+  /// `nil` if Foundation is to be asked.
+  init?(_ url: String) {
+    var url = url
+    guard let authority = url.withUTF8(Self.parse) else { return nil }
+    self = authority
+  }
+
+  /// Whether the text of a URL begins with the scheme http or https, in lowercase as the native loaders want it.
+  static func isHTTP(_ url: String) -> Bool {
+    var url = url
+    return url.withUTF8 { schemeEnd(of: $0) != nil }
+  }
+
+  /// RFC 3986, section 3.2: a host ends before a colon with the port, a slash, a question mark, a number sign, or the
+  /// text's end.
+  private static func parse(_ url: UnsafeBufferPointer<UInt8>) -> PlainAuthority? {
+    guard let colon = schemeEnd(of: url), colon + 3 < url.count, url[colon + 1] == slash,
+      url[colon + 2] == slash
+    else { return nil }
+    let start = colon + 3
+    var end = start
+    while end < url.count, isPlain(url[end]) { end += 1 }
+    let host = UnsafeBufferPointer(rebasing: url[start..<end])
+    guard !host.isEmpty, !isInternationalised(host) else { return nil }
+    var port: Int? = colon == 4 ? 80 : 443
+    if end < url.count, url[end] == Self.colon {
+      port = number(in: url, at: &end)
+    }
+    guard let port, end == url.count || endsAuthority(url[end]) else { return nil }
+    return PlainAuthority(host: String(decoding: host, as: UTF8.self), port: port)
+  }
+
+  private init(host: String, port: Int) {
+    self.host = host
+    self.port = port
+  }
+
+  /// The place of the colon behind the scheme.
+  private static func schemeEnd(of url: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard url.count > 4, url[0] == UInt8(ascii: "h"), url[1] == UInt8(ascii: "t"),
+      url[2] == UInt8(ascii: "t"),
+      url[3] == UInt8(ascii: "p")
+    else { return nil }
+    if url[4] == colon { return 4 }
+    return url.count > 5 && url[4] == UInt8(ascii: "s") && url[5] == colon ? 5 : nil
+  }
+
+  /// The digits behind a colon, at most five of them; moves on to what follows.
+  private static func number(in url: UnsafeBufferPointer<UInt8>, at place: inout Int) -> Int? {
+    let first = place + 1
+    var number = 0
+    place = first
+    while place < url.count, place - first < 5, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(url[place]) {
+      number = number * 10 + Int(url[place] - UInt8(ascii: "0"))
+      place += 1
+    }
+    return place > first && number <= 65_535 ? number : nil
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
+      true
+    default: false
+    }
+  }
+
+  /// Labels that begin with `xn--` stand for other characters (RFC 5890, section 2.3.2.1).
+  private static func isInternationalised(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard host.count >= 4 else { return false }
+    return (0...host.count - 4).contains { host[$0 + 2] == hyphen && host[$0 + 3] == hyphen }
+  }
+
+  private static func endsAuthority(_ byte: UInt8) -> Bool {
+    byte == slash || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+  }
+
+  private static let slash = UInt8(ascii: "/")
+  private static let colon = UInt8(ascii: ":")
+  private static let hyphen = UInt8(ascii: "-")
+}
