@@ -45,8 +45,9 @@ import Testing
         slowest = max(slowest, start.duration(to: .now))
       }
     }
-    // Only where nothing else runs beside the tests.
-    if Tool.isRequired { #expect(slowest < .seconds(2)) }
+    // Behind a probe that holds it up, it would wait for a deadline: at least five seconds by default. Only where
+    // nothing else runs beside the tests.
+    if Tool.isRequired { #expect(slowest < .seconds(4)) }
     if let folder = ProcessInfo.processInfo.environment["SESSION_TAP_ARTIFACTS"] {
       try Data("\(probes.count) probes, the slowest normal request behind one took \(slowest)\n".utf8)
         .write(to: URL(fileURLWithPath: "\(folder)/torture-\(probes.count).txt"))
