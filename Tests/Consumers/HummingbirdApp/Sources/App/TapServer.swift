@@ -2,6 +2,8 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Instrumentation
+import Logging
+import NIOCore
 import Synchronization
 import TapCore
 
@@ -17,19 +19,39 @@ extension HTTPServerBuilder {
 
   static func http1(observedBy inbound: InboundRequests) -> HTTPServerBuilder {
     HTTPServerBuilder { responder in
-      HTTP1Channel(responder: { request, writer, channel in
-        let exchange = Exchange(
-          request: inbound.begin(
-            method: request.method.rawValue, path: request.uri.path, scheme: "http",
-            traceparent: traceparent.flatMap { request.headers[$0] }))
-        var writer = Optional(writer)
-        try await Exchange.$current.withValue(exchange) {
-          if let writer = writer.take() { try await responder(request, writer, channel) }
-        }
-        // Not reached when the caller went away meanwhile: the request goes without an end, as a cancelled one.
-        exchange.end()
-      })
+      ObservedChannel(
+        base: HTTP1Channel(responder: { request, writer, channel in
+          let exchange = Exchange(
+            request: inbound.begin(
+              method: request.method.rawValue, path: request.uri.path, scheme: "http",
+              traceparent: traceparent.flatMap { request.headers[$0] }))
+          Connection.current?.exchange.withLock { $0 = exchange }
+          try await responder(request, writer, channel)
+          // Not reached when the caller went away meanwhile: the request goes without an end, as a cancelled one.
+          exchange.end()
+        }))
     }
+  }
+}
+
+/// A connection of HTTP/1.1, which serves one request after another: the responder finds here which one that is. Cheaper
+/// than a task local for each request.
+private final class Connection: Sendable {
+  @TaskLocal static var current: Connection?
+
+  let exchange = Mutex<Exchange?>(nil)
+}
+
+/// An HTTP/1.1 channel whose connections can be found.
+private struct ObservedChannel: ServerChildChannel {
+  let base: HTTP1Channel
+
+  func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+    base.setup(channel: channel, logger: logger)
+  }
+
+  func handle(value: HTTP1Channel.Value, logger: Logger) async {
+    await Connection.$current.withValue(Connection()) { await base.handle(value: value, logger: logger) }
   }
 }
 
@@ -38,7 +60,7 @@ struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Context: Requ
   let base: Base
 
   func respond(to request: Request, context: Base.Context) async throws -> Response {
-    guard let exchange = Exchange.current else {
+    guard let exchange = Connection.current?.exchange.withLock({ $0 }) else {
       return try await base.respond(to: request, context: context)
     }
     do {
@@ -58,8 +80,6 @@ struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Context: Requ
 
 /// A request, and how it was answered so far.
 private final class Exchange: Sendable {
-  @TaskLocal static var current: Exchange?
-
   private struct Answer {
     var status: Int
     var route: String?
