@@ -71,7 +71,11 @@ public final class InboundRequests: Sendable {
 
   /// Records a request in the histograms and counts it as ended.
   func end(_ observation: InboundObservation, target: InboundTarget) {
-    record(observation.isWithinLimits ? observation : observation.withinLimits(), target: target)
+    if observation.isWithinLimits {
+      record(observation, target: target)
+    } else {
+      record(observation.withinLimits(), target: target)
+    }
     let isCancelled = observation.end == .cancelled
     ledger.withLock { $0.end(target, cancelled: isCancelled) }
     for observer in observers { observer.inboundRequestEnded(observation) }

@@ -14,18 +14,23 @@ import TapCore
 /// The delay is as long as a reader of the log may wait. Each batch wakes two threads, which on two cores push the
 /// requests' own threads about: a request costs half a percent more with 25 ms than with 100, and with 2 ms three percent.
 final class ObserverQueue: FlushedAtExit {
-  /// What observers hear.
-  enum Event: Sendable {
-    case started(TappedRequest)
-    case ended(TappedRequest)
-    case waits(TappedRequest, Duration)
+  /// What observers hear of a request.
+  enum Event: Sendable, Hashable {
+    case start
+    case waits(Duration)
+    case end
+  }
+
+  private struct Entry: Sendable {
+    let request: TappedRequest
+    let event: Event
   }
 
   private static let delay = DispatchTimeInterval.milliseconds(100)
   private static let batch = 512
   private static let capacity = 2_048
 
-  private let pending = Mutex<[Event]>([])
+  private let pending = Mutex<[Entry]>([])
   /// Held while events are handed on, so that batches do not overtake each other.
   private let turn = Mutex<Void>(())
   /// The thread that hands on: an observer that asks for a flush, by a scrape of its own say, must not wait for
@@ -34,9 +39,9 @@ final class ObserverQueue: FlushedAtExit {
   private let queue = DispatchQueue(label: "session-tap.observers", qos: .utility)
 
   /// Notes an event.
-  func add(_ event: Event) {
+  func add(_ event: Event, of request: TappedRequest) {
     let count = pending.withLock { pending in
-      pending.append(event)
+      pending.append(Entry(request: request, event: event))
       return pending.count
     }
     if count == 1 {
@@ -55,11 +60,13 @@ final class ObserverQueue: FlushedAtExit {
     turn.withLock { _ in
       busyThread.store(thread, ordering: .relaxed)
       defer { busyThread.store(0, ordering: .relaxed) }
-      let events = pending.withLock { pending in
+      var entries = pending.withLock { pending in
         defer { pending = [] }
         return pending
       }
-      for event in events { Self.handOn(event) }
+      // From the end of the array, so that a request goes while it is still in the caches.
+      entries.reverse()
+      while let entry = entries.popLast() { entry.request.tell(entry.event) }
     }
   }
 
@@ -71,16 +78,5 @@ final class ObserverQueue: FlushedAtExit {
       done.signal()
     }
     _ = done.wait(timeout: .now() + limit / .seconds(1))
-  }
-
-  private static func handOn(_ event: Event) {
-    switch event {
-    case .started(let request):
-      request.tellStart()
-    case .ended(let request):
-      request.tellEnd()
-    case .waits(let request, let duration):
-      request.tellWaiting(for: duration)
-    }
   }
 }

@@ -21,6 +21,8 @@ final class TappedRequest: Sendable {
   private struct State {
     var lifecycle = RequestLifecycle<RequestStart, End>()
     var facts = TransferFacts()
+    /// What observers are told of, in a place of its own: a request that nobody has been told of takes no room for it.
+    var known: KnownDescription?
 
     /// Ends the request in this way, unless it has ended or never started. Whether observers are to hear of it.
     mutating func end(_ end: RequestEnd, at instant: DispatchTime = .now()) -> Bool {
@@ -37,7 +39,6 @@ final class TappedRequest: Sendable {
   private let context: TapContext
   private let taskContext: RequestContext?
   private let state: Mutex<State>
-  private let known = AtomicLazyReference<KnownDescription>()
 
   /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
   /// task can be seen.
@@ -77,7 +78,7 @@ final class TappedRequest: Sendable {
   func start() {
     let observers = context.tap.observers
     guard state.withLock({ $0.lifecycle.start(RequestStart(observers: observers)) }) else { return }
-    if !observers.isEmpty { context.tap.events.add(.started(self)) }
+    if !observers.isEmpty { context.tap.events.add(.start, of: self) }
   }
 
   /// A response head passed.
@@ -113,7 +114,7 @@ final class TappedRequest: Sendable {
       let (isCounted, isChallenged) = (state.facts.loadedBytes != nil, state.facts.isChallenged)
       return (isCounted, isChallenged, isCounted && !isChallenged && state.succeed())
     }
-    if isHeard { context.tap.events.add(.ended(self)) }
+    if isHeard { context.tap.events.add(.end, of: self) }
     if !isCounted, !isAwaited(task), !isChallenged { end { $0.succeed() } }
     return isChallenged ? task : nil
   }
@@ -170,7 +171,7 @@ final class TappedRequest: Sendable {
 
   /// The request has waited for so long that it may never end.
   func waits(for duration: Duration) {
-    if isLoading { context.tap.events.add(.waits(self, duration)) }
+    if isLoading { context.tap.events.add(.waits(duration), of: self) }
   }
 
   /// Ends the request in this way, unless it has ended or never started.
@@ -180,39 +181,35 @@ final class TappedRequest: Sendable {
 
   /// - Parameter transition: Says whether observers are to hear of the end.
   private func end(_ transition: (inout State) -> Bool) {
-    if state.withLock({ transition(&$0) }) { context.tap.events.add(.ended(self)) }
+    if state.withLock({ transition(&$0) }) { context.tap.events.add(.end, of: self) }
   }
 }
 
 extension TappedRequest {
-  /// Tells the observers of the start.
-  func tellStart() {
-    let description = description
-    for observer in observers { observer.requestStarted(description) }
-  }
-
-  /// Tells the observers that the request waits.
-  func tellWaiting(for duration: Duration) {
-    let description = description
-    for observer in observers { observer.requestWaits(description, for: duration) }
-  }
-
-  /// Tells the observers of the end, which is the last that they hear.
-  func tellEnd() {
-    let description = description
-    guard let observation = state.withLock({ makeObservation(of: description, $0) }) else { return }
-    for observer in observers { observer.requestEnded(observation) }
+  /// The end is the last that observers hear.
+  func tell(_ event: ObserverQueue.Event) {
+    let description = knownDescription.value
+    switch event {
+    case .start:
+      for observer in observers { observer.requestStarted(description) }
+    case .waits(let duration):
+      for observer in observers { observer.requestWaits(description, for: duration) }
+    case .end:
+      guard let observation = state.withLock({ makeObservation(of: description, $0) }) else { return }
+      for observer in observers { observer.requestEnded(observation) }
+    }
   }
 
   private var observers: [any RequestObserver] { state.withLock { $0.lifecycle.start?.observers ?? [] } }
 
-  /// Made once, when it is asked for first.
-  private var description: RequestDescription {
-    if let known = known.load() { return known.value }
-    return known.storeIfNil(KnownDescription(makeDescription())).value
+  /// Made once, when the first event is told.
+  private var knownDescription: KnownDescription {
+    if let known = state.withLock({ $0.known }) { return known }
+    let known = KnownDescription(makeDescription())
+    state.withLock { $0.known = known }
+    return known
   }
 
-  /// A description in a place of its own: a request that nobody has been told of yet takes no room for it.
   private final class KnownDescription: Sendable {
     let value: RequestDescription
 
