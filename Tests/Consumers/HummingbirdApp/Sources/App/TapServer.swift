@@ -67,12 +67,13 @@ struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Context: Requ
       var response = try await ServiceContext.withTrace(exchange.request.trace) {
         try await base.respond(to: request, context: context)
       }
-      exchange.note(status: response.status.code, route: context.endpointPath, of: &response.body)
+      let size = response.body.contentLength
+      exchange.note(status: response.status.code, route: context.endpointPath, bodySize: size ?? 0)
+      if size == nil { response.body = exchange.counting(response.body) }
       return response
     } catch {
       // Hummingbird answers so for an error that says nothing else.
-      var none = ResponseBody()
-      exchange.note(status: 500, route: context.endpointPath, of: &none)
+      exchange.note(status: 500, route: context.endpointPath, bodySize: 0)
       throw error
     }
   }
@@ -91,12 +92,15 @@ private final class Exchange: Sendable {
 
   init(request: InboundRequest) { self.request = request }
 
-  /// Takes down what a response is, and counts the bytes of a body whose length nobody knows yet.
-  func note(status: Int, route: String?, of body: inout ResponseBody) {
-    let answer = Answer(status: status, route: route, bodySize: body.contentLength ?? 0)
+  /// Takes down what the response is.
+  func note(status: Int, route: String?, bodySize: Int) {
+    let answer = Answer(status: status, route: route, bodySize: bodySize)
     self.answer.withLock { $0 = answer }
-    guard body.contentLength == nil else { return }
-    body = body.map { part in
+  }
+
+  /// Adds the bytes of a body, whose length nobody knows yet, as they are written.
+  func counting(_ body: ResponseBody) -> ResponseBody {
+    body.map { part in
       self.answer.withLock { $0?.bodySize += part.readableBytes }
       return part
     }
