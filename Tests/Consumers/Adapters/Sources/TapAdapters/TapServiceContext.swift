@@ -49,7 +49,8 @@ extension ServiceContext {
 }
 
 /// Takes the trace from the headers of requests that come, and puts it into those that go (W3C Trace Context), for the
-/// libraries that ask `InstrumentationSystem.instrument` to. It makes no spans: what it hands on is what came.
+/// libraries that ask `InstrumentationSystem.instrument` to. It makes no spans: what it hands on is what came, and what
+/// `TraceContext.current` says where the library's context has no trace.
 struct TapInstrument: Instrument {
   func extract<Carrier, Extract: Extractor>(
     _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
@@ -68,7 +69,7 @@ struct TapInstrument: Instrument {
   func inject<Carrier, Inject: Injector>(
     _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
   ) where Inject.Carrier == Carrier {
-    guard let trace = context.trace else { return }
+    guard let trace = context.trace ?? TraceContext.current else { return }
     injector.inject(trace.traceparent, forKey: "traceparent", into: &carrier)
     if let state = context.traceState { injector.inject(state, forKey: "tracestate", into: &carrier) }
   }

@@ -72,6 +72,18 @@ struct ServiceContextTests {
     #expect(TraceContext.current == nil)
   }
 
+  @Test("what goes out without a trace in its context belongs to the tap's")
+  func tapsTrace() async throws {
+    let (trace, other) = (TraceContext.random(), TraceContext.random())
+    #expect(injected(from: .topLevel).isEmpty)
+    TraceContext.$current.withValue(trace) {
+      #expect(injected(from: .topLevel) == ["traceparent": trace.traceparent])
+      var context = ServiceContext.topLevel
+      context.trace = other
+      #expect(injected(from: context) == ["traceparent": other.traceparent])
+    }
+  }
+
   @Test("what the context has otherwise stays")
   func otherValues() async {
     var context = ServiceContext.topLevel
