@@ -14,7 +14,7 @@ struct LogWriter: Sendable {
     var batch = LineBuffer(byteCapacity: queue.limits.bytes, lineCapacity: queue.limits.lines)
     var report = LineBuffer(byteCapacity: DropReport.capacity, lineCapacity: 1)
     while true {
-      switch queue.next(into: &batch, maintenance: output.maintain(now: System.uptime)) {
+      switch queue.next(into: &batch, maintenance: output.maintain(now: Instant.now)) {
       case .write:
         recentLines?.add(batch)
         write(&batch)

@@ -62,7 +62,7 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
 
   deinit {
     // Nobody can flush any more; the writer gets some time by itself.
-    queue.beginShutdown(until: System.uptime.advanced(by: .seconds(5)))
+    queue.beginShutdown(until: Instant.now.advanced(by: .seconds(5)))
   }
 
   /// Does nothing: a line tells of a request that has ended.
@@ -201,7 +201,7 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   /// - Returns: `false` if the deadline came first, as it does while the destination fails.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) -> Bool {
-    queue.flush(until: System.uptime.advanced(by: limit))
+    queue.flush(until: Instant.now.advanced(by: limit))
   }
 
   /// Writes what is in the queue and closes the destination. Lines that come later, and those not written at the
@@ -210,6 +210,6 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   /// - Returns: Whether every line was written, or had been dropped and counted before.
   @discardableResult
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {
-    queue.shutdown(until: System.uptime.advanced(by: limit))
+    queue.shutdown(until: Instant.now.advanced(by: limit))
   }
 }

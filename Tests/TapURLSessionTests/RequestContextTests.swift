@@ -174,6 +174,17 @@ import Testing
     #expect(origin.requests.first?.headers["traceparent"] == trace.traceparent)
   }
 
+  @Test(arguments: ["traceparent", "Traceparent", "TraceParent", "TRACEPARENT"])
+  func `the header's trace is read whatever the case of its name`(name: String) async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let trace = TraceContext.random()
+    var request = URLRequest(url: origin.url())
+    request.setValue("a", forHTTPHeaderField: "X-Other")
+    request.setValue(trace.traceparent, forHTTPHeaderField: name)
+    #expect(try await reported(request).traceContext == trace)
+  }
+
   @Test(arguments: ["", "00-1-2-3", trace.uppercased(), trace + "-00", "ff" + trace.dropFirst(2)])
   func `a trace header that is none is ignored, and goes out as it is`(header: String) async throws {
     let origin = try Origin { _ in [.response()] }

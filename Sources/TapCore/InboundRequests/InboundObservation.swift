@@ -16,8 +16,11 @@ public struct InboundObservation: Sendable, Hashable {
   public var fields: [String: FieldValue]
   /// When the request began.
   public var start: Timestamp
-  /// From the beginning to the end that the middleware told.
-  public var duration: Duration
+  /// From the beginning to the end that the middleware told. In whole nanoseconds.
+  public var duration: Duration {
+    get { .nanoseconds(elapsed) }
+    set { elapsed = newValue.nanoseconds }
+  }
   /// How the request ended.
   public var end: RequestEnd
   /// The template that the framework matched.
@@ -27,12 +30,26 @@ public struct InboundObservation: Sendable, Hashable {
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
   public var responseBodySize: Int64?
 
+  package var elapsed: Int64
+
   /// Makes an observation.
   public init(
     method: String, path: String, scheme: String? = nil, clientAddress: String? = nil, trace: TraceContext,
     fields: [String: FieldValue] = [:], start: Timestamp = .now, duration: Duration = .zero,
     end: RequestEnd = .cancelled, route: String? = nil, requestBodySize: Int64? = nil,
     responseBodySize: Int64? = nil
+  ) {
+    self.init(
+      method: method, path: path, scheme: scheme, clientAddress: clientAddress, trace: trace, fields: fields,
+      start: start, elapsed: duration.nanoseconds, end: end, route: route, requestBodySize: requestBodySize,
+      responseBodySize: responseBodySize)
+  }
+
+  /// - Parameter elapsed: The duration in nanoseconds.
+  package init(
+    method: String, path: String, scheme: String?, clientAddress: String?, trace: TraceContext,
+    fields: [String: FieldValue], start: Timestamp, elapsed: Int64, end: RequestEnd, route: String?,
+    requestBodySize: Int64?, responseBodySize: Int64?
   ) {
     self.method = method
     self.path = path
@@ -41,7 +58,7 @@ public struct InboundObservation: Sendable, Hashable {
     self.trace = trace
     self.fields = fields
     self.start = start
-    self.duration = duration
+    self.elapsed = elapsed
     self.end = end
     self.route = route
     self.requestBodySize = requestBodySize
@@ -73,5 +90,5 @@ public struct InboundObservation: Sendable, Hashable {
 
 extension InboundObservation: EndedRequest {
   package var traceContext: TraceContext? { trace }
-  package var timeToFirstByte: Duration? { nil }
+  package var elapsedToFirstByte: Int64? { nil }
 }

@@ -7,14 +7,29 @@ import Synchronization
 /// because the framework let go of a request whose caller went away, it ends as cancelled when the last reference to
 /// it goes. Safe to use from any thread.
 public final class InboundRequest: Sendable {
-  private let begun: InboundObservation
+  private let method: String
+  private let path: String
+  private let clientAddress: String?
+  private let fields: [String: FieldValue]
   private let target: InboundTarget
   private let requests: InboundRequests
-  private let start = ContinuousClock.now
+  private let start = Instant.now
+  private let startTime = Timestamp.now
   private let hasEnded = Atomic<Bool>(false)
 
-  init(_ begun: InboundObservation, target: InboundTarget, of requests: InboundRequests) {
-    self.begun = begun
+  /// The place of this request in its trace: a child of the caller's, or the first of a new trace. For
+  /// ``TraceContext/current`` while the request is served.
+  public let trace: TraceContext
+
+  init(
+    method: String, path: String, trace: TraceContext, clientAddress: String?, fields: [String: FieldValue],
+    target: InboundTarget, of requests: InboundRequests
+  ) {
+    self.method = method
+    self.path = path
+    self.trace = trace
+    self.clientAddress = clientAddress
+    self.fields = fields
     self.target = target
     self.requests = requests
   }
@@ -22,10 +37,6 @@ public final class InboundRequest: Sendable {
   deinit {
     finish(.cancelled, route: nil, requestBodySize: nil, responseBodySize: nil)
   }
-
-  /// The place of this request in its trace: a child of the caller's, or the first of a new trace. For
-  /// ``TraceContext/current`` while the request is served.
-  public var trace: TraceContext { begun.trace }
 
   /// The response has been sent, or handed over to be.
   ///
@@ -71,12 +82,11 @@ public final class InboundRequest: Sendable {
     _ end: RequestEnd, route: String?, requestBodySize: Int?, responseBodySize: Int?
   ) {
     guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
-    var observation = begun
-    observation.duration = start.duration(to: .now)
-    observation.end = end
-    observation.route = route
-    observation.requestBodySize = requestBodySize.map(Int64.init)
-    observation.responseBodySize = responseBodySize.map(Int64.init)
+    let observation = InboundObservation(
+      method: method, path: path, scheme: target.scheme.text, clientAddress: clientAddress, trace: trace,
+      fields: fields, start: startTime, elapsed: Instant.now.nanoseconds - start.nanoseconds, end: end,
+      route: route,
+      requestBodySize: requestBodySize.map(Int64.init), responseBodySize: responseBodySize.map(Int64.init))
     requests.end(observation, target: target)
   }
 }

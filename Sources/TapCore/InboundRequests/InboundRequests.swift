@@ -58,14 +58,12 @@ public final class InboundRequests: Sendable {
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:]
   ) -> InboundRequest {
-    let scheme = InboundScheme(scheme)
-    let target = InboundTarget(method: methods.number(of: method), scheme: scheme)
+    let target = InboundTarget(method: methods.number(of: method), scheme: InboundScheme(scheme))
     let parent = traceparent.flatMap(TraceContext.init(traceparent:))
     ledger.withLock { $0.start(target) }
     return InboundRequest(
-      InboundObservation(
-        method: method, path: path, scheme: scheme.text, clientAddress: clientAddress,
-        trace: parent?.child() ?? .random(), fields: fields),
+      method: method, path: path, trace: parent?.child() ?? .random(), clientAddress: clientAddress,
+      fields: fields,
       target: target, of: self)
   }
 

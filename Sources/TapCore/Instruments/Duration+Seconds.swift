@@ -4,4 +4,12 @@ extension Duration {
     let (seconds, attoseconds) = components
     return Double(seconds) + Double(attoseconds) * 1e-18
   }
+
+  /// Whole nanoseconds, as near as 64 bits allow: up to 292 years.
+  package var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, overflow2) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return overflow || overflow2 ? (seconds < 0 ? .min : .max) : sum
+  }
 }

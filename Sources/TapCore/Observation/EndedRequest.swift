@@ -2,8 +2,10 @@
 package protocol EndedRequest: Sendable {
   var traceContext: TraceContext? { get }
   var start: Timestamp { get }
-  var duration: Duration { get }
-  var timeToFirstByte: Duration? { get }
+  /// Nanoseconds.
+  var elapsed: Int64 { get }
+  /// Nanoseconds.
+  var elapsedToFirstByte: Int64? { get }
   var requestBodySize: Int64? { get }
   var responseBodySize: Int64? { get }
 }
@@ -11,11 +13,8 @@ package protocol EndedRequest: Sendable {
 extension EndedRequest {
   /// When the request ended, at most the last moment that a timestamp can tell.
   package var endTime: Timestamp {
-    let (seconds, attoseconds) = max(duration, .zero).components
-    let (whole, isTooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    let (elapsed, isTooLongStill) = whole.addingReportingOverflow(attoseconds / 1_000_000_000)
-    let (end, isTooLate) = start.nanosecondsSinceEpoch.addingReportingOverflow(elapsed)
-    return Timestamp(nanosecondsSinceEpoch: isTooLong || isTooLongStill || isTooLate ? .max : end)
+    let (end, isTooLate) = start.nanosecondsSinceEpoch.addingReportingOverflow(max(0, elapsed))
+    return Timestamp(nanosecondsSinceEpoch: isTooLate ? .max : end)
   }
 }
 

@@ -1,25 +1,32 @@
 /// Numbers as the lowercase hexadecimal digits of W3C Trace Context, section 3.2.
 package enum HexadecimalDigits {
-  /// The number of at most 16 digits, or `nil` if a byte is something else.
-  static func number(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
-    var number: UInt64 = 0
-    for byte in bytes {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(byte - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(byte - UInt8(ascii: "a") + 10)
-      default: return nil
-      }
-    }
-    return number
+  /// The number of two digits, or `nil` if one is something else.
+  @inline(__always)
+  static func byte(_ digits: UnsafePointer<UInt8>) -> UInt8? {
+    // Eight digits are read at once; these are the last of them.
+    number(of: 0x3030_3030_3030_0000 | UInt64(digits[0]) << 8 | UInt64(digits[1])).map(UInt8.init)
   }
 
-  /// All 16 digits of a number.
-  static func text(_ number: UInt64) -> String {
-    String(unsafeUninitializedCapacity: 16) { memory in
-      guard let base = memory.baseAddress, memory.count >= 16 else { return 0 }
-      write(number, to: base)
-      return 16
-    }
+  /// The number of 16 digits, or `nil` if one is something else.
+  @inline(__always)
+  static func number(_ digits: UnsafePointer<UInt8>) -> UInt64? {
+    let digits = UnsafeRawPointer(digits)
+    guard let high = number(of: UInt64(bigEndian: digits.loadUnaligned(as: UInt64.self))),
+      let low = number(of: UInt64(bigEndian: digits.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    else { return nil }
+    return UInt64(high) << 32 | UInt64(low)
+  }
+
+  /// The number of eight digits, the first in the highest byte. A letter is nine more than its lower half says. What was no
+  /// digit gives a number with other digits.
+  @inline(__always)
+  private static func number(of text: UInt64) -> UInt32? {
+    let letters = text >> 6 & 0x0101_0101_0101_0101
+    var halves = (text & 0x0f0f_0f0f_0f0f_0f0f) &+ letters &* 9
+    halves = (halves | halves >> 4) & 0x00ff_00ff_00ff_00ff
+    halves = (halves | halves >> 8) & 0x0000_ffff_0000_ffff
+    let number = UInt32(truncatingIfNeeded: halves | halves >> 16)
+    return digits(number) == text ? number : nil
   }
 
   /// Writes all 16 digits of a number.

@@ -4,16 +4,22 @@ public struct RequestObservation: Sendable, Hashable {
   public var request: RequestDescription
   /// When loading started.
   public var start: Timestamp
-  /// From the start of loading to the last byte of the body, redirects and challenges included.
-  public var duration: Duration
+  /// From the start of loading to the last byte of the body, redirects and challenges included. In whole nanoseconds.
+  public var duration: Duration {
+    get { .nanoseconds(elapsed) }
+    set { elapsed = newValue.nanoseconds }
+  }
   /// How the request ended.
   public var end: RequestEnd
   /// The bytes of the request's body, or `nil` where nothing tells them. Unknown is not 0.
   public var requestBodySize: Int64?
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
   public var responseBodySize: Int64?
-  /// From the start of loading to the head of the final response, or `nil` where nothing tells it.
-  public var timeToFirstByte: Duration?
+  /// From the start of loading to the head of the final response, or `nil` where nothing tells it. In whole nanoseconds.
+  public var timeToFirstByte: Duration? {
+    get { elapsedToFirstByte.map { .nanoseconds($0) } }
+    set { elapsedToFirstByte = newValue?.nanoseconds }
+  }
   /// How many times the request was sent again, for a redirect or with credentials (OpenTelemetry,
   /// `http.request.resend_count`), or `nil` where nothing tells it.
   public var resendCount: Int?
@@ -23,19 +29,38 @@ public struct RequestObservation: Sendable, Hashable {
   /// collects them.
   public var responseHeaders: [String: String]
 
+  // As numbers, which need no arithmetic of 128 bits on their way into a histogram and a line.
+  package private(set) var elapsed: Int64
+  package private(set) var elapsedToFirstByte: Int64?
+
   /// Makes an observation.
   public init(
     request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
     requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, timeToFirstByte: Duration? = nil,
     resendCount: Int? = nil, isFromCache: Bool = false, responseHeaders: [String: String] = [:]
   ) {
+    self.init(
+      request: request, start: start, elapsed: duration.nanoseconds, end: end,
+      requestBodySize: requestBodySize,
+      responseBodySize: responseBodySize, elapsedToFirstByte: timeToFirstByte?.nanoseconds,
+      resendCount: resendCount, isFromCache: isFromCache, responseHeaders: responseHeaders)
+  }
+
+  /// - Parameters:
+  ///   - elapsed: The duration in nanoseconds.
+  ///   - elapsedToFirstByte: The time to the first byte in nanoseconds.
+  package init(
+    request: RequestDescription, start: Timestamp, elapsed: Int64, end: RequestEnd,
+    requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, elapsedToFirstByte: Int64? = nil,
+    resendCount: Int? = nil, isFromCache: Bool = false, responseHeaders: [String: String] = [:]
+  ) {
     self.request = request
     self.start = start
-    self.duration = duration
+    self.elapsed = elapsed
     self.end = end
     self.requestBodySize = requestBodySize
     self.responseBodySize = responseBodySize
-    self.timeToFirstByte = timeToFirstByte
+    self.elapsedToFirstByte = elapsedToFirstByte
     self.resendCount = resendCount
     self.isFromCache = isFromCache
     self.responseHeaders = responseHeaders

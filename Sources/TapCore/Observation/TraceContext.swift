@@ -8,11 +8,9 @@ public struct TraceContext: Sendable, Hashable {
   public let isSampled: Bool
 
   /// 32 lowercase hexadecimal digits, not all zero.
-  public var traceID: String {
-    HexadecimalDigits.text(traceBits.high) + HexadecimalDigits.text(traceBits.low)
-  }
+  public var traceID: String { Self.text(of: 32, writeTrace) }
   /// 16 lowercase hexadecimal digits, not all zero.
-  public var spanID: String { HexadecimalDigits.text(spanBits) }
+  public var spanID: String { Self.text(of: 16) { HexadecimalDigits.write(spanBits, to: $0) } }
 
   /// Parses a `traceparent` value (W3C Trace Context, section 3.2). `nil` if it is not valid: such a header
   /// is to be ignored (section 3.2.2.3), never to be repaired.
@@ -25,13 +23,14 @@ public struct TraceContext: Sendable, Hashable {
   /// version "-" trace-id "-" parent-id "-" trace-flags: 2 + 32 + 16 + 2 digits and three dashes. A version above 00 may
   /// append more after a further dash; 00 may not, and ff is forbidden.
   private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> TraceContext? {
-    guard bytes.count >= 55, bytes[2] == dash, bytes[35] == dash, bytes[52] == dash,
-      let version = HexadecimalDigits.number(bytes[0..<2]), version != 0xff,
-      bytes.count == 55 || (version != 0 && bytes[55] == dash),
-      let high = HexadecimalDigits.number(bytes[3..<19]), let low = HexadecimalDigits.number(bytes[19..<35]),
+    guard let base = bytes.baseAddress, bytes.count >= 55, base[2] == dash, base[35] == dash,
+      base[52] == dash,
+      let version = HexadecimalDigits.byte(base), version != 0xff,
+      bytes.count == 55 || (version != 0 && base[55] == dash),
+      let high = HexadecimalDigits.number(base + 3), let low = HexadecimalDigits.number(base + 19),
       high | low != 0,
-      let span = HexadecimalDigits.number(bytes[36..<52]), span != 0,
-      let flags = HexadecimalDigits.number(bytes[53..<55])
+      let span = HexadecimalDigits.number(base + 36), span != 0,
+      let flags = HexadecimalDigits.byte(base + 53)
     else { return nil }
     return TraceContext((high, low), span: span, isSampled: flags & 1 == 1)
   }
@@ -54,9 +53,33 @@ public struct TraceContext: Sendable, Hashable {
   }
 
   /// The value of a `traceparent` header, version 00.
-  public var traceparent: String { "00-\(traceID)-\(spanID)-\(isSampled ? "01" : "00")" }
+  public var traceparent: String {
+    Self.text(of: 55) { text in
+      (text[0], text[1], text[2]) = (Self.zero, Self.zero, Self.dash)
+      writeTrace(to: text + 3)
+      text[35] = Self.dash
+      HexadecimalDigits.write(spanBits, to: text + 36)
+      (text[52], text[53], text[54]) = (Self.dash, Self.zero, isSampled ? Self.zero + 1 : Self.zero)
+    }
+  }
+
+  @inline(__always)
+  private func writeTrace(to text: UnsafeMutablePointer<UInt8>) {
+    HexadecimalDigits.write(traceBits.high, to: text)
+    HexadecimalDigits.write(traceBits.low, to: text + 16)
+  }
+
+  @inline(__always)
+  private static func text(of length: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Void) -> String {
+    String(unsafeUninitializedCapacity: length) { memory in
+      guard let base = memory.baseAddress, memory.count >= length else { return 0 }
+      write(base)
+      return length
+    }
+  }
 
   private static let dash = UInt8(ascii: "-")
+  private static let zero = UInt8(ascii: "0")
 
   /// Whether two requests are at the same place of the same trace.
   public static func == (lhs: TraceContext, rhs: TraceContext) -> Bool {

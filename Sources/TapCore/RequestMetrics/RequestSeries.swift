@@ -26,10 +26,10 @@ final class RequestSeries: Sendable {
 
   func record(_ observation: some EndedRequest) {
     guard observation.traceContext == nil else { return recordWithTrace(observation) }
-    duration.record(max(observation.duration, .zero))
+    duration.record(Self.seconds(observation.elapsed))
     if let size = observation.requestBodySize, size >= 0 { requestBodySize.record(Double(size)) }
     if let size = observation.responseBodySize, size >= 0 { responseBodySize.record(Double(size)) }
-    if let time = observation.timeToFirstByte { knownFirstByte?.record(max(time, .zero)) }
+    if let time = observation.elapsedToFirstByte { knownFirstByte?.record(Self.seconds(time)) }
   }
 
   /// `nil` where the family does not exist.
@@ -37,18 +37,20 @@ final class RequestSeries: Sendable {
     firstByte.load() ?? makeFirstByte.map { firstByte.storeIfNil($0()) }
   }
 
+  private static func seconds(_ nanoseconds: Int64) -> Double { Double(max(0, nanoseconds)) / 1e9 }
+
   @inline(never)
   private func recordWithTrace(_ observation: some EndedRequest) {
     let (trace, end) = (observation.traceContext, observation.endTime)
-    duration.record(max(observation.duration, .zero).seconds, trace: trace, at: end)
+    duration.record(Self.seconds(observation.elapsed), trace: trace, at: end)
     if let size = observation.requestBodySize, size >= 0 {
       requestBodySize.record(Double(size), trace: trace, at: end)
     }
     if let size = observation.responseBodySize, size >= 0 {
       responseBodySize.record(Double(size), trace: trace, at: end)
     }
-    if let time = observation.timeToFirstByte {
-      knownFirstByte?.record(max(time, .zero).seconds, trace: trace, at: end)
+    if let time = observation.elapsedToFirstByte {
+      knownFirstByte?.record(Self.seconds(time), trace: trace, at: end)
     }
   }
 }

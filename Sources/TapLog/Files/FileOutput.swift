@@ -56,7 +56,7 @@ final class FileOutput: LogOutput {
     let result = write(&batch, to: &file)
     state.file = file
     if result.bytes > 0, options.synchronizationInterval != nil {
-      state.unsynchronizedSince = state.unsynchronizedSince ?? System.uptime
+      state.unsynchronizedSince = state.unsynchronizedSince ?? Instant.now
     }
     if result.state == .failed, file.kind == .pipe {
       // The reader has gone. Whoever comes next reads another pipe by the same name.
@@ -126,7 +126,7 @@ final class FileOutput: LogOutput {
     do {
       _ = try System.status(ofPath: options.path)
     } catch {
-      let now = System.uptime
+      let now = Instant.now
       if error == .missing {
         let end = state.absentUntil ?? now.advanced(by: Self.absenceLimit)
         state.absentUntil = end

@@ -1,3 +1,5 @@
+import TapCore
+
 /// When a log moves its file aside and begins a new one, and what becomes of the old ones.
 ///
 /// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`, a name that never changes again, save for a

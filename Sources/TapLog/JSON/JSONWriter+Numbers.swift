@@ -39,10 +39,10 @@ extension JSONWriter {
     }
   }
 
-  /// A duration in seconds: all nanoseconds, no zero too many, and no way through a floating-point number. A
-  /// negative one, which no monotonic clock gives, is 0.
-  mutating func seconds(_ duration: Duration) {
-    let nanoseconds = UInt64(max(0, duration.nanoseconds))
+  /// So many nanoseconds, in seconds: all digits, no zero too many, and no way through a floating-point number. A
+  /// negative time, which no monotonic clock gives, is 0.
+  mutating func seconds(nanoseconds: Int64) {
+    let nanoseconds = UInt64(max(0, nanoseconds))
     integer(nanoseconds / 1_000_000_000)
     var fraction = nanoseconds % 1_000_000_000
     guard fraction > 0 else { return }

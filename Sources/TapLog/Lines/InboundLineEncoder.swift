@@ -20,7 +20,7 @@ struct InboundLineEncoder: Sendable {
         json.string(type, limit: limits.name)
       }
       json.append(",\"duration_s\":")
-      json.seconds(observation.duration)
+      json.seconds(nanoseconds: observation.elapsed)
       json.bodySizes(of: observation)
       json.outcome(observation.outcome)
       json.trace(observation.trace)

@@ -32,7 +32,7 @@ struct RequestLineEncoder: Sendable {
     line.part { json in
       port(of: request, to: &json)
       json.append(",\"duration_s\":")
-      json.seconds(duration)
+      json.seconds(nanoseconds: duration.nanoseconds)
       trace(of: request, to: &json)
     }
     redactor.writeHeaders(of: request, limits: limits, to: &line)
@@ -94,10 +94,10 @@ struct RequestLineEncoder: Sendable {
   @inline(__always)
   private func transfer(_ observation: RequestObservation, to json: inout JSONWriter) {
     json.append(",\"duration_s\":")
-    json.seconds(observation.duration)
-    if let time = observation.timeToFirstByte {
+    json.seconds(nanoseconds: observation.elapsed)
+    if let time = observation.elapsedToFirstByte {
       json.append(",\"time_to_first_byte_s\":")
-      json.seconds(time)
+      json.seconds(nanoseconds: time)
     }
     json.bodySizes(of: observation)
     // OpenTelemetry: there "if and only if request was retried", so not as 0.

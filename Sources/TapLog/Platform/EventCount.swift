@@ -1,3 +1,5 @@
+import TapCore
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -66,7 +68,7 @@ final class EventCount: @unchecked Sendable {
         pthread_cond_wait(condition, mutex)
         continue
       }
-      let now = System.uptime
+      let now = Instant.now
       guard now < deadline else { return false }
       #if canImport(Darwin)
         var left = Self.time(deadline.nanoseconds - now.nanoseconds)

@@ -196,11 +196,4 @@ enum System {
     }
     return names
   }
-
-  /// The monotonic clock.
-  static var uptime: Instant {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
-  }
 }

@@ -1,3 +1,5 @@
+import TapCore
+
 extension LineQueue {
   /// All that the lock guards.
   struct State: ~Copyable {

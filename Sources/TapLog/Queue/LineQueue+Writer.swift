@@ -1,4 +1,5 @@
 import Synchronization
+import TapCore
 
 extension LineQueue {
   /// What the writer does next.
@@ -21,7 +22,7 @@ extension LineQueue {
     var lingering: Instant?
     while true {
       let ticket = work.ticket
-      let now = System.uptime
+      let now = Instant.now
       let linger = lingering ?? now.advanced(by: limits.batchDelay)
       switch look(now: now, linger: linger, maintenance: maintenance, batch: &batch) {
       case .go(let step):
@@ -99,11 +100,11 @@ extension LineQueue {
   /// Waits between two attempts at one batch, not past a shutdown's deadline. `false` if the batch is to be
   /// given up.
   func pause(for duration: Duration) -> Bool {
-    let retry = System.uptime.advanced(by: duration)
+    let retry = Instant.now.advanced(by: duration)
     let ticket = work.ticket
     let deadline: Instant? = state.withLock { state in
       if case .draining(let deadline) = state.phase {
-        if System.uptime < deadline { return min(retry, deadline) }
+        if Instant.now < deadline { return min(retry, deadline) }
         state.giveUp()
       }
       return state.phase == .running ? retry : nil

@@ -68,7 +68,7 @@ final class LineQueue: Sendable {
 
   /// Waits until the writer has made room, and drops the line if that takes too long.
   private func waitForRoom(_ line: UnsafeRawBufferPointer, severity: LogSeverity, atMost duration: Duration) {
-    let deadline = System.uptime.advanced(by: duration)
+    let deadline = Instant.now.advanced(by: duration)
     var isLate = false
     while true {
       let ticket = progress.ticket
@@ -129,6 +129,6 @@ final class LineQueue: Sendable {
 
 extension LineQueue: FlushedAtExit {
   func flushAtExit(within limit: Duration) {
-    _ = flush(until: System.uptime.advanced(by: limit))
+    _ = flush(until: Instant.now.advanced(by: limit))
   }
 }

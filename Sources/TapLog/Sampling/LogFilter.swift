@@ -27,7 +27,8 @@ final class LogFilter: Sendable {
     let sampling = client.flatMap { clients[$0] } ?? sampling
     return count(
       sampling.decision(
-        on: severity, duration: request.duration, trace: request.traceContext, random: nextRandom))
+        on: severity, duration: .nanoseconds(request.elapsed), trace: request.traceContext,
+        random: nextRandom))
   }
 
   /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity for all.

@@ -1,3 +1,5 @@
+import TapCore
+
 /// What the writer thread writes to. Used by that thread alone.
 protocol LogOutput: Sendable {
   /// Writes what it can in one call, and takes that off the batch.

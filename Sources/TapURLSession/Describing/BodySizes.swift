@@ -11,17 +11,18 @@ enum BodySizes {
   /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream, whose
   /// bytes Foundation counts only for tasks with a delegate.
   ///
-  /// - Parameter wasResent: The request went out again after a challenge.
-  static func sent(by task: URLSessionTask, request: URLRequest, wasResent: Bool) -> Int64? {
+  /// - Parameters:
+  ///   - method: The request's.
+  ///   - wasResent: The request went out again after a challenge.
+  static func sent(by task: URLSessionTask, method: String, wasResent: Bool) -> Int64? {
     // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
-    let method = request.httpMethod ?? "GET"
     if method == "HEAD" || method == "GET" { return 0 }
     let expected = task.countOfBytesExpectedToSend
     if expected > 0 { return expected }
     let sent = task.countOfBytesSent
     // A second leg counts on from the first.
     if sent > 0 { return wasResent ? nil : sent }
-    return request.httpBodyStream == nil ? 0 : nil
+    return task.originalRequest?.httpBodyStream == nil ? 0 : nil
   }
 
   /// The bytes of the response's content as transferred (RFC 9110, section 8.6).

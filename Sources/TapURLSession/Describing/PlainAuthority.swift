@@ -4,15 +4,21 @@
 /// `URL.host`, `URL.port` and `URL.scheme`. Whatever needs more knowledge (userinfo, an address in brackets,
 /// percent-encoding, an internationalised name) is left to Foundation.
 struct PlainAuthority {
-  let host: String
+  private let url: String
+  private let place: Range<Int>
   /// The port that is written, or the default of the scheme.
   let port: Int
 
+  var host: String {
+    var url = url
+    return url.withUTF8 { String(decoding: UnsafeBufferPointer(rebasing: $0[place]), as: UTF8.self) }
+  }
+
   /// `nil` if Foundation is to be asked.
   init?(_ url: String) {
-    var url = url
-    guard let authority = url.withUTF8(Self.parse) else { return nil }
-    self = authority
+    var text = url
+    guard let (place, port) = text.withUTF8(Self.parse) else { return nil }
+    (self.url, self.place, self.port) = (text, place, port)
   }
 
   /// Whether the text of a URL begins with the scheme http or https, in lowercase as the native loaders want it.
@@ -23,7 +29,7 @@ struct PlainAuthority {
 
   /// RFC 3986, section 3.2: a host ends before a colon with the port, a slash, a question mark, a number sign, or the
   /// text's end.
-  private static func parse(_ url: UnsafeBufferPointer<UInt8>) -> PlainAuthority? {
+  private static func parse(_ url: UnsafeBufferPointer<UInt8>) -> (host: Range<Int>, port: Int)? {
     guard let colon = schemeEnd(of: url), colon + 3 < url.count, url[colon + 1] == slash,
       url[colon + 2] == slash
     else { return nil }
@@ -37,12 +43,7 @@ struct PlainAuthority {
       port = number(in: url, at: &end)
     }
     guard let port, end == url.count || endsAuthority(url[end]) else { return nil }
-    return PlainAuthority(host: String(decoding: host, as: UTF8.self), port: port)
-  }
-
-  private init(host: String, port: Int) {
-    self.host = host
-    self.port = port
+    return (start..<start + host.count, port)
   }
 
   /// The place of the colon behind the scheme.

@@ -12,7 +12,10 @@ import TapCore
 ///
 /// Ownership runs one way, so that no end of a request can leave a cycle behind: the task owns this object,
 /// this object its loader, the loader the relay, the relay the original client.
-final class MetricsURLProtocol<S: Slot>: URLProtocol {
+final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
+  /// What the class stands for: found by the slot, since a generic class stores nothing of its own.
+  static var context: TapContext? { ProtocolClasses.context(of: S.self) }
+
   private var loader: URLProtocol?
   private var exchange: TappedRequest?
 
@@ -28,7 +31,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol {
 
   override class func canInit(with request: URLRequest) -> Bool {
     // Runs under a lock of the whole process: ask, and touch no session.
-    ProtocolClasses.context(of: self)?.accepts(request) ?? false
+    context?.accepts(request) ?? false
   }
 
   override class func canonicalRequest(for request: URLRequest) -> URLRequest {
@@ -47,7 +50,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol {
     let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
-    guard let context = ProtocolClasses.context(of: Self.self), let originalClient = super.client
+    guard let context = Self.context, let originalClient = super.client
     else { return }
     let exchange = TappedRequest(request: request, context: context)
     let relay = ClientRelay(to: originalClient, exchange: exchange)

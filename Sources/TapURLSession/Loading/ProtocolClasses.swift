@@ -19,7 +19,8 @@ enum ProtocolClasses {
   }
 
   private struct State {
-    var contexts: [ObjectIdentifier: TapContext] = [:]
+    /// By the number of the class's slot, from 1 on.
+    var contexts: [TapContext] = []
     var classes: [Key: URLProtocol.Type] = [:]
   }
 
@@ -35,20 +36,33 @@ enum ProtocolClasses {
       forwarding: forwarding.map { ObjectIdentifier($0) })
     return state.withLock { state in
       if let known = state.classes[key] { return known }
-      let made = protocolClass(over: slot(UInt(state.classes.count) + 1))
+      state.contexts.append(
+        TapContext(tap: tap, client: client, loaders: LoaderChain(next), forwarding: forwarding))
+      let made = protocolClass(over: slot(UInt(state.contexts.count)))
       state.classes[key] = made
-      state.contexts[ObjectIdentifier(made)] = TapContext(
-        tap: tap, client: client, loaders: LoaderChain(next), forwarding: forwarding)
       return made
     }
   }
 
   /// What a metrics protocol class stands for, or `nil` if the class is none of ours.
   static func context(of someClass: AnyClass) -> TapContext? {
-    state.withLock { $0.contexts[ObjectIdentifier(someClass)] }
+    (someClass as? any MetricsProtocolClass.Type)?.context
+  }
+
+  /// What the class over a slot stands for.
+  static func context<S: Slot>(of slot: S.Type) -> TapContext? {
+    state.withLock { state in
+      let index = slot.number - 1
+      return state.contexts.indices.contains(index) ? state.contexts[index] : nil
+    }
   }
 
   private static func protocolClass<S: Slot>(over slot: S.Type) -> URLProtocol.Type {
     MetricsURLProtocol<S>.self
   }
+}
+
+/// A class of the table.
+protocol MetricsProtocolClass: URLProtocol {
+  static var context: TapContext? { get }
 }

@@ -11,8 +11,8 @@ struct RequestStart: Sendable {
   let timestamp = Timestamp.now
   let instant = DispatchTime.now()
 
-  /// The time from the start to an instant.
-  func duration(to end: DispatchTime) -> Duration {
-    .nanoseconds(end.uptimeNanoseconds.subtractingReportingOverflow(instant.uptimeNanoseconds).partialValue)
+  /// The nanoseconds from the start to an instant.
+  func elapsed(to end: DispatchTime) -> Int64 {
+    Int64(truncatingIfNeeded: end.uptimeNanoseconds &- instant.uptimeNanoseconds)
   }
 }

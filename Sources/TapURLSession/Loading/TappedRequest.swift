@@ -21,40 +21,33 @@ final class TappedRequest: Sendable {
   private struct State {
     var lifecycle = RequestLifecycle<RequestStart, End>()
     var facts = TransferFacts()
-    /// What observers are told of, in a place of its own: a request that nobody has been told of takes no room for it.
-    var known: KnownDescription?
+    /// What observers have been told of and will be again.
+    var description: RequestDescription?
 
     /// Ends the request in this way, unless it has ended or never started. Whether observers are to hear of it.
     mutating func end(_ end: RequestEnd, at instant: DispatchTime = .now()) -> Bool {
       lifecycle.end(End(end: end, instant: instant)) && lifecycle.start?.observers.isEmpty == false
     }
-
-    /// Ends the request with its response, at the moment when its loader was done.
-    mutating func succeed() -> Bool {
-      end(.response(statusCode: facts.response?.statusCode), at: facts.finishInstant ?? .now())
-    }
   }
 
-  private let request: URLRequest
+  private let outline: RequestOutline
   private let context: TapContext
-  private let taskContext: RequestContext?
   private let state: Mutex<State>
 
   /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
   /// task can be seen.
   init(request: URLRequest, context: TapContext) {
-    self.request = request
+    outline = RequestOutline(
+      request, taskContext: RequestContext.current, keepsHeaders: context.tap.configuration.collectsHeaders)
     self.context = context
-    taskContext = RequestContext.current
     state = Mutex(State())
     context.tap.requestCount.add(1, ordering: .relaxed)
   }
 
   /// Goes on for a request that goes away: an event cannot hold an object that is being freed.
   private init(heirOf other: TappedRequest) {
-    request = other.request
+    outline = other.outline
     context = other.context
-    taskContext = other.taskContext
     state = Mutex(other.state.withLock { $0 })
     context.tap.requestCount.add(1, ordering: .relaxed)
   }
@@ -103,19 +96,19 @@ final class TappedRequest: Sendable {
   ///   alone.
   func finished(loader: URLProtocol) -> URLSessionTask? {
     guard let task = loader.task else {
-      end { $0.succeed() }
+      end { succeed(&$0) }
       return nil
     }
     let response = task.response
-    let reading = TaskReading(task, response: response, request: request, wasResent: false)
-    let resendCount = ResendCount.read(from: loader, request: request, response: response)
+    let reading = TaskReading(task, response: response, method: outline.method, wasResent: false)
+    let resendCount = ResendCount.read(from: loader, url: outline.url, response: response)
     let (isCounted, isChallenged, isHeard) = state.withLock { state in
       state.facts.finish(reading, resendCount: resendCount)
       let (isCounted, isChallenged) = (state.facts.loadedBytes != nil, state.facts.isChallenged)
-      return (isCounted, isChallenged, isCounted && !isChallenged && state.succeed())
+      return (isCounted, isChallenged, isCounted && !isChallenged && succeed(&state))
     }
     if isHeard { context.tap.events.add(.end, of: self) }
-    if !isCounted, !isAwaited(task), !isChallenged { end { $0.succeed() } }
+    if !isCounted, !isAwaited(task), !isChallenged { end { succeed(&$0) } }
     return isChallenged ? task : nil
   }
 
@@ -143,21 +136,21 @@ final class TappedRequest: Sendable {
     let isSecondLeg = state.withLock { $0.facts.isChallenged }
     // The loader of a second leg was none of ours.
     let reading =
-      isSecondLeg ? TaskReading(task, response: task.response, request: request, wasResent: true) : nil
+      isSecondLeg ? TaskReading(task, response: task.response, method: outline.method, wasResent: true) : nil
     end { state in
       if let reading { state.facts.finish(reading, resendCount: nil) }
       state.facts.deliver(bytes, head: isSecondLeg ? head : nil)
-      return state.succeed()
+      return succeed(&state)
     }
   }
 
   /// The task ended beyond our sight.
   func ended(_ task: URLSessionTask) {
     if let error = task.error { return failed(error) }
-    let reading = TaskReading(task, response: task.response, request: request, wasResent: true)
+    let reading = TaskReading(task, response: task.response, method: outline.method, wasResent: true)
     end { state in
       state.facts.finish(reading, resendCount: nil)
-      return state.succeed()
+      return succeed(&state)
     }
   }
 
@@ -165,7 +158,7 @@ final class TappedRequest: Sendable {
   func failed(_ error: any Error) {
     end { state in
       state.facts.fail()
-      return state.end(RequestEnd(error, statusCode: state.facts.response?.statusCode))
+      return state.end(RequestEnd(error, statusCode: state.facts.statusCode))
     }
   }
 
@@ -179,6 +172,13 @@ final class TappedRequest: Sendable {
     self.end { $0.end(end) }
   }
 
+  /// Ends the request with its response, at the moment when its loader was done. Whether observers are to hear of it.
+  private func succeed(_ state: inout State) -> Bool {
+    guard state.lifecycle.isLoading else { return false }
+    state.facts.close(outline)
+    return state.end(.response(statusCode: state.facts.statusCode), at: state.facts.finishInstant ?? .now())
+  }
+
   /// - Parameter transition: Says whether observers are to hear of the end.
   private func end(_ transition: (inout State) -> Bool) {
     if state.withLock({ transition(&$0) }) { context.tap.events.add(.end, of: self) }
@@ -188,40 +188,21 @@ final class TappedRequest: Sendable {
 extension TappedRequest {
   /// The end is the last that observers hear.
   func tell(_ event: ObserverQueue.Event) {
-    let description = knownDescription.value
+    // Taken out and put back: a copy of it takes as long as to record the request in a histogram.
+    let (kept, observers) = state.withLock { ($0.description.take(), $0.lifecycle.start?.observers ?? []) }
+    let description =
+      kept ?? outline.description(client: context.client, templates: context.tap.configuration.pathTemplates)
     switch event {
     case .start:
       for observer in observers { observer.requestStarted(description) }
+      state.withLock { $0.description = description }
     case .waits(let duration):
       for observer in observers { observer.requestWaits(description, for: duration) }
+      state.withLock { $0.description = description }
     case .end:
       guard let observation = state.withLock({ makeObservation(of: description, $0) }) else { return }
       for observer in observers { observer.requestEnded(observation) }
     }
-  }
-
-  private var observers: [any RequestObserver] { state.withLock { $0.lifecycle.start?.observers ?? [] } }
-
-  /// Made once, when the first event is told.
-  private var knownDescription: KnownDescription {
-    if let known = state.withLock({ $0.known }) { return known }
-    let known = KnownDescription(makeDescription())
-    state.withLock { $0.known = known }
-    return known
-  }
-
-  private final class KnownDescription: Sendable {
-    let value: RequestDescription
-
-    init(_ value: RequestDescription) { self.value = value }
-  }
-
-  private func makeDescription() -> RequestDescription {
-    let configuration = context.tap.configuration
-    var description = RequestDescription(
-      request, client: context.client, templates: configuration.pathTemplates, taskContext: taskContext)
-    if configuration.collectsHeaders { description.headers = request.allHTTPHeaderFields ?? [:] }
-    return description
   }
 
   /// What observers are told of the end, once there was one. Sizes are those of a whole transfer only.
@@ -229,18 +210,16 @@ extension TappedRequest {
     of description: consuming RequestDescription, _ state: borrowing State
   ) -> RequestObservation? {
     guard let start = state.lifecycle.start, let ended = state.lifecycle.end else { return nil }
-    let duration = start.duration(to: ended.instant)
+    let elapsed = start.elapsed(to: ended.instant)
     guard case .response = ended.end else {
       return RequestObservation(
-        request: description, start: start.timestamp, duration: duration, end: ended.end)
+        request: description, start: start.timestamp, elapsed: elapsed, end: ended.end)
     }
-    let responseBodySize = state.facts.responseBodySize(method: description.method)
-    let collectsHeaders = context.tap.configuration.collectsHeaders
     return RequestObservation(
-      request: description, start: start.timestamp, duration: duration, end: ended.end,
-      requestBodySize: state.facts.requestBodySize, responseBodySize: responseBodySize,
-      timeToFirstByte: state.facts.headInstant.map(start.duration(to:)), resendCount: state.facts.resendCount,
-      isFromCache: state.facts.isFromCache,
-      responseHeaders: collectsHeaders ? state.facts.response?.headers ?? [:] : [:])
+      request: description, start: start.timestamp, elapsed: elapsed, end: ended.end,
+      requestBodySize: state.facts.requestBodySize, responseBodySize: state.facts.responseBodySize,
+      elapsedToFirstByte: state.facts.headInstant.map(start.elapsed(to:)),
+      resendCount: state.facts.resendCount,
+      isFromCache: state.facts.isFromCache, responseHeaders: state.facts.responseHeaders)
   }
 }

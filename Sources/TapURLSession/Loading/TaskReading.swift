@@ -13,10 +13,12 @@ struct TaskReading {
   let downloadedBytes: Int64?
   let instant = DispatchTime.now()
 
-  /// - Parameter wasResent: The request went out again after a challenge.
-  init(_ task: URLSessionTask, response: URLResponse?, request: URLRequest, wasResent: Bool) {
+  /// - Parameters:
+  ///   - method: The request's.
+  ///   - wasResent: The request went out again after a challenge.
+  init(_ task: URLSessionTask, response: URLResponse?, method: String, wasResent: Bool) {
     self.response = response as? HTTPURLResponse
-    requestBodySize = BodySizes.sent(by: task, request: request, wasResent: wasResent)
+    requestBodySize = BodySizes.sent(by: task, method: method, wasResent: wasResent)
     downloadedBytes = (task as? URLSessionDownloadTask)?.countOfBytesReceived
   }
 }

@@ -7,13 +7,17 @@ import Foundation
 
 /// What is learned of a transfer: what passes the relay on the way to the app, and what the task tells in the end.
 struct TransferFacts {
-  /// The last response that was reported, and when its head arrived.
-  private(set) var response: HTTPURLResponse?
+  /// The last response that was reported, until the transfer is over, and when its head arrived.
+  private var response: HTTPURLResponse?
+  private(set) var statusCode: Int?
   private(set) var headInstant: DispatchTime?
   /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes
   /// directly, past the client.
   private(set) var loadedBytes: Int64?
   private(set) var requestBodySize: Int64?
+  /// Known when the transfer is over.
+  private(set) var responseBodySize: Int64?
+  private(set) var responseHeaders: [String: String] = [:]
   private(set) var downloadedBytes: Int64?
   private(set) var resendCount: Int?
   /// When the loader was done.
@@ -29,13 +33,16 @@ struct TransferFacts {
   var isLoaderDone: Bool { hasFailed || (finishInstant != nil && !isChallenged) }
 
   /// Takes the news that the loader failed.
-  mutating func fail() { hasFailed = true }
+  mutating func fail() {
+    hasFailed = true
+    response = nil
+  }
 
   /// Takes a response. An interim one (RFC 9110, section 15.2) is not the answer.
   mutating func take(_ response: URLResponse, at instant: DispatchTime) {
     let response = response as? HTTPURLResponse
     if let status = response?.statusCode, (100..<200).contains(status) { return }
-    self.response = response
+    note(response)
     headInstant = instant
   }
 
@@ -54,7 +61,7 @@ struct TransferFacts {
   /// the final one.
   mutating func finish(_ reading: TaskReading, resendCount: Int?) {
     finishInstant = reading.instant
-    response = reading.response ?? response
+    if let response = reading.response { note(response) }
     requestBodySize = reading.requestBodySize
     downloadedBytes = reading.downloadedBytes
     self.resendCount = resendCount
@@ -62,9 +69,17 @@ struct TransferFacts {
     if isChallenged { headInstant = nil }
   }
 
-  /// The bytes of the body of the response to a request with this method.
-  func responseBodySize(method: String) -> Int64? {
-    BodySizes.received(
-      method: method, response: response, loadedBytes: loadedBytes, downloadedBytes: downloadedBytes)
+  /// The transfer is over. The response goes, with some twenty objects that it stands on: memory that is freed later and
+  /// by another thread is not at hand for the next request.
+  mutating func close(_ request: RequestOutline) {
+    responseBodySize = BodySizes.received(
+      method: request.method, response: response, loadedBytes: loadedBytes, downloadedBytes: downloadedBytes)
+    if request.keepsHeaders { responseHeaders = response?.headers ?? [:] }
+    response = nil
+  }
+
+  private mutating func note(_ response: HTTPURLResponse?) {
+    self.response = response
+    statusCode = response?.statusCode
   }
 }

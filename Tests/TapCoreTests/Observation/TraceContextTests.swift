@@ -42,6 +42,21 @@ struct TraceContextTests {
     #expect(TraceContext(traceparent: header) == nil)
   }
 
+  @Test("takes no byte for a digit that is none, at any place")
+  func everyByte() {
+    let header = Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8)
+    let digits = Set("0123456789abcdef".utf8)
+    for place in header.indices where digits.contains(header[place]) {
+      for byte in UInt8.min...0x7F {
+        var other = header
+        other[place] = byte
+        let text = String(decoding: other, as: UTF8.self)
+        // Version 00 has no room for more, and ff is forbidden: the other versions may be as long.
+        #expect((TraceContext(traceparent: text) != nil) == digits.contains(byte), "\(text)")
+      }
+    }
+  }
+
   @Test("has a child in the same trace")
   func child() {
     for isSampled in [true, false] {

@@ -84,7 +84,7 @@ struct JSONWriterTests {
       (.seconds(Int64.max), "9223372036.854775807"),
     ])
   func seconds(duration: Duration, expected: String) {
-    #expect(written { $0.seconds(duration) } == expected)
+    #expect(written { $0.seconds(nanoseconds: duration.nanoseconds) } == expected)
   }
 
   @Test(

@@ -20,14 +20,19 @@ extension HTTPServerBuilder {
     HTTPServerBuilder { responder in
       ObservedChannel(
         base: HTTP1Channel(responder: { request, writer, channel in
-          let exchange = Exchange(
-            request: inbound.begin(
+          let connection = Connection.current
+          connection?.begin(
+            inbound.begin(
               method: request.method.rawValue, path: request.uri.path, scheme: "http",
               traceparent: traceparent.flatMap { request.headers[$0] }))
-          Connection.current?.exchange.withLock { $0 = exchange }
-          try await responder(request, writer, channel)
-          // Not reached when the caller went away meanwhile: the request goes without an end, as a cancelled one.
-          exchange.end()
+          do {
+            try await responder(request, writer, channel)
+          } catch {
+            // The caller went away meanwhile: the request goes without an end, as a cancelled one.
+            connection?.forget()
+            throw error
+          }
+          connection?.end()
         }))
     }
   }
@@ -38,7 +43,46 @@ extension HTTPServerBuilder {
 private final class Connection: Sendable {
   @TaskLocal static var current: Connection?
 
-  let exchange = Mutex<Exchange?>(nil)
+  /// A request, and how it was answered so far.
+  private struct Exchange {
+    let request: InboundRequest
+    var status: Int?
+    var route: String?
+    var bodySize = 0
+  }
+
+  private let exchange = Mutex<Exchange?>(nil)
+
+  func begin(_ request: InboundRequest) { exchange.withLock { $0 = Exchange(request: request) } }
+
+  /// The place in its trace of the request at hand.
+  var trace: TraceContext? { exchange.withLock { $0?.request.trace } }
+
+  /// Takes down what the response is.
+  func note(status: Int, route: String?, bodySize: Int) {
+    exchange.withLock { exchange in
+      exchange?.status = status
+      exchange?.route = route
+      exchange?.bodySize = bodySize
+    }
+  }
+
+  /// Adds the bytes of a body, whose length nobody knows yet, as they are written.
+  func counting(_ body: ResponseBody) -> ResponseBody {
+    body.map { part in
+      self.exchange.withLock { $0?.bodySize += part.readableBytes }
+      return part
+    }
+  }
+
+  /// Lets the request go, outside of the lock: it may end by that.
+  func forget() { _ = exchange.withLock { $0.take() } }
+
+  func end() {
+    guard let exchange = exchange.withLock({ $0.take() }) else { return }
+    guard let status = exchange.status else { return exchange.request.fail() }
+    exchange.request.end(statusCode: status, route: exchange.route, responseBodySize: exchange.bodySize)
+  }
 }
 
 /// An HTTP/1.1 channel whose connections can be found.
@@ -59,56 +103,23 @@ struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Context: Requ
   let base: Base
 
   func respond(to request: Request, context: Base.Context) async throws -> Response {
-    guard let exchange = Connection.current?.exchange.withLock({ $0 }) else {
+    guard let connection = Connection.current, let trace = connection.trace else {
       return try await base.respond(to: request, context: context)
     }
     do {
       // What the tap and the logger ask, and `TapInstrument` for libraries. `ServiceContext.withTrace` would tell these
       // directly, and takes as long as it takes to write a log line.
-      var response = try await TraceContext.$current.withValue(exchange.request.trace) {
+      var response = try await TraceContext.$current.withValue(trace) {
         try await base.respond(to: request, context: context)
       }
       let size = response.body.contentLength
-      exchange.note(status: response.status.code, route: context.endpointPath, bodySize: size ?? 0)
-      if size == nil { response.body = exchange.counting(response.body) }
+      connection.note(status: response.status.code, route: context.endpointPath, bodySize: size ?? 0)
+      if size == nil { response.body = connection.counting(response.body) }
       return response
     } catch {
       // Hummingbird answers so for an error that says nothing else.
-      exchange.note(status: 500, route: context.endpointPath, bodySize: 0)
+      connection.note(status: 500, route: context.endpointPath, bodySize: 0)
       throw error
     }
-  }
-}
-
-/// A request, and how it was answered so far.
-private final class Exchange: Sendable {
-  private struct Answer {
-    var status: Int
-    var route: String?
-    var bodySize: Int
-  }
-
-  let request: InboundRequest
-  private let answer = Mutex<Answer?>(nil)
-
-  init(request: InboundRequest) { self.request = request }
-
-  /// Takes down what the response is.
-  func note(status: Int, route: String?, bodySize: Int) {
-    let answer = Answer(status: status, route: route, bodySize: bodySize)
-    self.answer.withLock { $0 = answer }
-  }
-
-  /// Adds the bytes of a body, whose length nobody knows yet, as they are written.
-  func counting(_ body: ResponseBody) -> ResponseBody {
-    body.map { part in
-      self.answer.withLock { $0?.bodySize += part.readableBytes }
-      return part
-    }
-  }
-
-  func end() {
-    guard let answer = answer.withLock({ $0 }) else { return request.fail() }
-    request.end(statusCode: answer.status, route: answer.route, responseBodySize: answer.bodySize)
   }
 }
