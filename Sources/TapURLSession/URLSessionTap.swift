@@ -151,10 +151,8 @@ public final class URLSessionTap: Sendable {
   }
 
   private func isScrape(_ request: URLRequest, url: String, ownPort: Int) -> Bool {
-    if let authority = PlainAuthority(url) {
-      return authority.port == ownPort && URL.isLoopback(host: authority.host)
-    }
-    return request.url?.port == ownPort && URL.isLoopback(host: request.url?.host)
+    guard PlainAuthority.port(of: url) ?? request.url?.port == ownPort else { return false }
+    return URL.isLoopback(host: PlainAuthority(url)?.host ?? request.url?.host)
   }
 
   /// - Parameter forwards: Whether requests are sent by a session of the tap's: where no native loader is in reach.

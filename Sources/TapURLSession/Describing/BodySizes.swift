@@ -27,14 +27,15 @@ enum BodySizes {
 
   /// The bytes of the response's content as transferred (RFC 9110, section 8.6).
   static func received(
-    method: String, response: HTTPURLResponse?, loadedBytes: Int64?, downloadedBytes: Int64?
+    method: String, statusCode: Int?, response: HTTPURLResponse?, loadedBytes: Int64?, downloadedBytes: Int64?
   ) -> Int64? {
     guard let response else { return loadedBytes }
     // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
-    if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
+    if method == "HEAD" || statusCode == 204 || statusCode == 304 { return 0 }
     // On Linux this is the Content-Length, whatever the coding. To look a field up by its name takes as long as to
     // record the whole request in the metrics, and waits until it decides something.
-    let declared = response.expectedContentLength >= 0 ? response.expectedContentLength : nil
+    let length = response.expectedContentLength
+    let declared = length >= 0 ? length : nil
     // libcurl fails a transfer that does not match its Content-Length.
     if let declared, loadedBytes ?? declared == declared { return declared }
     // What arrives here of a coded body is decoded already: its size on the wire is another one.

@@ -4,21 +4,26 @@
 /// `URL.host`, `URL.port` and `URL.scheme`. Whatever needs more knowledge (userinfo, an address in brackets,
 /// percent-encoding, an internationalised name) is left to Foundation.
 struct PlainAuthority {
-  private let url: String
-  private let place: Range<Int>
+  let host: String
   /// The port that is written, or the default of the scheme.
   let port: Int
 
-  var host: String {
-    var url = url
-    return url.withUTF8 { String(decoding: UnsafeBufferPointer(rebasing: $0[place]), as: UTF8.self) }
-  }
-
   /// `nil` if Foundation is to be asked.
   init?(_ url: String) {
-    var text = url
-    guard let (place, port) = text.withUTF8(Self.parse) else { return nil }
-    (self.url, self.place, self.port) = (text, place, port)
+    var url = url
+    let found = url.withUTF8 { bytes in
+      Self.parse(bytes).map { host, port in
+        (String(decoding: UnsafeBufferPointer(rebasing: bytes[host]), as: UTF8.self), port)
+      }
+    }
+    guard let found else { return nil }
+    (host, port) = found
+  }
+
+  /// The port alone. `nil` if Foundation is to be asked.
+  static func port(of url: String) -> Int? {
+    var url = url
+    return url.withUTF8 { parse($0)?.port }
   }
 
   /// Whether the text of a URL begins with the scheme http or https, in lowercase as the native loaders want it.

@@ -16,8 +16,7 @@ enum ResendCount {
   /// - Parameter url: The request's.
   static func read(from loader: URLProtocol, url: URL?, response: URLResponse?) -> Int? {
     guard let response else { return nil }
-    // As texts: to compare two URLs takes twice as long.
-    guard response.url?.absoluteString != url?.absoluteString else { return 0 }
+    guard response.url != url else { return 0 }
     return Mirror(reflecting: loader).descendant("redirectCount") as? Int
   }
 }

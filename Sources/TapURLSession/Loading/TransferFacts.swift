@@ -69,11 +69,12 @@ struct TransferFacts {
     if isChallenged { headInstant = nil }
   }
 
-  /// The transfer is over. The response goes, with some twenty objects that it stands on: memory that is freed later and
-  /// by another thread is not at hand for the next request.
+  /// The transfer is over. The response goes: memory that is freed late and by another thread is not at hand for the next
+  /// request.
   mutating func close(_ request: RequestOutline) {
     responseBodySize = BodySizes.received(
-      method: request.method, response: response, loadedBytes: loadedBytes, downloadedBytes: downloadedBytes)
+      method: request.method, statusCode: statusCode, response: response, loadedBytes: loadedBytes,
+      downloadedBytes: downloadedBytes)
     if request.keepsHeaders { responseHeaders = response?.headers ?? [:] }
     response = nil
   }
