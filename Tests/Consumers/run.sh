@@ -2,7 +2,7 @@
 # Builds the apps and adapters beside this file against the package, and lets each check itself.
 #
 #     bash Tests/Consumers/run.sh [--configuration debug|release]   what CI runs; debug by default
-#     bash Tests/Consumers/run.sh --compare [ROUNDS]                requests/s of the Hummingbird app with and without the tap
+#     bash Tests/Consumers/run.sh --compare [ROUNDS [CONNECTIONS]]  requests/s of the Hummingbird app with and without the tap
 #     bash Tests/Consumers/run.sh --costs                           what the tap costs it, as the README's table
 #
 # Needs curl, jq, prometheus (with promtool), python3 and wrk; --costs also needs clang and strip.

@@ -16,7 +16,7 @@ public struct InboundObservation: Sendable, Hashable {
   public var fields: [String: FieldValue]
   /// When the request began.
   public var start: Timestamp
-  /// From the beginning to the end that the middleware told. In whole nanoseconds.
+  /// From the beginning to the end that the middleware told. In whole nanoseconds, at most 292 years.
   public var duration: Duration {
     get { .nanoseconds(elapsed) }
     set { elapsed = newValue.nanoseconds }
@@ -30,7 +30,8 @@ public struct InboundObservation: Sendable, Hashable {
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
   public var responseBodySize: Int64?
 
-  package var elapsed: Int64
+  /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
+  package private(set) var elapsed: Int64
 
   /// Makes an observation.
   public init(

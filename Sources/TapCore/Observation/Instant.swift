@@ -19,7 +19,7 @@ package struct Instant: Sendable, Hashable, Comparable {
   package static var now: Instant {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
-    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
   }
 
   /// Later than any time.

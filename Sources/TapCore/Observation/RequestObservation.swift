@@ -4,7 +4,8 @@ public struct RequestObservation: Sendable, Hashable {
   public var request: RequestDescription
   /// When loading started.
   public var start: Timestamp
-  /// From the start of loading to the last byte of the body, redirects and challenges included. In whole nanoseconds.
+  /// From the start of loading to the last byte of the body, redirects and challenges included. In whole nanoseconds,
+  /// at most 292 years.
   public var duration: Duration {
     get { .nanoseconds(elapsed) }
     set { elapsed = newValue.nanoseconds }
@@ -29,8 +30,9 @@ public struct RequestObservation: Sendable, Hashable {
   /// collects them.
   public var responseHeaders: [String: String]
 
-  // As numbers, which need no arithmetic of 128 bits on their way into a histogram and a line.
+  /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
   package private(set) var elapsed: Int64
+  /// ``timeToFirstByte``, likewise.
   package private(set) var elapsedToFirstByte: Int64?
 
   /// Makes an observation.

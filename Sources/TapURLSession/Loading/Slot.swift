@@ -4,6 +4,7 @@
 /// each patched configuration gets a class of its own: `MetricsURLProtocol` over another slot. Slots are
 /// binary numerals built when needed, so there are as many as memory holds, and no runtime trick is involved.
 protocol Slot: SendableMetatype {
+  /// The number that it was made for.
   static var number: Int { get }
 }
 
