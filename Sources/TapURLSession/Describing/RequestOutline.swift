@@ -7,8 +7,8 @@ import TapCore
 
 /// What a description is made of later.
 ///
-/// A request is told of up to a tenth of a second after its end, on another thread. The `URLRequest` itself does not wait
-/// for that: memory that is freed late and by another thread is not at hand for the next request.
+/// A request is told of up to a tenth of a second after its end, on another thread. The `URLRequest` itself, with its
+/// body, is not kept for that long.
 struct RequestOutline: Sendable {
   let url: URL?
   let method: String

@@ -188,7 +188,7 @@ final class TappedRequest: Sendable {
 extension TappedRequest {
   /// The end is the last that observers hear.
   func tell(_ event: ObserverQueue.Event) {
-    // Taken out and put back: a copy of it takes as long as to record the request in a histogram.
+    // Taken out, for the end is the last that needs it.
     let (kept, observers) = state.withLock { ($0.description.take(), $0.lifecycle.start?.observers ?? []) }
     let description =
       kept ?? outline.description(client: context.client, templates: context.tap.configuration.pathTemplates)

@@ -69,8 +69,7 @@ struct TransferFacts {
     if isChallenged { headInstant = nil }
   }
 
-  /// The transfer is over. The response goes: memory that is freed late and by another thread is not at hand for the next
-  /// request.
+  /// The transfer is over. The response goes, and is not kept until the observers are told.
   mutating func close(_ request: RequestOutline) {
     responseBodySize = BodySizes.received(
       method: request.method, statusCode: statusCode, response: response, loadedBytes: loadedBytes,
