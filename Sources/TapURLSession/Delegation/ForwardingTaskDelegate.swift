@@ -1,6 +1,6 @@
-import Dispatch
 import Foundation
 import Synchronization
+import TapCore
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -12,7 +12,7 @@ import Synchronization
     private struct Delivery {
       /// What came of the body since the last head.
       var bytes: Int64 = 0
-      var head: DispatchTime?
+      var head: Instant?
       /// The requests that end with the task: one for each tap on the session.
       var waiting: [TappedRequest] = []
     }
@@ -40,7 +40,7 @@ import Synchronization
     /// The head of a response came, and its body is to follow. A second head is that of a request that was sent
     /// again, after a challenge or a suspension.
     func headArrived(for task: URLSessionTask) {
-      let now = DispatchTime.now()
+      let now = Instant.now
       deliveries.withLock {
         $0[task.taskIdentifier, default: Delivery()].bytes = 0
         $0[task.taskIdentifier, default: Delivery()].head = now

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Synchronization
 import TapCore
@@ -15,18 +14,37 @@ import TapCore
 final class TappedRequest: Sendable {
   private struct End {
     let end: RequestEnd
-    let instant: DispatchTime
+    let instant: Instant
   }
 
   private struct State {
     var lifecycle = RequestLifecycle<RequestStart, End>()
     var facts = TransferFacts()
+    /// Whether the request is in the queue: when its turn comes, all is told that there is by then.
+    var isQueued = false
+    var isStartTold = false
+    /// For how long the request has waited, until that is told.
+    var wait: Duration?
     /// What observers have been told of and will be again.
     var description: RequestDescription?
 
-    /// Ends the request in this way, unless it has ended or never started. Whether observers are to hear of it.
-    mutating func end(_ end: RequestEnd, at instant: DispatchTime = .now()) -> Bool {
-      lifecycle.end(End(end: end, instant: instant)) && lifecycle.start?.observers.isEmpty == false
+    /// There is something to tell. Whether the request has to be put into the queue for that.
+    mutating func announce() -> Bool {
+      guard !isQueued, let start = lifecycle.start, !start.observers.isEmpty else { return false }
+      isQueued = true
+      return true
+    }
+
+    /// Its turn has come: what is not told yet, with what that needs.
+    mutating func takeNews() -> State {
+      let news = self
+      (isQueued, isStartTold, wait, description) = (false, true, nil, nil)
+      return news
+    }
+
+    /// Ends the request in this way, unless it has ended or never started. Whether it has to be put into the queue.
+    mutating func end(_ end: RequestEnd, at instant: Instant = .now) -> Bool {
+      lifecycle.end(End(end: end, instant: instant)) && announce()
     }
   }
 
@@ -70,13 +88,12 @@ final class TappedRequest: Sendable {
   /// The loader starts, for the first time or again.
   func start() {
     let observers = context.tap.observers
-    guard state.withLock({ $0.lifecycle.start(RequestStart(observers: observers)) }) else { return }
-    if !observers.isEmpty { context.tap.events.add(.start, of: self) }
+    announce { $0.lifecycle.start(RequestStart(observers: observers)) && $0.announce() }
   }
 
   /// A response head passed.
   func received(_ response: URLResponse) {
-    let now = DispatchTime.now()
+    let now = Instant.now
     state.withLock { $0.facts.take(response, at: now) }
   }
 
@@ -96,19 +113,19 @@ final class TappedRequest: Sendable {
   ///   alone.
   func finished(loader: URLProtocol) -> URLSessionTask? {
     guard let task = loader.task else {
-      end { succeed(&$0) }
+      announce { succeed(&$0) }
       return nil
     }
     let response = task.response
     let reading = TaskReading(task, response: response, method: outline.method, wasResent: false)
     let resendCount = ResendCount.read(from: loader, url: outline.url, response: response)
-    let (isCounted, isChallenged, isHeard) = state.withLock { state in
+    let (isCounted, isChallenged, isNews) = state.withLock { state in
       state.facts.finish(reading, resendCount: resendCount)
       let (isCounted, isChallenged) = (state.facts.loadedBytes != nil, state.facts.isChallenged)
       return (isCounted, isChallenged, isCounted && !isChallenged && succeed(&state))
     }
-    if isHeard { context.tap.events.add(.end, of: self) }
-    if !isCounted, !isAwaited(task), !isChallenged { end { succeed(&$0) } }
+    if isNews { context.tap.events.add(self) }
+    if !isCounted, !isAwaited(task), !isChallenged { announce { succeed(&$0) } }
     return isChallenged ? task : nil
   }
 
@@ -130,14 +147,14 @@ final class TappedRequest: Sendable {
   ///   - bytes: What it got of the last leg's body, where it is told.
   ///   - head: When it got the head of the last leg.
   func completed(
-    _ task: URLSessionTask, deliveredBytes bytes: Int64?, head: DispatchTime?, error: (any Error)?
+    _ task: URLSessionTask, deliveredBytes bytes: Int64?, head: Instant?, error: (any Error)?
   ) {
     if let error { return failed(error) }
     let isSecondLeg = state.withLock { $0.facts.isChallenged }
     // The loader of a second leg was none of ours.
     let reading =
       isSecondLeg ? TaskReading(task, response: task.response, method: outline.method, wasResent: true) : nil
-    end { state in
+    announce { state in
       if let reading { state.facts.finish(reading, resendCount: nil) }
       state.facts.deliver(bytes, head: isSecondLeg ? head : nil)
       return succeed(&state)
@@ -148,7 +165,7 @@ final class TappedRequest: Sendable {
   func ended(_ task: URLSessionTask) {
     if let error = task.error { return failed(error) }
     let reading = TaskReading(task, response: task.response, method: outline.method, wasResent: true)
-    end { state in
+    announce { state in
       state.facts.finish(reading, resendCount: nil)
       return succeed(&state)
     }
@@ -156,7 +173,7 @@ final class TappedRequest: Sendable {
 
   /// The loader failed.
   func failed(_ error: any Error) {
-    end { state in
+    announce { state in
       state.facts.fail()
       return state.end(RequestEnd(error, statusCode: state.facts.statusCode))
     }
@@ -164,62 +181,62 @@ final class TappedRequest: Sendable {
 
   /// The request has waited for so long that it may never end.
   func waits(for duration: Duration) {
-    if isLoading { context.tap.events.add(.waits(duration), of: self) }
+    announce { state in
+      guard state.lifecycle.isLoading else { return false }
+      state.wait = duration
+      return state.announce()
+    }
   }
 
   /// Ends the request in this way, unless it has ended or never started.
   func end(_ end: RequestEnd) {
-    self.end { $0.end(end) }
+    announce { $0.end(end) }
   }
 
-  /// Ends the request with its response, at the moment when its loader was done. Whether observers are to hear of it.
+  /// Ends the request with its response, at the moment when its loader was done. Whether it has to be put into the queue.
   private func succeed(_ state: inout State) -> Bool {
     guard state.lifecycle.isLoading else { return false }
     state.facts.close(outline)
-    return state.end(.response(statusCode: state.facts.statusCode), at: state.facts.finishInstant ?? .now())
+    return state.end(.response(statusCode: state.facts.statusCode), at: state.facts.finishInstant ?? .now)
   }
 
-  /// - Parameter transition: Says whether observers are to hear of the end.
-  private func end(_ transition: (inout State) -> Bool) {
-    if state.withLock({ transition(&$0) }) { context.tap.events.add(.end, of: self) }
+  /// - Parameter transition: Says whether the request has to be put into the queue.
+  private func announce(_ transition: (inout State) -> Bool) {
+    if state.withLock({ transition(&$0) }) { context.tap.events.add(self) }
   }
 }
 
 extension TappedRequest {
-  /// The end is the last that observers hear.
-  func tell(_ event: ObserverQueue.Event) {
-    // Taken out, for the end is the last that needs it.
-    let (kept, observers) = state.withLock { ($0.description.take(), $0.lifecycle.start?.observers ?? []) }
-    let description =
-      kept ?? outline.description(client: context.client, templates: context.tap.configuration.pathTemplates)
-    switch event {
-    case .start:
-      for observer in observers { observer.requestStarted(description) }
-      state.withLock { $0.description = description }
-    case .waits(let duration):
-      for observer in observers { observer.requestWaits(description, for: duration) }
-      state.withLock { $0.description = description }
-    case .end:
-      guard let observation = state.withLock({ makeObservation(of: description, $0) }) else { return }
-      for observer in observers { observer.requestEnded(observation) }
+  /// Tells the observers what they have not been told of, in its order. The end is the last.
+  func tell() {
+    // A copy, so that no lock is held while observers do their work.
+    let news = state.withLock { $0.takeNews() }
+    guard let start = news.lifecycle.start else { return }
+    let request =
+      news.description
+      ?? outline.description(client: context.client, templates: context.tap.configuration.pathTemplates)
+    for observer in start.observers {
+      if !news.isStartTold { observer.requestStarted(request) }
+      if let wait = news.wait { observer.requestWaits(request, for: wait) }
     }
+    guard let end = news.lifecycle.end else { return state.withLock { $0.description = request } }
+    let observation = Self.observation(of: request, start: start, end: end, facts: news.facts)
+    for observer in start.observers { observer.requestEnded(observation) }
   }
 
-  /// What observers are told of the end, once there was one. Sizes are those of a whole transfer only.
-  private func makeObservation(
-    of description: consuming RequestDescription, _ state: borrowing State
-  ) -> RequestObservation? {
-    guard let start = state.lifecycle.start, let ended = state.lifecycle.end else { return nil }
-    let elapsed = start.elapsed(to: ended.instant)
-    guard case .response = ended.end else {
+  /// What observers are told of the end. Sizes are those of a whole transfer only.
+  private static func observation(
+    of request: consuming RequestDescription, start: RequestStart, end: End, facts: TransferFacts
+  ) -> RequestObservation {
+    let elapsed = start.elapsed(to: end.instant)
+    guard case .response = end.end else {
       return RequestObservation(
-        request: description, start: start.timestamp, elapsed: elapsed, end: ended.end)
+        request: request, start: start.timestamp, elapsed: elapsed, end: end.end)
     }
     return RequestObservation(
-      request: description, start: start.timestamp, elapsed: elapsed, end: ended.end,
-      requestBodySize: state.facts.requestBodySize, responseBodySize: state.facts.responseBodySize,
-      elapsedToFirstByte: state.facts.headInstant.map(start.elapsed(to:)),
-      resendCount: state.facts.resendCount,
-      isFromCache: state.facts.isFromCache, responseHeaders: state.facts.responseHeaders)
+      request: request, start: start.timestamp, elapsed: elapsed, end: end.end,
+      requestBodySize: facts.requestBodySize, responseBodySize: facts.responseBodySize,
+      elapsedToFirstByte: facts.headInstant.map(start.elapsed(to:)), resendCount: facts.resendCount,
+      isFromCache: facts.isFromCache, responseHeaders: facts.responseHeaders)
   }
 }

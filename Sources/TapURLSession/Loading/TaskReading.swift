@@ -1,5 +1,5 @@
-import Dispatch
 import Foundation
+import TapCore
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -11,7 +11,7 @@ struct TaskReading {
   let requestBodySize: Int64?
   /// What Foundation has counted of a download, where it counts.
   let downloadedBytes: Int64?
-  let instant = DispatchTime.now()
+  let instant = Instant.now
 
   /// - Parameters:
   ///   - method: The request's.

@@ -1,5 +1,5 @@
-import Dispatch
 import Foundation
+import TapCore
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -10,7 +10,7 @@ struct TransferFacts {
   /// The last response that was reported, until the transfer is over, and when its head arrived.
   private var response: HTTPURLResponse?
   private(set) var statusCode: Int?
-  private(set) var headInstant: DispatchTime?
+  private(set) var headInstant: Instant?
   /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes
   /// directly, past the client.
   private(set) var loadedBytes: Int64?
@@ -21,7 +21,7 @@ struct TransferFacts {
   private(set) var downloadedBytes: Int64?
   private(set) var resendCount: Int?
   /// When the loader was done.
-  private(set) var finishInstant: DispatchTime?
+  private(set) var finishInstant: Instant?
   /// The loader answered from the session's cache.
   var isFromCache = false
   /// The response asks for credentials: Foundation may serve the rest of the task without us.
@@ -39,7 +39,7 @@ struct TransferFacts {
   }
 
   /// Takes a response. An interim one (RFC 9110, section 15.2) is not the answer.
-  mutating func take(_ response: URLResponse, at instant: DispatchTime) {
+  mutating func take(_ response: URLResponse, at instant: Instant) {
     let response = response as? HTTPURLResponse
     if let status = response?.statusCode, (100..<200).contains(status) { return }
     note(response)
@@ -52,7 +52,7 @@ struct TransferFacts {
   }
 
   /// Takes what a delegate got of the body in all, and when it got the head, where it is told.
-  mutating func deliver(_ bytes: Int64?, head: DispatchTime?) {
+  mutating func deliver(_ bytes: Int64?, head: Instant?) {
     loadedBytes = bytes ?? loadedBytes
     headInstant = head ?? headInstant
   }

@@ -17,11 +17,16 @@ import TapLog
 /// own limits and sampling count too. Waits for nothing, unless the log is told to.
 struct TapLogHandler: LogHandler {
   var logLevel: Logger.Level
-  var metadata: Logger.Metadata = [:]
+  var metadata: Logger.Metadata {
+    get { Dictionary(entries) { $1 } }
+    set { entries = newValue.map { ($0, $1) } }
+  }
   var metadataProvider: Logger.MetadataProvider?
 
   private let label: String
   private let log: RequestLog?
+  /// A list: a framework gives each request a logger with an entry or two, and a dictionary takes five times as long.
+  private var entries: [(key: String, value: Logger.MetadataValue)] = []
 
   /// - Parameters:
   ///   - label: the logger's label.
@@ -39,8 +44,11 @@ struct TapLogHandler: LogHandler {
   }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
+    get { entries.first { $0.key == key }?.value }
+    set {
+      entries.removeAll { $0.key == key }
+      if let newValue { entries.append((key, newValue)) }
+    }
   }
 
   func log(event: LogEvent) {
