@@ -16,6 +16,8 @@ public struct InboundObservation: Sendable, Hashable {
   public var fields: [String: FieldValue]
   /// When the request began.
   public var start: Timestamp
+  /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
+  package private(set) var elapsed: Int64
   /// From the beginning to the end that the middleware told. In whole nanoseconds, at most 292 years.
   public var duration: Duration {
     get { .nanoseconds(elapsed) }
@@ -29,42 +31,6 @@ public struct InboundObservation: Sendable, Hashable {
   public var requestBodySize: Int64?
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
   public var responseBodySize: Int64?
-
-  /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
-  package private(set) var elapsed: Int64
-
-  /// Makes an observation.
-  public init(
-    method: String, path: String, scheme: String? = nil, clientAddress: String? = nil, trace: TraceContext,
-    fields: [String: FieldValue] = [:], start: Timestamp = .now, duration: Duration = .zero,
-    end: RequestEnd = .cancelled, route: String? = nil, requestBodySize: Int64? = nil,
-    responseBodySize: Int64? = nil
-  ) {
-    self.init(
-      method: method, path: path, scheme: scheme, clientAddress: clientAddress, trace: trace, fields: fields,
-      start: start, elapsed: duration.nanoseconds, end: end, route: route, requestBodySize: requestBodySize,
-      responseBodySize: responseBodySize)
-  }
-
-  /// - Parameter elapsed: The duration in nanoseconds.
-  package init(
-    method: String, path: String, scheme: String?, clientAddress: String?, trace: TraceContext,
-    fields: [String: FieldValue], start: Timestamp, elapsed: Int64, end: RequestEnd, route: String?,
-    requestBodySize: Int64?, responseBodySize: Int64?
-  ) {
-    self.method = method
-    self.path = path
-    self.scheme = scheme
-    self.clientAddress = clientAddress
-    self.trace = trace
-    self.fields = fields
-    self.start = start
-    self.elapsed = elapsed
-    self.end = end
-    self.route = route
-    self.requestBodySize = requestBodySize
-    self.responseBodySize = responseBodySize
-  }
 
   /// The one-word result. For a server a 4xx status code is no error: it says that the caller made one (OpenTelemetry
   /// HTTP conventions, "Status").
@@ -87,6 +53,21 @@ public struct InboundObservation: Sendable, Hashable {
   }
 
   private static func isError(_ statusCode: Int?) -> Bool { (500...599).contains(statusCode ?? 200) }
+}
+
+extension InboundObservation {
+  /// Makes an observation.
+  public init(
+    method: String, path: String, scheme: String? = nil, clientAddress: String? = nil, trace: TraceContext,
+    fields: [String: FieldValue] = [:], start: Timestamp = .now, duration: Duration = .zero,
+    end: RequestEnd = .cancelled, route: String? = nil, requestBodySize: Int64? = nil,
+    responseBodySize: Int64? = nil
+  ) {
+    self.init(
+      method: method, path: path, scheme: scheme, clientAddress: clientAddress, trace: trace, fields: fields,
+      start: start, elapsed: duration.nanoseconds, end: end, route: route, requestBodySize: requestBodySize,
+      responseBodySize: responseBodySize)
+  }
 }
 
 extension InboundObservation: EndedRequest {

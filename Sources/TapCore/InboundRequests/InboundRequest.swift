@@ -82,11 +82,11 @@ public final class InboundRequest: Sendable {
     _ end: RequestEnd, route: String?, requestBodySize: Int?, responseBodySize: Int?
   ) {
     guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
-    let observation = InboundObservation(
-      method: method, path: path, scheme: target.scheme.text, clientAddress: clientAddress, trace: trace,
-      fields: fields, start: startTime, elapsed: Instant.now.nanoseconds - start.nanoseconds, end: end,
-      route: route,
-      requestBodySize: requestBodySize.map(Int64.init), responseBodySize: responseBodySize.map(Int64.init))
-    requests.end(observation, target: target)
+    requests.end(
+      InboundObservation(
+        method: method, path: path, scheme: target.scheme.text, clientAddress: clientAddress, trace: trace,
+        fields: fields, start: startTime, elapsed: Instant.now.nanoseconds - start.nanoseconds, end: end,
+        route: route, requestBodySize: requestBodySize.map(Int64.init),
+        responseBodySize: responseBodySize.map(Int64.init)), target: target)
   }
 }

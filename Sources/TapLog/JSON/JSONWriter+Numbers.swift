@@ -72,22 +72,34 @@ extension JSONWriter {
     let (seconds, nanoseconds) = time.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
     let (day, second) = seconds.flooredQuotientAndRemainder(by: 86_400)
     let date = CivilDate(daysSinceEpoch: day)
-    let parts: (Int64, Int64, Int64) = (second / 3_600, second / 60 % 60, second % 60)
     guard let target = extend(by: 27) else { return }
-    Self.write(UInt64(truncatingIfNeeded: date.year), digits: 4, to: target)
+    Self.writePair(date.year / 100, to: target)
+    Self.writePair(date.year % 100, to: target + 2)
     target[4] = UInt8(ascii: "-")
-    Self.write(UInt64(truncatingIfNeeded: date.month), digits: 2, to: target + 5)
+    Self.writePair(date.month, to: target + 5)
     target[7] = UInt8(ascii: "-")
-    Self.write(UInt64(truncatingIfNeeded: date.day), digits: 2, to: target + 8)
+    Self.writePair(date.day, to: target + 8)
     target[10] = UInt8(ascii: "T")
-    Self.write(UInt64(truncatingIfNeeded: parts.0), digits: 2, to: target + 11)
+    Self.writePair(second / 3_600, to: target + 11)
     target[13] = UInt8(ascii: ":")
-    Self.write(UInt64(truncatingIfNeeded: parts.1), digits: 2, to: target + 14)
+    Self.writePair(second / 60 % 60, to: target + 14)
     target[16] = UInt8(ascii: ":")
-    Self.write(UInt64(truncatingIfNeeded: parts.2), digits: 2, to: target + 17)
+    Self.writePair(second % 60, to: target + 17)
     target[19] = UInt8(ascii: ".")
-    Self.write(UInt64(truncatingIfNeeded: nanoseconds / 1_000), digits: 6, to: target + 20)
+    Self.writePair(nanoseconds / 10_000_000, to: target + 20)
+    Self.writePair(nanoseconds / 100_000 % 100, to: target + 22)
+    Self.writePair(nanoseconds / 1_000 % 100, to: target + 24)
     target[26] = UInt8(ascii: "Z")
+  }
+
+  /// Two decimal digits of a number below 100.
+  @inline(__always)
+  private static func writePair(_ value: Int64, to target: UnsafeMutablePointer<UInt8>) {
+    let value = UInt16(truncatingIfNeeded: value)
+    // A tenth, exact below 1,029.
+    let tens = (value &* 205) >> 11
+    let digits = tens | (value &- tens &* 10) << 8 | 0x3030
+    UnsafeMutableRawPointer(target).storeBytes(of: digits.littleEndian, as: UInt16.self)
   }
 }
 

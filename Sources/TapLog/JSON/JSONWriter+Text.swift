@@ -24,14 +24,9 @@ extension JSONWriter {
     let length = bytes.count
     var plain = 0  // Where the run of bytes that go as they are began.
     var index = 0
-    while index < length {
-      if index &+ 8 <= length {
-        let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-        if Self.isPlain(word) {
-          index &+= 8
-          continue
-        }
-      }
+    while true {
+      index &+= PlainText.prefix(of: base + index, count: length &- index)
+      guard index < length else { break }
       let byte = base[index]
       if byte >= 0x80 {
         let character = UTF8Character(base + index, count: length &- index)
@@ -53,21 +48,6 @@ extension JSONWriter {
       }
     }
     append(base + plain, count: length &- plain)
-  }
-
-  /// Whether all eight bytes go as they are: ASCII, no control character, no quote, no backslash.
-  @inline(__always)
-  private static func isPlain(_ word: UInt64) -> Bool {
-    let ones: UInt64 = 0x0101_0101_0101_0101
-    let tops: UInt64 = 0x8080_8080_8080_8080
-    // The classic test for a zero byte, on the word less each byte that is looked for.
-    let quote = word ^ (ones &* 0x22)
-    let backslash = word ^ (ones &* 0x5C)
-    let delete = word ^ (ones &* 0x7F)
-    let found =
-      word | ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote)
-      | ((backslash &- ones) & ~backslash) | ((delete &- ones) & ~delete)
-    return found & tops == 0
   }
 
   private mutating func escape(_ byte: UInt8) {

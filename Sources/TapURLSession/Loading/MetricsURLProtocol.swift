@@ -53,10 +53,12 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     guard let context = Self.context, let originalClient = super.client
     else { return }
     let exchange = TappedRequest(request: request, context: context)
-    let relay = ClientRelay(to: originalClient, exchange: exchange)
-    loader = context.makeLoader(
-      for: task, request: request, cachedResponse: cachedResponse, client: relay)
-    if loader != nil { self.exchange = exchange }
+    let loader = context.makeLoader(
+      for: task, request: request, cachedResponse: cachedResponse,
+      client: ClientRelay(to: originalClient, exchange: exchange))
+    guard let loader else { return }
+    self.loader = loader
+    self.exchange = exchange
   }
 
   /// Called again by Foundation when a suspended task resumes.

@@ -25,8 +25,6 @@ final class TappedRequest: Sendable {
     var isStartTold = false
     /// For how long the request has waited, until that is told.
     var wait: Duration?
-    /// What observers have been told of and will be again.
-    var description: RequestDescription?
 
     /// There is something to tell. Whether the request has to be put into the queue for that.
     mutating func announce() -> Bool {
@@ -38,7 +36,7 @@ final class TappedRequest: Sendable {
     /// Its turn has come: what is not told yet, with what that needs.
     mutating func takeNews() -> State {
       let news = self
-      (isQueued, isStartTold, wait, description) = (false, true, nil, nil)
+      (isQueued, isStartTold, wait) = (false, true, nil)
       return news
     }
 
@@ -87,8 +85,11 @@ final class TappedRequest: Sendable {
 
   /// The loader starts, for the first time or again.
   func start() {
-    let observers = context.tap.observers
-    announce { $0.lifecycle.start(RequestStart(observers: observers)) && $0.announce() }
+    let tap = context.tap
+    let isNews = state.withLock { state in
+      state.lifecycle.start(RequestStart(observers: tap.observers)) && state.announce()
+    }
+    if isNews { tap.events.add(self) }
   }
 
   /// A response head passed.
@@ -212,14 +213,14 @@ extension TappedRequest {
     // A copy, so that no lock is held while observers do their work.
     let news = state.withLock { $0.takeNews() }
     guard let start = news.lifecycle.start else { return }
-    let request =
-      news.description
-      ?? outline.description(client: context.client, templates: context.tap.configuration.pathTemplates)
+    // Made anew where the start was told of before. That takes less than to hold it for every request.
+    let request = outline.description(
+      client: context.client, templates: context.tap.configuration.pathTemplates)
     for observer in start.observers {
       if !news.isStartTold { observer.requestStarted(request) }
       if let wait = news.wait { observer.requestWaits(request, for: wait) }
     }
-    guard let end = news.lifecycle.end else { return state.withLock { $0.description = request } }
+    guard let end = news.lifecycle.end else { return }
     let observation = Self.observation(of: request, start: start, end: end, facts: news.facts)
     for observer in start.observers { observer.requestEnded(observation) }
   }

@@ -31,15 +31,18 @@ struct JSONWriterTests {
       escaped(Array("plain text, long enough for words ü 🎈".utf8)) == "plain text, long enough for words ü 🎈")
   }
 
-  @Test("finds every special byte at every place of a word", arguments: 0..<24)
-  func places(place: Int) throws {
-    for byte in UInt8.min...0x7F {
-      var bytes = [UInt8](repeating: UInt8(ascii: "a"), count: 24)
-      bytes[place] = byte
-      let text = escaped(bytes)
-      let object = try JSONSerialization.jsonObject(with: Data("[\"\(text)\"]".utf8)) as? [String]
-      #expect(object == [String(decoding: bytes, as: UTF8.self)])
-      #expect((text.utf8.count == 24) == (byte >= 0x20 && byte != 0x22 && byte != 0x5C && byte != 0x7F))
+  @Test("finds every special byte at every place of a text", arguments: 1...24)
+  func places(length: Int) throws {
+    for place in 0..<length {
+      for byte in UInt8.min...0x7F {
+        var bytes = [UInt8](repeating: UInt8(ascii: "a"), count: length)
+        bytes[place] = byte
+        let text = escaped(bytes)
+        let object = try JSONSerialization.jsonObject(with: Data("[\"\(text)\"]".utf8)) as? [String]
+        #expect(object == [String(decoding: bytes, as: UTF8.self)])
+        #expect(
+          (text.utf8.count == length) == (byte >= 0x20 && byte != 0x22 && byte != 0x5C && byte != 0x7F))
+      }
     }
   }
 
