@@ -2,8 +2,6 @@ import TapCore
 
 /// What the first start of a request fixes for its end.
 struct RequestStart: Sendable {
-  /// Who hears of the start and of the end, whoever observes the tap by then.
-  let observers: [any RequestObserver]
   let timestamp = Timestamp.now
   let instant = Instant.now
 

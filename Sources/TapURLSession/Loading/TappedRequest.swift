@@ -20,23 +20,23 @@ final class TappedRequest: Sendable {
   private struct State {
     var lifecycle = RequestLifecycle<RequestStart, End>()
     var facts = TransferFacts()
-    /// Whether the request is in the queue: when its turn comes, all is told that there is by then.
-    var isQueued = false
+    /// Whether the request is in the queue: when its turn comes, all is told that there is by then. Where nobody is to be
+    /// told it never comes.
+    var isQueued = true
     var isStartTold = false
     /// For how long the request has waited, until that is told.
     var wait: Duration?
 
     /// There is something to tell. Whether the request has to be put into the queue for that.
     mutating func announce() -> Bool {
-      guard !isQueued, let start = lifecycle.start, !start.observers.isEmpty else { return false }
-      isQueued = true
-      return true
+      defer { isQueued = true }
+      return !isQueued
     }
 
     /// Its turn has come: what is not told yet, with what that needs.
     mutating func takeNews() -> State {
       let news = self
-      (isQueued, isStartTold, wait) = (false, true, nil)
+      (isQueued, isStartTold, wait) = (false, lifecycle.start != nil, nil)
       return news
     }
 
@@ -48,22 +48,28 @@ final class TappedRequest: Sendable {
 
   private let outline: RequestOutline
   private let context: TapContext
+  /// Who hears of the request, whoever observes the tap by its end.
+  private let observers: [any RequestObserver]
   private let state: Mutex<State>
 
   /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
-  /// task can be seen.
+  /// task can be seen. Waits for its observers from now on, for the start soon follows, on a queue of Foundation's that all
+  /// requests share.
   init(request: URLRequest, context: TapContext) {
     outline = RequestOutline(
       request, taskContext: RequestContext.current, keepsHeaders: context.tap.configuration.collectsHeaders)
     self.context = context
+    observers = context.tap.observers
     state = Mutex(State())
     context.tap.requestCount.add(1, ordering: .relaxed)
+    if !observers.isEmpty { context.tap.events.add(self) }
   }
 
   /// Goes on for a request that goes away: an event cannot hold an object that is being freed.
   private init(heirOf other: TappedRequest) {
     outline = other.outline
     context = other.context
+    observers = other.observers
     state = Mutex(other.state.withLock { $0 })
     context.tap.requestCount.add(1, ordering: .relaxed)
   }
@@ -85,11 +91,7 @@ final class TappedRequest: Sendable {
 
   /// The loader starts, for the first time or again.
   func start() {
-    let tap = context.tap
-    let isNews = state.withLock { state in
-      state.lifecycle.start(RequestStart(observers: tap.observers)) && state.announce()
-    }
-    if isNews { tap.events.add(self) }
+    announce { $0.lifecycle.start(RequestStart()) && $0.announce() }
   }
 
   /// A response head passed.
@@ -216,13 +218,13 @@ extension TappedRequest {
     // Made anew where the start was told of before. That takes less than to hold it for every request.
     let request = outline.description(
       client: context.client, templates: context.tap.configuration.pathTemplates)
-    for observer in start.observers {
+    for observer in observers {
       if !news.isStartTold { observer.requestStarted(request) }
       if let wait = news.wait { observer.requestWaits(request, for: wait) }
     }
     guard let end = news.lifecycle.end else { return }
     let observation = Self.observation(of: request, start: start, end: end, facts: news.facts)
-    for observer in start.observers { observer.requestEnded(observation) }
+    for observer in observers { observer.requestEnded(observation) }
   }
 
   /// What observers are told of the end. Sizes are those of a whole transfer only.
