@@ -58,6 +58,9 @@ import Testing
       guard let url = URL(string: text) else { continue }
       let absolute = url.absoluteString
       #expect(PlainAuthority.isHTTP(absolute) == ["http", "https"].contains(url.scheme), "\(text)")
+      if let port = PlainAuthority.port(of: absolute) {
+        #expect(port == url.port ?? (url.scheme == "https" ? 443 : 80), "\(text)")
+      }
       guard let authority = PlainAuthority(absolute) else { continue }
       readCount += 1
       try #require(authority.host == url.host, "\(text)")

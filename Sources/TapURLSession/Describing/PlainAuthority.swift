@@ -12,8 +12,9 @@ struct PlainAuthority {
   init?(_ url: String) {
     var url = url
     let found = url.withUTF8 { bytes in
-      Self.parse(bytes).map { host, port in
-        (String(decoding: UnsafeBufferPointer(rebasing: bytes[host]), as: UTF8.self), port)
+      Self.parse(bytes).flatMap { host, port in
+        let host = UnsafeBufferPointer(rebasing: bytes[host])
+        return Self.isInternationalised(host) ? nil : (String(decoding: host, as: UTF8.self), port)
       }
     }
     guard let found else { return nil }
@@ -41,14 +42,14 @@ struct PlainAuthority {
     let start = colon + 3
     var end = start
     while end < url.count, isPlain(url[end]) { end += 1 }
-    let host = UnsafeBufferPointer(rebasing: url[start..<end])
-    guard !host.isEmpty, !isInternationalised(host) else { return nil }
+    let host = start..<end
+    guard !host.isEmpty else { return nil }
     var port: Int? = colon == 4 ? 80 : 443
     if end < url.count, url[end] == Self.colon {
       port = number(in: url, at: &end)
     }
     guard let port, end == url.count || endsAuthority(url[end]) else { return nil }
-    return (start..<start + host.count, port)
+    return (host, port)
   }
 
   /// The place of the colon behind the scheme.
@@ -72,14 +73,17 @@ struct PlainAuthority {
     return place > first && number <= 65_535 ? number : nil
   }
 
+  /// A letter, a digit, a dot or a hyphen.
+  @inline(__always)
   private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-      true
-    default: false
-    }
+    let set = byte < 64 ? lowerHalf : upperHalf
+    return byte < 128 && set >> (byte & 63) & 1 == 1
   }
+
+  /// A bit for each plain byte below 64: the digits, `-` and `.`.
+  private static let lowerHalf: UInt64 = 0x03ff_6000_0000_0000
+  /// A bit for each plain byte from 64 to 127: the letters of either case.
+  private static let upperHalf: UInt64 = 0x07ff_fffe_07ff_fffe
 
   /// Whether the host may hold a label such as `xn--p1ai`, which stands for other characters and has two hyphens in its
   /// third and fourth place (RFC 5890, section 2.3.1). Two hyphens count wherever they stand behind two characters, to be
