@@ -53,7 +53,7 @@ final class TappedRequest: Sendable {
   private let state: Mutex<State>
 
   /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
-  /// task can be seen. Waits for its observers from now on, for the start soon follows, on a queue of Foundation's that all
+  /// task can be seen. Noted for its observers already: the start soon follows, on a queue of Foundation's that all
   /// requests share.
   init(request: URLRequest, context: TapContext) {
     outline = RequestOutline(
@@ -210,21 +210,31 @@ final class TappedRequest: Sendable {
 }
 
 extension TappedRequest {
-  /// Tells the observers what they have not been told of, in its order. The end is the last.
-  func tell() {
+  /// Tells the observers what they have not been told of. Of each request the end is the last.
+  static func tell(_ requests: [TappedRequest]) {
+    var news: [RequestNews] = []
+    news.reserveCapacity(requests.count)
+    for request in requests { request.takeNews().map { news.append($0) } }
+    // Requests of one tap have the same observers, but for those that nobody hears of.
+    let count = news.reduce(0) { max($0, $1.observers.count) }
+    for observer in 0..<count {
+      for request in news { request.tell(observer) }
+    }
+  }
+
+  private func takeNews() -> RequestNews? {
     // A copy, so that no lock is held while observers do their work.
     let news = state.withLock { $0.takeNews() }
-    guard let start = news.lifecycle.start else { return }
+    guard let start = news.lifecycle.start else { return nil }
     // Made anew where the start was told of before. That takes less than to hold it for every request.
     let request = outline.description(
       client: context.client, templates: context.tap.configuration.pathTemplates)
-    for observer in observers {
-      if !news.isStartTold { observer.requestStarted(request) }
-      if let wait = news.wait { observer.requestWaits(request, for: wait) }
-    }
-    guard let end = news.lifecycle.end else { return }
-    let observation = Self.observation(of: request, start: start, end: end, facts: news.facts)
-    for observer in observers { observer.requestEnded(observation) }
+    let end = news.lifecycle.end
+    return RequestNews(
+      observers: observers, isStart: !news.isStartTold, wait: news.wait, isEnd: end != nil,
+      observation: Self.observation(
+        of: request, start: start, end: end ?? End(end: .cancelled, instant: start.instant), facts: news.facts
+      ))
   }
 
   /// What observers are told of the end. Sizes are those of a whole transfer only.

@@ -1,0 +1,20 @@
+import TapCore
+
+/// What the observers of a request have not been told of it.
+struct RequestNews: Sendable {
+  let observers: [any RequestObserver]
+  let isStart: Bool
+  /// For how long it has waited, if that is news.
+  let wait: Duration?
+  let isEnd: Bool
+  /// As if the request had been cancelled at once, where it has not ended.
+  let observation: RequestObservation
+
+  /// Tells one of the observers, by its place.
+  func tell(_ place: Int) {
+    guard observers.indices.contains(place) else { return }
+    if isStart { observers[place].requestStarted(observation.request) }
+    if let wait { observers[place].requestWaits(observation.request, for: wait) }
+    if isEnd { observers[place].requestEnded(observation) }
+  }
+}
