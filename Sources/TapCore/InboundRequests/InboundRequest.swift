@@ -45,7 +45,7 @@ public final class InboundRequest: Sendable {
 
   deinit {
     // Nobody can be told later of what goes away now.
-    if ending.withLock({ $0 == nil }) { record(ending(.cancelled)) }
+    if ending.withLock({ $0 == nil }) { record(makeEnding(.cancelled)) }
   }
 
   /// The response has been sent, or handed over to be.
@@ -91,7 +91,8 @@ public final class InboundRequest: Sendable {
   private func finish(
     _ end: RequestEnd, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) {
-    let own = ending(end, route: route, requestBodySize: requestBodySize, responseBodySize: responseBodySize)
+    let own = makeEnding(
+      end, route: route, requestBodySize: requestBodySize, responseBodySize: responseBodySize)
     let isFirst = ending.withLock { ending in
       guard ending == nil else { return false }
       ending = own
@@ -101,7 +102,7 @@ public final class InboundRequest: Sendable {
     if let delivery = requests.delivery { delivery.add(self) } else { record(own) }
   }
 
-  private func ending(
+  private func makeEnding(
     _ end: RequestEnd, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) -> Ending {
     Ending(

@@ -232,24 +232,8 @@ extension TappedRequest {
     let end = news.lifecycle.end
     return RequestNews(
       observers: observers, isStart: !news.isStartTold, wait: news.wait, isEnd: end != nil,
-      observation: Self.observation(
-        of: request, start: start, end: end ?? End(end: .cancelled, instant: start.instant), facts: news.facts
-      ))
-  }
-
-  /// What observers are told of the end. Sizes are those of a whole transfer only.
-  private static func observation(
-    of request: consuming RequestDescription, start: RequestStart, end: End, facts: TransferFacts
-  ) -> RequestObservation {
-    let elapsed = start.elapsed(to: end.instant)
-    guard case .response = end.end else {
-      return RequestObservation(
-        request: request, start: start.timestamp, elapsed: elapsed, end: end.end)
-    }
-    return RequestObservation(
-      request: request, start: start.timestamp, elapsed: elapsed, end: end.end,
-      requestBodySize: facts.requestBodySize, responseBodySize: facts.responseBodySize,
-      elapsedToFirstByte: facts.headInstant.map(start.elapsed(to:)), resendCount: facts.resendCount,
-      isFromCache: facts.isFromCache, responseHeaders: facts.responseHeaders)
+      observation: RequestObservation(
+        of: request, start: start, end: end?.end ?? .cancelled, at: end?.instant ?? start.instant,
+        facts: news.facts))
   }
 }
