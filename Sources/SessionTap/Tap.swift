@@ -63,7 +63,7 @@ public final class Tap: Sendable {
       metrics.beforeGathering { [weak sessions] in sessions?.flush() }
       inbound = try InboundRequests(
         registry: registry, configuration: configuration.inbound,
-        observers: (log.map { [$0] } ?? []) + configuration.inboundObservers, delivery: sessions.delivery)
+        observers: (log.map { [$0] } ?? []) + configuration.inboundObservers)
       endpoint = try configuration.makeEndpoint(log: log)
     } catch {
       throw TapError(error)

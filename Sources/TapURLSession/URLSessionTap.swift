@@ -32,8 +32,6 @@ public final class URLSessionTap: Sendable {
   let configuration: Configuration
   /// The way to the observers.
   let events = ObserverQueue()
-  /// The same, for those of the requests that the app serves.
-  package var delivery: any InboundDelivery { events }
   private let state: Mutex<State>
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)

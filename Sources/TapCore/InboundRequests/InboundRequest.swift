@@ -15,16 +15,7 @@ public final class InboundRequest: Sendable {
   private let requests: InboundRequests
   private let start = Instant.now
   private let startTime = Timestamp.now
-  private let ending = Mutex<Ending?>(nil)
-
-  /// How a request ended.
-  private struct Ending {
-    let end: RequestEnd
-    let elapsed: Int64
-    let route: String?
-    let requestBodySize: Int?
-    let responseBodySize: Int?
-  }
+  private let hasEnded = Atomic<Bool>(false)
 
   /// The place of this request in its trace: a child of the caller's, or the first of a new trace. For
   /// ``TraceContext/current`` while the request is served.
@@ -44,8 +35,7 @@ public final class InboundRequest: Sendable {
   }
 
   deinit {
-    // Nobody can be told later of what goes away now.
-    if ending.withLock({ $0 == nil }) { record(makeEnding(.cancelled)) }
+    finish(.cancelled, route: nil, requestBodySize: nil, responseBodySize: nil)
   }
 
   /// The response has been sent, or handed over to be.
@@ -85,56 +75,18 @@ public final class InboundRequest: Sendable {
   ///
   /// - Parameter route: The template that the framework matched.
   public func cancel(route: String? = nil) {
-    finish(.cancelled, route: route)
+    finish(.cancelled, route: route, requestBodySize: nil, responseBodySize: nil)
   }
 
   private func finish(
-    _ end: RequestEnd, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
+    _ end: RequestEnd, route: String?, requestBodySize: Int?, responseBodySize: Int?
   ) {
-    let own = makeEnding(
-      end, route: route, requestBodySize: requestBodySize, responseBodySize: responseBodySize)
-    let isFirst = ending.withLock { ending in
-      guard ending == nil else { return false }
-      ending = own
-      return true
-    }
-    guard isFirst else { return }
-    if let delivery = requests.delivery { delivery.add(self) } else { record(own) }
-  }
-
-  private func makeEnding(
-    _ end: RequestEnd, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
-  ) -> Ending {
-    Ending(
-      end: end, elapsed: Instant.now.nanoseconds - start.nanoseconds, route: route,
-      requestBodySize: requestBodySize, responseBodySize: responseBodySize)
-  }
-
-  private func record(_ ending: Ending) {
-    let observation = observation(of: ending)
-    requests.count(observation, target: target)
-    requests.tellObservers(of: observation)
-  }
-
-  private func observation(of ending: Ending) -> InboundObservation {
-    InboundObservation(
-      method: method, path: path, scheme: target.scheme.text, clientAddress: clientAddress, trace: trace,
-      fields: fields, start: startTime, elapsed: ending.elapsed, end: ending.end, route: ending.route,
-      requestBodySize: ending.requestBodySize.map(Int64.init),
-      responseBodySize: ending.responseBodySize.map(Int64.init))
-  }
-}
-
-extension InboundRequest {
-  /// Records requests that have ended, once each, and tells the observers: one kind of work after another, whose code then
-  /// stays in the processor's cache.
-  package static func record(_ requests: [InboundRequest]) {
-    var ended: [(InboundRequest, InboundObservation)] = []
-    ended.reserveCapacity(requests.count)
-    for request in requests {
-      request.ending.withLock { $0 }.map { ended.append((request, request.observation(of: $0))) }
-    }
-    for (request, observation) in ended { request.requests.count(observation, target: request.target) }
-    for (request, observation) in ended { request.requests.tellObservers(of: observation) }
+    guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
+    requests.end(
+      InboundObservation(
+        method: method, path: path, scheme: target.scheme.text, clientAddress: clientAddress, trace: trace,
+        fields: fields, start: startTime, elapsed: Instant.now.nanoseconds - start.nanoseconds, end: end,
+        route: route, requestBodySize: requestBodySize.map(Int64.init),
+        responseBodySize: responseBodySize.map(Int64.init)), target: target)
   }
 }

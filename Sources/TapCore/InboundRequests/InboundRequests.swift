@@ -14,17 +14,14 @@ import Synchronization
 /// - `session_tap_inbound_started_requests_total`, `session_tap_inbound_ended_requests_total` and
 ///   `session_tap_inbound_cancelled_requests_total`. At any scrape, started = ended + active.
 ///
-/// Nothing of it is exposed before the first request. Safe to use from any thread. Those of a tap record and tell the
-/// observers of what has ended a tenth of a second later at most, and before a scrape; no call waits for anything but a
-/// short lock. Those that stand alone do so at once, on the thread that ends the request.
+/// Nothing of it is exposed before the first request. Safe to use from any thread; no call waits for anything but a
+/// short lock and the observers.
 public final class InboundRequests: Sendable {
   private let methods: KnownMethods
   private let histograms: RequestHistograms<InboundKey>
   private let ledgerDescriptors: InboundLedger.Descriptors
   private let ledger: Mutex<InboundLedger>
   private let observers: [any InboundRequestObserver]
-  /// `nil` where all is recorded at once.
-  let delivery: (any InboundDelivery)?
 
   /// Makes the recorder and registers its metrics.
   ///
@@ -33,17 +30,9 @@ public final class InboundRequests: Sendable {
   ///   - configuration: Buckets, methods, limit of series.
   ///   - observers: Who hears of each request that has ended: a log, or the app's own.
   /// - Throws: ``RegistryError`` if the buckets cannot be used, or the registry has these metrics already.
-  public convenience init(
+  public init(
     registry: Registry, configuration: Configuration = Configuration(),
     observers: [any InboundRequestObserver] = []
-  ) throws(RegistryError) {
-    try self.init(registry: registry, configuration: configuration, observers: observers, delivery: nil)
-  }
-
-  /// - Parameter delivery: What ends goes this way. `nil` records it at once.
-  package init(
-    registry: Registry, configuration: Configuration, observers: [any InboundRequestObserver],
-    delivery: (any InboundDelivery)?
   ) throws(RegistryError) {
     methods = KnownMethods(configuration.knownMethods)
     histograms = RequestHistograms(
@@ -51,7 +40,6 @@ public final class InboundRequests: Sendable {
     ledgerDescriptors = try InboundLedger.Descriptors()
     ledger = Mutex(InboundLedger(targets: methods.count * InboundScheme.allCases.count))
     self.observers = observers
-    self.delivery = delivery
     try registry.add(self)
   }
 
@@ -80,7 +68,7 @@ public final class InboundRequests: Sendable {
   }
 
   /// Records a request in the histograms and counts it as ended.
-  func count(_ observation: InboundObservation, target: InboundTarget) {
+  func end(_ observation: InboundObservation, target: InboundTarget) {
     if observation.isWithinLimits {
       record(observation, target: target)
     } else {
@@ -88,10 +76,6 @@ public final class InboundRequests: Sendable {
     }
     let isCancelled = observation.end == .cancelled
     ledger.withLock { $0.end(target, cancelled: isCancelled) }
-  }
-
-  /// Tells the observers of an end.
-  func tellObservers(of observation: InboundObservation) {
     for observer in observers { observer.inboundRequestEnded(observation) }
   }
 
@@ -106,7 +90,6 @@ extension InboundRequests: MetricSource {
 
   /// An app that serves nothing exposes nothing of it.
   func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
-    delivery?.flush()
     let books = ledger.withLock { $0 }
     guard books.isInUse else { return [] }
     return histograms.gather(at: now) + books.families(ledgerDescriptors, methods)

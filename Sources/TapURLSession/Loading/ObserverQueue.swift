@@ -5,10 +5,10 @@ import TapCore
 
 /// Has observers told of requests, a batch at a time, away from the path of the requests.
 ///
-/// All sessions of a process share one queue of Foundation's, and a server's connections share its event loops: every
-/// microsecond there is one that each of them waits. To note a request costs a tenth of what the observers' own code costs
-/// when the processor has to fetch that code. A batch is told of in groups, one kind of work after another: the code of all
-/// observers together is larger than the cache for instructions of a usual core, that of one is not.
+/// All sessions of a process share one queue of Foundation's, and every microsecond there is one that each of
+/// them waits. To note a request costs a tenth of what the observers' own code costs when the processor has to fetch that
+/// code. A batch is told of in groups, one observer after another: the code of all observers together is larger than the
+/// cache for instructions of a usual core, that of one is not.
 ///
 /// A request waits here once for all that there is to tell of it, for at most ``delay``, until ``batch`` of them wait, or
 /// for a ``flush()``. When ``capacity`` wait, whoever adds one hands them on itself: nothing is dropped, and memory is
@@ -16,41 +16,26 @@ import TapCore
 ///
 /// The delay is as long as a reader of the log may wait. Each batch wakes two threads, which on two cores push the
 /// requests' own threads about: a request costs half a percent more with 25 ms than with 100, and with 2 ms three percent.
-final class ObserverQueue: InboundDelivery {
+final class ObserverQueue: FlushedAtExit {
   private static let delay = DispatchTimeInterval.milliseconds(100)
   private static let batch = 256
   private static let capacity = 1_024
   /// As many as the cache for data holds.
   private static let group = 32
 
-  private struct Requests {
-    var made: [TappedRequest] = []
-    var served: [InboundRequest] = []
-    var count: Int { made.count + served.count }
-  }
-
-  private let pending = Mutex(Requests())
+  private let pending = Mutex<[TappedRequest]>([])
   /// The requests of which observers are being told. Held meanwhile, so that batches do not overtake each other; the
   /// memory of an empty one serves the requests that come.
-  private let turn = Mutex(Requests())
+  private let turn = Mutex<[TappedRequest]>([])
   /// The thread that hands on: an observer that asks for a flush, by a scrape of its own say, must not wait for
   /// itself.
   private let busyThread = Atomic<UInt>(0)
   private let queue = DispatchQueue(label: "session-tap.observers", qos: .utility)
 
-  /// Notes a request that the app makes, of which there is something to tell.
+  /// Notes a request of which there is something to tell.
   func add(_ request: TappedRequest) {
-    note { $0.made.append(request) }
-  }
-
-  func add(_ request: InboundRequest) {
-    note { $0.served.append(request) }
-  }
-
-  @inline(__always)
-  private func note(_ append: (inout Requests) -> Void) {
     let count = pending.withLock { pending in
-      append(&pending)
+      pending.append(request)
       return pending.count
     }
     if count == 1 {
@@ -62,6 +47,7 @@ final class ObserverQueue: InboundDelivery {
     }
   }
 
+  /// Hands on all that was noted before. Does nothing when called by an observer.
   func flush() {
     let thread = UInt(bitPattern: ObjectIdentifier(Thread.current))
     guard busyThread.load(ordering: .relaxed) != thread else { return }
@@ -69,24 +55,17 @@ final class ObserverQueue: InboundDelivery {
       busyThread.store(thread, ordering: .relaxed)
       defer { busyThread.store(0, ordering: .relaxed) }
       pending.withLock { swap(&$0, &requests) }
-      Self.tell(&requests.made, TappedRequest.tell)
-      Self.tell(&requests.served, InboundRequest.record)
+      // From the end of the array, so that a group goes while it is still in the caches.
+      requests.reverse()
+      while !requests.isEmpty {
+        var group: [TappedRequest] = []
+        group.reserveCapacity(Self.group)
+        while group.count < Self.group, let request = requests.popLast() { group.append(request) }
+        TappedRequest.tell(group)
+      }
     }
   }
 
-  /// Tells of requests in groups, in their order. A group goes while it is still in the caches.
-  private static func tell<Request>(_ requests: inout [Request], _ tell: ([Request]) -> Void) {
-    requests.reverse()
-    while !requests.isEmpty {
-      var group: [Request] = []
-      group.reserveCapacity(Self.group)
-      while group.count < Self.group, let request = requests.popLast() { group.append(request) }
-      tell(group)
-    }
-  }
-}
-
-extension ObserverQueue: FlushedAtExit {
   func flushAtExit(within limit: Duration) {
     // Elsewhere: an observer may take its time, and an exit must not.
     let done = DispatchSemaphore(value: 0)
