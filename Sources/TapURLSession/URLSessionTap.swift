@@ -50,7 +50,7 @@ public final class URLSessionTap: Sendable {
     ExitFlush.add(events)
   }
 
-  /// Who hears of a request that starts now.
+  /// Who hears of a request that is made now.
   var observers: [any RequestObserver] { state.withLock { $0.observers } }
 
   /// A copy of a configuration whose sessions this tap observes.

@@ -7,8 +7,8 @@ import TapCore
 ///
 /// All sessions of a process share one queue of Foundation's, and every microsecond there is one that each of
 /// them waits. To note a request costs a tenth of what the observers' own code costs when the processor has to fetch that
-/// code. A batch is told of in groups, one observer after another: the code of all observers together is larger than the
-/// cache for instructions of a usual core, that of one is not.
+/// code. A batch is told of in groups, one observer after another: the code of all observers together is about as
+/// large as the cache for instructions of a usual core, that of one is smaller.
 ///
 /// A request waits here once for all that there is to tell of it, for at most ``delay``, until ``batch`` of them wait, or
 /// for a ``flush()``. When ``capacity`` wait, whoever adds one hands them on itself: nothing is dropped, and memory is

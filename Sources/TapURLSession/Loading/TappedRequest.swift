@@ -65,7 +65,7 @@ final class TappedRequest: Sendable {
     if !observers.isEmpty { context.tap.events.add(self) }
   }
 
-  /// Goes on for a request that goes away: an event cannot hold an object that is being freed.
+  /// Goes on for a request that goes away: the queue cannot hold an object that is being freed.
   private init(heirOf other: TappedRequest) {
     outline = other.outline
     context = other.context
