@@ -194,6 +194,7 @@ public final class Tap: Sendable {
     guard isFirst else { return }
     sessions.stop()
     sessions.flush()
+    inbound.flush()
     await closeLog()
     await endpoint?.shutdown(within: deadline)
   }

@@ -1,3 +1,5 @@
+import TapCore
+
 /// Why a log could not be started. The description names what failed, why, and what to do.
 public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of error.
@@ -39,10 +41,11 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
       description: "the log field \"\(key)\" cannot be set: every line has it by itself; choose another key")
   }
 
-  static func cannotStartWriter(_ failure: System.Failure) -> RequestLogError {
+  static func cannotStartWriter(_ failure: BackgroundThread.Failure) -> RequestLogError {
     RequestLogError(
       code: .cannotStartWriter,
       description:
-        "cannot start the log's writer thread: \(failure.text); raise the limit of threads (ulimit -u)")
+        "cannot start the log's writer thread: \(System.Failure(code: failure.code).text); raise the limit of threads (ulimit -u)"
+    )
   }
 }

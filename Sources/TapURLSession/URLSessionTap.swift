@@ -31,7 +31,7 @@ public final class URLSessionTap: Sendable {
 
   let configuration: Configuration
   /// The way to the observers.
-  let events = ObserverQueue()
+  let events = BatchQueue<TappedRequest>(hurryLimit: 8, helpLimit: 32) { TappedRequest.tell($0) }
   private let state: Mutex<State>
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)

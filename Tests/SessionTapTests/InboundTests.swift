@@ -63,7 +63,7 @@ struct InboundTests {
   }
 
   @Test("reach the app's own observers, and the known methods of the environment")
-  func configured() throws {
+  func configured() async throws {
     final class Observer: InboundRequestObserver {
       let gate = Gate()
       func inboundRequestEnded(_ observation: InboundObservation) { gate.open() }
@@ -76,7 +76,7 @@ struct InboundTests {
     configuration.inboundObservers = [observer]
     let tap = try Tap(configuration)
     tap.inbound.begin(method: "BREW", path: "/pot").end(statusCode: 418)
-    #expect(observer.gate.isOpen)
+    try await observer.gate.wait("the observer")
     let text = String(decoding: tap.registry.exposition().bytes, as: UTF8.self)
     #expect(text.contains(#"http_server_active_requests{http_request_method="BREW"} 0"#))
   }

@@ -82,11 +82,11 @@ public final class InboundRequest: Sendable {
     _ end: RequestEnd, route: String?, requestBodySize: Int?, responseBodySize: Int?
   ) {
     guard !hasEnded.exchange(true, ordering: .relaxed) else { return }
-    requests.end(
-      InboundObservation(
-        method: method, path: path, scheme: target.scheme.text, clientAddress: clientAddress, trace: trace,
-        fields: fields, start: startTime, elapsed: Instant.now.nanoseconds - start.nanoseconds, end: end,
-        route: route, requestBodySize: requestBodySize.map(Int64.init),
-        responseBodySize: responseBodySize.map(Int64.init)), target: target)
+    let observation = InboundObservation(
+      method: method, path: path, scheme: target.scheme.text, clientAddress: clientAddress, trace: trace,
+      fields: fields, start: startTime, elapsed: Instant.now.nanoseconds - start.nanoseconds, end: end,
+      route: route, requestBodySize: requestBodySize.map(Int64.init),
+      responseBodySize: responseBodySize.map(Int64.init))
+    requests.end(EndedInboundRequest(observation: observation, target: target))
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Records the requests that an app serves, by the names of the OpenTelemetry HTTP server conventions: for the
 /// middleware of any framework.
 ///
@@ -14,32 +12,29 @@ import Synchronization
 /// - `session_tap_inbound_started_requests_total`, `session_tap_inbound_ended_requests_total` and
 ///   `session_tap_inbound_cancelled_requests_total`. At any scrape, started = ended + active.
 ///
-/// Nothing of it is exposed before the first request. Safe to use from any thread; no call waits for anything but a
-/// short lock and the observers.
+/// Nothing of it is exposed before the first request. What has ended is recorded within a tenth of a second, by a thread of
+/// its own of low priority, and before each scrape. Safe to use from any thread; no call waits for anything but a short lock,
+/// unless observers are so slow that thousands of requests wait for them.
 public final class InboundRequests: Sendable {
-  private let methods: KnownMethods
-  private let histograms: RequestHistograms<InboundKey>
-  private let ledgerDescriptors: InboundLedger.Descriptors
-  private let ledger: Mutex<InboundLedger>
-  private let observers: [any InboundRequestObserver]
+  private let recorder: InboundRecorder
+  /// The way to the recorder.
+  private let ended: BatchQueue<EndedInboundRequest>
 
   /// Makes the recorder and registers its metrics.
   ///
   /// - Parameters:
   ///   - registry: Where the metrics are registered.
   ///   - configuration: Buckets, methods, limit of series.
-  ///   - observers: Who hears of each request that has ended: a log, or the app's own.
+  ///   - observers: Who hears of each request that has ended, a tenth of a second later at most: a log, or the app's own.
   /// - Throws: ``RegistryError`` if the buckets cannot be used, or the registry has these metrics already.
   public init(
     registry: Registry, configuration: Configuration = Configuration(),
     observers: [any InboundRequestObserver] = []
   ) throws(RegistryError) {
-    methods = KnownMethods(configuration.knownMethods)
-    histograms = RequestHistograms(
-      try RequestFamilies(server: configuration), methods: methods, configuration.series)
-    ledgerDescriptors = try InboundLedger.Descriptors()
-    ledger = Mutex(InboundLedger(targets: methods.count * InboundScheme.allCases.count))
-    self.observers = observers
+    let recorder = try InboundRecorder(configuration, observers: observers)
+    self.recorder = recorder
+    ended = BatchQueue(helpLimit: 8) { recorder.end($0) }
+    ExitFlush.add(ended)
     try registry.add(self)
   }
 
@@ -58,44 +53,30 @@ public final class InboundRequests: Sendable {
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:]
   ) -> InboundRequest {
-    let target = InboundTarget(method: methods.number(of: method), scheme: InboundScheme(scheme))
+    let target = InboundTarget(method: recorder.methods.number(of: method), scheme: InboundScheme(scheme))
     let parent = traceparent.flatMap(TraceContext.init(traceparent:))
-    ledger.withLock { $0.start(target) }
+    recorder.start(target)
     return InboundRequest(
       method: method, path: path, trace: parent?.child() ?? .random(), clientAddress: clientAddress,
       fields: fields,
       target: target, of: self)
   }
 
-  /// Records a request in the histograms and counts it as ended.
-  func end(_ observation: InboundObservation, target: InboundTarget) {
-    if observation.isWithinLimits {
-      record(observation, target: target)
-    } else {
-      record(observation.withinLimits(), target: target)
-    }
-    let isCancelled = observation.end == .cancelled
-    ledger.withLock { $0.end(target, cancelled: isCancelled) }
-    for observer in observers { observer.inboundRequestEnded(observation) }
-  }
+  /// Has recorded all that ended before, and the observers told of it. A scrape does so by itself; call this before you
+  /// read what an observer knows. Without effect within an observer.
+  public func flush() { ended.flush() }
 
-  @inline(__always)
-  private func record(_ observation: InboundObservation, target: InboundTarget) {
-    histograms.record(observation, target: target, hash: InboundKey.hash(observation, target: target))
-  }
+  /// Notes a request that has ended.
+  func end(_ request: EndedInboundRequest) { ended.add(request) }
 }
 
 extension InboundRequests: MetricSource {
-  var descriptors: [FamilyDescriptor] { histograms.descriptors + ledgerDescriptors.all }
+  var descriptors: [FamilyDescriptor] { recorder.descriptors }
 
-  /// An app that serves nothing exposes nothing of it.
   func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
-    let books = ledger.withLock { $0 }
-    guard books.isInUse else { return [] }
-    return histograms.gather(at: now) + books.families(ledgerDescriptors, methods)
+    flush()
+    return recorder.gather(at: now)
   }
 
-  var statistics: [FamilyStatistics] {
-    ledger.withLock { $0.isInUse } ? histograms.statistics : []
-  }
+  var statistics: [FamilyStatistics] { recorder.statistics }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import TapCore
+import TestSupport
 import Testing
 
 @Suite("Inbound requests")
@@ -149,6 +150,7 @@ struct InboundRequestsTests {
       request.fail(.timeout)
       request.cancel()
     }
+    requests.flush()
     #expect(observer.ended.map(\.end) == [.response(statusCode: 200)])
     #expect(value("session_tap_inbound_ended_requests_total") == 1)
   }
@@ -157,15 +159,17 @@ struct InboundRequestsTests {
   func abandoned() throws {
     let requests = try make()
     for _ in 0..<3 { _ = requests.begin(method: "GET", path: "/") }
+    requests.flush()
     #expect(observer.ended.map(\.end) == [.cancelled, .cancelled, .cancelled])
     #expect(value("session_tap_inbound_cancelled_requests_total") == 3)
     #expect(value(#"http_server_active_requests{http_request_method="GET"}"#) == 0)
   }
 
   @Test("may outlive everything else that knows their recorder")
-  func recorderIsKept() throws {
+  func recorderIsKept() async throws {
     let request = try make().begin(method: "GET", path: "/")
     request.end(statusCode: 200)
+    try await observer.heard.wait("the observer")
     #expect(observer.ended.count == 1)
   }
 
@@ -178,6 +182,7 @@ struct InboundRequestsTests {
         if thread % 2 == 0 { request.end(statusCode: 200 + thread) } else { request.fail(.other) }
       }
     }
+    requests.flush()
     #expect(observer.ended.count == 200)
     #expect(value("session_tap_inbound_started_requests_total") == 200)
     #expect(value("session_tap_inbound_ended_requests_total") == 200)
@@ -220,9 +225,11 @@ struct InboundRequestsTests {
   @Test("are observed with what the middleware told")
   func observation() throws {
     let before = Timestamp.now
-    let request = try make().begin(
+    let requests = try make()
+    let request = requests.begin(
       method: "GET", path: "/a/b", scheme: "ftp", clientAddress: "192.0.2.7", fields: ["tenant": "acme"])
     request.end(statusCode: 200, route: "/a/{b}", requestBodySize: -1, responseBodySize: .max)
+    requests.flush()
     let seen = try #require(observer.ended.first)
     #expect(seen.path == "/a/b")
     #expect(seen.scheme == "_OTHER")

@@ -1,5 +1,3 @@
-import TapCore
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -13,13 +11,13 @@ import TapCore
 /// The waiter reads ``ticket`` first, looks at its condition next, and waits for a later event last: an event
 /// between the look and the wait is not lost. `Synchronization` has a mutex and no condition variable;
 /// this is the one place that uses those of POSIX.
-final class EventCount: @unchecked Sendable {
+package final class EventCount: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   /// Guarded by `mutex`.
   private var events: UInt64 = 0
 
-  init() {
+  package init() {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
@@ -44,14 +42,14 @@ final class EventCount: @unchecked Sendable {
   }
 
   /// The number of events so far.
-  var ticket: UInt64 {
+  package var ticket: UInt64 {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return events
   }
 
   /// Wakes every waiter.
-  func signal() {
+  package func signal() {
     pthread_mutex_lock(mutex)
     events &+= 1
     pthread_cond_broadcast(condition)
@@ -60,7 +58,7 @@ final class EventCount: @unchecked Sendable {
 
   /// Waits for an event after `ticket`. Gives `false` if the deadline came first.
   @discardableResult
-  func wait(past ticket: UInt64, until deadline: Instant) -> Bool {
+  package func wait(past ticket: UInt64, until deadline: Instant) -> Bool {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     while events == ticket {
