@@ -31,7 +31,9 @@ public final class URLSessionTap: Sendable {
 
   let configuration: Configuration
   /// The way to the observers.
-  let events = BatchQueue<TappedRequest>(hurryLimit: 8, helpLimit: 32) { TappedRequest.tell($0) }
+  let events = ObjectQueue(hurryLimit: 8, helpLimit: 32) { requests in
+    TappedRequest.tell(requests.compactMap { $0 as? TappedRequest })
+  }
   private let state: Mutex<State>
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)

@@ -1,42 +1,61 @@
 /// What waits in a ``BatchQueue``, in order, and what the queue's thread does meanwhile.
 struct ElementGroups<Element: Sendable>: Sendable {
-  /// All but the last are complete.
-  private var groups: [[Element]] = []
+  /// The group that elements come into.
+  private var open = makeGroup()
+  private var complete: [[Element]] = []
+  /// Empty ones, whose memory serves again.
+  private var spare: [[Element]] = []
   /// How many elements were ever added.
   private(set) var added: UInt64 = 0
   var thread = DeliveryThread.none
 
   /// As many elements as the usual cache for data holds.
   private static var size: Int { 32 }
-  /// The most groups that wait.
+  private static var spareLimit: Int { 8 }
+  /// The most complete groups that wait.
   static var limit: Int { 64 }
 
-  /// How many groups there are.
-  var count: Int { groups.count }
+  /// How many complete groups there are.
+  var count: Int { complete.count }
 
-  /// Adds an element. Whether it begins a group.
-  mutating func add(_ element: Element) -> Bool {
+  /// Adds an element. Whether it completes a group.
+  @inline(__always)
+  mutating func add(_ element: consuming Element) -> Bool {
     added &+= 1
-    let isFirst = groups.last.map { $0.count == Self.size } ?? true
-    if isFirst {
-      var group: [Element] = []
-      group.reserveCapacity(Self.size)
-      groups.append(group)
-    }
-    groups[groups.count - 1].append(element)
-    return isFirst
+    open.append(element)
+    guard open.count == Self.size else { return false }
+    complete.append(takeOpen())
+    return true
   }
 
   /// The oldest group.
   mutating func takeFirst() -> [Element]? {
-    groups.isEmpty ? nil : groups.removeFirst()
+    if !complete.isEmpty { return complete.removeFirst() }
+    return open.isEmpty ? nil : takeOpen()
+  }
+
+  /// Takes back a group that has been handed on, emptied.
+  mutating func recycle(_ group: consuming [Element]) {
+    if spare.count < Self.spareLimit { spare.append(group) }
   }
 
   /// The thread has nothing to do, unless there is something meanwhile.
   mutating func pause(_ state: DeliveryThread) -> Bool {
-    guard groups.isEmpty else { return false }
+    guard complete.isEmpty, open.isEmpty else { return false }
     thread = state
     return true
+  }
+
+  private mutating func takeOpen() -> [Element] {
+    let group = open
+    open = spare.popLast() ?? Self.makeGroup()
+    return group
+  }
+
+  private static func makeGroup() -> [Element] {
+    var group: [Element] = []
+    group.reserveCapacity(size)
+    return group
   }
 }
 

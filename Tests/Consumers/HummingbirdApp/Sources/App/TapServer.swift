@@ -14,27 +14,8 @@ import TapCore
 /// A middleware sees a response before it is written; `TapMiddleware.swift` wraps the body therefore, which takes a
 /// quarter of a small response's requests/s.
 extension HTTPServerBuilder {
-  private static let traceparent = HTTPField.Name("traceparent")
-
   static func http1(observedBy inbound: InboundRequests) -> HTTPServerBuilder {
-    HTTPServerBuilder { responder in
-      ObservedChannel(
-        base: HTTP1Channel(responder: { request, writer, channel in
-          let connection = Connection.current
-          connection?.begin(
-            inbound.begin(
-              method: request.method.rawValue, path: request.uri.path, scheme: "http",
-              traceparent: traceparent.flatMap { request.headers[$0] }))
-          do {
-            try await responder(request, writer, channel)
-          } catch {
-            // The caller went away meanwhile: the request goes without an end, as a cancelled one.
-            connection?.forget()
-            throw error
-          }
-          connection?.end()
-        }))
-    }
+    HTTPServerBuilder { responder in ObservedChannel(inbound: inbound, responder: responder) }
   }
 }
 
@@ -85,16 +66,34 @@ private final class Connection: Sendable {
   }
 }
 
-/// An HTTP/1.1 channel whose connections can be found.
+/// An HTTP/1.1 channel whose connections can be found, and whose requests are recorded.
 private struct ObservedChannel: ServerChildChannel {
-  let base: HTTP1Channel
+  private static let traceparent = HTTPField.Name("traceparent")
+
+  let inbound: InboundRequests
+  let responder: HTTPChannelHandler.Responder
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-    base.setup(channel: channel, logger: logger)
+    HTTP1Channel(responder: responder).setup(channel: channel, logger: logger)
   }
 
   func handle(value: HTTP1Channel.Value, logger: Logger) async {
-    await Connection.$current.withValue(Connection()) { await base.handle(value: value, logger: logger) }
+    let connection = Connection()
+    let channel = HTTP1Channel { request, writer, channel in
+      connection.begin(
+        inbound.begin(
+          method: request.method.rawValue, path: request.uri.path, scheme: "http",
+          traceparent: Self.traceparent.flatMap { request.headers[$0] }))
+      do {
+        try await responder(request, writer, channel)
+      } catch {
+        // The caller went away meanwhile: the request goes without an end, as a cancelled one.
+        connection.forget()
+        throw error
+      }
+      connection.end()
+    }
+    await Connection.$current.withValue(connection) { await channel.handle(value: value, logger: logger) }
   }
 }
 
