@@ -6,7 +6,7 @@ public import TapCore
 ///     // … as an observer of requests …
 ///     log.shutdown()
 ///
-/// A line is made on the thread that ends the request, put into a bounded queue, and written by a thread of the
+/// A line is made on the thread that tells of the request, put into a bounded queue, and written by a thread of the
 /// log's own. No request waits for a disk. When the destination fails, lines wait in the queue; what does not
 /// fit is dropped and counted; and writing goes on by itself when the fault has ended.
 public final class RequestLog: RequestObserver, InboundRequestObserver {

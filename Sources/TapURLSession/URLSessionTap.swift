@@ -31,7 +31,7 @@ public final class URLSessionTap: Sendable {
 
   let configuration: Configuration
   /// The way to the observers.
-  let events = ObjectQueue(hurryLimit: 8, helpLimit: 32) { requests in
+  let events = ObjectQueue(hurryLimit: 16, helpLimit: 32) { requests in
     TappedRequest.tell(requests.compactMap { $0 as? TappedRequest })
   }
   private let state: Mutex<State>

@@ -25,6 +25,12 @@ package struct Instant: Sendable, Hashable, Comparable {
   /// Later than any time.
   package static let never = Instant(nanoseconds: .max)
 
+  /// The next moment at which the clock stands at a multiple of the duration, after now.
+  package func next(multipleOf duration: Duration) -> Instant {
+    let step = max(1, duration.nanoseconds)
+    return advanced(by: .nanoseconds(step - nanoseconds % step))
+  }
+
   package static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
 
   /// So much later; at most ``never``, at least the same.
