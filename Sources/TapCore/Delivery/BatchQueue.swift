@@ -6,8 +6,8 @@ import Synchronization
 /// group is so large that the code is fetched once for many, and so small that it stays in the cache for data.
 ///
 /// An element waits for at most a tenth of a second, or for a ``flush()``; then a thread of low priority hands it on, which
-/// the processor serves in the short rests of the app's own. Where that does not keep up, whoever completes a group hands on
-/// one: nothing is dropped, and memory is bounded.
+/// the processor serves in the short rests of the app's own. Where that does not keep up, whoever completes a group hands on:
+/// nothing is dropped, and memory is bounded.
 ///
 /// The delay is as long as a reader of the log may wait. All queues of a process hand on at the same moments, so that what
 /// comes behind them, such as the log's writer, has one batch to work on, and not one from each. Each waking pushes the requests' own threads about: on two cores a
@@ -27,9 +27,12 @@ package final class BatchQueue<Element: Sendable>: FlushedAtExit {
   private let rest: Duration
   private let deliver: @Sendable ([Element]) -> Void
 
+  /// The most groups that one who helps hands on: a quarter of a millisecond's work, and more than come meanwhile.
+  private static var helpSize: Int { 8 }
+
   /// - Parameters:
   ///   - hurryLimit: So many complete groups wake the thread before its time.
-  ///   - helpLimit: With so many, whoever completes a group hands on one.
+  ///   - helpLimit: So many are more than the thread's part: whoever completes a group helps, until its next turn.
   ///   - delay: How long an element waits at most for the thread.
   ///   - rest: A thread that has nothing to do for so long ends, and the next element starts another.
   ///   - deliver: Hands on a group, in order, on one thread at a time.
@@ -48,25 +51,39 @@ package final class BatchQueue<Element: Sendable>: FlushedAtExit {
   package func add(_ element: Element) {
     var thread = DeliveryThread.working
     var completeCount = 0
+    var needsHelp = false
     groups.withLock { groups in
-      if groups.add(element) { completeCount = groups.count }
+      if groups.add(element) {
+        completeCount = groups.count
+        if completeCount >= helpLimit { groups.needsHelp = true }
+        needsHelp = groups.needsHelp
+      }
       swap(&thread, &groups.thread)
     }
     switch thread {
     case .none: startThread()
     case .resting: work.signal()
-    case .working: if completeCount > 0 { completed(completeCount) }
+    case .working: if completeCount > 0 { completed(completeCount, needsHelp: needsHelp) }
     }
   }
 
   /// A group is complete, the last of so many.
-  private func completed(_ count: Int) {
+  private func completed(_ count: Int, needsHelp: Bool) {
     if count >= ElementGroups<Element>.limit {
       flush()  // To wait for others' observers is better than memory without a bound.
-    } else if count >= helpLimit {
-      unlessBusy { _ = turn.withLockIfAvailable { handOn(&$0) } }
+    } else if needsHelp {
+      help()
     } else if count == hurryLimit {
       work.signal()
+    }
+  }
+
+  /// Hands on some groups, unless somebody else does.
+  private func help() {
+    unlessBusy {
+      _ = turn.withLockIfAvailable { delivered in
+        for _ in 0..<Self.helpSize { guard handOn(&delivered) else { break } }
+      }
     }
   }
 
@@ -112,7 +129,11 @@ package final class BatchQueue<Element: Sendable>: FlushedAtExit {
       }
       ticket = work.ticket
       flush()
-      guard groups.withLock({ $0.pause(.resting) }) else { continue }
+      let isResting = groups.withLock { groups in
+        groups.needsHelp = false
+        return groups.pause(.resting)
+      }
+      guard isResting else { continue }
       let isWoken = work.wait(past: ticket, until: .now.advanced(by: rest))
       if !isWoken, groups.withLock({ $0.pause(.none) }) { return }
       ticket = work.ticket

@@ -8,6 +8,8 @@ struct ElementGroups<Element: Sendable>: Sendable {
   /// How many elements were ever added.
   private(set) var added: UInt64 = 0
   var thread = DeliveryThread.none
+  /// The thread does not keep up: until its next turn, whoever completes a group hands on, while the group is in the caches.
+  var needsHelp = false
 
   /// As many elements as the usual cache for data holds.
   private static var size: Int { 32 }
