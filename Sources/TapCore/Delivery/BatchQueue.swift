@@ -10,8 +10,9 @@ import Synchronization
 /// nothing is dropped, and memory is bounded.
 ///
 /// The delay is as long as a reader of the log may wait. All queues of a process hand on at the same moments, so that what
-/// comes behind them, such as the log's writer, has one batch to work on, and not one from each. Each waking pushes the requests' own threads about: on two cores a
-/// request costs half a percent more with 25 ms than with 100, and with 2 ms three percent.
+/// comes behind them, such as the log's writer, has one batch to work on, and not one from each: each waking pushes the
+/// requests' own threads about. On two cores a request costs half a percent more with 25 ms than with 100, and with 2 ms
+/// three percent.
 package final class BatchQueue<Element: Sendable>: FlushedAtExit {
   private let groups = Mutex(ElementGroups<Element>())
   /// How many elements were handed on. Held meanwhile, so that groups do not overtake each other.
