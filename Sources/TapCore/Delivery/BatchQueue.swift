@@ -5,9 +5,8 @@ import Synchronization
 /// To note an element costs a tenth of what observers' own code costs when the processor has to fetch that code first. A
 /// group is so large that the code is fetched once for many, and so small that it stays in the cache for data.
 ///
-/// An element waits for at most a tenth of a second, or for a ``flush()``; then a thread of low priority hands it on, which
-/// the processor serves in the short rests of the app's own. Where that does not keep up, whoever completes a group hands on:
-/// nothing is dropped, and memory is bounded.
+/// An element waits for at most a tenth of a second, or for a ``flush()``; then a thread of the queue's hands it on. Where that
+/// does not keep up, whoever completes a group hands on: nothing is dropped, and memory is bounded.
 ///
 /// The delay is as long as a reader of the log may wait. All queues of a process hand on at the same moments, so that what
 /// comes behind them, such as the log's writer, has one batch to work on, and not one from each: each waking pushes the
@@ -114,7 +113,7 @@ package final class BatchQueue<Element: Sendable>: FlushedAtExit {
 
   private func startThread() {
     do {
-      try BackgroundThread.start(.low) { self.run() }
+      try BackgroundThread.start { self.run() }
     } catch {
       groups.withLock { $0.thread = .none }  // The next element tries again.
       flush()

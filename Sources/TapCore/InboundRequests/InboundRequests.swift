@@ -13,7 +13,7 @@
 ///   `session_tap_inbound_cancelled_requests_total`. At any scrape, started = ended + active.
 ///
 /// Nothing of it is exposed before the first request. What has ended is recorded within a tenth of a second, by a thread of
-/// its own of low priority, and before each scrape. Safe to use from any thread; no call waits for anything but a short lock,
+/// its own, and before each scrape. Safe to use from any thread; no call waits for anything but a short lock,
 /// unless observers are so slow that thousands of requests wait for them.
 public final class InboundRequests: Sendable {
   private let recorder: InboundRecorder

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Synchronization
 import TapCore
 import TestSupport
@@ -135,6 +136,22 @@ struct BatchQueueTests {
     }
     queue.flush()
     #expect(receiver.heard.sorted() == Array(0..<40_000))
+  }
+
+  @Test("changes nothing for threads that a receiver starts: they inherit the priority of the queue's own")
+  func priority() async throws {
+    let heard = Gate()
+    let priorities = Mutex<[Int32]>([])  // 0 is PRIO_PROCESS: on Linux the calling thread (setpriority(2)).
+    let queue = BatchQueue<Int>(helpLimit: .max, delay: .microseconds(1)) { _ in
+      Thread.detachNewThread {
+        priorities.withLock { $0.append(getpriority(0, 0)) }
+        heard.open()
+      }
+    }
+    let own = getpriority(0, 0)
+    queue.add(1)
+    try await heard.wait("a thread of the receiver's")
+    #expect(priorities.withLock { $0 } == [own])
   }
 
   @Test("hands on at an exit, and gives up on a receiver that takes too long")
