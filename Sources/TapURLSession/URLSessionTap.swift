@@ -14,8 +14,8 @@ public import TapCore
 /// ```
 ///
 /// The tap changes nothing of a request and sends nothing: it stands before the loader that a task has
-/// anyway. A tap can patch any number of configurations, and several taps may patch the same one: each then
-/// observes every request. All members may be called from any thread.
+/// anyway. A tap can patch any number of configurations, and several taps may patch the same one, in any order and
+/// however often: each then observes every request once. All members may be called from any thread.
 public final class URLSessionTap: Sendable {
   /// The names of clients that one tap tells apart. Further ones are recorded as ``overflowClient``, so that
   /// names made at run time cannot grow the process.
@@ -27,6 +27,7 @@ public final class URLSessionTap: Sendable {
   private struct State {
     var observers: [any RequestObserver]
     var clients: Set<String> = []
+    var isStopped = false
   }
 
   let configuration: Configuration
@@ -123,13 +124,20 @@ public final class URLSessionTap: Sendable {
   /// Ends the observation of a session that ``install(on:client:)`` began. Requests under way are still
   /// recorded when they end. The rule for other threads is the same.
   public func uninstall(from session: URLSession) {
-    session.configuration.protocolClasses = session.configuration.protocolClasses?.filter { !isOwn($0) }
+    let classes = session.configuration.protocolClasses ?? []
+    guard classes.contains(where: isOwn) else { return }
+    session.configuration.protocolClasses = classes.compactMap { someClass in
+      guard let context = ProtocolClasses.context(of: someClass), isOwn(someClass) else { return someClass }
+      let others = context.without(self)
+      return others.clients.isEmpty ? nil : ProtocolClasses.metricsClass(for: others)
+    }
   }
 
   /// Ends the observation: requests that start from now on are not recorded; those that run are, when they
   /// end. Sessions with a patched configuration go on as if it were not patched. Cannot be undone.
   public func stop() {
-    state.withLock { $0.observers = [] }
+    state.withLock { ($0.observers, $0.isStopped) = ([], true) }
+    ProtocolClasses.forget(self)
   }
 
   /// Hands the observers what they have not yet heard of. They hear of a request within a tenth of a second; call this
@@ -161,11 +169,20 @@ public final class URLSessionTap: Sendable {
   func install(
     in configuration: URLSessionConfiguration, client: String, forwards: Bool = URLSessionTap.forwards
   ) {
-    let others = (configuration.protocolClasses ?? []).filter { !isOwn($0) }
+    guard !state.withLock({ $0.isStopped }) else { return }
+    let classes = configuration.protocolClasses ?? []
+    let contexts = classes.map { ProtocolClasses.context(of: $0) }
+    let others = zip(classes, contexts).filter { $1 == nil }.map(\.0)
+    // One class for all taps, each of which observes the configuration once, under its last name.
+    let patched = contexts.flatMap { $0?.clients ?? [] }
+    let isFirst = { (index: Int) in !patched[..<index].contains { $0.tap === patched[index].tap } }
+    var clients = patched.indices.filter { isFirst($0) && patched[$0].tap !== self }.map { patched[$0] }
+    clients.append(TapClient(tap: self, name: admitted(client)))
     configuration.protocolClasses = others
     let metricsClass = ProtocolClasses.metricsClass(
-      tap: self, client: admitted(client), next: others.compactMap { $0 as? URLProtocol.Type },
-      forwarding: forwards ? ForwardingSession(configuration) : nil)
+      for: TapContext(
+        clients: clients, loaders: LoaderChain(others.compactMap { $0 as? URLProtocol.Type }),
+        forwarding: forwards ? ForwardingSession(configuration) : nil))
     configuration.protocolClasses = [metricsClass] + others
   }
 
@@ -176,7 +193,7 @@ public final class URLSessionTap: Sendable {
   #endif
 
   private func isOwn(_ someClass: AnyClass) -> Bool {
-    ProtocolClasses.context(of: someClass)?.tap === self
+    ProtocolClasses.context(of: someClass)?.clients.contains { $0.tap === self } ?? false
   }
 
   private func admitted(_ client: String) -> String {

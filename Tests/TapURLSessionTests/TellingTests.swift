@@ -38,9 +38,9 @@ import Testing
   {
     let observers = (0..<count).map { _ in Transcript() }
     let tap = URLSessionTap(observers: observers)
-    let context = TapContext(tap: tap, client: "test", loaders: LoaderChain([]), forwarding: nil)
     let url = try #require(URL(string: "http://localhost/"))
-    var request: TappedRequest? = TappedRequest(request: URLRequest(url: url), context: context)
+    var request: TappedRequest? = TappedRequest(
+      request: URLRequest(url: url), client: TapClient(tap: tap, name: "test"))
     for (place, step) in steps.enumerated() {
       if flushes >> place & 1 == 1 { tap.flush() }
       switch step {

@@ -35,9 +35,12 @@ enum BodySizes {
     // On Linux this is the Content-Length, whatever the coding. To look a field up by its name takes as long as to
     // record the whole request in the metrics, and waits until it decides something.
     let length = response.expectedContentLength
-    let declared = length >= 0 ? length : nil
+    var declared = length >= 0 ? length : nil
+    if let declared, loadedBytes == declared { return declared }
+    // A Transfer-Encoding overrides the Content-Length (RFC 9112, section 6.3).
+    if declared != nil, response.value(forHTTPHeaderField: "Transfer-Encoding") != nil { declared = nil }
     // libcurl fails a transfer that does not match its Content-Length.
-    if let declared, loadedBytes ?? declared == declared { return declared }
+    if let declared, loadedBytes == nil { return declared }
     // What arrives here of a coded body is decoded already: its size on the wire is another one.
     let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
     guard coding.isEmpty || coding.lowercased() == "identity" else { return declared }

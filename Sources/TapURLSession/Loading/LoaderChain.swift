@@ -15,6 +15,9 @@ struct LoaderChain: Sendable {
     nativeFirst = classes.first.flatMap { first in Self.nativeHTTP.flatMap { $0 == first ? first : nil } }
   }
 
+  /// Which classes they are.
+  var identifiers: [ObjectIdentifier] { classes.map { ObjectIdentifier($0) } }
+
   /// Whether one of the classes loads this request, and it is ours to observe.
   ///
   /// Only http and https are ours: a native WebSocket task casts its loader to the native class, and other

@@ -17,15 +17,15 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
   static var context: TapContext? { ProtocolClasses.context(of: S.self) }
 
   private var loader: URLProtocol?
-  private var exchange: TappedRequest?
+  private var relay: ClientRelay?
 
-  /// Nobody, once the loader is done.
+  /// `nil` once the loader has reported its end.
   ///
-  /// A task that is cancelled at the moment when it ends tells its client of a failure that nobody is to hear of any
-  /// more. Foundation's own client ends the process then (`URLSession.behaviour(for:)`, "not in the registry"). The
-  /// loader's events go past this property.
+  /// A task that is cancelled at the moment of its end reports a failure to the client of its protocol a second time.
+  /// Foundation's own client ends the process if the task is completed by then (`URLSession.behaviour(for:)`, "not in
+  /// the registry"). The relay keeps it from the same report by the loader.
   override var client: (any URLProtocolClient)? {
-    get { exchange?.isLoaderDone == true ? nil : super.client }
+    get { relay?.isDone == true ? nil : super.client }
     set { super.client = newValue }
   }
 
@@ -52,13 +52,10 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     self.task = task
     guard let context = Self.context, let originalClient = super.client
     else { return }
-    let exchange = TappedRequest(request: request, context: context)
-    let loader = context.makeLoader(
-      for: task, request: request, cachedResponse: cachedResponse,
-      client: ClientRelay(to: originalClient, exchange: exchange))
-    guard let loader else { return }
-    self.loader = loader
-    self.exchange = exchange
+    let relay = ClientRelay(to: originalClient, requests: context.observe(request))
+    loader = context.makeLoader(
+      for: task, request: request, cachedResponse: cachedResponse, client: relay)
+    if loader != nil { self.relay = relay }
   }
 
   /// Called again by Foundation when a suspended task resumes.
@@ -68,15 +65,13 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
       client?.urlProtocol(self, didFailWithError: URLError(.unsupportedURL))
       return
     }
-    exchange?.start()
+    relay?.start()
     loader.startLoading()
   }
 
   /// Called for a cancel and for a suspension alike, and by some paths before any start.
   override func stopLoading() {
-    if task?.state == .canceling {
-      exchange?.end(.cancelled)
-    }
+    if task?.state == .canceling { relay?.cancel() }
     loader?.stopLoading()
   }
 }

@@ -5,15 +5,20 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The process's table from a metrics protocol class to the tap behind it.
+/// The process's table from a metrics protocol class to the taps behind it.
 ///
 /// The table only grows: a session may hold a class for as long as it lives without our knowing, and the
-/// runtime never frees the metadata of a generic class. It stays small because the same tap, client and
-/// list of classes get the same class again, and because ``URLSessionTap`` bounds its client names.
+/// runtime never frees the metadata of a generic class. It stays small because the same taps, clients and
+/// list of classes get the same class again, because ``URLSessionTap`` bounds its client names, and because a tap
+/// that stops leaves an entry without taps.
 enum ProtocolClasses {
   private struct Key: Hashable {
-    var tap: ObjectIdentifier
-    var client: String
+    struct Client: Hashable {
+      var tap: ObjectIdentifier
+      var name: String
+    }
+
+    var clients: [Client]
     var next: [ObjectIdentifier]
     var forwarding: ObjectIdentifier?
   }
@@ -26,21 +31,33 @@ enum ProtocolClasses {
 
   private static let state = Mutex(State())
 
-  /// The class for this tap, client and list of classes behind it.
-  static func metricsClass(
-    tap: URLSessionTap, client: String, next: [URLProtocol.Type], forwarding: ForwardingSession? = nil
-  ) -> URLProtocol.Type {
-    // The table keeps every tap that has a class alive, so an identifier is never reused.
+  /// The class that stands for these taps before these loaders.
+  static func metricsClass(for context: TapContext) -> URLProtocol.Type {
+    // The table keeps the taps and the sessions of its keys alive, so an identifier is never reused.
     let key = Key(
-      tap: ObjectIdentifier(tap), client: client, next: next.map { ObjectIdentifier($0) },
-      forwarding: forwarding.map { ObjectIdentifier($0) })
+      clients: context.clients.map { Key.Client(tap: ObjectIdentifier($0.tap), name: $0.name) },
+      next: context.loaders.identifiers, forwarding: context.forwarding.map { ObjectIdentifier($0) })
     return state.withLock { state in
       if let known = state.classes[key] { return known }
-      state.contexts.append(
-        TapContext(tap: tap, client: client, loaders: LoaderChain(next), forwarding: forwarding))
+      state.contexts.append(context)
       let made = protocolClass(over: slot(UInt(state.contexts.count)))
       state.classes[key] = made
       return made
+    }
+  }
+
+  /// Takes a tap that has stopped out of the table. Its classes stay valid: sessions that hold them go on, without it.
+  static func forget(_ tap: URLSessionTap) {
+    let identifier = ObjectIdentifier(tap)
+    // Freed outside the lock.
+    var forgotten: [TapContext] = []
+    state.withLock { state in
+      for (index, context) in state.contexts.enumerated()
+      where context.clients.contains(where: { $0.tap === tap }) {
+        forgotten.append(context)
+        state.contexts[index] = context.without(tap)
+      }
+      state.classes = state.classes.filter { key, _ in !key.clients.contains { $0.tap == identifier } }
     }
   }
 

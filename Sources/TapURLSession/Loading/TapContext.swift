@@ -5,31 +5,52 @@ import TapCore
   import FoundationNetworking
 #endif
 
-/// What a metrics protocol class leads back to: all that Foundation cannot pass on.
-final class TapContext: Sendable {
-  /// The tap that hears of the requests.
+/// A tap, and the client name under which it records the requests of a configuration.
+struct TapClient: Sendable {
   let tap: URLSessionTap
-  /// The name given to the factory.
-  let client: String
+  let name: String
+}
+
+/// What a metrics protocol class leads back to: all that Foundation cannot pass on.
+///
+/// A configuration has one metrics class, whoever patched it and however often: the class stands for all of its
+/// taps, so each of them sees each request once.
+final class TapContext: Sendable {
+  /// The taps that observe the configuration. A tap that has stopped is not among them.
+  let clients: [TapClient]
   /// The classes that load what the metrics protocol observes.
   let loaders: LoaderChain
   /// Sends what no class of the chain loads, where the native loaders are out of reach.
   let forwarding: ForwardingSession?
 
-  init(tap: URLSessionTap, client: String, loaders: LoaderChain, forwarding: ForwardingSession?) {
-    self.tap = tap
-    self.client = client
+  init(clients: [TapClient], loaders: LoaderChain, forwarding: ForwardingSession?) {
+    self.clients = clients
     self.loaders = loaders
     self.forwarding = forwarding
   }
 
-  /// Whether requests like this one go through the tap.
+  /// The same without a tap.
+  func without(_ tap: URLSessionTap) -> TapContext {
+    TapContext(clients: clients.filter { $0.tap !== tap }, loaders: loaders, forwarding: forwarding)
+  }
+
+  /// Whether a tap records requests like this one.
   func accepts(_ request: URLRequest) -> Bool {
     let url = request.url?.absoluteString ?? ""
-    guard tap.records(request, url: url) else { return false }
+    guard clients.contains(where: { $0.tap.records(request, url: url) }) else { return false }
     if loaders.load(request, url: url) { return true }
     if loaders.refuses(request) { recordRefusal(of: request) }
     return false
+  }
+
+  /// The request as its taps see it, an object for each.
+  func observe(_ request: URLRequest) -> [TappedRequest] {
+    // With one tap, `accepts` has asked it.
+    let observing =
+      clients.count < 2
+      ? clients
+      : clients.filter { $0.tap.records(request, url: request.url?.absoluteString ?? "") }
+    return observing.map { TappedRequest(request: request, client: $0) }
   }
 
   /// The loader that the metrics protocol observes.
@@ -45,8 +66,9 @@ final class TapContext: Sendable {
 
   /// Foundation fails a task that nobody loads by itself and asks no loader: the question is the one sign of it.
   private func recordRefusal(of request: URLRequest) {
-    let refused = TappedRequest(request: request, context: self)
-    refused.start()
-    refused.end(.failure(.unsupportedURL, statusCode: nil))
+    for refused in observe(request) {
+      refused.start()
+      refused.end(.failure(.unsupportedURL, statusCode: nil))
+    }
   }
 }

@@ -47,7 +47,7 @@ final class TappedRequest: Sendable {
   }
 
   private let outline: RequestOutline
-  private let context: TapContext
+  private let client: TapClient
   /// Who hears of the request, whoever observes the tap by its end.
   private let observers: [any RequestObserver]
   private let state: Mutex<State>
@@ -55,39 +55,36 @@ final class TappedRequest: Sendable {
   /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
   /// task can be seen. Noted for its observers already: the start soon follows, on a queue of Foundation's that all
   /// requests share.
-  init(request: URLRequest, context: TapContext) {
+  init(request: URLRequest, client: TapClient) {
     outline = RequestOutline(
-      request, taskContext: RequestContext.current, keepsHeaders: context.tap.configuration.collectsHeaders)
-    self.context = context
-    observers = context.tap.observers
+      request, taskContext: RequestContext.current, keepsHeaders: client.tap.configuration.collectsHeaders)
+    self.client = client
+    observers = client.tap.observers
     state = Mutex(State())
-    context.tap.requestCount.add(1, ordering: .relaxed)
-    if !observers.isEmpty { context.tap.events.add(self) }
+    client.tap.requestCount.add(1, ordering: .relaxed)
+    if !observers.isEmpty { client.tap.events.add(self) }
   }
 
   /// Goes on for a request that goes away: the queue cannot hold an object that is being freed.
   private init(heirOf other: TappedRequest) {
     outline = other.outline
-    context = other.context
+    client = other.client
     observers = other.observers
     state = Mutex(other.state.withLock { $0 })
-    context.tap.requestCount.add(1, ordering: .relaxed)
+    client.tap.requestCount.add(1, ordering: .relaxed)
   }
 
   /// A request whose task goes away without a word was abandoned. The last defence of "ends once".
   deinit {
     if isLoading { TappedRequest(heirOf: self).end(.cancelled) }
-    context.tap.requestCount.subtract(1, ordering: .relaxed)
+    client.tap.requestCount.subtract(1, ordering: .relaxed)
   }
 
   /// Whether the request started and has not ended.
   var isLoading: Bool { state.withLock { $0.lifecycle.isLoading } }
 
-  /// Whether the loader has told of its end, and Foundation puts no other in its place.
-  var isLoaderDone: Bool { state.withLock { $0.facts.isLoaderDone } }
-
   /// After how long a request is reported that nobody answers for.
-  var waitingLimit: Duration? { context.tap.configuration.waitingLimit }
+  var waitingLimit: Duration? { client.tap.configuration.waitingLimit }
 
   /// The loader starts, for the first time or again.
   func start() {
@@ -112,31 +109,33 @@ final class TappedRequest: Sendable {
 
   /// The loader is done. Ends the request, unless its end or its sizes are yet to be learned elsewhere.
   ///
-  /// - Returns: The task, if it is challenged: once the original client has heard of the finish, it is Foundation's
-  ///   alone.
-  func finished(loader: URLProtocol) -> URLSessionTask? {
-    guard let task = loader.task else {
-      announce { succeed(&$0) }
-      return nil
-    }
-    let response = task.response
+  /// - Parameter isChallenged: Whether the response asks for credentials. Once the original client knows of the finish,
+  ///   the task is Foundation's alone.
+  func finished(
+    _ task: URLSessionTask?, loader: URLProtocol, response: URLResponse?, isChallenged: Bool
+  ) {
+    guard let task else { return announce { succeed(&$0) } }
     let reading = TaskReading(task, response: response, method: outline.method, wasResent: false)
     let resendCount = ResendCount.read(from: loader, url: outline.url, response: response)
-    let (isCounted, isChallenged, isNews) = state.withLock { state in
-      state.facts.finish(reading, resendCount: resendCount)
-      let (isCounted, isChallenged) = (state.facts.loadedBytes != nil, state.facts.isChallenged)
-      return (isCounted, isChallenged, isCounted && !isChallenged && succeed(&state))
+    let (isCounted, isNews) = state.withLock { state in
+      state.facts.finish(reading, resendCount: resendCount, isChallenged: isChallenged)
+      let isCounted = state.facts.loadedBytes != nil
+      return (isCounted, isCounted && !isChallenged && succeed(&state))
     }
-    if isNews { context.tap.events.add(self) }
+    if isNews { client.tap.events.add(self) }
     if !isCounted, !isAwaited(task), !isChallenged { announce { succeed(&$0) } }
-    return isChallenged ? task : nil
   }
 
   /// Whether the task is served to a delegate of ours, whose last callback comes after all bytes and all legs. It
   /// ends the request then.
+  ///
+  /// Not for a download: one with a completion handler completes without a word to the delegate, and looks like one
+  /// without. Foundation counts what it has received.
   private func isAwaited(_ task: URLSessionTask) -> Bool {
     #if canImport(FoundationNetworking)
-      guard let delegate = task.delegate as? ForwardingTaskDelegate else { return false }
+      guard !(task is URLSessionDownloadTask), let delegate = task.delegate as? ForwardingTaskDelegate else {
+        return false
+      }
       delegate.awaitCompletion(of: task, request: self)
       return true
     #else
@@ -158,7 +157,7 @@ final class TappedRequest: Sendable {
     let reading =
       isSecondLeg ? TaskReading(task, response: task.response, method: outline.method, wasResent: true) : nil
     announce { state in
-      if let reading { state.facts.finish(reading, resendCount: nil) }
+      if let reading { state.facts.finish(reading, resendCount: nil, isChallenged: true) }
       state.facts.deliver(bytes, head: isSecondLeg ? head : nil)
       return succeed(&state)
     }
@@ -169,7 +168,7 @@ final class TappedRequest: Sendable {
     if let error = task.error { return failed(error) }
     let reading = TaskReading(task, response: task.response, method: outline.method, wasResent: true)
     announce { state in
-      state.facts.finish(reading, resendCount: nil)
+      state.facts.finish(reading, resendCount: nil, isChallenged: true)
       return succeed(&state)
     }
   }
@@ -205,7 +204,7 @@ final class TappedRequest: Sendable {
 
   /// - Parameter transition: Says whether the request has to be put into the queue.
   private func announce(_ transition: (inout State) -> Bool) {
-    if state.withLock({ transition(&$0) }) { context.tap.events.add(self) }
+    if state.withLock({ transition(&$0) }) { client.tap.events.add(self) }
   }
 }
 
@@ -228,7 +227,7 @@ extension TappedRequest {
     guard let start = news.lifecycle.start else { return nil }
     // Made anew where the start was told of before. That takes less than to hold it for every request.
     let request = outline.description(
-      client: context.client, templates: context.tap.configuration.pathTemplates)
+      client: client.name, templates: client.tap.configuration.pathTemplates)
     let end = news.lifecycle.end
     return RequestNews(
       observers: observers, isStart: !news.isStartTold, wait: news.wait, isEnd: end != nil,

@@ -27,14 +27,8 @@ struct TransferFacts {
   /// The response asks for credentials: Foundation may serve the rest of the task without us.
   private(set) var isChallenged = false
 
-  private var hasFailed = false
-
-  /// The loader has told of its end, and Foundation puts no other in its place.
-  var isLoaderDone: Bool { hasFailed || (finishInstant != nil && !isChallenged) }
-
-  /// Takes the news that the loader failed.
+  /// The loader failed.
   mutating func fail() {
-    hasFailed = true
     response = nil
   }
 
@@ -59,13 +53,13 @@ struct TransferFacts {
 
   /// Takes what is known when a loader is done. The head that passed before a challenge was answered was not
   /// the final one.
-  mutating func finish(_ reading: TaskReading, resendCount: Int?) {
+  mutating func finish(_ reading: TaskReading, resendCount: Int?, isChallenged: Bool) {
     finishInstant = reading.instant
     if let response = reading.response { note(response) }
     requestBodySize = reading.requestBodySize
     downloadedBytes = reading.downloadedBytes
     self.resendCount = resendCount
-    isChallenged = response?.asksForCredentials ?? false
+    self.isChallenged = isChallenged
     if isChallenged { headInstant = nil }
   }
 

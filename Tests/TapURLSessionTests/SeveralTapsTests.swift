@@ -1,0 +1,135 @@
+import Foundation
+import TapCore
+import TapURLSession
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Several taps on one configuration: each observes each request once, whoever patched first, last and again.
+@Suite struct SeveralTapsTests {
+  private let observers = [RecordingObserver(), RecordingObserver(), RecordingObserver()]
+  private let taps: [URLSessionTap]
+
+  init() {
+    taps = observers.map { URLSessionTap(observers: [$0]) }
+  }
+
+  /// The names under which each tap has recorded its requests.
+  private var clients: [[String]] {
+    zip(taps, observers).map { tap, observer in
+      tap.flush()
+      return observer.ended.map(\.request.client)
+    }
+  }
+
+  @Test(arguments: [[0, 1, 0], [0, 1, 0, 1, 0, 1, 0, 1], [0, 1, 2, 1, 0, 2, 2, 0], [2, 1, 0, 0, 1, 2]])
+  func `taps that patch each other's configurations observe each request once`(turns: [Int]) async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    var configuration = URLSessionConfiguration.ephemeral
+    let count = configuration.protocolClasses?.count ?? 0
+    var last: [Int: String] = [:]
+    for (turn, tap) in turns.enumerated() {
+      configuration = taps[tap].configuration(from: configuration, client: "turn \(turn)")
+      last[tap] = "turn \(turn)"
+    }
+    #expect(configuration.protocolClasses?.count == count + 1)
+    let session = URLSession(configuration: configuration)
+    for _ in 0..<3 { _ = try await session.data(from: origin.url()) }
+    session.finishTasksAndInvalidate()
+    let expected = taps.indices.map { tap in Array(repeating: last[tap], count: 3).compactMap { $0 } }
+    #expect(clients == expected)
+    #expect(origin.requests.count == 3)
+  }
+
+  @Test(arguments: [[0, 1], [1, 0]], [0, 1])
+  func `a tap is uninstalled wherever its class stands`(order: [Int], leaving: Int) async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let session = URLSession(configuration: .ephemeral)
+    defer { session.finishTasksAndInvalidate() }
+    let stock = FactoryTests.names(session.configuration)
+    for tap in order { #expect(taps[tap].install(on: session, client: "tap \(tap)")) }
+    taps[leaving].uninstall(from: session)
+    _ = try await session.data(from: origin.url())
+    let staying = 1 - leaving
+    #expect(clients[leaving].isEmpty)
+    #expect(clients[staying] == ["tap \(staying)"])
+    taps[staying].uninstall(from: session)
+    #expect(FactoryTests.names(session.configuration) == stock)
+  }
+
+  @Test func `a configuration that holds the classes of two patched ones is observed once by each`()
+    async throws
+  {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let first = taps[0].configuration(from: .ephemeral, client: "first")
+    let second = taps[1].configuration(from: .ephemeral, client: "second")
+    first.protocolClasses = (first.protocolClasses ?? []) + (second.protocolClasses ?? [])
+    let merged = taps[2].configuration(from: first, client: "third")
+    let session = URLSession(configuration: merged)
+    _ = try await session.data(from: origin.url())
+    session.finishTasksAndInvalidate()
+    #expect(clients == [["first"], ["second"], ["third"]])
+  }
+
+  @Test func `a URL without a scheme counts once for each tap`() async throws {
+    let configuration = taps[1].configuration(
+      from: taps[0].configuration(from: .ephemeral, client: "inner"), client: "outer")
+    let session = URLSession(configuration: configuration)
+    let url = try #require(URL(string: "no-scheme.test/path"))
+    await #expect(throws: URLError.self) { try await session.data(from: url) }
+    session.finishTasksAndInvalidate()
+    #expect(clients == [["inner"], ["outer"], []])
+    for observer in observers.prefix(2) {
+      #expect(observer.ended.map(\.end) == [.failure(.unsupportedURL, statusCode: nil)])
+    }
+  }
+
+  @Test func `each tap's filter decides for that tap`() async throws {
+    var configuration = URLSessionTap.Configuration()
+    configuration.filter = .paths(["/chosen"])
+    let choosy = URLSessionTap(observers: [observers[0]], configuration: configuration)
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let patched = taps[1].configuration(
+      from: choosy.configuration(from: .ephemeral, client: "choosy"), client: "all")
+    let session = URLSession(configuration: patched)
+    for path in ["/chosen", "/other"] { _ = try await session.data(from: origin.url(path)) }
+    session.finishTasksAndInvalidate()
+    choosy.flush()
+    #expect(clients.map(\.count) == [1, 2, 0])
+  }
+
+  @Test func `a tap that has stopped leaves the others, and patches no more`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let both = taps[1].configuration(
+      from: taps[0].configuration(from: .ephemeral, client: "a"), client: "b")
+    let session = URLSession(configuration: both)
+    defer { session.finishTasksAndInvalidate() }
+    taps[0].stop()
+    _ = try await session.data(from: origin.url())
+    #expect(clients == [[], ["b"], []])
+    #expect(!taps[0].install(on: session, client: "again"))
+    let names = FactoryTests.names(.ephemeral)
+    #expect(FactoryTests.names(taps[0].configuration(from: .ephemeral, client: "again")) == names)
+  }
+
+  @Test func `a tap that has stopped is released, though its sessions are not`() {
+    let session: URLSession
+    weak var released: URLSessionTap?
+    do {
+      let tap = URLSessionTap(observers: [])
+      session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "short"))
+      released = tap
+      tap.stop()
+    }
+    #expect(released == nil)
+    session.invalidateAndCancel()
+  }
+}
