@@ -4,6 +4,15 @@ public import TapLog
 public import TapURLSession
 
 extension Tap {
+  /// What a start does if another socket listens at the endpoint's address.
+  public enum AddressInUsePolicy: Sendable, Hashable {
+    /// Throws ``TapError`` with the code ``TapError/Code/endpoint``.
+    case fail
+    /// Lets the app run without its metrics being served, says so on stderr and in the log, and tries again at this
+    /// interval until the address is free. An interval below 10 ms is 10 ms.
+    case retry(every: Duration = .seconds(1))
+  }
+
   /// What a tap does, with its defaults: metrics at 127.0.0.1:9464, no log.
   public struct Configuration: Sendable {
     /// Where the metrics are registered. It belongs to the tap that is made of this configuration, and stays taken
@@ -33,6 +42,9 @@ extension Tap {
     /// Where the metrics are served. `nil` serves none. Refusals that it does not log elsewhere
     /// (``/TapEndpoint/Endpoint/Configuration/logRefusal``) become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
+    /// What ``Tap/start()`` does if another process has the endpoint's address, as one that is about to end has during
+    /// a restart. By default it throws.
+    public var whenAddressInUse = AddressInUsePolicy.fail
     /// What `/readyz` asks before it answers that the app is ready. Add the app's own checks.
     public var readiness = Readiness()
     /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz` and the page at `/`, whose paths
@@ -42,7 +54,7 @@ extension Tap {
     public var observers: [any RequestObserver] = []
     /// Who else hears of each request that the app serves.
     public var inboundObservers: [any InboundRequestObserver] = []
-    /// How long ``Tap/shutdown()`` may take for the log, and once more for the endpoint. 5 s.
+    /// How long ``Tap/shutdown()`` may take for the log, and once more for the endpoint. 5 s. A negative time is 0.
     public var shutdownDeadline = Duration.seconds(5)
     /// What ``init(environment:)`` could not use, a line each.
     public internal(set) var warnings: [String] = []

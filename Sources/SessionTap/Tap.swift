@@ -21,9 +21,18 @@ import TapURLSession
 ///
 /// A tap owns its registry, its log and its endpoint; several taps in one process share nothing. All members
 /// may be used from any thread.
+///
+/// Keep the tap for as long as its metrics are to be served: a session does not hold it. With the last reference to a
+/// tap that was not shut down its endpoint closes, and the log says so.
 public final class Tap: Sendable {
   private enum Phase {
     case idle, running, stopped
+  }
+
+  private struct State {
+    var phase = Phase.idle
+    /// Open when the attempt to listen that is under way has ended.
+    var attempt: Latch?
   }
 
   /// The metrics of the requests, and those that the app adds.
@@ -36,15 +45,19 @@ public final class Tap: Sendable {
 
   private let sessions: URLSessionTap
   private let endpoint: Endpoint?
+  private let whenAddressInUse: AddressInUsePolicy
   private let deadline: Duration
-  private let phase = Mutex(Phase.idle)
+  private let state = Mutex(State())
+  /// Open when a shutdown is complete.
+  private let end = Latch()
 
   /// Makes a tap: opens the log and registers the metrics. The endpoint does not listen before ``start()``.
   ///
   /// - Throws: ``TapError`` if the log cannot be opened or the metrics cannot be registered.
   public init(_ configuration: Configuration = Configuration()) throws(TapError) {
     registry = configuration.registry
-    deadline = configuration.shutdownDeadline
+    whenAddressInUse = configuration.whenAddressInUse
+    deadline = max(.zero, configuration.shutdownDeadline)
     do {
       try registry.register(BuildInfo())
     } catch {
@@ -70,10 +83,17 @@ public final class Tap: Sendable {
     }
   }
 
+  deinit {
+    guard state.withLock({ $0.phase == .running }) else { return }
+    log?.log(
+      .warn,
+      "the tap was released without a shutdown: its metrics are served no more (keep a reference to the tap)")
+  }
+
   /// Makes a tap and starts it.
   ///
   /// - Throws: ``TapError`` if the log cannot be opened, the metrics cannot be registered, or the address of
-  ///   the endpoint is not to be had (`address in use: 127.0.0.1:9464`).
+  ///   the endpoint is not to be had (`address in use: 127.0.0.1:9464`; see ``Configuration/whenAddressInUse``).
   public static func start(_ configuration: Configuration = Configuration()) throws(TapError) -> Tap {
     let tap = try Tap(configuration)
     try tap.start()
@@ -82,20 +102,65 @@ public final class Tap: Sendable {
 
   /// Begins to serve the metrics. A tap that has started stays so until its ``shutdown()``.
   ///
-  /// - Throws: ``TapError`` if the address is not to be had, or the tap was started before.
+  /// - Throws: ``TapError`` if the address is not to be had, or the tap was started or shut down before.
   public func start() throws(TapError) {
-    let isFirst = phase.withLock { phase in
-      guard phase == .idle else { return false }
-      phase = .running
-      return true
+    let before = state.withLock { state in
+      defer { if state.phase == .idle { state.phase = .running } }
+      return state.phase
     }
-    guard isFirst else { throw TapError.startedBefore }
-    do {
-      sessions.exclude(ownPort: try endpoint?.start().port)
+    switch before {
+    case .idle: break
+    case .running: throw TapError.startedBefore
+    case .stopped: throw TapError.shutDown
+    }
+    do throws(EndpointError) {
+      try listen()
     } catch {
-      phase.withLock { $0 = .idle }
+      if error.code == .addressInUse, case .retry(let interval) = whenAddressInUse {
+        report("\(error.description); the metrics are not served until the address is free")
+        return listenLater(every: max(interval, .milliseconds(10)))
+      }
+      state.withLock { if $0.phase == .running { $0.phase = .idle } }
       throw TapError(error)
     }
+    // A shutdown that came meanwhile has waited for this attempt, and closes what it opened.
+    if state.withLock({ $0.phase == .stopped }) { throw TapError.shutDown }
+  }
+
+  /// Starts the endpoint, unless the tap is shut down.
+  private func listen() throws(EndpointError) {
+    guard let endpoint else { return }
+    let attempt = Latch()
+    let isRunning = state.withLock { state in
+      if state.phase == .running { state.attempt = attempt }
+      return state.phase == .running
+    }
+    guard isRunning else { return }
+    defer {
+      state.withLock { $0.attempt = nil }
+      attempt.open()
+    }
+    sessions.exclude(ownPort: try endpoint.start().port)
+  }
+
+  /// Tries again until the endpoint listens, or the tap is shut down or released.
+  private func listenLater(every interval: Duration) {
+    let pause = DispatchTimeInterval.milliseconds(Int(min(interval, .seconds(86_400)) / .milliseconds(1)))
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { [weak self] in
+      guard let self, state.withLock({ $0.phase == .running }) else { return }
+      do throws(EndpointError) {
+        try listen()
+        if let address { log(.info, "the metrics are served at \(address) now") }
+      } catch {
+        listenLater(every: interval)
+      }
+    }
+  }
+
+  /// Says on stderr and in the log what an operator has to know at once.
+  private func report(_ warning: String) {
+    log(.warn, warning)
+    try? FileHandle.standardError.write(contentsOf: Data("session-tap: \(warning)\n".utf8))
   }
 
   /// Where the metrics are served, with the actual port. `nil` before the start, after the shutdown, and
@@ -173,30 +238,35 @@ public final class Tap: Sendable {
     }
   }
 
-  /// Starts if need be, serves until the current task is cancelled, and shuts down: the life of a service in
-  /// a service group.
+  /// Starts if need be, serves until the current task is cancelled or the tap is shut down, and shuts down: the life of
+  /// a service in a service group.
   ///
-  /// - Throws: ``TapError`` as ``start()`` does. A cancel is no error.
+  /// - Throws: ``TapError`` as ``start()`` does, also if the tap was shut down before. A cancel is no error.
   public func run() async throws(TapError) {
-    if phase.withLock({ $0 == .idle }) { try start() }
-    await Cancellation.wait()
-    await shutdown()
+    if !state.withLock({ $0.phase == .running }) { try start() }
+    await withTaskCancellationHandler {
+      await end.wait()
+    } onCancel: {
+      Task { await self.shutdown() }
+    }
   }
 
   /// Ends the observation, writes out the log, and stops serving. Requests that run are recorded up to here.
   /// Returns when all is done, or when ``Configuration/shutdownDeadline`` has passed for the log and once more
-  /// for the endpoint. Further calls do nothing.
+  /// for the endpoint. Further calls wait for the first.
   public func shutdown() async {
-    let isFirst = phase.withLock { phase in
-      defer { phase = .stopped }
-      return phase != .stopped
+    let (isFirst, attempt) = state.withLock { state in
+      defer { state.phase = .stopped }
+      return (state.phase != .stopped, state.attempt)
     }
-    guard isFirst else { return }
+    guard isFirst else { return await end.wait() }
     sessions.stop()
     sessions.flush()
     inbound.flush()
     await closeLog()
+    await attempt?.wait()
     await endpoint?.shutdown(within: deadline)
+    end.open()
   }
 
   /// The log's shutdown blocks its thread, which must not be one of the few that Swift's tasks share.

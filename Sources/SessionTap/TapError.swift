@@ -7,7 +7,7 @@ public struct TapError: Error, CustomStringConvertible {
   /// The causes. New ones may come: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
     private enum Name {
-      case metrics, log, endpoint, push, startedBefore
+      case metrics, log, endpoint, push, startedBefore, shutDown
     }
     private let name: Name
 
@@ -21,6 +21,8 @@ public struct TapError: Error, CustomStringConvertible {
     public static let push = Code(name: .push)
     /// The tap was started before. Make another one.
     public static let startedBefore = Code(name: .startedBefore)
+    /// The tap was shut down. Make another one.
+    public static let shutDown = Code(name: .shutDown)
   }
 
   /// Which part failed.
@@ -33,6 +35,10 @@ public struct TapError: Error, CustomStringConvertible {
   static let startedBefore = TapError(
     code: .startedBefore, underlying: nil,
     description: "the tap was started before: a tap starts once; make another one")
+
+  static let shutDown = TapError(
+    code: .shutDown, underlying: nil,
+    description: "the tap was shut down: a tap starts once; make another one")
 
   /// The registry has the metrics of a tap, be it one that could not start.
   static func registryInUse(_ error: RegistryError) -> TapError {

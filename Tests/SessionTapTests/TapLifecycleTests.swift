@@ -1,0 +1,133 @@
+import Foundation
+import SessionTap
+import Synchronization
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Start, run and shutdown in every order.
+@Suite struct TapLifecycleTests {
+  @Test func `a tap that was shut down neither starts nor runs`() async throws {
+    let tap = try Tap(TapTests.configuration())
+    await tap.shutdown()
+    #expect(throws: TapError.self) { try tap.start() }
+    let error = await #expect(throws: TapError.self) { try await tap.run() }
+    #expect(error?.code == .shutDown)
+    #expect(tap.address == nil)
+  }
+
+  @Test func `run returns when a shutdown happens, and when its task is cancelled`() async throws {
+    let tap = try Tap.start(TapTests.configuration())
+    let isDone = Gate()
+    let run = Task {
+      try await tap.run()
+      isDone.open()
+    }
+    await tap.shutdown()
+    try await isDone.wait("run() to return")
+    try await run.value
+
+    let other = try Tap(TapTests.configuration())
+    let isOver = Gate()
+    let cancelled = Task {
+      try await other.run()
+      isOver.open()
+    }
+    cancelled.cancel()
+    try await isOver.wait("run() to return")
+    #expect(other.address == nil)
+  }
+
+  @Test func `every shutdown returns when the tap is shut down`() async throws {
+    let tap = try Tap.start(TapTests.configuration())
+    await withTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          await tap.shutdown()
+          #expect(tap.address == nil)
+        }
+      }
+    }
+  }
+
+  @Test func `a start beside a shutdown leaves nothing that listens`() async throws {
+    for _ in 0..<200 {
+      let tap = try Tap(TapTests.configuration())
+      let startEnded = Gate()
+      DispatchQueue.global().async {
+        _ = try? tap.start()
+        startEnded.open()
+      }
+      await tap.shutdown()
+      #expect(tap.address == nil)
+      try await startEnded.wait("start() to return")
+      #expect(tap.address == nil)
+    }
+  }
+
+  @Test func `an address in use is an error, or is waited for`() async throws {
+    let first = try Tap.start(TapTests.configuration())
+    let port = try #require(first.address?.port)
+    var configuration = TapTests.configuration(log: .memory)
+    configuration.logging.recentLineLimit = 10
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
+    let error = #expect(throws: TapError.self) { try Tap.start(configuration) }
+    #expect(error?.code == .endpoint)
+
+    configuration.registry = Registry()
+    configuration.whenAddressInUse = .retry(every: .milliseconds(20))
+    let second = try Tap.start(configuration)
+    #expect(second.address == nil)
+    let lines = try #require(second.log)
+    #expect(lines.flush(within: .seconds(10)))
+    #expect(String(decoding: lines.recent(LogQuery()), as: UTF8.self).contains("address in use"))
+    await first.shutdown()
+    _ = try await Poll.until("the address") { second.address }
+    #expect(try await TapTests.scrape(second).contains("session_tap_build_info"))
+    await second.shutdown()
+    #expect(second.address == nil)
+  }
+
+  @Test func `a tap that waits for its address can be shut down`() async throws {
+    let first = try Tap.start(TapTests.configuration())
+    var configuration = TapTests.configuration()
+    configuration.endpoint = Endpoint.Configuration(
+      address: .loopback(port: try #require(first.address?.port)))
+    configuration.whenAddressInUse = .retry(every: .zero)
+    let second = try Tap.start(configuration)
+    await second.shutdown()
+    await first.shutdown()
+    #expect(second.address == nil)
+  }
+
+  @Test func `a tap that is released without a shutdown says so in its log`() async throws {
+    let path = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    func makeSession() throws -> URLSession {
+      let tap = try Tap.start(TapTests.configuration(log: .file(path)))
+      return URLSession(configuration: tap.configuration(from: .ephemeral, client: "orphan"))
+    }
+    let session = try makeSession()
+    _ = try await session.data(from: origin.url())
+    let text = try await Poll.until("the line") {
+      let text = try String(contentsOfFile: path, encoding: .utf8)
+      return text.contains("released without a shutdown") ? text : nil
+    }
+    #expect(text.contains(#""severity":"WARN""#))
+    session.invalidateAndCancel()
+  }
+
+  @Test func `errors have their text where Foundation asks for it`() async throws {
+    var configuration = TapTests.configuration()
+    configuration.endpoint?.address = .tcp(host: "203.0.113.1", port: 1)
+    let error = try #require(throws: TapError.self) { try Tap.start(configuration) }
+    #expect(error.localizedDescription == "\(error)")
+    let underlying = try #require(error.underlying)
+    #expect(underlying.localizedDescription == "\(underlying)")
+  }
+}
