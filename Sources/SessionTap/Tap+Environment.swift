@@ -35,9 +35,15 @@ extension Tap.Configuration {
     if let name = text("OTEL_SERVICE_NAME") { logging.fields["service.name"] = .string(name) }
     if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-      metrics.knownMethods = methods
-      inbound.knownMethods = methods
-      logging.knownMethods = methods
+        .filter { !$0.isEmpty }
+      if methods.isEmpty {
+        warnings.append(
+          "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS is '\(value)', which names no method: the default is used")
+      } else {
+        metrics.knownMethods = methods
+        inbound.knownMethods = methods
+        logging.knownMethods = methods
+      }
     }
     switch text("SESSION_TAP_LOG") {
     case nil, "off": log = nil

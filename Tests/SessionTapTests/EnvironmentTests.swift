@@ -55,6 +55,18 @@ import Testing
     #expect(configuration.logging.knownMethods == ["GET", "PURGE"])
   }
 
+  @Test(arguments: [",", " ", " , ,"])
+  func `a list of methods without any is left alone and named`(value: String) {
+    let configuration = Tap.Configuration(environment: ["OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": value])
+    let standard = Tap.Configuration()
+    #expect(configuration.metrics.knownMethods == standard.metrics.knownMethods)
+    #expect(configuration.inbound.knownMethods == standard.inbound.knownMethods)
+    #expect(configuration.logging.knownMethods == standard.logging.knownMethods)
+    #expect(configuration.warnings.count == 1)
+    #expect(
+      configuration.warnings.first?.contains("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS is '\(value)'") == true)
+  }
+
   @Test(arguments: [("off", false), ("", false), ("stderr", true), ("/tmp/requests.jsonl", true)])
   func `the log goes where the variable says`(value: String, logs: Bool) {
     let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])

@@ -5,8 +5,9 @@ extension InboundRequests {
     public var durationBuckets: HistogramBuckets = .seconds
     /// The buckets of both body sizes, in bytes.
     public var bodySizeBuckets: HistogramBuckets = .bytes
-    /// The methods that appear as themselves; any other is `_OTHER`. By default those of RFC 9110, PATCH (RFC
-    /// 5789) and QUERY.
+    /// The methods that appear as themselves; any other is `_OTHER`, and with an empty list every one. Names that are
+    /// empty or longer than 256 bytes, and those after the first 256, do not count. By default those of RFC 9110, PATCH
+    /// (RFC 5789) and QUERY.
     public var knownMethods = KnownMethods.standard
     /// How many series each histogram may hold, and for how long. The gauge has no more than four for each method.
     public var series = SeriesOptions()
