@@ -6,6 +6,12 @@ import TapURLSession
 
 /// How the parts of a tap follow from its configuration.
 extension Tap.Configuration {
+  /// Refuses what cannot be used, before anything is opened or registered.
+  func validate() throws(PathTemplateError) {
+    try requests.pathTemplates.validate()
+    try logging.redaction.allowedPaths?.validate()
+  }
+
   /// The log, if lines are wanted anywhere.
   func makeLog() throws(RequestLogError) -> RequestLog? {
     var logging = logging

@@ -53,8 +53,10 @@ public final class Tap: Sendable {
 
   /// Makes a tap: opens the log and registers the metrics. The endpoint does not listen before ``start()``.
   ///
-  /// - Throws: ``TapError`` if the log cannot be opened or the metrics cannot be registered.
+  /// - Throws: ``TapError`` if a template of paths is misspelt, the log cannot be opened or the metrics cannot be
+  ///   registered.
   public init(_ configuration: Configuration = Configuration()) throws(TapError) {
+    do { try configuration.validate() } catch { throw TapError(error) }
     registry = configuration.registry
     whenAddressInUse = configuration.whenAddressInUse
     deadline = max(.zero, configuration.shutdownDeadline)
@@ -92,8 +94,8 @@ public final class Tap: Sendable {
 
   /// Makes a tap and starts it.
   ///
-  /// - Throws: ``TapError`` if the log cannot be opened, the metrics cannot be registered, or the address of
-  ///   the endpoint is not to be had (`address in use: 127.0.0.1:9464`; see ``Configuration/whenAddressInUse``).
+  /// - Throws: ``TapError`` if ``init(_:)`` does, or the address of the endpoint is not to be had
+  ///   (`address in use: 127.0.0.1:9464`; see ``Configuration/whenAddressInUse``).
   public static func start(_ configuration: Configuration = Configuration()) throws(TapError) -> Tap {
     let tap = try Tap(configuration)
     try tap.start()

@@ -7,7 +7,7 @@ public struct TapError: Error, CustomStringConvertible {
   /// The causes. New ones may come: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
     private enum Name {
-      case metrics, log, endpoint, push, startedBefore, shutDown
+      case configuration, metrics, log, endpoint, push, startedBefore, shutDown
     }
     private let name: Name
 
@@ -19,6 +19,8 @@ public struct TapError: Error, CustomStringConvertible {
     public static let endpoint = Code(name: .endpoint)
     /// A Pushgateway did not take the metrics: the underlying error is a ``/TapEndpoint/PushError``.
     public static let push = Code(name: .push)
+    /// The configuration cannot be used: the underlying error is a ``/TapCore/PathTemplateError``.
+    public static let configuration = Code(name: .configuration)
     /// The tap was started before. Make another one.
     public static let startedBefore = Code(name: .startedBefore)
     /// The tap was shut down. Make another one.
@@ -60,6 +62,7 @@ public struct TapError: Error, CustomStringConvertible {
       case is RegistryError: .metrics
       case is EndpointError: .endpoint
       case is PushError: .push
+      case is PathTemplateError: .configuration
       default: .log
       }
     self.init(code: code, underlying: error, description: "\(error)")

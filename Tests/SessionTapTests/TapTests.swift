@@ -206,6 +206,23 @@ import Testing
     #expect(error?.description.contains("/no/such/folder/requests.jsonl") == true)
   }
 
+  @Test func `a misspelt template of paths is an error that shows the right spelling`() throws {
+    var requests = Self.configuration()
+    requests.requests.pathTemplates = ["/users/:id"]
+    var log = Self.configuration(log: .memory)
+    log.logging.redaction.allowedPaths = ["users/{id"]
+    for var configuration in [requests, log] {
+      let error = #expect(throws: TapError.self) { try Tap(configuration) }
+      #expect(error?.code == .configuration)
+      #expect(error?.underlying is PathTemplateError)
+      #expect(error?.description.contains("write '/users/{id}'") == true)
+      // Nothing was registered: the mistake mended, the same configuration serves.
+      configuration.requests.pathTemplates = ["/users/{id}"]
+      configuration.logging.redaction.allowedPaths = nil
+      _ = try Tap(configuration)
+    }
+  }
+
   @Test func `a registry bears one tap`() throws {
     let configuration = Self.configuration()
     let tap = try Tap(configuration)

@@ -5,6 +5,9 @@
 /// templates that fit, the one wins that is literal where the others are not, from the left; a `*` is the last
 /// resort. Compiled once; a look-up allocates nothing and its work is bounded by ``workLimit``.
 ///
+/// A template in another spelling, such as `/users/:id`, fits no path or not those that it is meant for. An array literal
+/// cannot refuse it; ``validate()`` does, which a tap calls when it is made.
+///
 /// Threading: immutable.
 public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   /// The steps after which a look-up gives up, which only a set of templates made for it can reach.
@@ -21,10 +24,15 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   }
 
   private var nodes = [Node()]
+  /// What is wrong with the first template that is not in the right spelling.
+  private let error: PathTemplateError?
 
   /// Compiles templates. Of two that fit the same paths the first counts.
   public init(_ templates: [String]) {
-    for template in templates { add(template) }
+    error = templates.lazy.compactMap(PathTemplateError.init(of:)).first
+    var literals: [Step: Int] = [:]
+    for template in templates { add(template, &literals) }
+    for (step, node) in literals { nodes[step.node].literals.append((step.segment, node)) }
     for index in nodes.indices {
       nodes[index].literals.sort { $0.segment.lexicographicallyPrecedes($1.segment) }
     }
@@ -33,6 +41,14 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   /// Compiles templates. Of two that fit the same paths the first counts.
   public init(arrayLiteral templates: String...) {
     self.init(templates)
+  }
+
+  /// Checks the spelling of the templates.
+  ///
+  /// - Throws: ``PathTemplateError`` for the first that begins with no slash, has a query, or has a segment that is neither
+  ///   a literal nor exactly `{name}` or a last `*`.
+  public func validate() throws(PathTemplateError) {
+    if let error { throw error }
   }
 
   /// Whether there is no template.
@@ -118,14 +134,20 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     return nil
   }
 
-  private mutating func add(_ template: String) {
+  /// A literal segment behind a node.
+  private struct Step: Hashable {
+    let node: Int
+    let segment: [UInt8]
+  }
+
+  private mutating func add(_ template: String, _ literals: inout [Step: Int]) {
     var segments = template.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
     if segments.first?.isEmpty == true { segments = segments.dropFirst() }
     if segments.count == 1, segments.first?.isEmpty == true { segments = [] }
     let hasRest = segments.last.map { $0.elementsEqual("*".utf8) } ?? false
     var index = 0
     for segment in hasRest ? segments.dropLast() : segments {
-      index = child(Array(segment), of: index)
+      index = child(Step(node: index, segment: Array(segment)), &literals)
     }
     if hasRest {
       nodes[index].rest = nodes[index].rest ?? template
@@ -134,17 +156,14 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     }
   }
 
-  private mutating func child(_ segment: [UInt8], of index: Int) -> Int {
-    let isParameter = segment.first == UInt8(ascii: "{") && segment.last == UInt8(ascii: "}")
-    let known =
-      isParameter
-      ? nodes[index].parameter : nodes[index].literals.first { $0.segment == segment }?.node
-    if let known { return known }
+  private mutating func child(_ step: Step, _ literals: inout [Step: Int]) -> Int {
+    let isParameter = step.segment.first == UInt8(ascii: "{") && step.segment.last == UInt8(ascii: "}")
+    if let known = isParameter ? nodes[step.node].parameter : literals[step] { return known }
     nodes.append(Node())
     if isParameter {
-      nodes[index].parameter = nodes.count - 1
+      nodes[step.node].parameter = nodes.count - 1
     } else {
-      nodes[index].literals.append((segment, nodes.count - 1))
+      literals[step] = nodes.count - 1
     }
     return nodes.count - 1
   }

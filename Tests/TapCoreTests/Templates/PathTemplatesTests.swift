@@ -47,6 +47,44 @@ import Testing
     #expect((["/u/{a}", "/u/{b}"] as PathTemplates).template(for: "/u/1") == "/u/{a}")
   }
 
+  @Test(
+    arguments: [
+      ("/users/:id", "/users/{id}"), ("/users/:id/posts/:post", "/users/{id}/posts/{post}"),
+      ("users/{id}", "/users/{id}"), ("users/{id", "/users/{id}"), ("/users/id}", "/users/{id}"),
+      ("/users/{id}}", "/users/{id}"), ("/users/{{id}}", "/users/{id}"), ("/users/{}", "/users/{name}"),
+      ("/users/:", "/users/{name}"), ("/users/{id}.json", "/users/{id}"), ("/users/user-{id}", "/users/{id}"),
+      ("/users/<id>", "/users/{id}"), ("/users/<int:id>/posts", "/users/{id}/posts"),
+      ("/files/**", "/files/*"), ("/files/*.js", "/files/*"), ("/files/{*path}", "/files/*"),
+      ("/files/*/x", "/files/{name}/x"), ("/users?page={page}", "/users"), ("/users#{id}", "/users"),
+      ("/users/:id?", "/users/{id}"), ("https://api.example.com/users/{id}", "/users/{id}"),
+      ("https://api.example.com", "/"), ("", "/"), ("*", "/*"), ("?", "/"),
+    ] as [(String, String)])
+  func `a template in another spelling is refused, and the right one shown`(
+    template: String, spelling: String
+  ) throws {
+    let error = #expect(throws: PathTemplateError.self) { try PathTemplates(["/", template]).validate() }
+    #expect(error?.template == template)
+    #expect(error?.spelling == spelling)
+    #expect(error.map { "\($0)" }?.contains("write '\(spelling)'") == true)
+    try PathTemplates([spelling]).validate()
+  }
+
+  @Test(
+    arguments: [
+      "/", "//", "/users", "/users/", "/users/{id}", "/users/{id:int}", "/*", "/files/*",
+      "/v1/users:batchGet", "/a;b=c",
+      "/%7Bid%7D", "/ü", "/@me", "/{a}/{b}/*",
+    ])
+  func `the right spelling is accepted`(template: String) throws {
+    try PathTemplates([template]).validate()
+  }
+
+  @Test func `the texts of a refusal have a bound`() {
+    let template = ":" + String(repeating: "x", count: 1 << 20)
+    let error = #expect(throws: PathTemplateError.self) { try PathTemplates([template]).validate() }
+    #expect(error?.description.utf8.count ?? .max < 1_000)
+  }
+
   @Test func `a set made to be slow is given up on`() {
     // Each segment fits a literal and a parameter: without a limit 2^40 ways.
     let segments = (0..<40).map { _ in ["x", "{y}"] }
