@@ -15,7 +15,10 @@ public final class Counter: Sendable {
   /// `session_tap_dropped_values_total`.
   public func increment(by amount: Int = 1) {
     guard let amount = UInt64(exactly: amount) else { return dropped.increment() }
-    cells.withCell { cell, _ in cell.whole &+= amount }
+    cells.withCell { cell, _ in
+      let (sum, isTooLarge) = cell.whole.addingReportingOverflow(amount)
+      if isTooLarge { cell.fraction += Double(amount) } else { cell.whole = sum }
+    }
   }
 
   /// Adds an amount, such as seconds. An amount that is below 0, infinite or not a number is dropped, and counted
@@ -25,15 +28,16 @@ public final class Counter: Sendable {
     cells.withCell { cell, _ in cell.fraction += amount }
   }
 
-  /// What has been added since the counter was made. Whole amounts are exact up to 2^53.
+  /// What has been added since the counter was made, at most the greatest finite number. Whole amounts are exact up to
+  /// 2^53.
   public var value: Double {
-    var whole: UInt64 = 0
+    var whole = 0.0
     var fraction = 0.0
     cells.forEachCell { cell, _ in
-      whole &+= cell.whole
+      whole += Double(cell.whole)
       fraction += cell.fraction
     }
-    return Double(whole) + fraction
+    return min(whole + fraction, .greatestFiniteMagnitude)
   }
 
   private struct Cell: StripedCellHeader {

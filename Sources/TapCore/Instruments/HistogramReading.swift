@@ -2,6 +2,7 @@
 struct HistogramReading: Sendable {
   /// The count of each classic bucket, not cumulative, `+Inf` last.
   private(set) var counts: [UInt64] = []
+  /// Finite: at most the greatest number of its sign. Infinite parts of both signs would add up to none.
   private(set) var sum = 0.0
   /// Only filled where it is asked for.
   private(set) var native = NativeBuckets()
@@ -22,8 +23,12 @@ struct HistogramReading: Sendable {
 
   /// Adds the classic part of a cell.
   mutating func add(sum: Double, counts cellCounts: UnsafeMutablePointer<UInt64>) {
-    self.sum += sum
+    self.sum = Self.finite(self.sum + Self.finite(sum))
     for index in counts.indices { counts[index] &+= cellCounts[index] }
+  }
+
+  private static func finite(_ value: Double) -> Double {
+    min(max(value, -.greatestFiniteMagnitude), .greatestFiniteMagnitude)
   }
 
   /// Adds the native part of a cell.

@@ -4,7 +4,7 @@ public struct HistogramSnapshot: Sendable, Hashable {
   public let buckets: [Bucket]
   /// The number of values.
   public let count: UInt64
-  /// The sum of the values.
+  /// The sum of the values, at most the greatest finite number of its sign.
   public let sum: Double
   /// The same values in exponential buckets.
   public let native: NativeHistogram

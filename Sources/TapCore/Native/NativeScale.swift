@@ -32,10 +32,11 @@ struct NativeScale: Sendable {
     return octave &* 256 &+ slice.first &+ (significand >= slice.nextBound ? 1 : 0)
   }
 
-  /// The upper bound of bucket `j` of a schema.
+  /// The upper bound of bucket `j` of a schema: finite, as every value in it is.
   static func upperBound(of bucket: Int, schema: Int) -> Double {
     let exponent = Double(bucket + 1)
-    return exp2(schema >= 0 ? exponent / Double(1 << schema) : exponent * Double(1 << -schema))
+    let bound = exp2(schema >= 0 ? exponent / Double(1 << schema) : exponent * Double(1 << -schema))
+    return min(bound, .greatestFiniteMagnitude)
   }
 
   /// For each 512th of an octave: the bucket in which it begins, and the bound, as a significand, after it.

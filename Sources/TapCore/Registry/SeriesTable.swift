@@ -95,7 +95,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   ///
   /// - Parameter activity: a number that changes with every record.
   mutating func expire(at now: ContinuousClock.Instant, activity: (Element) -> UInt64) {
-    guard let expiry = options.idleExpiry else { return }
+    guard let expiry = options.leastIdleTime else { return }
     for (labels, former) in parked {
       if let element = former.element {
         guard activity(element) != former.activity, byLabels.count < options.limit else { continue }
