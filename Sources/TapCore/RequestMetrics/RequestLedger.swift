@@ -1,8 +1,9 @@
 /// The books of started and ended requests.
 ///
 /// Started and ended stand in one entry and are read together, and what is active is their difference: started =
-/// ended + active holds in every snapshot, whatever is going on. An entry with active requests is never removed,
-/// so that a request ends in the entry where it started.
+/// ended + active holds in every snapshot, whatever is going on. A request ends in the entry where it started, which is
+/// found by its labels both times: an entry with active requests is never removed, and none is opened for a target as long
+/// as requests for it that found no room may be active.
 struct RequestLedger: Sendable {
   private let options: SeriesOptions
   private var index = HashIndex()
@@ -12,6 +13,9 @@ struct RequestLedger: Sendable {
   private var targetCount = 0
   /// Where the requests of a client go when there is no room for their target.
   private var overflowNumbers: [String: Int] = [:]
+  /// How many requests are active that found no room, by the lowest bits of their targets' hashes: a bound on those of each
+  /// target. Empty until there is one.
+  private var activeInOverflow: [UInt32] = []
   /// What the expired accounts of a client had counted.
   private var expired: [String: Counts] = [:]
   private(set) var overflowCount: UInt64 = 0
@@ -28,9 +32,14 @@ struct RequestLedger: Sendable {
     return true
   }
 
-  /// Counts a start in the client's overflow; `false`, with nothing done, if there is room for a new account.
-  mutating func startInOverflow(of client: String) -> Bool {
-    guard targetCount >= options.limit else { return false }
+  /// Counts a start in the client's overflow; `false`, with nothing done, if the target may have an account of its own.
+  mutating func startInOverflow(of client: String, hash: UInt64) -> Bool {
+    let slot = Self.overflowSlot(hash)
+    guard targetCount >= options.limit || !activeInOverflow.isEmpty && activeInOverflow[slot] > 0 else {
+      return false
+    }
+    if activeInOverflow.isEmpty { activeInOverflow = Array(repeating: 0, count: Self.overflowSlotCount) }
+    activeInOverflow[slot] &+= 1
     overflowCount &+= 1
     counts[overflowNumber(of: client)].started &+= 1
     return true
@@ -41,7 +50,7 @@ struct RequestLedger: Sendable {
     _ target: RequestTarget, request: RequestDescription, hash: UInt64, labels: RenderedLabels
   ) {
     if start(request, method: target.method, hash: hash) { return }
-    if startInOverflow(of: target.client) { return }
+    if startInOverflow(of: target.client, hash: hash) { return }
     targetCount += 1
     index.insert(accounts.count, hash: hash)
     open(
@@ -56,10 +65,23 @@ struct RequestLedger: Sendable {
   mutating func end(
     _ request: RequestDescription, method: Int, hash: UInt64, cancelled: Bool, redirects: Int
   ) {
-    let number = number(of: request, method: method, hash: hash) ?? overflowNumber(of: request.client)
+    let number =
+      number(of: request, method: method, hash: hash) ?? endInOverflow(of: request.client, hash: hash)
     counts[number].ended &+= 1
     if cancelled { counts[number].cancelled &+= 1 }
-    if redirects > 0 { counts[number].redirects &+= UInt64(redirects) }
+    if redirects > 0 { counts[number].addRedirects(UInt64(redirects)) }
+  }
+
+  private mutating func endInOverflow(of client: String, hash: UInt64) -> Int {
+    let slot = Self.overflowSlot(hash)
+    if !activeInOverflow.isEmpty, activeInOverflow[slot] > 0 { activeInOverflow[slot] -= 1 }
+    return overflowNumber(of: client)
+  }
+
+  private static let overflowSlotCount = 1_024
+
+  private static func overflowSlot(_ hash: UInt64) -> Int {
+    Int(truncatingIfNeeded: hash) & (overflowSlotCount - 1)
   }
 
   /// The accounts and what stands in them.
@@ -75,7 +97,7 @@ struct RequestLedger: Sendable {
   /// Drops the targets that have been idle for too long and have nothing active. What they counted stays with
   /// their clients.
   mutating func expire(at now: ContinuousClock.Instant) {
-    guard let expiry = options.idleExpiry else { return }
+    guard let expiry = options.leastIdleTime else { return }
     var kept: [(Account, Counts)] = []
     for (account, counts) in entries {
       if let mark = account.idleMark, counts.started == counts.ended,
@@ -158,7 +180,13 @@ struct RequestLedger: Sendable {
       started &+= other.started
       ended &+= other.ended
       cancelled &+= other.cancelled
-      redirects &+= other.redirects
+      addRedirects(other.redirects)
+    }
+
+    /// A counter never goes down: at the end of its range it stays.
+    fileprivate mutating func addRedirects(_ count: UInt64) {
+      let (sum, isTooLarge) = redirects.addingReportingOverflow(count)
+      redirects = isTooLarge ? .max : sum
     }
   }
 }

@@ -47,7 +47,7 @@ public final class RequestMetrics: RequestObserver {
     let method = methods.number(of: request.method)
     let hash = RequestTarget.hash(request, method: method).value
     let isCounted = ledger.withLock {
-      $0.start(request, method: method, hash: hash) || $0.startInOverflow(of: request.client)
+      $0.start(request, method: method, hash: hash) || $0.startInOverflow(of: request.client, hash: hash)
     }
     guard !isCounted else { return }
     let target = RequestTarget(request, method: method)
