@@ -23,7 +23,7 @@ package enum ExitFlush {
   }
 
   private struct Reference: Sendable {
-    weak let object: (any FlushedAtExit)?
+    weak var object: (any FlushedAtExit)?
   }
 
   private static let state = Mutex(State())

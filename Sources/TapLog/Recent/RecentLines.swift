@@ -17,7 +17,7 @@ final class RecentLines: Sendable {
   }
 
   private struct Reference: Sendable {
-    weak let follower: LogFollower?
+    weak var follower: LogFollower?
   }
 
   init(lines: Int, bytes: Int) {
