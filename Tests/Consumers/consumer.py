@@ -104,6 +104,15 @@ def fetch(url):
         return response.read().decode()
 
 
+def answer(url):
+    """The status of an answer, also of one that tells of an error."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as response:
+            return response.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
 class Load(typing.NamedTuple):
     count: int
     rate: float

@@ -58,18 +58,6 @@ public struct JobLabels: LabelSet {
   public static var labels: [Label<JobLabels>] { [Label("kind", \.kind)] }
 }
 
-/// A request as a web framework has it.
-public struct Request: Sendable {
-  /// Such as `GET`.
-  public var method: String
-  /// Without a query.
-  public var path: String
-  /// The template of the path.
-  public var route: String?
-  /// By name.
-  public var headers: [String: String]
-}
-
 /// What answers behind a middleware.
 public func next<Incoming>(_ request: Incoming) async throws -> Response { unmade(Response.self) }
 /// The value of a header.

@@ -1,6 +1,12 @@
 import FlyingFox
 import TapCore
 
+/// An error that says how it is answered. FlyingFox itself knows no status of an error: it answers 404 to an
+/// `HTTPUnhandledError`, and 500 to any other.
+protocol AnsweredError: Error {
+  var statusCode: HTTPStatusCode { get }
+}
+
 /// Records every request of a FlyingFox server: its metrics, its log line, and its trace for the requests made meanwhile.
 struct TapMiddleware: HTTPHandler {
   let inbound: InboundRequests
@@ -21,8 +27,10 @@ struct TapMiddleware: HTTPHandler {
         statusCode: response.statusCode.code, route: route, requestBodySize: request.bodySequence.count,
         responseBodySize: response.bodySize)
       return response
+    } catch let error as any AnsweredError {
+      recorded.end(statusCode: error.statusCode.code, route: route)
+      return HTTPResponse(statusCode: error.statusCode)
     } catch {
-      // What the server makes of it.
       recorded.end(statusCode: error is HTTPUnhandledError ? 404 : 500, route: route)
       throw error
     }

@@ -18,6 +18,11 @@ guard let stock = URL(string: environment["STOCK_URL"] ?? "") else {
 let tap = try Tap.start(Tap.Configuration(environment: environment))
 let session = URLSession(configuration: tap.configuration(client: "stock"))
 
+/// An error of the app's, and how it is answered.
+struct Failure: AnsweredError {
+  let statusCode: HTTPStatusCode
+}
+
 var routes = RoutedHTTPHandler()
 routes.appendRoute("GET /hello") { _ in HTTPResponse(statusCode: .ok, body: Data("hello\n".utf8)) }
 routes.appendRoute("GET /orders/:id") { (id: Int) in
@@ -27,9 +32,16 @@ routes.appendRoute("GET /orders/:id") { (id: Int) in
   return HTTPResponse(statusCode: .ok, body: body)
 }
 
+routes.appendRoute("GET /failing/:status") { (status: Int) -> HTTPResponse in
+  // 500 is what FlyingFox makes of an error that says nothing of an answer.
+  if status == 500 { throw CancellationError() }
+  throw Failure(statusCode: HTTPStatusCode(status, phrase: "Failure"))
+}
+
 let server = HTTPServer(
   address: try .inet(ip4: "127.0.0.1", port: UInt16(environment["PORT"] ?? "") ?? 0), logger: .disabled,
-  handler: TapMiddleware(inbound: tap.inbound, templates: ["/hello", "/orders/{id}"], next: routes))
+  handler: TapMiddleware(
+    inbound: tap.inbound, templates: ["/hello", "/orders/{id}", "/failing/{status}"], next: routes))
 
 signal(SIGTERM, SIG_IGN)
 let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)

@@ -23,6 +23,9 @@ ADAPTED = {
 }
 ADAPTERS = HERE.parent / "Adapters"
 
+# A block of this kind is the file that its first line names.
+QUOTATION = re.compile(r"// (Tests/\S+\.swift)\n")
+
 FUNCTION = """\
 import Foundation
 import Names
@@ -41,8 +44,10 @@ do {{
 def check(blocks, root):
     manifests = [block for block in blocks if re.match(r"// (Package\.swift|swift-tools-version)", block.text)]
     programs = [block for block in blocks if block.text.startswith("import ")]
-    functions = [block for block in blocks if block not in manifests and block not in programs]
+    quotations = [block for block in blocks if QUOTATION.match(block.text)]
+    functions = [block for block in blocks if block not in manifests + programs + quotations]
     wrong = [fault for block in manifests if (fault := _manifest(block, root))]
+    wrong += [fault for block in quotations if (fault := _quotation(block, root))]
     names = _write(functions, programs)
     fault = _build() or _run_first_example(names, min(block.number for block in blocks if block.path == "README.md"))
     return wrong + ([fault] if fault else [])
@@ -166,6 +171,14 @@ def _run_first_example(programs, number):
                 "url.full": "https://api.example.com/users/42?token=REDACTED"}
     if len(lines) != 1 or not expected.items() <= json.loads(lines[0]).items():
         return f"README.md: the first example leaves {lines}"
+    return None
+
+
+def _quotation(block, root):
+    """Sources of a consumer, which compiles and runs them."""
+    source, text = root / QUOTATION.match(block.text)[1], block.text.split("\n", 1)[1]
+    if not source.exists() or source.read_text() != text:
+        return f"{block}: is not what {source.relative_to(root)} is; copy it"
     return None
 
 

@@ -31,6 +31,11 @@ struct App {
     if usesMiddleware, let tap { router.add(middleware: TapMiddleware(inbound: tap.inbound)) }
     router.get("hello") { _, _ in "Hello" }
     router.group("measured").add(middleware: MetricsMiddleware()).get { _, _ in "Hello" }
+    router.get("failing/{status}") { _, context -> Response in
+      // An error that tells how it is answered, or one that does not.
+      guard let status = context.parameters.get("status", as: Int.self) else { throw Unforeseen() }
+      throw HTTPError(.init(code: status))
+    }
     let lookups = CoreMetrics.Counter(label: "users.looked.up")
     router.get("users/{id}") { request, context in
       let id = try context.parameters.require("id", as: Int.self)
@@ -56,6 +61,9 @@ struct App {
         services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: Logger(label: "app"))
     ).run()
   }
+
+  /// An error that says nothing about an answer.
+  private struct Unforeseen: Error {}
 
   /// One `/metrics` and one log file for all that the app and its libraries emit.
   private static func observe() throws -> Tap {

@@ -27,6 +27,7 @@ struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
       }
       return response
     } catch {
+      // As Hummingbird answers: with the error's status, or 500 for an error that has none.
       let status = (error as? any HTTPResponseError)?.status ?? .internalServerError
       observed.end(statusCode: status.code, route: context.endpointPath)
       throw error

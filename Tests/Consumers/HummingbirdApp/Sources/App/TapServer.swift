@@ -116,7 +116,7 @@ struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Context: Requ
       if size == nil { response.body = connection.counting(response.body) }
       return response
     } catch {
-      // Hummingbird answers so for an error that says nothing else.
+      // The router has answered errors that say how; Hummingbird answers any other so.
       connection.note(status: 500, route: context.endpointPath, bodySize: 0)
       throw error
     }
