@@ -11,8 +11,8 @@ struct LogWriter: Sendable {
   private static let longestPause = Duration.seconds(1)
 
   func run() {
-    var batch = LineBuffer(byteCapacity: queue.limits.bytes, lineCapacity: queue.limits.lines)
-    var report = LineBuffer(byteCapacity: DropReport.capacity, lineCapacity: 1)
+    var batch = LineBuffer(byteLimit: queue.limits.bytes, lineLimit: queue.limits.lines)
+    var report = LineBuffer(byteLimit: DropReport.capacity, lineLimit: 1)
     while true {
       switch queue.next(into: &batch, maintenance: output.maintain(now: Instant.now)) {
       case .write:

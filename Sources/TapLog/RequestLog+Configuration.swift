@@ -14,37 +14,40 @@ extension RequestLog {
     /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
     /// `http.request.method_original`. By default those of RFC 9110, PATCH (RFC 5789) and QUERY.
     public var knownMethods = KnownMethods.standard
-    /// Fields that every line has, such as `service.name`. A request's own field of the same key replaces one of these. A
-    /// key that the log uses itself is an error at start.
+    /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes. More or longer ones
+    /// are an error at start, and so is a key that the log uses itself. A text is cut at 1,024 bytes. A request's own field
+    /// of the same key replaces one of these.
     public var fields: [String: FieldValue] = [:]
-    /// The most bytes of lines that wait to be written: 4 MiB, at least 32 KiB. The writer has a second buffer of
-    /// this size. Memory is used as far as it has been needed.
+    /// The most bytes of lines that wait to be written: 4 MiB, at least 32 KiB. The writer has a second buffer with this
+    /// limit. Memory grows with the lines that wait, and is kept then; where the system has no more, the queue is full.
     public var queueByteLimit = 4 << 20
-    /// The most lines that wait to be written: 16,384.
+    /// The most lines that wait to be written: 16,384, at least 1.
     public var queueLineLimit = 16_384
     /// What happens when the queue is full.
     public var whenFull = FullQueuePolicy.dropNewest
     /// How long a line waits for others, so that they are written together: 50 ms. Every wake-up of the writer
-    /// costs the requests time.
+    /// costs the requests time. With 0 or less it does not wait; the longest ones end with a flush, a shutdown, or when many
+    /// lines wait.
     public var batchDelay: Duration = .milliseconds(50)
     /// The permissions of a file that the log makes, less the process's umask: `0o640`, since even a redacted log
-    /// is not for everybody.
+    /// is not for everybody. The nine lowest bits count, and the owner may always write: the log opens the file again.
     public var filePermissions = 0o640
     /// When the log itself moves its file aside and begins a new one: never, by default, since `logrotate` can do it.
     public var rotation: LogRotation?
     /// How long a line may be in the system's memory only: a loss of power takes no more than that (`fsync`). `nil`
-    /// by default: the system decides, usually within half a minute.
+    /// by default: the system decides, usually within half a minute. With 0 or less, after each batch.
     public var synchronizationInterval: Duration?
     /// Whether SIGHUP makes the log open its file anew. Without it too, a file that has been moved or replaced is noticed
-    /// at the next batch. A handler that was installed before is called as well; one that is installed
-    /// later takes the place of this one, and can call ``RequestLog/reopen()``.
+    /// at the next batch. A handler that was installed before is called as well, with what it asked for (`SA_SIGINFO`); one
+    /// that is installed later takes the place of this one, and can call ``RequestLog/reopen()``.
     public var reopensOnHangup = false
     /// How many of the last lines stay in memory, for ``RequestLog/recent(_:)`` and ``RequestLog/follow(_:onLines:)``:
     /// none, by default.
     public var recentLineLimit = 0
-    /// The most bytes of them: 1 MiB. A follower that is so far behind is dropped.
+    /// The most bytes of them: 1 MiB, at least 32 KiB. Memory grows with the lines that are kept. A follower that is so far
+    /// behind is dropped.
     public var recentByteLimit = 1 << 20
-    /// The most followers at one time: 16.
+    /// The most followers at one time: 16. With 0 or less, none.
     public var followerLimit = 16
     /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for lines that are
     /// on their way.

@@ -104,6 +104,22 @@ enum System {
   /// Lets other processes go on for a moment.
   static func pause(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }
 
+  /// Memory of another size with the content of this one, which is gone then; `nil` if there is none to have. Not Swift's
+  /// `allocate`, which ends the process then.
+  static func reallocate(_ memory: UnsafeMutableRawPointer?, byteCount: Int) -> UnsafeMutableRawPointer? {
+    realloc(memory, byteCount)
+  }
+
+  static func free(_ memory: UnsafeMutableRawPointer?) {
+    #if canImport(Darwin)
+      Darwin.free(memory)
+    #elseif canImport(Musl)
+      Musl.free(memory)
+    #else
+      Glibc.free(memory)
+    #endif
+  }
+
   /// What is behind a path or a descriptor.
   struct FileStatus: Hashable {
     let device: UInt64

@@ -1,13 +1,15 @@
-/// A ring of whole lines in memory of a fixed size. No line is split at the end of the memory, so that all lines
-/// are at most two pieces: one `writev`.
+/// A ring of whole lines, in memory that grows with what waits, up to a limit. No line is split at the end of the
+/// memory, so that all lines are at most two pieces: one `writev`.
 ///
-/// Beside the bytes stands an index with each line's length and severity. The memory is the system's until
-/// lines first fill it.
+/// Beside the bytes stands an index with each line's length and severity, a ring too.
 struct LineBuffer: ~Copyable, @unchecked Sendable {
-  let byteCapacity: Int
-  let lineCapacity: Int
-  private let memory: UnsafeMutableRawPointer
-  private let index: UnsafeMutablePointer<Entry>
+  let byteLimit: Int
+  let lineLimit: Int
+  private var memory = UnsafeMutableBufferPointer<UInt8>(start: nil, count: 0)
+  private var index = UnsafeMutableBufferPointer<Entry>(start: nil, count: 0)
+  /// What the first line gets memory for, within the limits.
+  private static let leastBytes = 65_536
+  private static let leastLines = 1_024
 
   /// Where the first line begins, and where the next one goes.
   private var head = 0
@@ -25,40 +27,79 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     var severity: LogSeverity
   }
 
-  init(byteCapacity: Int, lineCapacity: Int) {
-    self.byteCapacity = max(1, byteCapacity)
-    self.lineCapacity = max(1, lineCapacity)
-    memory = .allocate(byteCount: self.byteCapacity, alignment: 8)
-    index = .allocate(capacity: self.lineCapacity)
+  init(byteLimit: Int, lineLimit: Int) {
+    self.byteLimit = max(1, byteLimit)
+    self.lineLimit = max(1, lineLimit)
   }
 
   deinit {
-    memory.deallocate()
-    index.deallocate()
+    System.free(memory.baseAddress)
+    System.free(index.baseAddress)
   }
+
+  /// How many bytes there is memory for.
+  var byteCapacity: Int { memory.count }
 
   var isEmpty: Bool { count == 0 }
 
   /// The bytes taken, gap at the end of the memory included.
   var byteCount: Int { wrap.map { $0 - head + tail } ?? tail - head }
 
-  /// Adds a line. `false` if there is no room for it.
+  /// Adds a line. `false` if there is no room for it within the limits, or the system has no memory.
   mutating func append(_ line: UnsafeRawBufferPointer, severity: LogSeverity) -> Bool {
-    guard count < lineCapacity, let place = place(for: line.count) else { return false }
-    if let source = line.baseAddress {
-      (memory + place).copyMemory(from: source, byteCount: line.count)
+    guard count < index.count || growIndex(),
+      let place = place(for: line.count) ?? (growMemory(by: line.count) ? place(for: line.count) : nil)
+    else { return false }
+    if let source = line.baseAddress, let target = memory.baseAddress {
+      UnsafeMutableRawPointer(target + place).copyMemory(from: source, byteCount: line.count)
     }
     tail = place + line.count
     var entry = firstEntry + count
-    if entry >= lineCapacity { entry -= lineCapacity }
+    if entry >= index.count { entry -= index.count }
     index[entry] = Entry(length: UInt32(truncatingIfNeeded: line.count), severity: severity)
     count += 1
     return true
   }
 
+  private mutating func growIndex() -> Bool {
+    // Full: what stands from the first entry on is the older part.
+    guard let shift = Self.grow(&index, by: Self.leastLines, limit: lineLimit, moving: firstEntry) else {
+      return false
+    }
+    if firstEntry > 0 { firstEntry += shift }
+    return true
+  }
+
+  private mutating func growMemory(by length: Int) -> Bool {
+    let start = wrap == nil ? memory.count : head
+    guard let shift = Self.grow(&memory, by: max(length, Self.leastBytes), limit: byteLimit, moving: start)
+    else { return false }
+    if let wrap {
+      head += shift
+      self.wrap = wrap + shift
+    }
+    return true
+  }
+
+  /// Makes a ring twice as large or larger by so much, within its limit, and moves what it has from `start` on to its new
+  /// end. Gives how far, or `nil` if the ring stays as it is.
+  private static func grow<Element>(
+    _ ring: inout UnsafeMutableBufferPointer<Element>, by least: Int, limit: Int, moving start: Int
+  ) -> Int? {
+    let count = ring.count
+    let newCount = min(limit, count + max(count, least))
+    guard newCount > count,
+      let memory = System.reallocate(ring.baseAddress, byteCount: newCount * MemoryLayout<Element>.stride)
+    else { return nil }
+    let base = memory.bindMemory(to: Element.self, capacity: newCount)
+    if start > 0 { (base + (start + newCount - count)).update(from: base + start, count: count - start) }
+    ring = UnsafeMutableBufferPointer(start: base, count: newCount)
+    return newCount - count
+  }
+
   private mutating func place(for length: Int) -> Int? {
     if wrap != nil { return length <= head - tail ? tail : nil }
-    if length <= byteCapacity - tail { return tail }
+    if length <= memory.count - tail { return tail }
     guard length <= head else { return nil }
     wrap = tail
     return 0
@@ -67,11 +108,14 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
   /// The bytes of the first line that are still there, or 0.
   var firstLength: Int { count > 0 ? Int(index[firstEntry].length) - consumedOfFirst : 0 }
 
+  private func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[range])
+  }
+
   /// All bytes, in order.
   var pieces: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) {
     let start = head + consumedOfFirst
-    let first = UnsafeRawBufferPointer(start: memory + start, count: (wrap ?? tail) - start)
-    return (first, UnsafeRawBufferPointer(start: memory, count: wrap == nil ? 0 : tail))
+    return (bytes(start..<(wrap ?? tail)), bytes(0..<(wrap == nil ? 0 : tail)))
   }
 
   /// The first lines, as many as `limit` bytes hold but one at least, in one piece.
@@ -85,7 +129,7 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
       if length + next > all.count { break }
       length += next
       entry += 1
-      if entry == lineCapacity { entry = 0 }
+      if entry == index.count { entry = 0 }
     }
     return UnsafeRawBufferPointer(rebasing: all[..<length])
   }
@@ -97,10 +141,10 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     for _ in 0..<count {
       if place == wrap { place = 0 }
       let length = Int(index[entry].length)
-      body(UnsafeRawBufferPointer(start: memory + place, count: length), index[entry].severity)
+      body(bytes(place..<place + length), index[entry].severity)
       place += length
       entry += 1
-      if entry == lineCapacity { entry = 0 }
+      if entry == index.count { entry = 0 }
     }
   }
 
@@ -119,13 +163,23 @@ struct LineBuffer: ~Copyable, @unchecked Sendable {
     }
   }
 
+  /// Moves the first lines to the end of another buffer, as many as fit there. Not for a buffer whose first line has been
+  /// consumed in part.
+  mutating func moveFirst(_ lines: Int, to other: inout LineBuffer) {
+    for _ in 0..<min(lines, count) {
+      let line = bytes(head..<head + Int(index[firstEntry].length))
+      guard other.append(line, severity: index[firstEntry].severity) else { return }
+      removeFirst()
+    }
+  }
+
   /// Takes the first line out. Nothing happens if there is none.
   mutating func removeFirst() {
     guard count > 0 else { return }
     head += Int(index[firstEntry].length)
     consumedOfFirst = 0
     firstEntry += 1
-    if firstEntry == lineCapacity { firstEntry = 0 }
+    if firstEntry == index.count { firstEntry = 0 }
     count -= 1
     if head == wrap {
       head = 0

@@ -22,7 +22,7 @@ extension LineQueue {
     var isDropping = false
 
     init(limits: QueueLimits) {
-      lines = LineBuffer(byteCapacity: limits.bytes, lineCapacity: limits.lines)
+      lines = LineBuffer(byteLimit: limits.bytes, lineLimit: limits.lines)
     }
   }
 
@@ -66,6 +66,17 @@ extension LineQueue.State {
     statistics.dropped[reason] &+= count
     unreported[reason] &+= count
     isDropping = true
+  }
+
+  /// Drops the oldest lines until there is room for another one. `false` if there is none then either.
+  mutating func replaceOldest(by line: UnsafeRawBufferPointer, severity: LogSeverity) -> Bool {
+    guard line.count <= lines.byteLimit else { return false }
+    while !lines.isEmpty {
+      lines.removeFirst()
+      drop(fullReason)
+      if lines.append(line, severity: severity) { return true }
+    }
+    return false
   }
 
   /// What has been dropped, once that has ended: nothing was since the writer last looked, or there is room again.

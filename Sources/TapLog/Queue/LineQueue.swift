@@ -3,7 +3,7 @@ import TapCore
 
 /// The bounded queue between the threads that make lines and the one that writes them.
 ///
-/// There are two buffers of the same size: lines go into one while the writer has the other, and they change
+/// There are two buffers with the same limits: lines go into one while the writer has the other, and they change
 /// places under the lock. A line is copied once, and no lock is held while bytes are written.
 final class LineQueue: Sendable {
   let limits: QueueLimits
@@ -51,11 +51,7 @@ final class LineQueue: Sendable {
       if !state.lines.append(line, severity: severity) {
         switch limits.whenFull {
         case .block(let duration) where mayWait: return .wait(duration)
-        case .dropOldest where line.count <= state.lines.byteCapacity:
-          repeat {
-            state.lines.removeFirst()
-            state.drop(state.fullReason)
-          } while !state.lines.append(line, severity: severity)
+        case .dropOldest where state.replaceOldest(by: line, severity: severity): break
         case .dropNewest, .dropOldest, .block:
           state.drop(state.fullReason)
           return .done

@@ -21,7 +21,7 @@ final class RecentLines: Sendable {
   }
 
   init(lines: Int, bytes: Int) {
-    state = Mutex(State(lines: LineBuffer(byteCapacity: bytes, lineCapacity: lines)))
+    state = Mutex(State(lines: LineBuffer(byteLimit: bytes, lineLimit: lines)))
   }
 
   /// Takes in the lines of a batch, in their order. Called by the writer alone.

@@ -130,7 +130,7 @@ struct FileFaultTests {
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     let other = open(folder("other"), O_WRONLY | O_CREAT, 0o600)
     #expect(dup2(other, descriptor) == descriptor)
-    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 1)
+    var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
     #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
     #expect(output.write(&batch).bytes == 5)
     output.close()
@@ -150,7 +150,7 @@ struct FileFaultTests {
     // Closed as far as the log can tell: no other thread may be given the number in between.
     let null = open("/dev/null", O_WRONLY)
     #expect(dup2(null, descriptor) == descriptor)
-    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 1)
+    var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
     #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
     #expect(output.write(&batch).state == .ready)
     output.close()
@@ -163,7 +163,7 @@ struct FileFaultTests {
   func tornLine() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
-    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 2)
+    var batch = LineBuffer(byteLimit: 100, lineLimit: 2)
     for line in ["torn\n", "next\n"] {
       #expect(Array(line.utf8).withUnsafeBytes { batch.append($0, severity: .info) })
     }

@@ -21,7 +21,7 @@ struct HangupTests {
     var options = FileOptions(path: folder("requests.jsonl"))
     options.reopensOnHangup = true
     let output = try FileOutput(options)
-    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 1)
+    var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
     for isHangup in [false, true] {
       // A mark on what is open, which an open file does not have.
       let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)

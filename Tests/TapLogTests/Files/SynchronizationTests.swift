@@ -12,7 +12,7 @@ struct SynchronizationTests {
   }
 
   private func write(to output: FileOutput) {
-    var batch = LineBuffer(byteCapacity: 100, lineCapacity: 1)
+    var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
     #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
     #expect(output.write(&batch).bytes == 5)
   }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TapLog
@@ -15,7 +16,7 @@ struct LineBufferTests {
 
   @Test("keeps lines whole at the end of its memory")
   func wraps() {
-    var buffer = LineBuffer(byteCapacity: 10, lineCapacity: 8)
+    var buffer = LineBuffer(byteLimit: 10, lineLimit: 8)
     #expect(add("aaaa", to: &buffer))
     #expect(add("bbb", to: &buffer))
     #expect(!add("cccc", to: &buffer))
@@ -37,7 +38,7 @@ struct LineBufferTests {
 
   @Test("takes no more lines than it has room for in its index")
   func lineLimit() {
-    var buffer = LineBuffer(byteCapacity: 100, lineCapacity: 2)
+    var buffer = LineBuffer(byteLimit: 100, lineLimit: 2)
     #expect(add("a", to: &buffer))
     #expect(add("b", to: &buffer))
     #expect(!add("c", to: &buffer))
@@ -48,7 +49,7 @@ struct LineBufferTests {
 
   @Test("goes on where a short write stopped, at every place", arguments: 0...12)
   func consumes(bytes: Int) {
-    var buffer = LineBuffer(byteCapacity: 12, lineCapacity: 4)
+    var buffer = LineBuffer(byteLimit: 12, lineLimit: 4)
     for line in ["aaaa", "bbb", "ccccc"] { #expect(add(line, to: &buffer)) }
     var lines = Tally<LogSeverity>()
     buffer.consume(bytes, into: &lines)
@@ -63,25 +64,60 @@ struct LineBufferTests {
     "gives whole lines up to a limit, and one at least",
     arguments: [(0, "aaaa"), (4, "aaaa"), (6, "aaaa"), (7, "aaaabbb"), (100, "aaaabbb")])
   func prefix(limit: Int, expected: String) {
-    var buffer = LineBuffer(byteCapacity: 12, lineCapacity: 4)
+    var buffer = LineBuffer(byteLimit: 12, lineLimit: 4)
     for line in ["aaaa", "bbb"] { #expect(add(line, to: &buffer)) }
     let text = String(decoding: buffer.prefix(limit), as: UTF8.self)
     #expect(text == expected)
   }
 
-  @Test("does as an array would, through many random steps")
-  func model() {
-    var generator = SystemRandomNumberGenerator()
-    var buffer = LineBuffer(byteCapacity: 50, lineCapacity: 6)
+  @Test("has memory for what it holds, and not for its limits", arguments: [.max, 1 << 46, 4 << 20])
+  func growth(limit: Int) {
+    var buffer = LineBuffer(byteLimit: limit, lineLimit: limit)
+    var capacities = [buffer.byteCapacity]
+    var isAdded = true
+    for _ in 0..<2_000 {
+      isAdded = add(String(repeating: "x", count: 1_000), to: &buffer) && isAdded
+      capacities.append(buffer.byteCapacity)
+    }
+    #expect(isAdded)
+    #expect(capacities.first == 0)
+    #expect(capacities[1] == 65_536)
+    #expect(capacities.last == 1 << 21)
+    let isWhole = text(buffer).utf8.count == 2_000_000
+    #expect(isWhole)
+  }
+
+  @Test("moves its first lines to another")
+  func moves() {
+    var buffer = LineBuffer(byteLimit: 12, lineLimit: 4)
+    var other = LineBuffer(byteLimit: 7, lineLimit: 4)
+    for line in ["aaaa", "bbb", "cc"] { #expect(add(line, to: &buffer)) }
+    buffer.moveFirst(2, to: &other)
+    #expect(text(other) == "aaaabbb")
+    buffer.moveFirst(1, to: &other)
+    #expect(text(buffer) == "cc")
+  }
+
+  /// A small ring with a fixed size, and one that grows on its way, in bytes and in lines.
+  @Test(
+    "does as an array would, through many random steps",
+    arguments: [
+      (bytes: 50, lines: 6, longest: 20, steps: 20_000), (1 << 19, 100, 30_000, 400), (.max, .max, 60, 4_000),
+    ])
+  func model(bytes: Int, lines: Int, longest: Int, steps: Int) {
+    var generator = SeededGenerator(seed: steps)
+    var buffer = LineBuffer(byteLimit: bytes, lineLimit: lines)
     var model: [String] = []
-    for step in 0..<20_000 {
-      if Bool.random(using: &generator) {
-        let line = String(repeating: "\(step % 10)", count: .random(in: 1...20, using: &generator))
+    for step in 0..<steps {
+      // Two lines in for one out, so that the ring grows where it may.
+      if Int.random(in: 0..<3, using: &generator) > 0 {
+        let line = String(repeating: "\(step % 10)", count: .random(in: 1...longest, using: &generator))
         if add(line, to: &buffer) { model.append(line) }
       } else if !model.isEmpty {
         buffer.removeFirst()
         model.removeFirst()
       }
+      guard bytes == 50 || step.isMultiple(of: 40) else { continue }
       var lines: [String] = []
       buffer.forEach { line, _ in lines.append(String(decoding: line, as: UTF8.self)) }
       #expect(lines == model)
