@@ -196,17 +196,21 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   /// Opens the file anew before the next line, as after a rotation by others. Returns at once.
   public func reopen() { output.reopen() }
 
-  /// Waits until every line that came before is written. Safe from any thread; blocks the calling one.
+  /// Waits until every line that came before is written, or dropped and counted; not for lines that come meanwhile. Safe
+  /// from any thread but the one that a ``LogSink`` is called on; blocks the calling one.
   ///
-  /// - Returns: `false` if the deadline came first, as it does while the destination fails.
+  /// - Parameter limit: the most time to wait. 0 or less does not wait.
+  /// - Returns: `false` if the deadline came first, as it does while the destination fails, or a shutdown's did.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) -> Bool {
     queue.flush(until: Instant.now.advanced(by: limit))
   }
 
   /// Writes what is in the queue and closes the destination. Lines that come later, and those not written at the
-  /// deadline, are dropped and counted. May be called again, from any thread; blocks the calling one.
+  /// deadline, are dropped and counted. May be called again, from any thread but the one that a ``LogSink`` is called
+  /// on; blocks the calling one. Of several calls the earliest deadline counts, and ends them all.
   ///
+  /// - Parameter limit: the most time to wait. 0 or less does not wait.
   /// - Returns: Whether every line was written, or had been dropped and counted before.
   @discardableResult
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {

@@ -91,6 +91,17 @@ extension LineQueue.State {
   /// How many of the lines ever accepted are surely written or dropped: all before the oldest that is pending.
   var settled: UInt64 { inFlight > 0 ? acceptedBeforeBatch : accepted &- UInt64(lines.count) }
 
+  /// Gives the writer all lines, by an exchange of buffers; or those alone that a flush waits for, since more come
+  /// faster than a slow sink takes them.
+  mutating func take(into batch: inout LineBuffer) {
+    acceptedBeforeBatch = accepted &- UInt64(lines.count)
+    if flushTarget > acceptedBeforeBatch, flushTarget < accepted {
+      lines.moveFirst(Int(flushTarget - acceptedBeforeBatch), to: &batch)
+    }
+    if batch.isEmpty { swap(&lines, &batch) }
+    inFlight = UInt64(batch.count)
+  }
+
   /// Drops all that is pending, for good.
   mutating func giveUp() {
     let reason: LogDropReason = isFaulted ? .writeError : .shutdown

@@ -16,8 +16,8 @@ extension LineQueue {
     case stop
   }
 
-  /// Waits for lines, and exchanges the buffer they are in for an empty one. Gives ``Step/maintain`` if none come
-  /// before `maintenance`.
+  /// Waits for lines, and moves them to the batch, which is empty. Gives ``Step/maintain`` if none come before
+  /// `maintenance`.
   func next(into batch: inout LineBuffer, maintenance: Instant) -> Step {
     var lingering: Instant?
     while true {
@@ -48,6 +48,10 @@ extension LineQueue {
       if case .draining(let deadline) = state.phase, now >= deadline { state.giveUp() }
       guard state.phase != .closed else { return .go(.stop) }
       if let dropped = state.takeReport() { return .go(.report(dropped)) }
+      // Now, and not when no more lines come: a flush waits for those before it alone.
+      if state.flushTarget > state.flushed, state.settled > state.flushed {
+        return .go(.flush(through: state.settled))
+      }
       guard state.lines.isEmpty else {
         if state.phase == .running, now < linger, state.flushTarget <= state.settled,
           !limits.isLarge(state.lines)
@@ -55,13 +59,10 @@ extension LineQueue {
           state.writer = .lingering
           return .wait(until: linger)
         }
-        state.acceptedBeforeBatch = state.accepted &- UInt64(state.lines.count)
-        state.inFlight = UInt64(state.lines.count)
         state.writer = .busy
-        swap(&state.lines, &batch)
+        state.take(into: &batch)
         return .go(.write)
       }
-      if state.flushTarget > state.flushed { return .go(.flush(through: state.flushTarget)) }
       if state.phase == .running {
         guard now < maintenance else { return .go(.maintain) }
         state.writer = .idle

@@ -90,15 +90,23 @@ final class LineQueue: Sendable {
   }
 
   /// Takes no more lines, lets the writer write what there is, and waits for it to end. What is not written at
-  /// the deadline is dropped. `false` if that is so.
+  /// the deadline, or at that of another shutdown, is dropped. `false` if that is so.
   func shutdown(until deadline: Instant) -> Bool {
     beginShutdown(until: deadline)
-    let inTime = waitForProgress(until: deadline) { state in state.phase == .ended ? true : nil }
-    if inTime { return state.withLock { $0.flushed >= $0.accepted } }
+    let isWhole = waitForProgress(until: deadline) { state in
+      switch state.phase {
+      case .ended: state.flushed >= state.accepted
+      // Given up. The writer may be stuck in its last call for good.
+      case .closed where state.flushed < state.accepted: false
+      case .running, .draining, .closed: nil
+      }
+    }
+    if isWhole { return true }
     state.withLock { state in
       if case .draining = state.phase { state.giveUp() }
     }
     work.signal()
+    progress.signal()
     return false
   }
 
@@ -110,6 +118,7 @@ final class LineQueue: Sendable {
       state.flushTarget = state.accepted
     }
     work.signal()
+    progress.signal()  // Nobody gets room any more.
   }
 
   private func waitForProgress(until deadline: Instant, answer: (borrowing State) -> Bool?) -> Bool {

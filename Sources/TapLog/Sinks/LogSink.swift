@@ -2,7 +2,8 @@
 ///
 /// The log has one writer thread, and calls all of these on it, never two at a time. A sink may block that
 /// thread: the queue then fills and the log drops by its policy, but no request waits. Past the deadline of
-/// ``RequestLog/shutdown(within:)`` the thread is left behind.
+/// ``RequestLog/shutdown(within:)`` the thread is left behind. A sink may give the log lines, but must not flush it or shut
+/// it down: it would wait for itself until the deadline.
 public protocol LogSink: Sendable {
   /// Takes one or more whole lines, UTF-8, each ended by a newline. The memory is valid during the call only.
   ///

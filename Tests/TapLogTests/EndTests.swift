@@ -1,0 +1,93 @@
+import Foundation
+import Synchronization
+import TapLog
+import TestSupport
+import Testing
+
+/// Puts another line into the log for each that it is given, until it has had enough.
+private final class FeedingSink: LogSink {
+  let log = Mutex<RequestLog?>(nil)
+  private let rest = Atomic<Int>(100_000)
+
+  func write(_ lines: UnsafeRawBufferPointer) {
+    guard rest.wrappingSubtract(1, ordering: .relaxed).newValue > 0 else { return }
+    log.withLock { $0 }?.log(.info, "one more")
+  }
+}
+
+@Suite("The end of a log", .timeLimit(.minutes(3)))
+struct EndTests {
+  @Test("A flush waits for the lines that came before it, and for no other")
+  func flush() throws {
+    let sink = FeedingSink()
+    var configuration = RequestLog.Configuration()
+    configuration.batchDelay = .zero
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    sink.log.withLock { $0 = log }
+    log.log(.info, "first")
+    #expect(log.flush(within: .seconds(60)))
+    #expect(log.statistics.lines < 100_000)
+    sink.log.withLock { $0 = nil }
+    #expect(log.shutdown())
+  }
+
+  @Test("A shutdown that gives up ends all that wait for the writer, and all that come later")
+  func givenUp() throws {
+    let sink = GatedSink()
+    let log = try RequestLog(to: .custom(sink))
+    log.log(.info, "stuck")
+    #expect(sink.entered.waitBlocking())
+    let calls: [@Sendable () -> Bool] = [
+      { log.flush(within: .seconds(Int64.max)) }, { log.shutdown(within: .seconds(Int64.max)) },
+      { log.shutdown(within: .seconds(3_600)) },
+    ]
+    let ends = calls.map { call in
+      let end = Gate()
+      Thread.detachNewThread {
+        if !call() { end.open() }
+      }
+      return end
+    }
+    #expect(!log.shutdown(within: .milliseconds(20)))
+    for end in ends { #expect(end.waitBlocking(seconds: 20)) }
+    #expect(!log.shutdown(within: .seconds(3_600)))
+    #expect(!log.flush(within: .seconds(3_600)))
+    #expect(log.statistics.droppedLines(.shutdown) == 1)
+    sink.gate.open()
+  }
+
+  @Test("A caller that waits for room waits no longer than there is a log")
+  func blocked() throws {
+    let sink = GatedSink()
+    var configuration = RequestLog.Configuration()
+    configuration.queueLineLimit = 1
+    configuration.whenFull = .block(upTo: .seconds(Int64.max))
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    log.log(.info, "stuck")
+    #expect(sink.entered.waitBlocking())
+    let isDone = Gate()
+    Thread.detachNewThread {
+      for _ in 0..<2 { log.log(.info, "waits") }
+      isDone.open()
+    }
+    #expect(!log.shutdown(within: .milliseconds(20)))
+    #expect(isDone.waitBlocking(seconds: 20))
+    sink.gate.open()
+  }
+
+  @Test("Shutdowns from many threads end together, and every line is written")
+  func together() async throws {
+    let sink = CollectingSink()
+    let log = try RequestLog(to: .custom(sink))
+    for _ in 0..<100 { log.log(.info, "line") }
+    let results = await withTaskGroup(of: Bool.self) { group in
+      for index in 0..<8 { group.addTask { index.isMultiple(of: 2) ? log.shutdown() : log.flush() } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(results == Array(repeating: true, count: 8))
+    #expect(log.shutdown())
+    #expect(log.flush(within: .zero))
+    #expect(sink.lines.count == 100)
+    #expect(sink.isClosed)
+  }
+}
