@@ -38,4 +38,54 @@ struct HangupTests {
     output.close()
     #expect(try folder.lines("requests.jsonl") == ["line", "line"])
   }
+
+  @Test("calls a handler of before that wants to know more with all that it wants to know")
+  func information() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      var before = sigaction()
+      before.__sigaction_handler.sa_sigaction = { number, information, context in
+        guard number == SIGHUP, context != nil,
+          information?.pointee._sifields._rt.si_sigval.sival_int == 42
+        else { _exit(1) }
+        HangupTests.calls.wrappingAdd(1, ordering: .relaxed)
+      }
+      // Once: the second signal is ours alone, and does not end the process.
+      before.sa_flags = SA_SIGINFO | SA_ONSTACK | Int32(truncatingIfNeeded: SA_RESETHAND)
+      sigaddset(&before.sa_mask, SIGUSR1)
+      sigaction(SIGHUP, &before, nil)
+      var options = FileOptions(path: path)
+      options.reopensOnHangup = true
+      let output = try FileOutput(options)
+      guard sigqueue(getpid(), SIGHUP, sigval(sival_int: 42)) == 0 else { exit(2) }
+      _ = try await Poll.until("the signal") { HangupTests.calls.load(ordering: .relaxed) == 1 ? true : nil }
+      kill(getpid(), SIGHUP)
+      _ = try await Poll.until("another signal") { HangupSignal.count == 2 ? true : nil }
+      guard HangupTests.calls.load(ordering: .relaxed) == 1 else { exit(3) }
+      var now = sigaction()
+      sigaction(SIGHUP, nil, &now)
+      let flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK
+      guard now.sa_flags & flags == flags, sigismember(&now.sa_mask, SIGUSR1) == 1 else { exit(4) }
+      output.close()
+      exit(7)
+    }
+  }
+
+  @Test("is counted, and does not end the process, where it would end it or is ignored", arguments: [0, 1])
+  func withoutHandler(disposition: Int) async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) {
+      [path = path as String, disposition = disposition as Int] in
+      signal(SIGHUP, disposition == 0 ? SIG_DFL : SIG_IGN)
+      var options = FileOptions(path: path)
+      options.reopensOnHangup = true
+      let output = try FileOutput(options)
+      kill(getpid(), SIGHUP)
+      _ = try await Poll.until("the signal") { HangupSignal.count == 1 ? true : nil }
+      output.close()
+      exit(7)
+    }
+  }
 }
