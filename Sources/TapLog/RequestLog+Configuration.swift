@@ -72,7 +72,7 @@ extension RequestLog {
 extension RequestLog.Configuration {
   func fileOptions(path: String) -> FileOptions {
     FileOptions(
-      path: path, permissions: filePermissions, rotation: rotation,
+      path: path, permissions: filePermissions & 0o777 | 0o200, rotation: rotation,
       synchronizationInterval: synchronizationInterval, reopensOnHangup: reopensOnHangup)
   }
 

@@ -11,16 +11,37 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
   public struct Code: Sendable, Hashable {
     private let name: String
 
-    /// The file cannot be opened for appending.
+    /// The file cannot be opened for appending, or what is at the path or behind the descriptor takes no lines.
     public static let cannotOpen = Code(name: "cannotOpen")
     /// A field that every line should have uses a key that the log uses itself.
     public static let reservedField = Code(name: "reservedField")
+    /// A field that every line should have has a key of more than 256 bytes, or there are more than 64 of them.
+    public static let invalidField = Code(name: "invalidField")
     /// The system gives no thread to write with.
     public static let cannotStartWriter = Code(name: "cannotStartWriter")
   }
 
-  static func cannotOpen(path: String, failure: System.Failure) -> RequestLogError {
-    let remedy =
+  /// What keeps a path from being opened.
+  enum PathFault {
+    case failure(System.Failure)
+    case empty
+    case nul
+    case rotatedNameTooLong
+    case socket
+    case blockDevice
+
+    fileprivate var causeAndRemedy: String {
+      switch self {
+      case .failure(let failure): "\(failure.text); \(Self.remedy(for: failure))"
+      case .empty: "the path is empty; name a file"
+      case .nul: "it has a NUL in it; choose a path without one"
+      case .rotatedNameTooLong: "no room in the name for what rotation adds to it; choose a shorter one"
+      case .socket: "it is a socket; connect to it and give the log the descriptor, or choose another path"
+      case .blockDevice: "it is a block device; choose a path where this process can append to a file"
+      }
+    }
+
+    private static func remedy(for failure: System.Failure) -> String {
       switch failure {
       case .denied:
         "let this process's user write to the file and search its directory, or choose another path"
@@ -29,16 +50,51 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
       case .readOnly: "choose a path on a file system that can be written to"
       case .noSpace: "make room on that file system, or choose another path"
       case .tooManyFiles: "raise the limit of open files (ulimit -n), or close some"
+      case .nameTooLong: "choose a shorter path"
       default: "choose a path where this process can append to a file"
       }
-    return RequestLogError(
-      code: .cannotOpen, description: "cannot open the log file \"\(path)\": \(failure.text); \(remedy)")
+    }
+  }
+
+  static func cannotOpen(path: String, because fault: PathFault) -> RequestLogError {
+    RequestLogError(
+      code: .cannotOpen, description: "cannot open the log file \(quoted(path)): \(fault.causeAndRemedy)")
+  }
+
+  static func cannotWrite(descriptor: Int32, _ failure: System.Failure) -> RequestLogError {
+    RequestLogError(
+      code: .cannotOpen,
+      description:
+        "cannot write the log to descriptor \(descriptor): \(failure.text); open it for writing, and keep it open"
+    )
   }
 
   static func reservedField(_ key: String) -> RequestLogError {
     RequestLogError(
       code: .reservedField,
-      description: "the log field \"\(key)\" cannot be set: every line has it by itself; choose another key")
+      description:
+        "the log field \(quoted(key)) cannot be set: every line has it by itself; choose another key")
+  }
+
+  static func fieldKeyTooLong(_ key: String, limit: Int) -> RequestLogError {
+    RequestLogError(
+      code: .invalidField,
+      description:
+        "the log field \(quoted(key)) cannot be set: its key has more than \(limit) bytes; choose a shorter one"
+    )
+  }
+
+  static func tooManyFields(_ count: Int, limit: Int) -> RequestLogError {
+    RequestLogError(
+      code: .invalidField,
+      description: "\(count) log fields cannot be set: a line has room for \(limit); set fewer for every line"
+    )
+  }
+
+  /// A text for a message: its beginning, on one line.
+  private static func quoted(_ text: String) -> String {
+    let limit = 200
+    return (text.utf8.count > limit ? text.prefix(limit) + "…" : Substring(text)).debugDescription
   }
 
   static func cannotStartWriter(_ failure: BackgroundThread.Failure) -> RequestLogError {

@@ -25,16 +25,29 @@ final class FileOutput: LogOutput {
 
   /// Opens the file. A FIFO that nobody reads yet is no error: the reader may come later.
   init(_ options: FileOptions) throws(RequestLogError) {
+    let path = options.path
+    // A path goes to the system as a C string, which ends there: it would be another file's.
+    if path.utf8.contains(0) { throw .cannotOpen(path: path, because: .nul) }
+    if path.isEmpty { throw .cannotOpen(path: path, because: .empty) }
     self.options = options
-    rotated = options.rotation.map { RotatedFiles(path: options.path, rotation: $0) }
-    if options.reopensOnHangup { HangupSignal.install() }
+    rotated = options.rotation.map { RotatedFiles(path: path, rotation: $0) }
+    if rotated?.hasTooLongNames == true { throw .cannotOpen(path: path, because: .rotatedNameTooLong) }
+    var file: OpenFile?
     do {
-      let file = try OpenFile(options)
-      state = Mutex(State(file: file, seenReopenRequests: options.reopensOnHangup ? HangupSignal.count : 0))
+      file = try OpenFile(options)
     } catch {
-      guard error == .noReader else { throw .cannotOpen(path: options.path, failure: error) }
-      state = Mutex(State())
+      // A FIFO without a reader; but also a Unix socket, and a device without a driver (open(2), ENXIO).
+      let kind = try? System.status(ofPath: path).kind
+      guard error == .noReader, kind == .pipe else {
+        throw .cannotOpen(path: path, because: kind == .socket ? .socket : .failure(error))
+      }
     }
+    if file?.kind == .blockDevice {
+      file?.close()
+      throw .cannotOpen(path: path, because: .blockDevice)
+    }
+    if options.reopensOnHangup { HangupSignal.install() }
+    state = Mutex(State(file: file, seenReopenRequests: options.reopensOnHangup ? HangupSignal.count : 0))
   }
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {

@@ -25,6 +25,17 @@ final class RotatedFiles: Sendable {
     self.rotation = rotation
   }
 
+  /// Whether the names of old files are longer than the file system allows, which the file's own may not be.
+  var hasTooLongNames: Bool {
+    let path = "\(folder)/\(prefix)\(Self.stamp(0))\(Self.compressedSuffix)\(Self.partSuffix)"
+    do {
+      _ = try System.status(ofPath: path)
+      return false
+    } catch {
+      return error == .nameTooLong
+    }
+  }
+
   /// A name that no file has: of the time, or of the next microsecond that is free.
   func freePath(at time: Timestamp) -> String? {
     let microsecond = time.nanosecondsSinceEpoch / 1_000

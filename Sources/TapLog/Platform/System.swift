@@ -22,6 +22,7 @@ enum System {
     static let noSpace = Failure(code: ENOSPC)
     static let tooManyFiles = Failure(code: EMFILE)
     static let brokenPipe = Failure(code: EPIPE)
+    static let nameTooLong = Failure(code: ENAMETOOLONG)
 
     /// The failure that the last call of this thread left behind.
     static var last: Failure { Failure(code: errno) }
@@ -50,6 +51,12 @@ enum System {
     let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
     let mode = mode_t(truncatingIfNeeded: permissions)
     return Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) })
+  }
+
+  /// Throws if a descriptor is not open for writing, as a write would.
+  static func checkWritable(_ descriptor: Int32) throws(Failure) {
+    let flags = try uninterrupted { Int(fcntl(descriptor, F_GETFL)) }
+    if flags & Int(O_ACCMODE) == Int(O_RDONLY) { throw .badDescriptor }
   }
 
   /// Opens a file for reading; -1 if it cannot be.
@@ -129,7 +136,7 @@ enum System {
     let modified: Int64
     let kind: Kind
 
-    enum Kind { case regular, pipe, other }
+    enum Kind { case regular, pipe, socket, blockDevice, other }
 
     fileprivate init(_ status: stat) {
       device = UInt64(truncatingIfNeeded: status.st_dev)
@@ -144,7 +151,9 @@ enum System {
       kind =
         switch status.st_mode & S_IFMT {
         case S_IFREG: .regular
-        case S_IFIFO, S_IFSOCK: .pipe
+        case S_IFIFO: .pipe
+        case S_IFSOCK: .socket
+        case S_IFBLK: .blockDevice
         default: .other
         }
     }

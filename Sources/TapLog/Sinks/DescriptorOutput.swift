@@ -1,7 +1,16 @@
 /// Writes to a descriptor that somebody else owns, such as standard error. Its flags are not ours to change, and
 /// it is never closed.
 struct DescriptorOutput: LogOutput {
-  let descriptor: Int32
+  private let descriptor: Int32
+
+  init(descriptor: Int32) throws(RequestLogError) {
+    do {
+      try System.checkWritable(descriptor)
+    } catch {
+      throw .cannotWrite(descriptor: descriptor, error)
+    }
+    self.descriptor = descriptor
+  }
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
     guard let status = try? System.status(ofDescriptor: descriptor) else { return .failed }

@@ -1,0 +1,117 @@
+import Foundation
+import TapLog
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite("The destination of a log", .timeLimit(.minutes(2)))
+struct LogDestinationTests {
+  /// Starts a log, which has to fail, and gives what it says.
+  private func refusal(
+    _ destination: RequestLog.Destination, rotation: LogRotation? = nil
+  ) throws -> String {
+    var configuration = RequestLog.Configuration()
+    configuration.rotation = rotation
+    let error = #expect(throws: RequestLogError.self) {
+      _ = try RequestLog(to: destination, configuration: configuration)
+    }
+    #expect(error?.code == .cannotOpen)
+    let text = try #require(error).description
+    #expect(text.utf8.count < 1_000)
+    return text
+  }
+
+  @Test("is no Unix socket")
+  func unixSocket() throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.socket")
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let isBound = withUnsafeBytes(of: &address) {
+      bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count)) == 0
+    }
+    #expect(isBound)
+    let text = try refusal(.file(path))
+    #expect(text.contains("\"\(path)\""))
+    #expect(text.contains("it is a socket; connect to it"))
+  }
+
+  @Test("is no path with a NUL in it, which the system would cut there")
+  func nul() throws {
+    let folder = try TemporaryFolder()
+    let text = try refusal(.file(folder("requests.jsonl\0.old")))
+    #expect(text.contains("requests.jsonl\\0.old\": it has a NUL in it; "))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
+  @Test("is no empty path")
+  func empty() throws {
+    #expect(try refusal(.file("")) == "cannot open the log file \"\": the path is empty; name a file")
+  }
+
+  @Test("is no path that is too long, nor one whose rotated files' would be")
+  func tooLong() throws {
+    let folder = try TemporaryFolder()
+    for path in [String(repeating: "x", count: 1 << 20), folder(String(repeating: "x", count: 256))] {
+      #expect(try refusal(.file(path)).contains("File name too long; choose a shorter path"))
+    }
+    let path = folder(String(repeating: "x", count: 230))
+    #expect(try refusal(.file(path), rotation: .size(1)).contains("shorter"))
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(try RequestLog(to: .file(path)).shutdown())
+  }
+
+  @Test("is no disk", .enabled(if: getuid() == 0, "only root makes the file of a device"))
+  func blockDevice() throws {
+    let folder = try TemporaryFolder()
+    // A loop device that no file is attached to.
+    guard mknod(folder("disk"), S_IFBLK | 0o600, dev_t(7 << 8)) == 0 else { return }
+    #expect(
+      try refusal(.file(folder("disk"))).contains(
+        "it is a block device; choose a path where this process can append"))
+  }
+
+  @Test("is a FIFO that nobody reads yet: the start does not wait")
+  func fifo() throws {
+    let folder = try TemporaryFolder()
+    #expect(mkfifo(folder("requests.fifo"), 0o600) == 0)
+    let log = try RequestLog(to: .file(folder("requests.fifo")))
+    #expect(log.shutdown())
+  }
+
+  @Test("is no descriptor that is not open for writing")
+  func descriptor() throws {
+    #expect(
+      try refusal(.descriptor(-1))
+        == "cannot write the log to descriptor -1: Bad file descriptor; open it for writing, and keep it open"
+    )
+    let reading = open("/dev/null", O_RDONLY)
+    defer { close(reading) }
+    #expect(try refusal(.descriptor(reading)).contains("Bad file descriptor; open it for writing"))
+  }
+
+  @Test(
+    "is made with the permissions that are given, as far as they can be",
+    arguments: [
+      (0o604, 0o604), (0, 0o200), (-1, 0o777), (.max, 0o777), (0o4640, 0o640),
+    ])
+  func permissions(given: Int, expected: Int) async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String, given = given as Int] in
+      umask(0)
+      var configuration = RequestLog.Configuration()
+      configuration.filePermissions = given
+      exit(try RequestLog(to: .file(path), configuration: configuration).shutdown() ? 7 : 1)
+    }
+    var status = stat()
+    #expect(stat(path, &status) == 0)
+    #expect(Int(status.st_mode) & 0o7777 == expected)
+  }
+}
