@@ -63,8 +63,8 @@ extension RequestLog {
     case dropNewest
     /// The oldest lines in the queue make room: the log tells how a burst ended.
     case dropOldest
-    /// The caller waits so long for room; then the line is dropped. Requests wait too: every URLSession of a
-    /// process shares one queue. For tools that need every line more than they need speed.
+    /// The caller waits so long for room, but no longer than the log runs; then the line is dropped. Requests wait
+    /// too: every URLSession of a process shares one queue. For tools that need every line more than they need speed.
     case block(upTo: Duration)
   }
 }

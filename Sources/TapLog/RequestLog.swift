@@ -27,15 +27,13 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   /// - Parameters:
   ///   - destination: where the lines go.
   ///   - configuration: what they show, which there are, and what happens when they cannot be written.
-  /// - Throws: ``RequestLogError`` if the file cannot be opened, a field cannot be set, or no thread can be started.
+  /// - Throws: ``RequestLogError`` if the destination cannot be opened or takes no lines, a field cannot be set, or no
+  ///   thread can be started.
   public init(
     to destination: Destination, configuration: Configuration = Configuration()
   ) throws(RequestLogError) {
     let limits = configuration.lineLimits
-    for key in configuration.fields.keys.sorted()
-    where !ReservedKeys.request.allows(key) || !ReservedKeys.inbound.allows(key) {
-      throw .reservedField(key)
-    }
+    try LineFields.check(configuration.fields, limits: limits)
     let redactor = LineRedactor(configuration.redaction)
     inboundEncoder = InboundLineEncoder(
       redactor: redactor,

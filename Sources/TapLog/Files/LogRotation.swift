@@ -5,12 +5,13 @@ import TapCore
 /// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`, a name that never changes again, save for a
 /// `.gz` at its end. The file is moved between two batches, so that `tail -F` misses nothing.
 public struct LogRotation: Sendable, Hashable {
-  /// The size in bytes that a file does not grow past; only a single line may be longer.
+  /// The size in bytes that a file does not grow past; only a single line may be longer. With 1 or less, each line gets a
+  /// file of its own.
   public var maximumSize: Int?
-  /// How much time a file covers. Counted from 1970 in UTC, so that a day begins at midnight. A file is moved when the
-  /// first line of the next period comes.
+  /// How much time a file covers, at least a second. Counted from 1970 in UTC, so that a day begins at midnight. A file is
+  /// moved when the first line of the next period comes.
   public var interval: Duration?
-  /// How many old files stay, the newest ones: 5.
+  /// How many old files stay, the newest ones: 5. With 0 or less, none.
   public var keep = 5
   /// Whether old files are compressed with gzip, by a thread of their own. The newest stays as it is until the
   /// next rotation, for a process that still writes to it and for readers that are behind. Uses the system's zlib, and

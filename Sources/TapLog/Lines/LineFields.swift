@@ -14,21 +14,27 @@ struct LineFields: Sendable {
     let text: [UInt8]
   }
 
+  /// Whether each of the fields can stand in every line.
+  static func check(_ fields: [String: FieldValue], limits: LineLimits) throws(RequestLogError) {
+    if fields.count > limits.fields { throw .tooManyFields(fields.count, limit: limits.fields) }
+    for key in fields.keys.sorted() {
+      if !ReservedKeys.request.allows(key) || !ReservedKeys.inbound.allows(key) { throw .reservedField(key) }
+      if key.utf8.count > limits.name { throw .fieldKeyTooLong(key, limit: limits.name) }
+    }
+  }
+
   init(shared fields: [String: FieldValue], reserved: ReservedKeys, limits: LineLimits) {
     self.reserved = reserved
     self.limits = limits
     shared = fields.sorted { $0.key < $1.key }
-      .filter { reserved.allows($0.key) && $0.key.utf8.count <= limits.name }
+      .filter { reserved.allows($0.key) }
       .map { SharedField(key: $0.key, text: Self.render($0.key, $0.value, limits: limits)) }
     sharedText = shared.flatMap(\.text)
   }
 
   /// Writes the fields, in the order of their keys.
   func write(_ fields: [String: FieldValue], to line: inout LineWriter) {
-    if fields.isEmpty {
-      if !sharedText.isEmpty { line.part { $0.append(sharedText) } }
-      return
-    }
+    if fields.isEmpty, line.wholePart({ $0.append(sharedText) }) { return }
     for field in shared where fields[field.key] == nil {
       line.part { $0.append(field.text) }
     }

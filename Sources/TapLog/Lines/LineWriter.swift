@@ -34,13 +34,18 @@ struct LineWriter {
   /// Writes a part of the line as a whole or not at all.
   @inline(__always)
   mutating func part(_ body: (inout JSONWriter) -> Void) {
+    if !wholePart(body) { cut += 1 }
+  }
+
+  /// Writes a part of the line as a whole. Gives `false`, and counts nothing, if it does not fit.
+  @inline(__always)
+  mutating func wholePart(_ body: (inout JSONWriter) -> Void) -> Bool {
     let mark = json.count
     body(&json)
-    if json.isFull {
-      json.rollBack(to: mark)
-      json.reserve(Self.tailLength)
-      cut += 1
-    }
+    guard json.isFull else { return true }
+    json.rollBack(to: mark)
+    json.reserve(Self.tailLength)
+    return false
   }
 
   /// Counts fields that their keys rule out.

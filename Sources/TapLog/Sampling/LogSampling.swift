@@ -12,9 +12,10 @@ public struct LogSampling: Sendable, Hashable {
   public var minimumSeverity: LogSeverity
   /// From this severity on, every request gets a line: `.error` by default.
   public var keepsFrom: LogSeverity
-  /// A request that takes so long always gets a line. `nil` by default: a duration keeps nothing.
+  /// A request that takes so long always gets a line; with 0 or less, every request. `nil` by default: a duration keeps
+  /// nothing.
   public var slow: Duration?
-  /// How many of the other requests get a line, from 0 to 1: all, by default.
+  /// How many of the other requests get a line, from 0 to 1: all, by default. What is no number (`nan`) counts as 0.
   ///
   /// Decided by the trace, so that the lines of a trace are all there or none of them, in every service that uses the
   /// same rate: by the last 56 bits of the trace id, as OpenTelemetry's consistent probability sampling has it (W3C

@@ -144,6 +144,34 @@ struct RequestLineTests {
     #expect(error?.description.contains("\"url.full\"") == true)
   }
 
+  @Test("refuses fields of every line that are too many, or whose key is too long")
+  func invalidField() throws {
+    let long = String(repeating: "k", count: 257)
+    for (keys, text) in [
+      ([long], "its key has more than 256 bytes; choose a shorter one"),
+      ((0...64).map { "\($0)" }, "65 log fields cannot be set: a line has room for 64; set fewer"),
+    ] {
+      var configuration = RequestLog.Configuration()
+      for key in keys { configuration.fields[key] = 1 }
+      let error = #expect(throws: RequestLogError.self) {
+        _ = try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
+      }
+      #expect(error?.code == .invalidField)
+      #expect(error?.description.contains(text) == true)
+    }
+  }
+
+  @Test("has as many fields of every line as find room")
+  func sharedFields() throws {
+    var configuration = RequestLog.Configuration()
+    for index in 10..<60 { configuration.fields["\(index)"] = .string(String(repeating: "x", count: 1_000)) }
+    let line = try #require(try lines(of: .bare(), configuration: configuration).first)
+    #expect(line.contains(#","24":"xxx"#))
+    let missing = line.firstMatch(of: /"dropped_attributes_count":(\d+)}/).flatMap { Int($0.1) }
+    let present = (10..<60).count { line.contains("\"\($0)\":\"x") }
+    #expect(missing == 50 - present)
+  }
+
   @Test("stays one valid JSON object, whatever comes in")
   func hostile() throws {
     let hostile = String(
