@@ -7,21 +7,30 @@ extension Tap.Configuration {
   ///
   /// | variable | meaning |
   /// |---|---|
-  /// | `OTEL_EXPORTER_PROMETHEUS_HOST` | the host to serve the metrics at (`localhost`) |
+  /// | `OTEL_EXPORTER_PROMETHEUS_HOST` | the host to serve the metrics at, an IP address or a name (`localhost`) |
   /// | `OTEL_EXPORTER_PROMETHEUS_PORT` | the port (`9464`) |
   /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the labels of `target_info`; the name is also the field `service.name` of each log line |
   /// | `OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS` | the methods that appear as themselves, separated by commas |
   /// | `SESSION_TAP_LOG` | a path, `stderr` or `off` |
   ///
   /// A variable whose value cannot be used is left alone and named in ``warnings``: by the OpenTelemetry
-  /// specification ("Environment Variable Specification", "Parsing") a service must not fail for it. What the
-  /// app sets afterwards wins.
+  /// specification ("Environment Variable Specification", "Parsing") a service must not fail for it. Whether a host
+  /// that is well-formed resolves, and its port is free, shows at the start, which throws. What the app sets afterwards
+  /// wins.
   public init(environment: [String: String]) {
     self.init()
     let text = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     var host = "127.0.0.1"
     var port = 9464
-    if let value = text("OTEL_EXPORTER_PROMETHEUS_HOST"), value != "localhost" { host = value }
+    if let value = text("OTEL_EXPORTER_PROMETHEUS_HOST"), value.lowercased() != "localhost" {
+      if let valid = Host.parse(value) {
+        host = valid
+      } else {
+        warnings.append(
+          "OTEL_EXPORTER_PROMETHEUS_HOST is '\(value)', neither an IP address nor a host name: \(host) is used"
+        )
+      }
+    }
     if let value = text("OTEL_EXPORTER_PROMETHEUS_PORT") {
       if let number = Int(value), (0...65_535).contains(number) {
         port = number

@@ -9,10 +9,12 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
 
   package let kind: Kind
 
-  /// An address and port of TCP. The host is a numeric address or a name that resolves to one; the port 0
-  /// lets the system choose a free one, which ``Endpoint/address`` tells once the endpoint has started.
+  /// An address and port of TCP. The host is a numeric address, an IPv6 one in brackets or without, or a name that
+  /// resolves to one; the port 0 lets the system choose a free one, which ``Endpoint/address`` tells once the endpoint
+  /// has started.
   public static func tcp(host: String, port: Int) -> EndpointAddress {
-    EndpointAddress(kind: .tcp(host: host, port: port))
+    let host = host.hasPrefix("[") ? Host.parse(host) ?? host : host
+    return EndpointAddress(kind: .tcp(host: host, port: port))
   }
 
   /// A port of 127.0.0.1, which only processes of the same machine reach.

@@ -17,7 +17,35 @@ import Testing
     #expect(configuration.endpoint?.address == .tcp(host: "0.0.0.0", port: 9999))
   }
 
-  @Test(arguments: ["", "localhost"])
+  @Test(arguments: [
+    ("[::1]", "::1"), ("::1", "::1"), ("[fe80::1%eth0]", "fe80::1%eth0"), ("10.0.0.7", "10.0.0.7"),
+    ("metrics.internal", "metrics.internal"), ("web_1", "web_1"), ("host.example.", "host.example."),
+  ])
+  func `a host is an address, in brackets too, or a name`(value: String, host: String) {
+    let configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_HOST": value])
+    #expect(configuration.endpoint?.address == .tcp(host: host, port: 9464))
+    #expect(configuration.warnings.isEmpty)
+  }
+
+  @Test(arguments: [
+    " ", "\t", "a b", "http://localhost", "localhost:9464", "[::1", "::1]", "[]", "[10.0.0.7]", "[::1]:9464",
+    "::g", "256.0.0.1", "10.0.0", "-a", "a-", "a..b", ".a", "a\0b", "%", "fe80::1%", "münchen",
+    String(repeating: "a", count: 64), String(repeating: "a.", count: 127) + "a",
+  ])
+  func `a host that is none is left alone and named`(value: String) async throws {
+    var configuration = Tap.Configuration(environment: [
+      "OTEL_EXPORTER_PROMETHEUS_HOST": value, "OTEL_EXPORTER_PROMETHEUS_PORT": "0",
+    ])
+    #expect(configuration.endpoint?.address == .loopback(port: 0))
+    #expect(configuration.warnings.count == 1)
+    #expect(configuration.warnings.first?.contains("OTEL_EXPORTER_PROMETHEUS_HOST is '\(value)'") == true)
+    configuration.exposesProcess = false
+    let tap = try Tap.start(configuration)
+    #expect(tap.address?.host == "127.0.0.1")
+    await tap.shutdown()
+  }
+
+  @Test(arguments: ["", "localhost", "LOCALHOST"])
   func `the default host is loopback`(host: String) {
     let configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_HOST": host])
     #expect(configuration.endpoint?.address == .loopback(port: 9464))

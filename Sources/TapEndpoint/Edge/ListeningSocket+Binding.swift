@@ -29,7 +29,10 @@ extension ListeningSocket {
     var list: UnsafeMutablePointer<addrinfo>?
     // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nobody.
     let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
-    guard getaddrinfo(name, String(port), &hints, &list) == 0, let info = list?.pointee else {
+    // The resolver takes an empty name for every address of the machine, and ends a name at a NUL.
+    guard !name.isEmpty, !name.utf8.contains(0), getaddrinfo(name, String(port), &hints, &list) == 0,
+      let info = list?.pointee
+    else {
       throw EndpointError(
         .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
     }
