@@ -17,6 +17,12 @@ struct HeadParser: Sendable {
     self.limits = limits
   }
 
+  /// Makes a parser of what follows the first line of a head: its fields, up to the empty line.
+  init(fieldsWithin limits: ParserLimits) {
+    self.limits = limits
+    state = .fieldStart
+  }
+
   /// Whether no byte of a head has been seen.
   var isIdle: Bool { headBytes == 0 }
 

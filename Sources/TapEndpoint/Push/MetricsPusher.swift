@@ -67,7 +67,7 @@ public final class MetricsPusher: Sendable {
   /// last values. A push that fails is counted, and the next one is made in its time.
   ///
   /// - Parameters:
-  ///   - interval: from the end of one push to the begin of the next.
+  ///   - interval: from the end of one push to the begin of the next: 10 ms to 292 years, or the nearer of these.
   ///   - onError: hears of each push that failed.
   public func run(
     every interval: Duration, onError: @escaping @Sendable (PushError) -> Void = { _ in }
@@ -75,6 +75,7 @@ public final class MetricsPusher: Sendable {
     let push: @Sendable () async -> Void = {
       do throws(PushError) { try await self.push() } catch { onError(error) }
     }
+    let interval = Duration.nanoseconds(max(interval, .milliseconds(10)).nanoseconds)
     while (try? await sleep(interval)) != nil { await push() }
     // A task of its own, which is not cancelled: it may wait for the network, and between tries.
     await Task.detached { await push() }.value

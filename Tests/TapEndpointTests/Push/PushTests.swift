@@ -1,5 +1,6 @@
 import Synchronization
 import TapCore
+import TestSupport
 import Testing
 
 @testable import TapEndpoint
@@ -63,13 +64,111 @@ import Testing
       "HTTP/1.0 400 Bad Request\r\nX: y\r\n\r\n  text format\tparsing\u{7}error\nmore", 400,
       "text format parsing error"
     ),
-    ("HTTP/1.1 500", 500, ""), ("HTTP/1.1 20", nil, ""), ("SSH-2.0-OpenSSH", nil, ""), ("", nil, ""),
+    ("HTTP/1.1 500", 500, ""), ("HTTP/1.1 20", nil, ""), ("HTTP/1.1 200\nX: y\n\nbody", 200, ""),
+    ("SSH-2.0-OpenSSH", nil, ""), ("", nil, ""),
     ("HTTP/1.1 2x0 OK", nil, ""),
   ])
   func readsAnswers(text: String, status: Int?, reason: String) {
-    let answer = ClientAnswer(Array(text.utf8))
-    #expect(answer.status == status)
-    #expect(answer.reason == reason)
+    var parser = ClientAnswerParser()
+    _ = parser.take(Array(text.utf8)[...])
+    #expect(parser.answer.status == status)
+    #expect(parser.answer.reason == reason)
+  }
+
+  /// RFC 9112, section 6.3. What stands behind the bar belongs to no answer.
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok|ay", 200, "ok"),
+    ("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n|HTTP/1.1 500 No\r\n", 200, "OK"),
+    ("HTTP/1.1 204 None\r\nContent-Length: 9\r\n\r\n|", 204, "None"),
+    ("HTTP/1.1 304 Same\r\nTransfer-Encoding: chunked\r\n\r\n|", 304, "Same"),
+    (
+      "HTTP/1.1 100 Go\r\nContent-Length: 9\r\n\r\nHTTP/1.1 102 On\r\n\r\nHTTP/1.1 204 None\r\n\r\n|", 204,
+      "None"
+    ),
+    ("HTTP/1.1 101 Other\r\n\r\n|x", 101, "Other"),
+    (
+      "HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nbe\r\n5\r\ncause\r\n0\r\nX: y\r\n\r\n|",
+      400, "because"
+    ),
+    (
+      "HTTP/1.1 400 Bad\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n2\r\nno\r\n0\r\n\r\n|", 400,
+      "no"
+    ),
+    // Where these end is not known: the status is.
+    ("HTTP/1.1 400 Bad\r\nContent-Length: x\r\n\r\n|no", 400, "Bad"),
+    ("HTTP/1.1 400 Bad\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n|no", 400, "Bad"),
+    ("HTTP/1.1 400 Bad\r\nTransfer-Encoding: gzip\r\n\r\n|no", 400, "Bad"),
+    ("HTTP/1.1 400 Bad\r\n:|\r\n\r\nno", 400, "Bad"),
+    ("SSH-2.0-OpenSSH\r\n|", nil, ""),
+  ])
+  func findsTheEndOfAnAnswer(text: String, status: Int?, reason: String) {
+    let parts = text.split(separator: "|", omittingEmptySubsequences: false)
+    let bytes = Array(parts.joined().utf8)
+    for step in [1, 2, 7, bytes.count] {
+      var parser = ClientAnswerParser()
+      var taken = 0
+      while taken < bytes.count {
+        let next = min(taken + step, bytes.count)
+        let isComplete = parser.take(bytes[taken..<next])
+        taken = next
+        #expect(isComplete == (taken >= parts[0].utf8.count))
+        if isComplete { break }
+      }
+      #expect(parser.answer == ClientAnswer(status: status, reason: reason))
+    }
+  }
+
+  @Test func anAnswerWithoutALengthEndsWithTheConnectionOrTheLimit() {
+    for length in ["", "Content-Length: \(Int.max)\r\n"] {
+      var parser = ClientAnswerParser()
+      let parts = [
+        Array("HTTP/1.1 400 Bad\r\n\(length)\r\nbecause\n".utf8), Self.filler(60_000), Self.filler(10_000),
+      ]
+      #expect(parts.map { parser.take($0[...]) } == [false, false, true])
+      #expect(parser.answer == ClientAnswer(status: 400, reason: "because"))
+    }
+  }
+
+  @Test(arguments: ["HTTP/1.1 200 OK", "HTTP/1.1 400 Bad\r\nX: "])
+  func aHeadWithoutAnEndIsCut(head: String) {
+    var parser = ClientAnswerParser()
+    #expect([Array(head.utf8), Self.filler(10_000)].map { parser.take($0[...]) } == [false, true])
+    #expect(parser.answer.status != nil)
+  }
+
+  private static func filler(_ count: Int) -> [UInt8] { [UInt8](repeating: UInt8(ascii: "x"), count: count) }
+
+  // MARK: Addresses
+
+  @Test func eachAddressHasItsShareOfTheTime() {
+    #expect(ClientExchange.share(of: .seconds(9), among: 3) == .seconds(3))
+    #expect(ClientExchange.share(of: .seconds(9), among: 1) == .seconds(9))
+    #expect(ClientExchange.share(of: .seconds(-9), among: 0) == .seconds(-9))
+  }
+
+  /// The first address does not establish a connection, or accepts one and does not answer.
+  @Test(arguments: [false, true])
+  func anAddressThatDoesNotAnswerLeavesTimeToTheNext(isAccepted: Bool) async throws {
+    let end = Gate()
+    let silent = try SilentListener()
+    let accepting = try Origin { _ in [.hold(end)] }
+    let live = try Origin { _ in [.response("202 Accepted")] }
+    defer {
+      end.open()
+      accepting.stop()
+      live.stop()
+    }
+    let ports = [isAccepted ? accepting.port : silent.port, live.port]
+    let answer = try await ClientExchange.run(
+      Array("PUT / HTTP/1.1\r\nHost: gw\r\nContent-Length: 0\r\n\r\n".utf8), host: "gw", port: 80,
+      within: .seconds(6)
+    ) { _, _ throws(PushError) in
+      try ResolvedAddress.all(of: "127.0.0.1", port: ports[0])
+        + ResolvedAddress.all(of: "127.0.0.1", port: ports[1])
+    }
+    #expect(answer.status == 202)
+    #expect(live.requests.count == 1)
+    withExtendedLifetime(silent) {}
   }
 
   /// A gateway that answers with the statuses in turn, and keeps what it was sent.
@@ -167,6 +266,36 @@ import Testing
       let error = await #expect(throws: PushError.self) { try await pusher.push() }
       #expect(error?.description == "127.0.0.1:\(port) does not answer in time")
     }
+  }
+
+  /// A gateway that leaves the connection open behind its answer (RFC 9112, section 6.3).
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
+    ("HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\nok", nil),
+    ("HTTP/1.1 204 No Content\r\n\r\n", nil),
+    ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", nil),
+    (
+      "HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbec\r\n4\r\nause\r\n0\r\n\r\n",
+      "400: because"
+    ),
+    ("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n", "304: Not Modified"),
+  ])
+  func anAnswerEndsWhereItSays(answer: String, refusal: String?) async throws {
+    let end = Gate()
+    let origin = try Origin { _ in [.text(answer), .hold(end)] }
+    defer {
+      end.open()
+      origin.stop()
+    }
+    var retry = PushRetry()
+    retry.deadline = .seconds(10)
+    retry.attempts = 1
+    let gateway = try PushGateway("http://127.0.0.1:\(origin.port)", job: "test")
+    let pusher = try MetricsPusher(registry: Registry(), to: gateway, retry: retry)
+    var error: PushError?
+    do throws(PushError) { try await pusher.push() } catch let caught { error = caught }
+    #expect(error?.description == refusal.map { "127.0.0.1:\(origin.port) answers \($0)" })
   }
 
   @Test func pushesAtIntervalsAndOnceMoreAtTheEnd() async throws {
