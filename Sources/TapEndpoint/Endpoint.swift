@@ -1,4 +1,5 @@
 import Synchronization
+import TapCore
 
 /// A small HTTP/1.1 server (RFC 9110, RFC 9112) for metrics, health checks and the app's own small handlers.
 ///
@@ -16,9 +17,18 @@ import Synchronization
 /// An endpoint may be started again after a shutdown, at once and on the same port. One that is released
 /// while it runs ends its connections.
 public final class Endpoint: Sendable {
+  /// What the endpoint does, in a circle.
+  private enum Phase {
+    case stopped
+    case starting
+    case running(EventLoop, EndpointAddress)
+    case stopping(EventLoop)
+  }
+
   private struct State {
-    var loop: EventLoop?
-    var address: EndpointAddress?
+    var phase = Phase.stopped
+    /// Shutdowns that wait for the end of `starting` or `stopping`.
+    var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
   private let configuration: Configuration
@@ -37,7 +47,10 @@ public final class Endpoint: Sendable {
   }
 
   deinit {
-    state.withLock { $0.loop }?.abandon()
+    switch state.withLock({ $0.phase }) {
+    case .running(let loop, _), .stopping(let loop): loop.abandon()
+    case .stopped, .starting: break
+    }
   }
 
   /// Binds the address and begins to serve. When this returns, clients can connect.
@@ -58,8 +71,8 @@ public final class Endpoint: Sendable {
       router: router, gatekeeper: gatekeeper, limits: configuration.limits,
       logRefusal: configuration.logRefusal)
     let isClaimed = state.withLock { state in
-      guard state.loop == nil else { return false }
-      state.loop = loop
+      guard case .stopped = state.phase else { return false }
+      state.phase = .starting
       return true
     }
     guard isClaimed else {
@@ -76,34 +89,71 @@ public final class Endpoint: Sendable {
             + "allowsAnyoneFromNetwork)")
       }
       loop.start(socket)
-      state.withLock { $0.address = socket.address }
+      enter(.running(loop, socket.address))
       return socket.address
     } catch {
-      state.withLock { $0.loop = nil }
+      enter(.stopped)
       throw error
     }
   }
 
   /// Where the endpoint listens, with the actual port. `nil` while it does not.
   public var address: EndpointAddress? {
-    state.withLock { $0.address }
+    guard case .running(_, let address) = state.withLock({ $0.phase }) else { return nil }
+    return address
   }
 
   /// Stops accepting, closes idle connections, and lets requests that are being answered end, their bodies
   /// included, for as long as the time given; then closes what is left. When this returns, the port is free.
   /// Without effect if the endpoint does not run.
+  ///
+  /// A ``start()`` that is under way on another thread ends first, and is then shut down.
+  ///
+  /// - Parameter time: nothing, or less, closes at once. More than 292 years are 292 years.
   public func shutdown(within time: Duration = .seconds(5)) async {
-    guard let loop = state.withLock({ $0.loop }) else { return }
+    await phaseEnd { if case .starting = $0 { true } else { false } }
+    let (loop, isFirst): (EventLoop?, Bool) = state.withLock { state in
+      switch state.phase {
+      case .running(let loop, _):
+        state.phase = .stopping(loop)
+        return (loop, true)
+      case .stopping(let loop): return (loop, false)
+      case .stopped, .starting: return (nil, false)
+      }
+    }
+    guard let loop else { return }
     let limit = Task {
-      try await Task.sleep(for: time)
+      try await Task.sleep(for: .nanoseconds(time.nanoseconds))
       await loop.abort()
     }
+    defer { limit.cancel() }
+    guard isFirst else {
+      return await phaseEnd { if case .stopping(let current) = $0 { current === loop } else { false } }
+    }
     await loop.drain()
-    limit.cancel()
     await loop.abort()
-    state.withLock { state in
-      guard state.loop === loop else { return }
-      state = State()
+    enter(.stopped)
+  }
+
+  /// Ends `starting` or `stopping`.
+  private func enter(_ phase: Phase) {
+    let waiting = state.withLock { state in
+      state.phase = phase
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Waits until another thread has ended the phase. Returns at once in any other phase.
+  private func phaseEnd(_ isCurrent: (Phase) -> Bool) async {
+    await withCheckedContinuation { continuation in
+      let waits = state.withLock { state in
+        guard isCurrent(state.phase) else { return false }
+        state.waiting.append(continuation)
+        return true
+      }
+      if !waits { continuation.resume() }
     }
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import TapCore
 
 /// One timer for the deadlines of all connections. Most deadlines are moved before they pass, so it is not
 /// set back with each of them: it fires at the earliest that it was told of, and then is told of the next.
@@ -28,8 +29,7 @@ final class DeadlineTimer {
     if let scheduled, scheduled <= deadline { return }
     scheduled = deadline
     let delay = max(ContinuousClock.now.duration(to: deadline), .zero) + Self.granularity
-    let (seconds, attoseconds) = delay.components
-    let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-    source.schedule(deadline: .now() + .nanoseconds(nanoseconds), leeway: .milliseconds(5))
+    source.schedule(
+      deadline: .now() + .nanoseconds(Int(clamping: delay.nanoseconds)), leeway: .milliseconds(5))
   }
 }

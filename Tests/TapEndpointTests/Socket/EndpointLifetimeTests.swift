@@ -1,4 +1,5 @@
 import TapEndpoint
+import TestSupport
 import Testing
 
 /// Start and shutdown.
@@ -112,5 +113,59 @@ import Testing
     #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
     endpoint = nil
     #expect(await client.receiveAll().text == "")
+  }
+
+  /// A shutdown that returns beside a start has either come before it, and then the endpoint runs and says so, or ended
+  /// it: nothing listens that the endpoint does not know of.
+  @Test func leavesNoSocketBehindWhenItIsShutDownWhileItStarts() async throws {
+    for round in 0..<200 {
+      let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
+      let started = Task.detached { try endpoint.start() }
+      let ended = Task.detached {
+        // Another moment of the start in each round.
+        for _ in 0..<(round % 50) * 20 where endpoint.address == nil {}
+        await endpoint.shutdown(within: .zero)
+      }
+      let address = try await started.value
+      await ended.value
+      if let current = endpoint.address {
+        #expect(current == address)
+        await endpoint.shutdown(within: .zero)
+      }
+      #expect((try? RawClient(port: try #require(address.port))) == nil, "round \(round)")
+      #expect(endpoint.address == nil)
+    }
+  }
+
+  @Test func allShutdownsWaitUntilThePortIsFree() async throws {
+    for _ in 0..<50 {
+      let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
+      let port = try #require(try endpoint.start().port)
+      let client = try RawClient(port: port)
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 {
+          group.addTask {
+            await endpoint.shutdown()
+            #expect((try? RawClient(port: port)) == nil)
+          }
+        }
+      }
+      #expect(await client.receiveAll().text == "")
+    }
+  }
+
+  @Test func listensAtAnAddressInBrackets() async throws {
+    #expect(EndpointAddress.tcp(host: "[::1]", port: 1) == .tcp(host: "::1", port: 1))
+    #expect(EndpointAddress.tcp(host: "[::1]", port: 1).description == "[::1]:1")
+    let endpoint = Endpoint(configuration: .init(address: .tcp(host: "[::1]", port: 0)), routes: [])
+    do throws(EndpointError) {
+      let address = try endpoint.start()
+      #expect(address.host == "::1")
+    } catch {
+      // A machine without IPv6. The address is not the matter.
+      #expect(error.description.contains("[::1]"))
+      #expect(!error.description.contains("unknown host"))
+    }
+    await endpoint.shutdown()
   }
 }
