@@ -1,6 +1,9 @@
 extension Endpoint.Configuration {
   /// What clients may take. Everything is bounded; what goes beyond is answered with the status that is named
   /// here, or the connection is closed.
+  ///
+  /// Deadlines are 1 ms to a day, and each number has its least value; a start with any other throws
+  /// ``EndpointError``. There is no greatest number: a limit reserves nothing.
   public struct Limits: Sendable, Hashable {
     /// The bytes of a request's head: 414 if they are over within the request line, else 431. 8 KiB.
     public var headBytes = 8192
@@ -23,7 +26,12 @@ extension Endpoint.Configuration {
     /// Open connections. A further one closes the oldest idle one; without an idle one, the oldest that
     /// waits for its client, which has not sent its request or does not read its answer. 512.
     public var connections = 512
-    /// Requests whose handlers work at the same time: 503. 256.
+    /// Requests that wait for a handler of the app's or for a readiness check: 503. 256, and never more than half of
+    /// the ``connections``. A request counts until it is answered, its deadline has passed or its client is
+    /// gone, whatever its handler does.
+    ///
+    /// Scrapes have room of their own, a quarter of the ``connections``, and handlers that answer at once, as that of
+    /// `/healthz` does, need none: no other request keeps them from being answered.
     public var requestsInFlight = 256
     /// Answers that one connection may be owed before its next request is looked at. 32.
     public var pipelinedRequests = 32
@@ -43,6 +51,12 @@ extension Endpoint.Configuration {
       limits.pipelinedAnswers = pipelinedRequests
       return limits
     }
+
+    /// Half of the connections at most, so that requests that hang leave some to scrapes and probes.
+    package var appRequestsInFlight: Int { min(requestsInFlight, max(connections / 2, 1)) }
+
+    /// Scrapes that arrive together share a gathering, so that many cost little.
+    package var scrapesInFlight: Int { max(connections / 4, 1) }
 
     /// The first limit that is out of its range, by name.
     package var firstInvalid: String? {

@@ -6,15 +6,14 @@ extension Connection {
       return .cancel(id: id)
     }
     if case .receiving = phase, output.count < Self.outputStep, answersInOutput < limits.pipelinedAnswers,
-      let request = nextRequest(at: moment)
+      var request = nextRequest(at: moment)
     {
       let exchange = Exchange(id: requestCount, request)
       requestCount += 1
       phase = .answering(exchange)
       setWait(.answer, at: moment)
-      if let time = ScrapeTimeout.answerTime(request) {
-        waitDeadline = min(waitDeadline, moment.instant + time)
-      }
+      request.answerTime = min(ScrapeTimeout.answerTime(request) ?? .seconds(86_400), limits.answerDeadline)
+      waitDeadline = moment.instant + request.answerTime
       return .handle(request, id: exchange.id)
     }
     if let failure {

@@ -3,13 +3,17 @@
 enum ScrapeTimeout {
   private static let name = "X-Prometheus-Scrape-Timeout-Seconds"
 
-  /// How long an answer may take so that it arrives in time: a tenth is left for the way, but between 50 ms
-  /// and half a second. `nil` without the field, or if it is no positive number.
+  /// How long an answer may take so that it arrives in time. `nil` without the field, or if it is no positive
+  /// number.
   static func answerTime(_ request: EndpointRequest) -> Duration? {
     guard let text = request.headers[name], let seconds = Double(text), seconds > 0, seconds < 86_400 else {
       return nil
     }
-    let timeout = Duration.seconds(seconds)
-    return max(timeout - min(max(timeout / 10, .milliseconds(50)), .milliseconds(500)), .milliseconds(1))
+    return time(within: .seconds(seconds))
+  }
+
+  /// What must be over a little before: a tenth of the time is left for the way, but between 50 ms and half a second.
+  static func time(within timeout: Duration) -> Duration {
+    max(timeout - min(max(timeout / 10, .milliseconds(50)), .milliseconds(500)), .milliseconds(1))
   }
 }

@@ -26,6 +26,9 @@ final class Client {
   let key: Key
   let descriptor: Int32
   var connection: Connection
+  /// The request that holds one of the places of ``EventLoop/requestsInFlight``. The client has the place, not the
+  /// handler, so that a handler that does not return cannot keep it.
+  var placedRequest: UInt64?
   /// The handler that works, if it is an asynchronous one.
   var task: Task<Void, Never>?
   /// A streamed body that waits for room.

@@ -49,6 +49,7 @@ extension EventLoop {
     busy.remove(client)
     clients.remove(client)
     client.close(reset: reset) { [weak self] in self?.assumeIsolated { $0.descriptorClosed() } }
+    freePlace(of: client)
   }
 
   private func descriptorClosed() {

@@ -21,11 +21,20 @@ extension EventLoop {
       let recipient = Recipient(client: client.key, request: id)
       client.task = Task { await self.run({ _ in response }, request, for: recipient) }
     case .handler(.deferred(let handler)):
-      guard admit(id, of: client, at: moment) else { return }
+      guard scrapesInFlight < limits.scrapesInFlight else {
+        return refuse(id, of: client, "too many scrapes are being answered", at: moment)
+      }
+      scrapesInFlight += 1
       let recipient = Recipient(client: client.key, request: id)
       handler(request) { [weak self] response, isSent in
         guard let self else { return isSent(false) }
-        executor.queue.async { self.assumeIsolated { isSent($0.answer(response, to: recipient)) } }
+        executor.queue.async {
+          self.assumeIsolated { loop in
+            // Not before: what waits for a collector that hangs takes memory, and is bounded by this.
+            loop.scrapesInFlight -= 1
+            isSent(loop.answer(response, to: recipient))
+          }
+        }
       }
     case .handler(.asynchronous(let handler)):
       guard admit(id, of: client, at: moment) else { return }
@@ -34,15 +43,29 @@ extension EventLoop {
     }
   }
 
-  /// Counts a handler that takes its time, unless there are too many.
+  /// Gives a request a place, unless there are too many.
   private func admit(_ id: UInt64, of client: Client, at moment: Moment) -> Bool {
-    guard requestsInFlight < limits.requestsInFlight else {
-      let response = EndpointResponse.refusal(.serviceUnavailable, "too many requests are being answered")
-      client.connection.answer(response, to: id, at: moment)
+    // That of the request before, if they arrived together.
+    freePlace(of: client)
+    guard requestsInFlight < limits.appRequestsInFlight else {
+      refuse(id, of: client, "too many requests are being answered", at: moment)
       return false
     }
+    client.placedRequest = id
     requestsInFlight += 1
     return true
+  }
+
+  private func refuse(_ id: UInt64, of client: Client, _ reason: String, at moment: Moment) {
+    client.connection.answer(.refusal(.serviceUnavailable, reason), to: id, at: moment)
+  }
+
+  /// Frees the place of a request that has ended: answered, given up at its deadline, or without a client. What its
+  /// handler does then is of no account.
+  func freePlace(of client: Client) {
+    guard let id = client.placedRequest, client.isClosed || !client.connection.isCurrent(id) else { return }
+    client.placedRequest = nil
+    requestsInFlight -= 1
   }
 
   /// Runs a handler outside of the loop, and brings its answer in.
@@ -72,19 +95,12 @@ extension EventLoop {
         isComplete = false
       }
       await endBody(of: recipient, isComplete: isComplete)
-    } else {
-      await handlerEnded()
     }
   }
 
-  private func handlerEnded() {
-    requestsInFlight -= 1
-  }
-
-  /// A whole answer, and the end of its handler.
+  /// A whole answer.
   /// - Returns: whether anybody waited for it.
   private func answer(_ response: EndpointResponse, to recipient: Recipient) -> Bool {
-    handlerEnded()
     guard let client = client(recipient) else { return false }
     client.connection.answer(response, to: recipient.request, at: clock.now())
     advance(client)
@@ -114,7 +130,6 @@ extension EventLoop {
   }
 
   private func endBody(of recipient: Recipient, isComplete: Bool) {
-    handlerEnded()
     guard let client = client(recipient) else { return }
     client.connection.bodyEnded(of: recipient.request, complete: isComplete, at: clock.now())
     advance(client)

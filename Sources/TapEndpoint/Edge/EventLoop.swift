@@ -30,7 +30,10 @@ actor EventLoop {
   private var isLookScheduled = false
   var room: ClientRoom
   var openDescriptors = 0
+  /// The requests that wait for a handler of the app's.
   var requestsInFlight = 0
+  /// The scrapes whose gathering has not ended.
+  var scrapesInFlight = 0
   var isDraining = false
   var drained: [CheckedContinuation<Void, Never>] = []
   private var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -162,6 +165,7 @@ actor EventLoop {
   }
 
   private func wait(_ client: Client) {
+    freePlace(of: client)
     if client.connection.hasRoom, let producer = client.producer {
       client.producer = nil
       producer.resume(returning: true)

@@ -21,6 +21,9 @@ public struct EndpointRequest: Sendable, Hashable {
   /// Whether the client lets the connection stand after the answer (RFC 9112, section 9.3).
   package var keepsAlive: Bool
 
+  /// How long the answer may take.
+  package var answerTime = Duration.seconds(60)
+
   /// Makes a request. The endpoint makes them; others do so to test a handler.
   public init(
     method: EndpointMethod = .get, path: String, query: String? = nil, headers: EndpointHeaders = [:],

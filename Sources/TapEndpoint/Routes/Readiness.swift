@@ -1,4 +1,5 @@
 import Synchronization
+import TapCore
 
 /// Whether an app is ready for traffic: the checks that the app adds, asked by the `/readyz` route.
 ///
@@ -10,13 +11,17 @@ public final class Readiness: Sendable {
   /// A check returns `nil` if all is well, else the reason in one line.
   public typealias Check = @Sendable () async -> String?
 
-  private let checks = Mutex<[(name: String, check: Check)]>([])
+  private let checks = Mutex<[RunningCheck]>([])
 
   /// Without a check, an app is ready.
   public init() {}
 
-  /// Adds a check, or replaces the one of that name. Every request of `/readyz` asks all checks at the same
-  /// time, each in a task of its own; one that takes longer than the endpoint's answer deadline counts as failed.
+  /// Adds a check, or replaces the one of that name.
+  ///
+  /// Every request of `/readyz` asks all checks at the same time, each in a task of its own. A check does not run twice at
+  /// a time: further requests wait for the run that is under way. One that has not answered shortly before
+  /// the endpoint's answer deadline counts as failed, with the reason `has not answered`. When no request waits for it any
+  /// more, its task is cancelled.
   ///
   /// - Parameters:
   ///   - name: stands before the check's line in the answer, and in ``remove(_:)``.
@@ -24,7 +29,7 @@ public final class Readiness: Sendable {
   public func add(_ name: String, _ check: @escaping Check) {
     checks.withLock { checks in
       checks.removeAll { $0.name == name }
-      checks.append((name, check))
+      checks.append(RunningCheck(name, check))
     }
   }
 
@@ -34,13 +39,26 @@ public final class Readiness: Sendable {
   }
 
   /// A line for each check, in the order in which they were added, and whether all is well.
-  package func report() async -> (isReady: Bool, text: String) {
+  ///
+  /// - Parameter time: how long to wait for the checks.
+  package func report(within time: Duration) async -> (isReady: Bool, text: String) {
     let checks = checks.withLock { $0 }
-    let reasons = await withTaskGroup(of: (Int, String?).self) { group in
-      for (index, check) in checks.enumerated() { group.addTask { (index, await check.check()) } }
-      var reasons = [String?](repeating: nil, count: checks.count)
-      for await (index, reason) in group { reasons[index] = reason }
-      return reasons
+    let (answers, answer) = AsyncStream.makeStream(of: (Int, String?).self)
+    let requests = checks.enumerated().map { index, check in check.ask { answer.yield((index, $0)) } }
+    let limit = Task {
+      try await Task.sleep(for: .nanoseconds(time.nanoseconds))
+      answer.finish()
+    }
+    defer {
+      limit.cancel()
+      for (check, request) in zip(checks, requests) { check.giveUp(request) }
+    }
+    var reasons = [String?](repeating: "has not answered", count: checks.count)
+    var missing = checks.count
+    var iterator = answers.makeAsyncIterator()
+    while missing > 0, let (index, reason) = await iterator.next() {
+      reasons[index] = reason
+      missing -= 1
     }
     let lines = zip(checks, reasons).map { check, reason in
       "\(Self.line(check.name)): \(reason.map(Self.line) ?? "ok")\n"
@@ -52,5 +70,63 @@ public final class Readiness: Sendable {
   /// A text that cannot begin a line of its own.
   private static func line(_ text: String) -> String {
     String(text.prefix(1000).map { $0.isNewline ? " " : $0 })
+  }
+}
+
+/// A check that runs once at a time, however many requests wait for its answer.
+private final class RunningCheck: Sendable {
+  typealias Answer = @Sendable (String?) -> Void
+
+  private struct State {
+    var task: Task<Void, Never>?
+    var requests: [Int: Answer] = [:]
+    var requestCount = 0
+  }
+
+  let name: String
+  private let check: Readiness.Check
+  private let state = Mutex(State())
+
+  init(_ name: String, _ check: @escaping Readiness.Check) {
+    self.name = name
+    self.check = check
+  }
+
+  /// Calls back with the answer, once, unless the request is given up.
+  /// - Returns: the number of the request.
+  func ask(_ answer: @escaping Answer) -> Int {
+    state.withLock { state in
+      state.requestCount += 1
+      state.requests[state.requestCount] = answer
+      if state.task == nil { state.task = run() }
+      return state.requestCount
+    }
+  }
+
+  /// Waits no more, and ends a run that nothing else waits for, as far as it lets itself be cancelled.
+  func giveUp(_ request: Int) {
+    let task = state.withLock { state in
+      state.requests[request] = nil
+      return state.requests.isEmpty ? state.task : nil
+    }
+    task?.cancel()
+  }
+
+  private func run() -> Task<Void, Never> {
+    Task { ended(await check()) }
+  }
+
+  private func ended(_ reason: String?) {
+    let answers: [Answer] = state.withLock { state in
+      if Task.isCancelled, !state.requests.isEmpty {
+        // They came after the cancel, and what a cancelled check says is not what they ask for.
+        state.task = run()
+        return []
+      }
+      state.task = nil
+      defer { state.requests = [:] }
+      return Array(state.requests.values)
+    }
+    for answer in answers { answer(reason) }
   }
 }

@@ -1,5 +1,7 @@
+import Synchronization
 import TapCore
 import TapEndpoint
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RouteTests {
@@ -42,16 +44,6 @@ import Testing
     }
   }
 
-  /// A collector that does not return while the gate is shut.
-  private struct StuckCollector: Collector {
-    let gate: Turnstile
-
-    func collect() -> [MetricFamily] {
-      gate.wait()
-      return [MetricFamily(name: "stuck", help: "Stuck.", kind: .gauge, samples: [.init(value: 1)])]
-    }
-  }
-
   @Test func givesUpAScrapeBeforeTheScraperDoes() async throws {
     let registry = Registry()
     let gate = Turnstile()
@@ -89,6 +81,33 @@ import Testing
     }
   }
 
+  /// A check that does not return when it is cancelled.
+  @Test func asksACheckOnceHoweverManyWaitForIt() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.answerDeadline = .seconds(3)
+    let readiness = Readiness()
+    let runs = Atomic(0)
+    let gate = Gate()
+    readiness.add("fast") { nil }
+    readiness.add("stuck") {
+      runs.add(1, ordering: .relaxed)
+      try? await gate.wait()
+      return nil
+    }
+    try await withEndpoint(routes: [.readiness(readiness)], limits: limits) { port in
+      async let first = RawClient.get("/readyz", port: port)
+      async let second = RawClient.get("/readyz", port: port)
+      for answer in try await [first, second] {
+        #expect(answer.hasPrefix("HTTP/1.1 503 "))
+        #expect(answer.hasSuffix("\r\n\r\nnot ready\nfast: ok\nstuck: has not answered\n"))
+      }
+      async let third = RawClient.get("/readyz", port: port)
+      gate.open()
+      #expect(try await third.hasSuffix("\r\n\r\nready\nfast: ok\nstuck: ok\n"))
+      #expect(runs.load(ordering: .relaxed) <= 2)
+    }
+  }
+
   @Test func streamsTheBodyOfAnAnswerThatWasMadeAtOnce() async throws {
     let route = EndpointRoute(
       "/",
@@ -100,5 +119,15 @@ import Testing
       let answer = try await RawClient.get("/", port: port)
       #expect(answer.contains("\r\n5\r\nwhole\r\n0\r\n\r\n"))
     }
+  }
+}
+
+/// A collector that does not return while the gate is shut.
+struct StuckCollector: Collector {
+  let gate: Turnstile
+
+  func collect() -> [MetricFamily] {
+    gate.wait()
+    return [MetricFamily(name: "stuck", help: "Stuck.", kind: .gauge, samples: [.init(value: 1)])]
   }
 }

@@ -1,0 +1,169 @@
+import Synchronization
+import TapCore
+import TapEndpoint
+import TestSupport
+import Testing
+
+/// The places of requests: the end of a request frees its place, and scrapes and probes have room of their own.
+@Suite(.timeLimit(.minutes(5))) struct RequestPlaceTests {
+  /// A handler that returns when the test lets it, and not when it is cancelled.
+  private final class StuckHandler: Sendable {
+    private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let events: AsyncStream<String>
+    private let event: AsyncStream<String>.Continuation
+
+    init() {
+      (events, event) = AsyncStream.makeStream()
+    }
+
+    var route: EndpointRoute {
+      EndpointRoute("/stuck") { [self] _ in
+        await withTaskCancellationHandler {
+          await withCheckedContinuation { continuation in
+            waiting.withLock { $0.append(continuation) }
+            event.yield("started")
+          }
+        } onCancel: {
+          event.yield("cancelled")
+        }
+        return .text("late")
+      }
+    }
+
+    func next() async -> String? {
+      for await event in events { return event }
+      return nil
+    }
+
+    func releaseAll() {
+      let waiting = waiting.withLock { waiting in
+        defer { waiting = [] }
+        return waiting
+      }
+      for continuation in waiting { continuation.resume() }
+    }
+
+    /// Starts requests, and waits until their handlers work.
+    func hang(_ count: Int, _ port: Int) async throws -> [RawClient] {
+      var clients: [RawClient] = []
+      for _ in 0..<count {
+        let client = try RawClient(port: port)
+        client.send("GET /stuck HTTP/1.1\r\nHost: h\r\n\r\n")
+        clients.append(client)
+        #expect(await next() == "started")
+      }
+      return clients
+    }
+  }
+
+  private static func status(_ path: String, _ port: Int) async throws -> String {
+    String(try await RawClient.get(path, port: port).dropFirst(9).prefix(3))
+  }
+
+  /// Few connections leave room too, however many requests may be in flight.
+  @Test(arguments: [(connections: 512, requests: 3, hanging: 3), (8, 256, 4)])
+  func hangingRequestsLeaveRoomToScrapesAndProbes(connections: Int, requests: Int, hanging: Int) async throws
+  {
+    var limits = Endpoint.Configuration.Limits()
+    limits.connections = connections
+    limits.requestsInFlight = requests
+    let stuck = StuckHandler()
+    defer { stuck.releaseAll() }
+    let routes = [try EndpointRoute.metrics(of: Registry()), .liveness(), stuck.route]
+    try await withEndpoint(routes: routes, limits: limits) { port in
+      var clients = try await stuck.hang(hanging, port)
+      for _ in 0..<8 {
+        let client = try RawClient(port: port)
+        client.send("GET /stuck HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(await client.receive(until: "answered\n").hasPrefix("HTTP/1.1 503 "))
+        clients.append(client)
+      }
+      #expect(try await Self.status("/metrics", port) == "200")
+      #expect(try await Self.status("/healthz", port) == "200")
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func theEndOfARequestFreesItsPlace(byDeadline: Bool) async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.requestsInFlight = 2
+    limits.answerDeadline = byDeadline ? .milliseconds(100) : .seconds(3600)
+    let stuck = StuckHandler()
+    defer { stuck.releaseAll() }
+    try await withEndpoint(routes: [stuck.route], limits: limits) { port in
+      for _ in 0..<3 {
+        for client in try await stuck.hang(1, port) + stuck.hang(1, port) {
+          if byDeadline {
+            #expect(await client.receive(until: "took too long\n").hasPrefix("HTTP/1.1 503 "))
+          } else {
+            client.reset()
+          }
+          #expect(await stuck.next() == "cancelled")
+        }
+      }
+    }
+  }
+
+  /// What ends late must not free a second place.
+  @Test func aHandlerThatEndsLateFreesNothing() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.requestsInFlight = 2
+    limits.answerDeadline = .seconds(3600)
+    let stuck = StuckHandler()
+    defer { stuck.releaseAll() }
+    try await withEndpoint(routes: [stuck.route], limits: limits) { port in
+      for client in try await stuck.hang(2, port) {
+        client.reset()
+        #expect(await stuck.next() == "cancelled")
+      }
+      stuck.releaseAll()
+      let clients = try await stuck.hang(2, port)
+      #expect(try await Self.status("/stuck", port) == "503")
+      withExtendedLifetime(clients) {}
+    }
+  }
+
+  @Test func aPipelinedRequestTakesThePlaceOfTheOneBefore() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.requestsInFlight = 1
+    let route = EndpointRoute("/") { _ in .text("done;") }
+    try await withEndpoint(routes: [route], limits: limits) { port in
+      let client = try RawClient(port: port)
+      client.send(String(repeating: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", count: 50))
+      let text = await client.receive(until: "done;", times: 50)
+      #expect(text.split(separator: "HTTP/1.1 200 ").count == 50)
+    }
+  }
+
+  @Test func anAppRouteHasItsPlacesThoughScrapesHang() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.connections = 8
+    let registry = Registry()
+    let gate = Turnstile()
+    gate.open()
+    try registry.register(StuckCollector(gate: gate))
+    gate.shut()
+    defer { gate.open() }
+    let routes = [
+      try EndpointRoute.metrics(of: registry), .liveness(), EndpointRoute("/app") { _ in .text("fine\n") },
+    ]
+    try await withEndpoint(routes: routes, limits: limits) { port in
+      let heads = try await withThrowingTaskGroup(of: String.self) { group in
+        for _ in 0..<3 {
+          let client = try RawClient(port: port)
+          client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+          group.addTask { await client.receive(until: "\r\n\r\n") }
+        }
+        // A quarter of the connections is for scrapes. A further one is refused at once, the others wait.
+        var heads = [try await group.next() ?? ""]
+        #expect(try await Self.status("/app", port) == "200")
+        #expect(try await Self.status("/healthz", port) == "200")
+        gate.open()
+        for try await head in group { heads.append(head) }
+        return heads
+      }
+      #expect(heads.map { $0.dropFirst(9).prefix(3) } == ["503", "200", "200"])
+      #expect(try await Self.status("/metrics", port) == "200")
+    }
+  }
+}
