@@ -11,6 +11,11 @@ extension TapError: LocalizedError {
   public var errorDescription: String? { description }
 }
 
+extension PathTemplateError: LocalizedError {
+  /// The description of the error.
+  public var errorDescription: String? { description }
+}
+
 extension RegistryError: LocalizedError {
   /// The description of the error.
   public var errorDescription: String? { description }
