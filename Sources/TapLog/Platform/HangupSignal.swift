@@ -10,9 +10,9 @@ import Synchronization
 
 /// Counts SIGHUP, for logs that asked to open their file anew on it.
 ///
-/// A handler that the app had installed before is called as ever, with three arguments if it was installed for three
-/// (`SA_SIGINFO`), and once if it was installed for one signal (`SA_RESETHAND`; sigaction(2)). A handler may do next to nothing (signal-safety(7)); this one adds to a number, which the
-/// writer looks at before each batch.
+/// A handler that the app had installed before is called as ever: with three arguments if it was installed for three
+/// (`SA_SIGINFO`), and once if it was installed for one signal (`SA_RESETHAND`; sigaction(2)). A handler may do next to
+/// nothing (signal-safety(7)); this one adds to a number, which the writer looks at before each batch.
 enum HangupSignal {
   fileprivate typealias Handler =
     @convention(c) (
