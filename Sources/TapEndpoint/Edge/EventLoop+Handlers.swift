@@ -60,8 +60,8 @@ extension EventLoop {
     client.connection.answer(.refusal(.serviceUnavailable, reason), to: id, at: moment)
   }
 
-  /// Frees the place of a request that has ended: answered, given up at its deadline, or without a client. What its
-  /// handler does then is of no account.
+  /// Frees the place of a request that has ended: answered, given up at its deadline, or without a client. Its
+  /// handler may still run.
   func freePlace(of client: Client) {
     guard let id = client.placedRequest, client.isClosed || !client.connection.isCurrent(id) else { return }
     client.placedRequest = nil

@@ -108,6 +108,55 @@ import Testing
     }
   }
 
+  /// A check whose requests have all given up is cancelled. The next request is answered by a run of its own.
+  @Test(arguments: [true, false])
+  func asksACheckAgainAfterItsCancel(endsWhenCancelled: Bool) async throws {
+    let readiness = Readiness()
+    let (runs, run) = AsyncStream.makeStream(of: Int.self)
+    let count = Atomic(0)
+    let released = Gate()
+    readiness.add("stuck") {
+      let number = count.add(1, ordering: .relaxed).newValue
+      run.yield(number)
+      guard number == 1 else { return nil }
+      if endsWhenCancelled {
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+      } else {
+        try? await released.wait()
+      }
+      return "cancelled"
+    }
+    let first = await readiness.report(within: .milliseconds(10))
+    #expect(first.text == "not ready\nstuck: has not answered\n")
+    let second = Task { await readiness.report(within: .seconds(60)) }
+    released.open()
+    #expect(await second.value.text == "ready\nstuck: ok\n")
+    var iterator = runs.makeAsyncIterator()
+    #expect(await [iterator.next(), iterator.next()] == [1, 2])
+    #expect(count.load(ordering: .relaxed) == 2)
+  }
+
+  @Test func oneRunAnswersEverythingThatWaitsForIt() async throws {
+    let readiness = Readiness()
+    let running = Atomic(0)
+    let most = Atomic(0)
+    let released = Gate()
+    readiness.add("slow") {
+      most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
+      try? await released.wait()
+      running.subtract(1, ordering: .relaxed)
+      return "reason"
+    }
+    let reports = (0..<100).map { _ in Task { await readiness.report(within: .seconds(60)) } }
+    // One that gives up leaves the run to the others.
+    #expect(await readiness.report(within: .milliseconds(10)).isReady == false)
+    reports[0].cancel()
+    #expect(await reports[0].value.text.hasSuffix("has not answered\n"))
+    released.open()
+    for report in reports.dropFirst() { #expect(await report.value.text == "not ready\nslow: reason\n") }
+    #expect(most.load(ordering: .relaxed) == 1)
+  }
+
   @Test func streamsTheBodyOfAnAnswerThatWasMadeAtOnce() async throws {
     let route = EndpointRoute(
       "/",

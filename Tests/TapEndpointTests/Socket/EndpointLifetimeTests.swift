@@ -115,8 +115,8 @@ import Testing
     #expect(await client.receiveAll().text == "")
   }
 
-  /// A shutdown that returns beside a start has either come before it, and then the endpoint runs and says so, or ended
-  /// it: nothing listens that the endpoint does not know of.
+  /// A shutdown beside a start either precedes it, and then the endpoint runs and has its address, or ends it. No socket
+  /// is left that the endpoint does not know.
   @Test func leavesNoSocketBehindWhenItIsShutDownWhileItStarts() async throws {
     for round in 0..<200 {
       let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
