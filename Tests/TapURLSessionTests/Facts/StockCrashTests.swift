@@ -93,6 +93,42 @@ import Testing
     }
   }
 
+  /// A server alone can do these, to any app.
+  @Test(arguments: FatalAnswer.allCases)
+  func `a server ends the process`(answer: FatalAnswer) async {
+    await #expect(
+      processExitsWith: .failure,
+      "mended: move it to Scenario.oddServers, and take it out of FatalAnswer and of the article What the tap sees"
+    ) { [answer] in
+      alarm(20)
+      let origin = try Origin { _ in answer.steps }
+      let exchange = Exchange(
+        kind: .data, style: .completionHandler, request: URLRequest(url: origin.url()))
+      _ = try await exchange.run(.ephemeral)
+    }
+  }
+
+  /// `_getProtocol` waits for the cache, and hands the calls on when all three have been made. The stop finds a task that
+  /// runs and has no error: `stopLoading` in `NativeProtocol.swift`. Nine in ten such tasks end the process.
+  @Test func `a task that is resumed, suspended and resumed at once ends the process`() async {
+    await #expect(
+      processExitsWith: .failure,
+      "mended: take it out of the article What the tap sees, and the stop out of the tap"
+    ) {
+      alarm(20)
+      let origin = try Origin { _ in [.response()] }
+      let session = URLSession(configuration: .ephemeral)
+      for _ in 0..<50 {
+        let done = Gate()
+        let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
+        task.resume()
+        task.suspend()
+        task.resume()
+        try await done.wait("the completion")
+      }
+    }
+  }
+
   /// The same requests where nothing is wrong: the crashes above are not the alarm's or the tests' own.
   @Test func `what surrounds the crashes works`() async throws {
     await #expect(processExitsWith: .success) {
