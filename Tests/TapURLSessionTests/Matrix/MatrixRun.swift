@@ -17,7 +17,7 @@ struct MatrixRun: Sendable {
     let scenario = testCase.scenario
     let gates = Scenario.Gates()
     let count = Counter()
-    let origin = try Origin { request in
+    let origin = try Origin(greeting: scenario.greeting) { request in
       scenario.script?(count.next(), request, gates) ?? [.close]
     }
     let closed = try ClosedPort()
@@ -40,6 +40,10 @@ struct MatrixRun: Sendable {
     exchange.goOn = gates.goOn
     if let tap { exchange.makeSession = testCase.sessionMaker.make(tap) }
     var transcript = try await exchange.run(configuration)
+    // The app may have its answer before the server has read the request.
+    if !scenario.greeting.isEmpty {
+      _ = try await Poll.until("the request") { origin.requests.isEmpty ? nil : true }
+    }
     // The two runs have two ports.
     transcript.headers["Host"] = nil
     self.transcript = transcript

@@ -18,11 +18,20 @@ extension Scenario {
     0xf2, 0xd9, 0x00, 0x00, 0x00,
   ]
 
+  static let whole = Scenario(name: "200 sized", end: .response(statusCode: 200)) { _, _, _ in
+    [.response(headers: [("X-Origin", "yes"), ("Set-Cookie", "flavour=oat; Path=/")], body: body)]
+  }
+
+  static let redirected = Scenario(name: "redirect once", end: .response(statusCode: 200)) { _, request, _ in
+    request.path == "/end"
+      ? [.response(body: body)] : [.response("302 Found", headers: [("Location", "/end")])]
+  }
+
+  static let refused = Scenario(name: "connection refused", end: .failure(.connect, statusCode: nil))
+
   /// A response that comes whole.
   static let responses: [Scenario] = [
-    Scenario(name: "200 sized", end: .response(statusCode: 200)) { _, _, _ in
-      [.response(headers: [("X-Origin", "yes"), ("Set-Cookie", "flavour=oat; Path=/")], body: body)]
-    },
+    whole,
     Scenario(name: "200 chunked", end: .response(statusCode: 200)) { _, _, _ in
       [.chunked(body: body, chunk: 7_001)]
     },
@@ -42,9 +51,10 @@ extension Scenario {
           CachedURLResponse(response: response, data: Data(body)), for: URLRequest(url: url))
       },
       isFromCache: true, applies: { kind, _ in kind == .data }),
-    Scenario(name: "gzip", end: .response(statusCode: 200)) { _, _, _ in
-      [.response(headers: [("Content-Encoding", "gzip")], body: gzipBody)]
-    },
+    Scenario(
+      name: "gzip", end: .response(statusCode: 200),
+      script: { _, _, _ in [.response(headers: [("Content-Encoding", "gzip")], body: gzipBody)] },
+      contentSize: gzipBody.count),
     Scenario(name: "empty 204", end: .response(statusCode: 204)) { _, _, _ in
       [.text("HTTP/1.1 204 No Content\r\n\r\n")]
     },
@@ -64,10 +74,7 @@ extension Scenario {
 
   /// A chain of redirects.
   static let redirects: [Scenario] = [
-    Scenario(name: "redirect once", end: .response(statusCode: 200)) { _, request, _ in
-      request.path == "/end"
-        ? [.response(body: body)] : [.response("302 Found", headers: [("Location", "/end")])]
-    },
+    redirected,
     Scenario(name: "redirect with 307 and a body", end: .response(statusCode: 200), method: "POST") {
       _, request, _ in
       request.path == "/end"
@@ -88,7 +95,7 @@ extension Scenario {
 
   /// No whole response.
   static let failures: [Scenario] = [
-    Scenario(name: "connection refused", end: .failure(.connect, statusCode: nil)),
+    refused,
     Scenario(
       name: "DNS failure", end: .failure(.dns, statusCode: nil), url: { _ in "http://nothing.invalid/" }),
     Scenario(

@@ -27,6 +27,8 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var headStatus: Int?
   /// Overrides the method that suits the kind of task.
   var method: String?
+  /// What the server sends before it reads a request.
+  var greeting: [OriginStep] = []
   /// `nil` for a port where nobody listens.
   var script: Script?
   /// Replaces the origin's URL.
@@ -39,6 +41,8 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var asksForCredentials = false
   /// The session's cache answers, and not the server.
   var isFromCache = false
+  /// The size of the response's content, where that is not what the app gets: it is coded.
+  var contentSize: Int?
   /// Which kinds and styles the scenario makes sense for.
   var applies: @Sendable (Kind, Style) -> Bool = { _, _ in true }
 

@@ -26,29 +26,37 @@ enum LoopbackSocket {
   }
 
   /// Answers the requests of one connection until either side ends it.
-  static func serve(_ connection: Int32, script: (OriginRequest) -> [OriginStep]) {
+  static func serve(
+    _ connection: Int32, greeting: [OriginStep] = [], script: (OriginRequest) -> [OriginStep]
+  ) {
     var noDelay: Int32 = 1
     setsockopt(
       connection, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
     var pending: [UInt8] = []
+    guard greeting.allSatisfy({ take($0, on: connection) }) else { return }
     while let request = readRequest(connection, pending: &pending) {
-      for step in script(request) {
-        switch step {
-        case .send(let bytes):
-          guard send(bytes, to: connection) else { return }
-        case .hold(let gate):
-          gate.waitBlocking()
-        case .signal(let gate):
-          gate.open()
-        case .close:
-          return
-        case .reset:
-          var linger = linger(l_onoff: 1, l_linger: 0)
-          setsockopt(
-            connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
-          return
-        }
-      }
+      guard script(request).allSatisfy({ take($0, on: connection) }) else { return }
+    }
+  }
+
+  /// Takes one step of an answer. `false` if the connection ends with it.
+  private static func take(_ step: OriginStep, on connection: Int32) -> Bool {
+    switch step {
+    case .send(let bytes):
+      return send(bytes, to: connection)
+    case .hold(let gate):
+      gate.waitBlocking()
+      return true
+    case .signal(let gate):
+      gate.open()
+      return true
+    case .close:
+      return false
+    case .reset:
+      var linger = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(
+        connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+      return false
     }
   }
 

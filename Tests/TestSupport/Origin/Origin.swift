@@ -23,13 +23,19 @@ package final class Origin: Sendable {
   package let port: Int
   private let listener: Int32
   private let keepsRequests: Bool
+  private let greeting: [OriginStep]
   private let state = Mutex(State())
 
   /// Starts to listen and answer.
   ///
-  /// - Parameter keepsRequests: Whether ``requests`` is filled: not where memory is measured.
-  package init(keepsRequests: Bool = true, _ script: @escaping Script) throws {
+  /// - Parameters:
+  ///   - keepsRequests: Whether ``requests`` is filled: not where memory is measured.
+  ///   - greeting: What every connection gets before its first request is read.
+  package init(
+    keepsRequests: Bool = true, greeting: [OriginStep] = [], _ script: @escaping Script
+  ) throws {
     self.keepsRequests = keepsRequests
+    self.greeting = greeting
     (listener, port) = try LoopbackSocket.bind(listens: true)
     Thread.detachNewThread { [self] in accept(script) }
   }
@@ -70,8 +76,8 @@ package final class Origin: Sendable {
         close(connection)
         break
       }
-      Thread.detachNewThread { [weak self] in
-        LoopbackSocket.serve(connection) { request in
+      Thread.detachNewThread { [weak self, greeting] in
+        LoopbackSocket.serve(connection, greeting: greeting) { request in
           self?.note(request)
           return script(request)
         }

@@ -1,0 +1,175 @@
+import Foundation
+import TapCore
+import TestSupport
+
+extension Scenario {
+  /// A server that answers wrongly. What stock itself does not survive is left out: see ``FatalAnswer``.
+  static let oddServers = framing + interim + heads + statuses + locations + contents
+
+  /// Bodies that are not as long as the head says.
+  private static let framing = [
+    odd(
+      "Content-Length and chunked", answered, "\(ok)Content-Length: 2\r\n\(chunked)5\r\nhello\r\n0\r\n\r\n"),
+    odd("two lengths, and the second is right", answered, "\(ok)Content-Length: 3\r\n\(hello)"),
+    odd(
+      "two lengths, and the second is too large", lost, head: 200, "\(ok)\(length(5))\(length(7))\r\nhello"),
+    odd("the same length twice", answered, "\(ok)\(length(5))\(hello)"),
+    odd("a list of lengths", answered, "\(ok)Content-Length: 5, 5\r\n\r\nhello"),
+    odd("a negative length", .failure(.other, statusCode: nil), "\(ok)\(length(-5))\r\nhello"),
+    odd("a length in words", .failure(.other, statusCode: nil), "\(ok)Content-Length: five\r\n\r\nhello"),
+    odd("a length too large by far", lost, head: 200, "\(ok)\(length(1_000_000_000_000))\r\nhello"),
+    // 512 less than what Foundation cannot convert.
+    odd("the largest length", lost, head: 200, "\(ok)\(length(.max - 512))\r\nhello"),
+    odd("a length beyond 64 bits", answered, "\(ok)Content-Length: 99999999999999999999\r\n\r\nhello"),
+    odd("a length too small", answered, "\(ok)\(length(2))\r\nhello"),
+    odd("the largest length, to HEAD", answered, method: "HEAD", "\(ok)\(length(.max - 512))\r\n"),
+    odd("a body to HEAD", answered, method: "HEAD", "\(ok)\(hello)"),
+    odd("a body with 204", .response(statusCode: 204), "HTTP/1.1 204 No Content\r\n\(hello)"),
+    odd("a body with 304", .response(statusCode: 304), "HTTP/1.1 304 Not Modified\r\n\(hello)"),
+    odd("a chunk that ends early", lost, head: 200, "\(ok)\(chunked)ff\r\nhello"),
+    odd(
+      "a chunk without a size", .failure(.body, statusCode: nil), head: 200, "\(ok)\(chunked)zz\r\nhello\r\n"),
+    odd("nothing after the head", answered, "\(ok)\r\n"),
+  ]
+
+  /// Heads that are not the answer's, or that come too early.
+  private static let interim = [
+    odd("100 and no answer", lost, head: nil, "HTTP/1.1 100 Continue\r\n\r\n"),
+    odd("103 and no answer", lost, head: nil, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
+    odd("102 and an answer", answered, "HTTP/1.1 102 Processing\r\n\r\n\(ok)\(hello)"),
+    odd(
+      "101 that nobody asked for", .response(statusCode: 101),
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\nhello"),
+    // An upload may see its answer before its body is sent, and then what the server gets of it is a matter of luck.
+    Scenario(
+      name: "an answer before the request", end: answered, greeting: [.text("\(ok)\(hello)")],
+      script: { _, _, _ in [.close] }, applies: { kind, style in chosen(kind, style) && !kind.sendsBody }),
+  ]
+
+  private static let heads = [
+    odd("HTTP/0.9", notHTTP, "just a body\r\n"),
+    odd("another protocol", notHTTP, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    odd("HTTP/1.0 without a length", answered, "HTTP/1.0 200 OK\r\n\r\nhello"),
+    odd("HTTP/3.7", notHTTP, "HTTP/3.7 200 OK\r\n\(hello)"),
+    odd("lines without a carriage return", unread, "HTTP/1.1 200 OK\n\(length(5))\nhello"),
+    odd("200 kB of headers", answered, ok + headers(200) + hello),
+    odd("2 MB of headers", unread, ok + headers(2_000) + hello),
+    odd("a header of 2 MB", unread, "\(ok)X-Long: \(String(repeating: "v", count: 2_000_000))\r\n\(hello)"),
+    odd(
+      "ill-formed UTF-8 in a header", unread,
+      bytes: Array("\(ok)X-Bad: ".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
+    odd(
+      "ill-formed UTF-8 in the reason", unread,
+      bytes: Array("HTTP/1.1 200 ".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
+    odd(
+      "ill-formed UTF-8 in a cookie", unread,
+      bytes: Array("\(ok)Set-Cookie: a=".utf8) + illFormed + Array("\r\n\(hello)".utf8)),
+    odd("NUL in a header", unread, "\(ok)X-Bad: a\0b\r\n\(hello)"),
+    odd("NUL in a header's name", unread, "\(ok)X-\0Bad: a\r\n\(hello)"),
+    odd("a header without a colon", unread, "\(ok)nonsense\r\n\(hello)"),
+    odd("a header without a name", unread, "\(ok): value\r\n\(hello)"),
+    odd("a header on two lines", answered, "\(ok)X-Long: a\r\n b\r\n\(hello)"),
+  ]
+
+  private static let statuses = [
+    odd("status 099", notHTTP, "HTTP/1.1 099 Low\r\n\(hello)"),
+    odd("status 600", .response(statusCode: 600), "HTTP/1.1 600 High\r\n\(hello)"),
+    odd("status 999", .response(statusCode: 999), "HTTP/1.1 999 High\r\n\(hello)"),
+    odd("status 1000", notHTTP, "HTTP/1.1 1000 High\r\n\(hello)"),
+    odd("status -200", notHTTP, "HTTP/1.1 -200 OK\r\n\(hello)"),
+    odd("a status in words", notHTTP, "HTTP/1.1 fine OK\r\n\(hello)"),
+    odd("an empty reason", answered, "HTTP/1.1 200 \r\n\(hello)"),
+    odd("no reason", unread, "HTTP/1.1 200\r\n\(hello)"),
+  ]
+
+  /// Redirects to nowhere. Foundation takes the path, query and host of a location that it cannot use as it stands,
+  /// and asks the same server.
+  private static let locations = [
+    redirect("to itself", to: "/", always: true, end: .failure(.tooManyRedirects, statusCode: nil)),
+    redirect("without a location", to: nil, end: .response(statusCode: 302)),
+    redirect("to an empty location", to: "", end: .response(statusCode: 302)),
+    redirect("to what is no URL", to: "//[::1", end: .response(statusCode: 302)),
+    redirect("to no host", to: "//:80/", end: .failure(.unsupportedURL, statusCode: nil)),
+    redirect("to data:", to: "data:text/plain,hello"),
+    redirect("to file:", to: "file:///etc/hostname"),
+    redirect("to ftp:", to: "ftp://127.0.0.1/file", end: .failure(.unsupportedURL, statusCode: nil)),
+    redirect("to mailto:", to: "mailto:ada@host.test"),
+    redirect("to a relative path above the root", to: "../../end?x=1#y"),
+    redirect("to a query alone", to: "?end"),
+    redirect("to two slashes", to: "//"),
+    redirect("to http: without a host", to: "http:end"),
+    redirect("to a path with a blank", to: "/the end"),
+  ]
+
+  private static let contents = [
+    odd(
+      "gzip that is none", .failure(.body, statusCode: nil), head: 200,
+      "\(ok)Content-Encoding: gzip\r\n\(hello)"),
+    Scenario(
+      name: "gzip that ends early", end: answered,
+      script: { _, _, _ in
+        [.response(headers: [("Content-Encoding", "gzip")], body: Array(gzipBody.prefix(20))), .close]
+      }, contentSize: 20, applies: chosen),
+    odd(
+      "an unknown coding", .failure(.body, statusCode: nil), head: 200,
+      "\(ok)Content-Encoding: new\r\n\(hello)"),
+  ]
+
+  private static let answered = RequestEnd.response(statusCode: 200)
+  private static let lost = RequestEnd.failure(.connectionLost, statusCode: nil)
+  /// A head that libcurl or Foundation gives up on.
+  private static let unread = RequestEnd.failure(.other, statusCode: nil)
+  /// A status line that libcurl does not take for one. Foundation calls that an unsupported URL
+  /// (`urlErrorCode(for:)` in `MultiHandle.swift`), and so does the tap.
+  private static let notHTTP = RequestEnd.failure(.unsupportedURL, statusCode: nil)
+
+  private static let ok = "HTTP/1.1 200 OK\r\n"
+  private static let hello = "Content-Length: 5\r\n\r\nhello"
+  private static let chunked = "Transfer-Encoding: chunked\r\n\r\n"
+  private static let illFormed: [UInt8] = [0xff, 0xfe, 0xc3, 0x28]
+
+  private static func length(_ value: Int) -> String { "Content-Length: \(value)\r\n" }
+
+  private static func headers(_ count: Int) -> String {
+    (0..<count).map { "X-\($0): \(String(repeating: "v", count: 1_000))\r\n" }.joined()
+  }
+
+  /// One upload and the download in two styles stand for the others: what differs between kinds is where the body
+  /// goes, which the scenarios of right answers try in full.
+  private static let chosen: @Sendable (Kind, Style) -> Bool = { kind, style in
+    switch kind {
+    case .data: style != .taskDelegate
+    case .uploadData: style == .completionHandler
+    case .download: style == .async || style == .sessionDelegate
+    case .uploadFile, .uploadStream: false
+    }
+  }
+
+  /// A server that sends this and closes the connection.
+  private static func odd(
+    _ name: String, _ end: RequestEnd, head: Int? = nil, method: String? = nil, _ answer: String
+  ) -> Scenario {
+    odd(name, end, head: head, method: method, bytes: Array(answer.utf8))
+  }
+
+  private static func odd(
+    _ name: String, _ end: RequestEnd, head: Int? = nil, method: String? = nil, bytes: [UInt8]
+  ) -> Scenario {
+    Scenario(
+      name: name, end: end, headStatus: head, method: method, script: { _, _, _ in [.send(bytes), .close] },
+      applies: { kind, style in chosen(kind, style) && (method == nil || kind == .data) })
+  }
+
+  /// A server that redirects once, or always.
+  private static func redirect(
+    _ name: String, to location: String?, always: Bool = false, end: RequestEnd = answered
+  ) -> Scenario {
+    Scenario(
+      name: "redirect \(name)", end: end,
+      script: { earlier, _, _ in
+        earlier == 0 || always
+          ? [.response("302 Found", headers: location.map { [("Location", $0)] } ?? [])]
+          : [.response(body: Array("hello".utf8))]
+      }, applies: chosen)
+  }
+}
