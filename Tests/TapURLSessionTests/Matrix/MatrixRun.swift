@@ -32,6 +32,7 @@ struct MatrixRun: Sendable {
     var request = URLRequest(url: try #require(URL(string: url)))
     request.httpMethod = scenario.method ?? (testCase.kind.sendsBody ? "POST" : "GET")
     var exchange = Exchange(kind: testCase.kind, style: testCase.style, request: request)
+    exchange.sessionHasDelegate = testCase.sessionHasDelegate
     exchange.behaviour = scenario.behaviour
     exchange.interruption = scenario.interruption
     exchange.isDue = gates.arrived

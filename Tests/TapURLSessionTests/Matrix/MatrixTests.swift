@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TapCore
 import TapURLSession
 import TestSupport
@@ -16,8 +17,11 @@ import Testing
     var kind: Kind
     var style: Style
     var sessionMaker = TappedSession.fromConfiguration
+    /// Whether the session has a delegate beside the completion that the app waits for.
+    var sessionHasDelegate = false
     var testDescription: String {
       "\(scenario.name): \(kind.rawValue), \(style.rawValue), \(sessionMaker.rawValue)"
+        + (sessionHasDelegate ? " with a delegate" : "")
     }
   }
 
@@ -31,6 +35,21 @@ import Testing
               .filter { $0 == .fromConfiguration || style == .sessionDelegate }
               .map { Case(scenario: scenario, kind: kind, style: style, sessionMaker: $0) }
           }
+      }
+    }
+  }
+
+  /// Every kind of task in every style, for every way to a session, with a delegate and without.
+  static func sessions(_ scenarios: [Scenario]) -> [Case] {
+    scenarios.flatMap { scenario in
+      Kind.allCases.flatMap { kind in
+        Style.allCases.filter { kind.exists(in: $0) }.flatMap { style in
+          TappedSession.allCases.flatMap { maker in
+            (style == .sessionDelegate ? [false] : [false, true]).map {
+              Case(scenario: scenario, kind: kind, style: style, sessionMaker: maker, sessionHasDelegate: $0)
+            }
+          }
+        }
       }
     }
   }
@@ -53,14 +72,24 @@ import Testing
   @Test(arguments: cases(Scenario.oddServers))
   func `servers that answer wrongly`(_ testCase: Case) async throws { try await Self.compare(testCase) }
 
+  @Test(arguments: sessions([.whole, .redirected, .refused]))
+  func `every way of making a session`(_ testCase: Case) async throws {
+    let tap = try await Self.compare(testCase)
+    _ = try await Poll.until("the request's object to go") {
+      tap.requestCount.load(ordering: .relaxed) == 0 ? true : nil
+    }
+  }
+
   /// Each case has servers of its own, with threads: hundreds at once would starve each other past their deadlines.
   private static let turns = AsyncSemaphore(count: 16)
 
-  static func compare(_ testCase: Case) async throws {
+  /// - Returns: The tap that has observed the request.
+  @discardableResult
+  static func compare(_ testCase: Case) async throws -> URLSessionTap {
     try await turns.run { try await compareAlone(testCase) }
   }
 
-  private static func compareAlone(_ testCase: Case) async throws {
+  private static func compareAlone(_ testCase: Case) async throws -> URLSessionTap {
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let stock = try await MatrixRun(testCase, tap: nil)
@@ -81,5 +110,6 @@ import Testing
     #expect(observation.requestBodySize == sizes.request)
     #expect(observation.responseBodySize == sizes.response)
     #expect(observer.ended.count == 1)
+    return tap
   }
 }

@@ -15,6 +15,8 @@ struct Exchange: Sendable {
   var style: Style
   var request: URLRequest
   var uploadBody = Array("the body of an upload".utf8)
+  /// Gives the session a delegate beside the completion that the app waits for.
+  var sessionHasDelegate = false
   var behaviour = TranscriptDelegate.Behaviour()
   var interruption = Interruption.none
   /// Opens when it is time to interrupt.
@@ -47,7 +49,8 @@ struct Exchange: Sendable {
   ) async throws -> Transcript {
     let delegateQueue = OperationQueue()
     delegateQueue.maxConcurrentOperationCount = 1
-    var session: URLSession? = makeSession(configuration, nil, delegateQueue)
+    let sessionDelegate = sessionHasDelegate ? TranscriptDelegate(behaviour, uploadBody: uploadBody) : nil
+    var session: URLSession? = makeSession(configuration, sessionDelegate, delegateQueue)
     let work = Task { [session] in
       guard let session else { return Transcript() }
       return await load(with: session, delegate: delegate)
@@ -61,7 +64,7 @@ struct Exchange: Sendable {
     await withCheckedContinuation { continuation in
       delegateQueue.addOperation { continuation.resume() }
     }
-    transcript.events = delegate?.transcript.events ?? []
+    transcript.events = [sessionDelegate, delegate].flatMap { $0?.transcript.events ?? [] }
     session?.finishTasksAndInvalidate()
     return transcript
   }
@@ -98,7 +101,8 @@ struct Exchange: Sendable {
   }
 
   private func runWithHandler(_ configuration: URLSessionConfiguration) async throws -> Transcript {
-    var session: URLSession? = makeSession(configuration, nil, nil)
+    let delegate = sessionHasDelegate ? TranscriptDelegate(behaviour, uploadBody: uploadBody) : nil
+    var session: URLSession? = makeSession(configuration, delegate, nil)
     let box = Mutex(Transcript())
     let done = Gate()
     let handler: @Sendable (Data?, URLResponse?, (any Error)?) -> Void = { data, response, error in
@@ -126,6 +130,7 @@ struct Exchange: Sendable {
       try await done.wait("completion handler")
       if let task { box.withLock { $0.noteCounts(of: task) } }
     }
+    box.withLock { $0.events = delegate?.transcript.events ?? [] }
     session?.finishTasksAndInvalidate()
     return box.withLock { $0 }
   }

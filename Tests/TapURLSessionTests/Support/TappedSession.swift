@@ -11,6 +11,8 @@ enum TappedSession: String, CaseIterable, Sendable {
   case fromConfiguration = "patched configuration"
   /// The tap makes it whole.
   case whole = "whole session"
+  /// The tap is installed on one that exists.
+  case installed = "installed session"
 
   func make(_ tap: URLSessionTap, client: String = "test") -> Exchange.SessionMaker {
     switch self {
@@ -23,6 +25,12 @@ enum TappedSession: String, CaseIterable, Sendable {
     case .whole:
       { configuration, delegate, queue in
         tap.session(configuration: configuration, client: client, delegate: delegate, delegateQueue: queue)
+      }
+    case .installed:
+      { configuration, delegate, queue in
+        let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue)
+        tap.install(on: session, client: client)
+        return session
       }
     }
   }
