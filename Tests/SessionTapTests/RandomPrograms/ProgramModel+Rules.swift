@@ -1,0 +1,75 @@
+/// Which steps make sense, and which of them a program may take.
+extension ProgramModel {
+  /// Whether the step is one that a program may take now: all that it names is there, and what comes of it is known.
+  func allows(_ step: Step) -> Bool {
+    switch step {
+    case .tap(let name, _): taps[name] == nil
+    case .patch(let name, let tap, let source, _):
+      configurations[name] == nil && taps[tap] != nil && has(source)
+    case .session(let name, let making, let hasDelegate):
+      sessions[name] == nil && allows(making, hasDelegate: hasDelegate)
+    case .install(let tap, let session, _), .uninstall(let tap, let session):
+      taps[tap] != nil && sessions[session] != nil
+    case .request(let request): allows(request)
+    case .begin(let request): allows(request) && request.isHeld && request.cancel == .never
+    case .finish(let name): open[name] != nil
+    case .cancel(let name): open[name]?.isSafeToCancel == true
+    // Beside a run that may not have begun, which of the two is the first is not known.
+    case .start(let tap): taps[tap]?.phases.count == 1
+    case .shutdown(let tap), .scrape(let tap), .watch(let tap): taps[tap] != nil
+    case .run(let name, let tap): runs[name] == nil && taps[tap]?.phases.count == 1
+    case .cancelRun(let name): runs[name].map { $0.outcome == nil } ?? false
+    case .together(let steps): allows(together: steps)
+    }
+  }
+
+  private func has(_ source: RandomProgram.Source) -> Bool {
+    switch source {
+    case .ephemeral, .standard: true
+    case .configuration(let name): configurations[name] != nil
+    case .session(let name): sessions[name] != nil
+    }
+  }
+
+  private func allows(_ making: RandomProgram.SessionMaking, hasDelegate: Bool) -> Bool {
+    switch making {
+    case .stock(let source): has(source)
+    case .whole(let tap, let source, _): taps[tap] != nil && has(source)
+    case .shared: !hasDelegate && !sessions.values.contains(where: \.isShared)
+    }
+  }
+
+  private func allows(_ request: ProgramRequest) -> Bool {
+    guard let session = sessions[request.session], request.isSafe else { return false }
+    if request.style == .delegate, !session.hasDelegate { return false }
+    if case .endpoint(let tap) = request.target, taps[tap]?.isServing != true { return false }
+    return true
+  }
+
+  /// Whether steps can be taken at the same time: none changes a session whose tasks another one resumes, and none needs
+  /// what another one makes.
+  private func allows(together steps: [Step]) -> Bool {
+    let stopped = steps.compactMap(\.stoppedTap)
+    return steps.count > 1 && Set(stopped).count == stopped.count
+      && steps.allSatisfy { step in
+        switch step {
+        case .request, .begin, .patch, .shutdown, .scrape: allows(step)
+        // What comes of two starts is told by a shutdown alone.
+        case .start(let tap): allows(step) && stopped.contains(tap)
+        default: false
+        }
+      }
+  }
+}
+
+extension ProgramModel.Tap {
+  /// Whether it is sure that the tap serves its metrics.
+  var isServing: Bool { hasEndpoint && phases == [.running] }
+}
+
+extension ProgramRequest {
+  /// Whether the server waits for the program.
+  var isHeld: Bool {
+    if case .held = target { true } else { false }
+  }
+}

@@ -1,0 +1,200 @@
+/// What the taps of a program must have counted, and what its calls must give. Pure: it is told the steps, and runs none.
+///
+/// The rules:
+/// - Patching copies a configuration, and leaves the original alone. Installing changes a live session.
+/// - However often and in whatever order taps patch, each that has patched observes each request once, under the name
+///   that it gave last.
+/// - To uninstall removes that tap alone, wherever its class stands.
+/// - A tap that was shut down before a request starts does not count it. What is open at a shutdown has started for it,
+///   and has ended for it or not.
+/// - No tap counts requests to its own endpoint.
+/// - `install` says whether the session is observed: not by a tap that was shut down.
+/// - `start()` throws unless it is the first and comes before a shutdown. `run()` throws after a shutdown, and returns when
+///   one happens.
+struct ProgramModel {
+  typealias Step = RandomProgram.Step
+
+  enum Phase: Hashable {
+    case idle, running, stopped
+  }
+
+  /// What a call does. To give `false` is to fail, too.
+  enum Outcome {
+    case returns, fails, either
+  }
+
+  struct Tap {
+    let hasEndpoint: Bool
+    /// More than one where that depends on how far a call of `run()` has come.
+    var phases: Set<Phase> = [.idle]
+  }
+
+  struct Session {
+    let hasDelegate: Bool
+    /// Whether a tap made it with its delegate.
+    let isWhole: Bool
+    let isShared: Bool
+    /// The name that each tap has given it.
+    var clients: [ProgramName: String]
+  }
+
+  struct Run {
+    let tap: ProgramName
+    /// Whether it waits for the end of the tap by now, or may not have begun.
+    let waits: Bool
+    /// `nil` while it goes on.
+    var outcome: Outcome?
+  }
+
+  /// How often a tap counts a request: once, never, or either.
+  struct Observation {
+    let request: ProgramName
+    let client: String
+    var started: ClosedRange<Int>
+    var ended = 0...0
+    var cancelled = 0...0
+    var lines = 0...0
+
+    mutating func end(isCertain: Bool, isCancelled: Bool) {
+      ended = isCertain ? started : 0...started.upperBound
+      if isCancelled { cancelled = ended }
+      lines = ended
+    }
+  }
+
+  private(set) var taps: [ProgramName: Tap] = [:]
+  private(set) var configurations: [ProgramName: [ProgramName: String]] = [:]
+  private(set) var sessions: [ProgramName: Session] = [:]
+  private(set) var open: [ProgramName: ProgramRequest] = [:]
+  private(set) var runs: [ProgramName: Run] = [:]
+  private(set) var observations: [ProgramName: [Observation]] = [:]
+
+  /// Takes a step.
+  ///
+  /// - Returns: What its call does, for `start` and `install`; for `run`, what it does in the end if that is known now.
+  @discardableResult
+  mutating func take(_ step: Step) -> Outcome {
+    take(step, besideShutdownOf: [])
+  }
+
+  /// What is open at the end of the program is answered then.
+  mutating func end() {
+    for request in open.keys.sorted() { take(.finish(request)) }
+  }
+
+  /// - Parameter stopping: The taps that are shut down at the same time.
+  private mutating func take(_ step: Step, besideShutdownOf stopping: Set<ProgramName>) -> Outcome {
+    switch step {
+    case .tap(let name, let hasEndpoint): taps[name] = Tap(hasEndpoint: hasEndpoint)
+    case .patch(let name, let tap, let source, let client):
+      configurations[name] = clients(of: source).merging([tap: client]) { $1 }
+    case .session(let name, let making, let hasDelegate):
+      sessions[name] = session(making, hasDelegate: hasDelegate)
+    case .install(let tap, let session, let client):
+      sessions[session]?.clients[tap] = client
+      return taps[tap]?.phases == [.stopped] ? .fails : .returns
+    case .uninstall(let tap, let session): sessions[session]?.clients[tap] = nil
+    case .request(let request):
+      begin(request, besideShutdownOf: stopping)
+      end(request, isCancelled: request.cancel != .never, besideShutdownOf: stopping)
+    case .begin(let request):
+      begin(request, besideShutdownOf: stopping)
+      open[request.name] = request
+    case .finish(let name), .cancel(let name):
+      guard let request = open.removeValue(forKey: name) else { break }
+      if case .cancel = step {
+        end(request, isCancelled: true, besideShutdownOf: stopping)
+      } else {
+        end(request, isCancelled: false, besideShutdownOf: stopping)
+      }
+    case .start(let tap):
+      let isFirst = taps[tap]?.phases == [.idle]
+      if isFirst { taps[tap]?.phases = [.running] }
+      return isFirst ? .returns : .fails
+    case .shutdown(let tap): stop(tap)
+    case .run(let name, let tap):
+      let run = run(tap)
+      runs[name] = run
+      return run.outcome ?? (run.waits ? .returns : .either)
+    case .cancelRun(let name):
+      guard let tap = runs[name]?.tap else { break }
+      runs[name]?.outcome = .returns
+      stop(tap)
+    case .scrape, .watch: break
+    case .together(let steps):
+      let stopping = Set(steps.compactMap(\.stoppedTap))
+      for step in steps where step.stoppedTap == nil { _ = take(step, besideShutdownOf: stopping) }
+      for tap in stopping { stop(tap) }
+    }
+    return .returns
+  }
+
+  private func clients(of source: RandomProgram.Source) -> [ProgramName: String] {
+    switch source {
+    case .ephemeral, .standard: [:]
+    case .configuration(let name): configurations[name] ?? [:]
+    case .session(let name): sessions[name]?.clients ?? [:]
+    }
+  }
+
+  private func session(_ making: RandomProgram.SessionMaking, hasDelegate: Bool) -> Session {
+    switch making {
+    case .stock(let source):
+      Session(hasDelegate: hasDelegate, isWhole: false, isShared: false, clients: clients(of: source))
+    case .whole(let tap, let source, let client):
+      Session(
+        hasDelegate: hasDelegate, isWhole: true, isShared: false,
+        clients: clients(of: source).merging([tap: client]) { $1 })
+    case .shared: Session(hasDelegate: false, isWhole: false, isShared: true, clients: [:])
+    }
+  }
+
+  private mutating func begin(_ request: ProgramRequest, besideShutdownOf stopping: Set<ProgramName>) {
+    guard request.cancel != .beforeResume else { return }
+    for (tap, client) in sessions[request.session]?.clients ?? [:] {
+      guard taps[tap]?.phases != [.stopped], request.target != .endpoint(of: tap) else { continue }
+      let started = stopping.contains(tap) ? 0...1 : 1...1
+      observations[tap, default: []].append(
+        Observation(request: request.name, client: client, started: started))
+    }
+  }
+
+  private mutating func end(
+    _ request: ProgramRequest, isCancelled: Bool, besideShutdownOf stopping: Set<ProgramName>
+  ) {
+    for tap in observations.keys {
+      let isCertain = taps[tap]?.phases != [.stopped] && !stopping.contains(tap)
+      for index in (observations[tap] ?? []).indices where observations[tap]?[index].request == request.name {
+        observations[tap]?[index].end(isCertain: isCertain, isCancelled: isCancelled)
+      }
+    }
+  }
+
+  private mutating func run(_ tap: ProgramName) -> Run {
+    switch taps[tap]?.phases {
+    case [.stopped]: return Run(tap: tap, waits: false, outcome: .fails)
+    case [.idle] where taps[tap]?.hasEndpoint == true:
+      // The program goes on when the tap serves.
+      taps[tap]?.phases = [.running]
+      return Run(tap: tap, waits: true)
+    case [.idle]:
+      taps[tap]?.phases = [.idle, .running]
+      return Run(tap: tap, waits: false)
+    default: return Run(tap: tap, waits: false)
+    }
+  }
+
+  private mutating func stop(_ tap: ProgramName) {
+    taps[tap]?.phases = [.stopped]
+    for (name, run) in runs where run.tap == tap && run.outcome == nil {
+      runs[name]?.outcome = run.waits ? .returns : .either
+    }
+  }
+}
+
+extension RandomProgram.Step {
+  /// The tap that the step shuts down.
+  var stoppedTap: ProgramName? {
+    if case .shutdown(let tap) = self { tap } else { nil }
+  }
+}

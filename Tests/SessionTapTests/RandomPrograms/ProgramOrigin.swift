@@ -1,0 +1,59 @@
+import Synchronization
+import TestSupport
+
+/// The server of a program, which holds some requests until the program lets it answer.
+final class ProgramOrigin: Sendable {
+  /// What is opened on the way of a request.
+  struct Hold: Sendable {
+    /// The server has the request.
+    let arrived = Gate()
+    /// The server may answer.
+    let release = Gate()
+  }
+
+  private final class Holds: Sendable {
+    let byRequest = Mutex<[ProgramName: Hold]>([:])
+  }
+
+  private let holds = Holds()
+  private let origin: Origin
+  private let closed: ClosedPort
+
+  init() throws {
+    closed = try ClosedPort()
+    origin = try Origin(keepsRequests: false) { [holds] request in
+      let name = request.path.split(separator: "/").first.map { String($0) } ?? ""
+      let hold = holds.byRequest.withLock { $0[name] }
+      return hold.map { Self.steps(for: request, hold: $0) } ?? RandomRequest.steps(for: request)
+    }
+  }
+
+  /// The port that a request goes to, if that is one of this server.
+  func port(of target: ProgramRequest.Target) -> Int? {
+    switch target {
+    case .origin(.refused): closed.port
+    case .origin, .held: origin.port
+    case .endpoint, .schemeless: nil
+    }
+  }
+
+  /// Makes the server wait when it gets this request.
+  func hold(_ request: ProgramName) -> Hold {
+    let hold = Hold()
+    holds.byRequest.withLock { $0[request] = hold }
+    return hold
+  }
+
+  func stop() {
+    for hold in holds.byRequest.withLock({ $0 }).values { hold.release.open() }
+    origin.stop()
+  }
+
+  private static func steps(for request: OriginRequest, hold: Hold) -> [OriginStep] {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"
+    if request.method == "HEAD" { return [.signal(hold.arrived), .hold(hold.release), .text(head)] }
+    return request.path.hasSuffix("halfway")
+      ? [.text(head + "first"), .signal(hold.arrived), .hold(hold.release), .text("other")]
+      : [.signal(hold.arrived), .hold(hold.release), .text(head + "firstother")]
+  }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One request of a random program.
+struct ProgramRequest: Sendable {
+  enum Kind: CaseIterable, Sendable {
+    case data, upload, uploadFile, download
+  }
+
+  /// How the app learns of the end.
+  enum Style: CaseIterable, Sendable {
+    case async, handler, delegate
+  }
+
+  enum Target: Sendable, Hashable {
+    /// The program's server, which answers so.
+    case origin(RandomRequest.Answer)
+    /// The program's server, which answers when the program says so. It has sent half of the body by then, or nothing.
+    case held(halfway: Bool)
+    /// The endpoint of a tap.
+    case endpoint(of: ProgramName)
+    /// No server: the URL has no scheme.
+    case schemeless
+  }
+
+  enum Cancel: Sendable {
+    case never, beforeResume, atOnce
+  }
+
+  let name: ProgramName
+  let session: ProgramName
+  let kind: Kind
+  let style: Style
+  let target: Target
+  let cancel: Cancel
+  let method: String
+
+  /// Whether a cancel after the start would be one that stock Foundation survives.
+  ///
+  /// What ends or stops the whole process without the tap too is left out: to cancel
+  /// - a task that comes to its end at that moment (`URLSession.behaviour(for:)`, "not in the registry"): only what
+  ///   would never end by itself is cancelled;
+  /// - a task whose delegate is asked about a redirect;
+  /// - a Swift task while its request runs (`CancelState.activate`): the cancel holds the lock of the task and waits for
+  ///   Foundation's queue, on which the end waits for that lock;
+  /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`).
+  var isSafeToCancel: Bool {
+    guard style != .async, kind != .uploadFile else { return false }
+    return switch target {
+    case .held, .origin(.hanging): true
+    case .origin, .endpoint, .schemeless: false
+    }
+  }
+
+  /// Whether the request comes to an end in stock Foundation too. Besides cancels this leaves out
+  /// - an upload of a file whose connection is refused, or closed by a server that does not read it: it fails while
+  ///   the file is being read, as it does for a cancel;
+  /// - `suspend` and `resume`, which bring the first bytes of a body twice;
+  /// - challenges, which nothing ends that nobody answers;
+  /// - responses with trailers or an absurd length (`NativeProtocol.swift`).
+  var isSafe: Bool {
+    guard cancel == .never || isSafeToCancel else { return false }
+    return switch target {
+    case .origin(.hanging): cancel != .never
+    case .origin(.refused): kind != .uploadFile
+    case .endpoint: !sendsBody
+    case .origin, .held, .schemeless: true
+    }
+  }
+
+  var sendsBody: Bool { kind == .upload || kind == .uploadFile }
+
+  /// Where the request goes: its name is part of every path, so that a log line tells which it was.
+  var location: String {
+    switch target {
+    case .origin(let answer): "/\(name)/\(answer.rawValue)"
+    case .held(let halfway): "/\(name)/\(halfway ? "halfway" : "held")"
+    case .endpoint: "/\(name)/metrics"
+    case .schemeless: "no-scheme/\(name)"
+    }
+  }
+
+  /// - Parameter port: Of the server, where there is one.
+  func urlRequest(port: Int?) -> URLRequest {
+    let url = URL(string: port.map { "http://127.0.0.1:\($0)\(location)" } ?? location)
+    var request = URLRequest(url: url ?? URL(fileURLWithPath: "/"))
+    request.httpMethod = method
+    return request
+  }
+}
+
+extension ProgramRequest: CustomStringConvertible {
+  /// The call that makes the request.
+  var description: String {
+    let server: String? =
+      switch target {
+      case .endpoint(let tap): tap
+      case .origin(.refused): "closed"
+      case .origin, .held: "origin"
+      case .schemeless: nil
+      }
+    let request = "\(method)(\(server.map { "\($0), " } ?? "")\"\(location)\")"
+    let source =
+      switch kind {
+      case .upload: ", from: body"
+      case .uploadFile: ", fromFile: file"
+      case .data, .download: ""
+      }
+    let call =
+      switch kind {
+      case .data: "data"
+      case .upload, .uploadFile: "upload"
+      case .download: "download"
+      }
+    if style == .async { return "try? await \(session).\(call)(for: \(request)\(source))" }
+    let end =
+      switch cancel {
+      case .never: ".resume()"
+      case .beforeResume: ".cancel()"
+      case .atOnce: ".resume() + cancel()"
+      }
+    let task = "\(session).\(call)Task(with: \(request)\(source))"
+    return task + (style == .handler ? " { … }" : "") + end
+  }
+}

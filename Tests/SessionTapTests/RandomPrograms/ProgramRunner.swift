@@ -1,0 +1,309 @@
+import Foundation
+import SessionTap
+import Synchronization
+import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Runs a program, and compares what comes of it with the model. Whatever it waits for has a deadline: what does not come is
+/// a finding.
+final class ProgramRunner: Sendable {
+  struct Session {
+    let session: URLSession
+    let delegate: RandomRunDelegate?
+  }
+
+  /// A request that its server holds.
+  struct HeldRequest {
+    let hold: ProgramOrigin.Hold
+    let done: Gate
+    let cancel: @Sendable () -> Void
+  }
+
+  /// A call of `run()`.
+  private struct Run {
+    let isOver: Gate
+    /// Gives the error.
+    let task: Task<String?, Never>
+  }
+
+  private struct State {
+    var taps: [ProgramName: Tap] = [:]
+    var configurations: [ProgramName: URLSessionConfiguration] = [:]
+    var sessions: [ProgramName: Session] = [:]
+    var held: [ProgramName: HeldRequest] = [:]
+    var runs: [ProgramName: Run] = [:]
+    var watches: [ProgramName: ScrapeWatch] = [:]
+    var findings: [String] = []
+    var isStuck = false
+  }
+
+  private let state = Mutex(State())
+  private let deadline: Double
+  let origin: ProgramOrigin
+  let uploadFile: URL
+  let uploadBody = Data(repeating: 7, count: 500)
+
+  /// Runs a program.
+  ///
+  /// - Parameter deadline: The seconds that a step may take.
+  /// - Returns: What is not as the model says.
+  static func findings(_ program: RandomProgram, deadline: Double = 10) async throws -> [String] {
+    let runner = try ProgramRunner(deadline: deadline)
+    // The shared session outlives the program.
+    let shared = URLSession.shared.configuration.protocolClasses
+    await runner.run(program)
+    URLSession.shared.configuration.protocolClasses = shared
+    return runner.state.withLock { $0.findings }
+  }
+
+  private init(deadline: Double) throws {
+    self.deadline = deadline
+    origin = try ProgramOrigin()
+    uploadFile = FileManager.default.temporaryDirectory.appendingPathComponent("program-\(UUID().uuidString)")
+    try uploadBody.write(to: uploadFile)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: uploadFile) }
+
+  private func run(_ program: RandomProgram) async {
+    var model = ProgramModel()
+    for step in program.steps where !isStuck {
+      let outcome = model.take(step)
+      await perform(step, outcome)
+      checkAddresses(model, after: step)
+    }
+    await end(&model)
+  }
+
+  /// Lets the servers answer what is open, reads, shuts all taps down, and reads again.
+  private func end(_ model: inout ProgramModel) async {
+    for request in state.withLock({ $0.held.keys.sorted() }) { await finish(request) }
+    model.end()
+    for (tap, watch) in state.withLock({ $0.watches }) {
+      let result = await watch.end()
+      if result.unbalanced > 0 {
+        note("\(tap): in \(result.unbalanced) of \(result.scrapes) scrapes started is not ended + active")
+      }
+    }
+    if !isStuck { compare(model, hasLines: false) }
+    for tap in state.withLock({ $0.taps.keys.sorted() }) { await shutdown(tap) }
+    await checkRuns(model)
+    if state.withLock({ $0.findings.isEmpty }) { compare(model, hasLines: true) }
+    for session in state.withLock({ $0.sessions.values.map(\.session) }) where session !== URLSession.shared {
+      session.finishTasksAndInvalidate()
+    }
+    origin.stop()
+  }
+
+  // MARK: Steps
+
+  private func perform(_ step: RandomProgram.Step, _ outcome: ProgramModel.Outcome) async {
+    switch step {
+    case .tap(let name, let hasEndpoint): makeTap(name, hasEndpoint: hasEndpoint)
+    case .patch(let name, let tap, let source, let client):
+      let patched = self.tap(tap)?.configuration(from: configuration(source), client: client)
+      state.withLock { $0.configurations[name] = patched }
+    case .session(let name, let making, let hasDelegate):
+      makeSession(name, making, hasDelegate: hasDelegate)
+    case .install(let tap, let name, let client):
+      guard let session = session(name)?.session else { break }
+      let isObserved = self.tap(tap)?.install(on: session, client: client) == true
+      if isObserved != (outcome == .returns) { note("\(step) gave \(isObserved)") }
+    case .uninstall(let tap, let name):
+      if let session = session(name)?.session { self.tap(tap)?.uninstall(from: session) }
+    case .request(let request): await make(request)
+    case .begin(let request): await begin(request)
+    case .finish(let request): await finish(request)
+    case .cancel(let request): await cancel(request)
+    case .start(let tap): start(tap, outcome)
+    case .shutdown(let tap): await shutdown(tap)
+    case .run(let run, let tap): await begin(run, of: tap, outcome)
+    case .cancelRun(let name):
+      guard let run = state.withLock({ $0.runs[name] }) else { break }
+      run.task.cancel()
+      await wait(for: run.isOver, "end of \(name), whose task is cancelled")
+    case .scrape(let tap): await scrape(tap)
+    case .watch(let tap): watch(tap)
+    case .together(let steps):
+      await withTaskGroup { group in
+        for step in steps { group.addTask { await self.perform(step, .either) } }
+      }
+    }
+  }
+
+  private func makeTap(_ name: ProgramName, hasEndpoint: Bool) {
+    var configuration = Tap.Configuration()
+    configuration.endpoint = hasEndpoint ? Endpoint.Configuration(address: .loopback(port: 0)) : nil
+    configuration.log = .memory
+    configuration.logging.recentLineLimit = 2_000
+    do {
+      let tap = try Tap(configuration)
+      state.withLock { $0.taps[name] = tap }
+    } catch {
+      note("\(name): \(error)")
+    }
+  }
+
+  private func configuration(_ source: RandomProgram.Source) -> URLSessionConfiguration {
+    switch source {
+    case .ephemeral: .ephemeral
+    case .standard: .default
+    case .configuration(let name): state.withLock { $0.configurations[name] } ?? .ephemeral
+    case .session(let name): session(name)?.session.configuration ?? .ephemeral
+    }
+  }
+
+  private func makeSession(
+    _ name: ProgramName, _ making: RandomProgram.SessionMaking, hasDelegate: Bool
+  ) {
+    let delegate = hasDelegate ? RandomRunDelegate() : nil
+    let session: URLSession? =
+      switch making {
+      case .stock(let source):
+        URLSession(configuration: configuration(source), delegate: delegate, delegateQueue: nil)
+      case .whole(let tap, let source, let client):
+        self.tap(tap)?.session(configuration: configuration(source), client: client, delegate: delegate)
+      case .shared: URLSession.shared
+      }
+    state.withLock { $0.sessions[name] = session.map { Session(session: $0, delegate: delegate) } }
+  }
+
+  private func start(_ name: ProgramName, _ outcome: ProgramModel.Outcome) {
+    do {
+      try tap(name)?.start()
+      if outcome == .fails { note("\(name).start() did not throw") }
+    } catch {
+      if outcome == .returns { note("\(name).start() threw: \(error)") }
+    }
+  }
+
+  private func shutdown(_ name: ProgramName) async {
+    guard let tap = tap(name) else { return }
+    let isDone = Gate()
+    Task {
+      await tap.shutdown()
+      isDone.open()
+    }
+    await wait(for: isDone, "end of \(name).shutdown()")
+  }
+
+  private func begin(_ name: ProgramName, of tap: ProgramName, _ outcome: ProgramModel.Outcome) async {
+    guard let tap = self.tap(tap) else { return }
+    let isOver = Gate()
+    let task = Task { () -> String? in
+      defer { isOver.open() }
+      do {
+        try await tap.run()
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+    state.withLock { $0.runs[name] = Run(isOver: isOver, task: task) }
+    switch outcome {
+    case .fails: await wait(for: isOver, "error of \(name), whose tap was shut down before")
+    case .returns:
+      do {
+        _ = try await Poll.until(seconds: deadline, "address of the tap of \(name)") { tap.address }
+      } catch {
+        noteStuck(error)
+      }
+    case .either: break
+    }
+  }
+
+  private func scrape(_ name: ProgramName) async {
+    guard let tap = tap(name) else { return }
+    var text = tap.registry.exposition().text
+    // A tap that is being shut down may refuse.
+    if let address = tap.address, let url = URL(string: "http://\(address)/metrics"),
+      let (data, _) = try? await Self.scraper.data(from: url)
+    {
+      text = String(decoding: data, as: UTF8.self)
+    }
+    if Books(text).balance != 0 { note("scrape(\(name)): started is not ended + active: \(Books(text))") }
+  }
+
+  private static let scraper = URLSession(configuration: .ephemeral)
+
+  private func watch(_ name: ProgramName) {
+    guard let registry = tap(name)?.registry else { return }
+    state.withLock { state in
+      guard state.watches[name] == nil else { return }
+      state.watches[name] = ScrapeWatch { Books(registry.exposition().text).balance }
+    }
+  }
+
+  // MARK: Checks
+
+  private func checkAddresses(_ model: ProgramModel, after step: RandomProgram.Step) {
+    for (name, tap) in model.taps where tap.phases.count == 1 {
+      let address = self.tap(name)?.address
+      if (address != nil) != tap.isServing {
+        note("\(name).address is \(address.map { "\($0)" } ?? "nil") after \(step)")
+      }
+    }
+  }
+
+  private func checkRuns(_ model: ProgramModel) async {
+    for (name, run) in state.withLock({ $0.runs }).sorted(by: { $0.key < $1.key }) {
+      guard await wait(for: run.isOver, "end of \(name), whose tap is shut down") else {
+        run.task.cancel()
+        continue
+      }
+      switch (model.runs[name]?.outcome, await run.task.value) {
+      case (.returns, let error?): note("\(name) threw: \(error)")
+      case (.fails, nil): note("\(name) did not throw, though its tap was shut down before")
+      default: break
+      }
+    }
+  }
+
+  private func compare(_ model: ProgramModel, hasLines: Bool) {
+    do {
+      let readings = try state.withLock { $0.taps }.mapValues { try TapReading($0) }
+      for finding in model.findings(readings, hasLines: hasLines) { note(finding) }
+    } catch {
+      note("a log cannot be read: \(error)")
+    }
+  }
+
+  // MARK: State
+
+  private var isStuck: Bool { state.withLock { $0.isStuck } }
+
+  func tap(_ name: ProgramName) -> Tap? { state.withLock { $0.taps[name] } }
+
+  func session(_ name: ProgramName) -> Session? { state.withLock { $0.sessions[name] } }
+
+  func hold(_ name: ProgramName, _ request: HeldRequest) { state.withLock { $0.held[name] = request } }
+
+  func takeHeld(_ name: ProgramName) -> HeldRequest? {
+    state.withLock { $0.held.removeValue(forKey: name) }
+  }
+
+  func note(_ finding: String) { state.withLock { $0.findings.append(finding) } }
+
+  /// Waits for an event. What does not come in time ends the program.
+  @discardableResult
+  func wait(for gate: Gate, _ what: String) async -> Bool {
+    do {
+      // What hangs has taken its time already.
+      try await gate.wait(seconds: isStuck ? 1 : deadline, what)
+      return true
+    } catch {
+      noteStuck(error)
+      return false
+    }
+  }
+
+  private func noteStuck(_ error: any Error) {
+    state.withLock { state in
+      state.findings.append("\(error)")
+      state.isStuck = true
+    }
+  }
+}

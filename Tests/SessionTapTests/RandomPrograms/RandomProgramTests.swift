@@ -1,0 +1,60 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Random programs over the public API, compared with a model that knows what each tap must have counted.
+///
+/// `Tests/Scripts/run-random-programs` runs more of them. To find one again, give it the seed.
+@Suite(.serialized) struct RandomProgramTests {
+  private static let count = number("RANDOM_PROGRAMS") ?? 300
+  private static let firstSeed = number("RANDOM_PROGRAMS_FIRST_SEED") ?? 1
+  /// In one process: what the process keeps of each tap stays small.
+  private static let batchSize: UInt64 = 100
+  /// After so many failures the rest tells nothing new.
+  private static let failureLimit = 20
+
+  private static func number(_ variable: String) -> UInt64? {
+    ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
+  }
+
+  @Test func `what the taps count is what the model says`() async throws {
+    let end = Self.firstSeed + Self.count
+    var (next, failures) = (Self.firstSeed, 0)
+    while next < end, failures < Self.failureLimit {
+      let (last, failure) = try await run(next..<min(next + Self.batchSize, end))
+      if let failure {
+        failures += 1
+        Issue.record("\(failure)")
+      }
+      next = last + 1
+      print("\(next - Self.firstSeed) of \(Self.count) random programs, \(failures) failed")
+      fflush(nil)
+    }
+  }
+
+  /// Runs programs in a process of their own until one fails.
+  private func run(_ seeds: Range<UInt64>) async throws -> (last: UInt64, failure: String?) {
+    let path = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let result = await #expect(processExitsWith: .success) {
+      [path = path as String, first = seeds.lowerBound as UInt64, end = seeds.upperBound as UInt64] in
+      try await ProgramBatch.run(first..<end, notes: path)
+    }
+    let note = try #require(ProgramBatch.notes(path).last)
+    guard result == nil else { return (note.seed, note.failure) }
+    let program = ProgramGenerator.program(seed: note.seed)
+    return (note.seed, "seed \(note.seed) ended the process, or hung it:\n\(program)")
+  }
+
+  @Test func `a seed makes the same program each time, and each program makes sense`() {
+    for seed in 1...200 as ClosedRange<UInt64> {
+      let program = ProgramGenerator.program(seed: seed)
+      #expect(program.description == ProgramGenerator.program(seed: seed).description)
+      var model = ProgramModel()
+      for step in program.steps {
+        #expect(model.allows(step), "\(step) in \(program)")
+        model.take(step)
+      }
+    }
+  }
+}

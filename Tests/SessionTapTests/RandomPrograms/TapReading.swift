@@ -1,0 +1,94 @@
+import Foundation
+import SessionTap
+
+/// What a tap tells at the end of a program.
+struct TapReading: Equatable {
+  /// A request of a client.
+  struct Line: Hashable {
+    let request: ProgramName
+    let client: String
+  }
+
+  private struct Fields: Decodable {
+    let event: String
+    let url: String?
+    let client: String?
+    private enum CodingKeys: String, CodingKey { case event, client, url = "url.full" }
+  }
+
+  let exposition: String
+  /// How often the log has each request.
+  let lines: [Line: Int]
+
+  init(_ tap: Tap) throws {
+    exposition = tap.registry.exposition().text
+    var lines: [Line: Int] = [:]
+    let recent = tap.log?.recent(LogQuery(limit: .max)) ?? []
+    for line in recent.split(separator: UInt8(ascii: "\n")) {
+      let fields = try JSONDecoder().decode(Fields.self, from: Data(line))
+      guard fields.event == "http.client.request" else { continue }
+      let name = fields.url?.split(separator: "/").first { $0.wholeMatch(of: /r[0-9]+/) != nil }
+      lines[Line(request: name.map { String($0) } ?? "?", client: fields.client ?? "?"), default: 0] += 1
+    }
+    self.lines = lines
+  }
+}
+
+extension ProgramModel {
+  /// Where what the taps tell differs from what they must have counted.
+  ///
+  /// - Parameter hasLines: Whether every line has been written.
+  func findings(_ readings: [ProgramName: TapReading], hasLines: Bool) -> [String] {
+    readings.keys.sorted().flatMap { tap in
+      readings[tap].map { reading in
+        let observations = observations[tap] ?? []
+        return Self.findings(reading.exposition, observations).map { "\(tap): \($0)" }
+          + (hasLines ? Self.findings(reading.lines, observations).map { "\(tap): \($0)" } : [])
+      } ?? []
+    }
+  }
+
+  private static func findings(_ exposition: String, _ observations: [Observation]) -> [String] {
+    var findings: [String] = []
+    func compare(_ what: String, _ seen: Double, _ expected: [ClosedRange<Int>]) {
+      let range = expected.reduce(0...0) {
+        $0.lowerBound + $1.lowerBound...$0.upperBound + $1.upperBound
+      }
+      if !(Double(range.lowerBound)...Double(range.upperBound)).contains(seen) {
+        let wanted =
+          range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+        findings.append("\(what): expected \(wanted), seen \(Int(exactly: seen) ?? -1)")
+      }
+    }
+    for client in ProgramGenerator.clients {
+      let (books, own) = (Books(exposition, client: client), observations.filter { $0.client == client })
+      compare("started for \"\(client)\"", books.started, own.map(\.started))
+      compare("ended for \"\(client)\"", books.ended, own.map(\.ended))
+      compare("cancelled for \"\(client)\"", books.cancelled, own.map(\.cancelled))
+      let isOpen = own.contains { $0.ended != $0.started || $0.ended.count > 1 }
+      compare("active for \"\(client)\"", books.active, isOpen ? own.map { 0...$0.started.upperBound } : [])
+    }
+    let books = Books(exposition)
+    compare("started for all clients", books.started, observations.map(\.started))
+    compare("ended for all clients", books.ended, observations.map(\.ended))
+    if books.balance != 0 { findings.append("started is not ended + active: \(books)") }
+    return findings
+  }
+
+  private static func findings(
+    _ lines: [TapReading.Line: Int], _ observations: [Observation]
+  ) -> [String] {
+    var expected: [TapReading.Line: ClosedRange<Int>] = [:]
+    for observation in observations {
+      expected[TapReading.Line(request: observation.request, client: observation.client)] =
+        observation.lines
+    }
+    return Set(lines.keys).union(expected.keys).compactMap { line in
+      let (seen, range) = (lines[line] ?? 0, expected[line] ?? 0...0)
+      if range.contains(seen) { return nil }
+      return
+        "lines of \(line.request) for \"\(line.client)\": expected \(range.upperBound), seen \(seen)"
+    }
+    .sorted()
+  }
+}
