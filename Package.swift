@@ -50,6 +50,9 @@ let package = Package(
     .executableTarget(
       name: "log-under-test", dependencies: ["TapLog"], path: "Tests/LogUnderTest",
       swiftSettings: settings),
+    .executableTarget(
+      name: "soak-under-test", dependencies: ["SessionTap", "TestSupport"], path: "Tests/SoakUnderTest",
+      swiftSettings: settings),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),

@@ -1,0 +1,71 @@
+import Foundation
+import SessionTap
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Taps that live for one request each. In a stock run, the same requests in sessions of their own.
+final class ShortTaps: Sendable {
+  private struct State {
+    var count = 0
+    var faults: [String] = []
+  }
+
+  private let url: URL
+  private let isStock: Bool
+  private let state = Mutex(State())
+
+  init(port: Int, isStock: Bool) {
+    url = URL(string: "http://127.0.0.1:\(port)/sized") ?? URL(fileURLWithPath: "/")
+    self.isStock = isStock
+  }
+
+  /// How many there were.
+  var count: Int { state.withLock { $0.count } }
+  /// What was wrong with the first few of them.
+  var faults: [String] { state.withLock { $0.faults } }
+
+  /// One tap from its start to its shutdown.
+  func runOne() async {
+    let fault: String?
+    do {
+      fault = isStock ? try await request(.init(configuration: .ephemeral)) : try await runTap()
+    } catch {
+      fault = "\(error)"
+    }
+    state.withLock { state in
+      state.count += 1
+      if let fault, state.faults.count < 5 { state.faults.append("tap \(state.count): \(fault)") }
+    }
+  }
+
+  private func request(_ session: URLSession) async throws -> String? {
+    _ = try await session.data(from: url)
+    session.finishTasksAndInvalidate()
+    return nil
+  }
+
+  private func runTap() async throws -> String? {
+    var configuration = Tap.Configuration()
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
+    configuration.servesLog = true
+    let tap = try Tap.start(configuration)
+    _ = try await request(URLSession(configuration: tap.configuration(from: .ephemeral, client: "short")))
+    let text = String(decoding: tap.registry.exposition(in: .text).bytes, as: UTF8.self)
+    await tap.shutdown()
+    let counts = [
+      "session_tap_started_requests_total", "session_tap_ended_requests_total",
+      "http_client_request_duration_seconds_count", "http_client_active_requests",
+    ].map { Self.sum(of: $0, in: text) }
+    let lines = tap.log?.statistics.lines ?? 0
+    return counts == [1, 1, 1, 0] && lines == 1
+      ? nil : "started, ended, recorded and active are \(counts), and there are \(lines) lines"
+  }
+
+  private static func sum(of metric: String, in exposition: String) -> Double {
+    exposition.split(separator: "\n").filter { $0.hasPrefix(metric + "{") }
+      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+  }
+}
