@@ -27,7 +27,12 @@ struct EmittedMetrics {
     if let url = URL(string: "http://\(tap.address?.description ?? "")/metrics") {
       _ = try await URLSession(configuration: .ephemeral).data(from: url)
     }
-    emitted.read(tap.registry.exposition(in: .text))
+    // A scrape is counted when its answer has been sent, which may be after it was received.
+    let exposition = try await Poll.until("the count of the scrape") {
+      let exposition = tap.registry.exposition(in: .text)
+      return exposition.text.contains("session_tap_scrapes_total{") ? exposition : nil
+    }
+    emitted.read(exposition)
     await tap.shutdown()
     return emitted
   }
