@@ -30,7 +30,8 @@ struct EmittedMetrics {
     // A scrape is counted when its answer has been sent, which may be after it was received.
     let exposition = try await Poll.until("the count of the scrape") {
       let exposition = tap.registry.exposition(in: .text)
-      return exposition.text.contains("session_tap_scrapes_total{") ? exposition : nil
+      let text = String(decoding: exposition.bytes, as: UTF8.self)
+      return text.contains("session_tap_scrapes_total{") ? exposition : nil
     }
     emitted.read(exposition)
     await tap.shutdown()

@@ -41,7 +41,7 @@ enum ProgramBatch {
   }
 
   private static func text(of findings: [String], _ program: RandomProgram) async -> String {
-    let shortest = await program.shrunk(within: .seconds(30)) { candidate in
+    let shortest = await program.shrunk(within: .seconds(15)) { candidate in
       let findings = try? await ProgramRunner.findings(candidate, deadline: 2)
       return findings?.isEmpty == false
     }

@@ -59,20 +59,31 @@ struct ProgramGenerator {
     case 30: any(of: model.runs.keys).map { .cancelRun($0) }
     case 31: tap().map { .scrape($0) }
     case 32: chance(1, in: 4) ? tap().map { .watch($0) } : nil
-    default: .together((0..<Int.random(in: 2...6, using: &random)).compactMap { _ in partOfBlock() })
+    default: block()
     }
   }
 
+  private mutating func block() -> RandomProgram.Step? {
+    var steps: [RandomProgram.Step] = []
+    for _ in 0..<Int.random(in: 2...6, using: &random) { steps += partsOfBlock() }
+    return .together(steps)
+  }
+
   /// What may happen beside other steps.
-  private mutating func partOfBlock() -> RandomProgram.Step? {
-    switch Int.random(in: 0..<12, using: &random) {
-    case 0..<6: request(isHeld: false).map { .request($0) }
-    case 6: request(isHeld: true).map { .begin($0) }
-    case 7: patch()
-    case 8: tap().map { .scrape($0) }
-    case 9: tap().map { .start($0) }
-    default: tap().map { .shutdown($0) }
+  private mutating func partsOfBlock() -> [RandomProgram.Step] {
+    let part: RandomProgram.Step? =
+      switch Int.random(in: 0..<14, using: &random) {
+      case 0..<8: request(isHeld: false).map { .request($0) }
+      case 8..<10: request(isHeld: true).map { .begin($0) }
+      case 10: patch()
+      case 11: tap().map { .scrape($0) }
+      default: tap().map { .shutdown($0) }
+      }
+    guard let part, model.allows(part) else { return [] }
+    if let tap = part.stoppedTap, model.allows(.start(tap)), chance(1, in: 3) {
+      return [.start(tap), part]
     }
+    return [part]
   }
 
   private mutating func patch() -> RandomProgram.Step? {
@@ -130,9 +141,9 @@ struct ProgramGenerator {
 
   private mutating func target() -> ProgramRequest.Target {
     switch Int.random(in: 0..<10, using: &random) {
-    case 0: .schemeless
-    case 1: tap().map { .endpoint(of: $0) } ?? .schemeless
-    case 2..<5: .origin(.sized)
+    case 0..<2: .schemeless
+    case 2: tap().map { .endpoint(of: $0) } ?? .schemeless
+    case 3..<6: .origin(.sized)
     default: .origin(pick(RandomRequest.Answer.allCases))
     }
   }

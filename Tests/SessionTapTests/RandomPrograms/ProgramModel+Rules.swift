@@ -11,7 +11,10 @@ extension ProgramModel {
     case .install(let tap, let session, _), .uninstall(let tap, let session):
       taps[tap] != nil && sessions[session] != nil
     case .request(let request): allows(request)
-    case .begin(let request): allows(request) && request.isHeld && request.cancel == .never
+    case .begin(let request):
+      // A session has six connections to a server (`httpMaximumConnectionsPerHost`), and what finds none free waits.
+      allows(request) && request.isHeld && request.cancel == .never
+        && open.values.count { $0.session == request.session } < 3
     case .finish(let name): open[name] != nil
     case .cancel(let name): open[name]?.isSafeToCancel == true
     // Beside a run that may not have begun, which of the two is the first is not known.
@@ -50,7 +53,7 @@ extension ProgramModel {
   /// what another one makes.
   private func allows(together steps: [Step]) -> Bool {
     let stopped = steps.compactMap(\.stoppedTap)
-    return steps.count > 1 && Set(stopped).count == stopped.count
+    return steps.count > 1 && Set(stopped).count == stopped.count && steps.count(where: \.isBegin) < 3
       && steps.allSatisfy { step in
         switch step {
         case .request, .begin, .patch, .shutdown, .scrape: allows(step)
@@ -59,6 +62,12 @@ extension ProgramModel {
         default: false
         }
       }
+  }
+}
+
+extension RandomProgram.Step {
+  fileprivate var isBegin: Bool {
+    if case .begin = self { true } else { false }
   }
 }
 

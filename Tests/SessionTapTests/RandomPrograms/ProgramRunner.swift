@@ -137,6 +137,8 @@ final class ProgramRunner: Sendable {
   private func makeTap(_ name: ProgramName, hasEndpoint: Bool) {
     var configuration = Tap.Configuration()
     configuration.endpoint = hasEndpoint ? Endpoint.Configuration(address: .loopback(port: 0)) : nil
+    // Takes most of the time of a scrape.
+    configuration.exposesProcess = false
     configuration.log = .memory
     configuration.logging.recentLineLimit = 2_000
     do {

@@ -11,7 +11,7 @@ import Testing
   /// In one process: what the process keeps of each tap stays small.
   private static let batchSize: UInt64 = 100
   /// After so many failures the rest tells nothing new.
-  private static let failureLimit = 20
+  private static let failureLimit = 10
 
   private static func number(_ variable: String) -> UInt64? {
     ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) }
@@ -56,5 +56,39 @@ import Testing
         model.take(step)
       }
     }
+  }
+
+  /// What was found by luck before there were random programs: each of them makes it again and again.
+  @Test func `programs do what has been wrong before`() {
+    var counts = (patchedAgain: 0, uninstalledBeside: 0, schemelessForTwo: 0, runAfterEnd: 0, endOfRun: 0)
+    for seed in 1...300 as ClosedRange<UInt64> {
+      var model = ProgramModel()
+      for step in ProgramGenerator.program(seed: seed).steps {
+        switch step {
+        case .install(let tap, let session, _):
+          // Behind another one's class, or so it was.
+          let clients = model.sessions[session]?.clients ?? [:]
+          if clients[tap] != nil, clients.count > 1 { counts.patchedAgain += 1 }
+        case .patch(_, let tap, .configuration(let source), _):
+          let clients = model.configurations[source] ?? [:]
+          if clients[tap] != nil, clients.count > 1 { counts.patchedAgain += 1 }
+        case .uninstall(let tap, let session):
+          let clients = model.sessions[session]?.clients ?? [:]
+          if clients[tap] != nil, clients.count > 1 { counts.uninstalledBeside += 1 }
+        case .request(let request) where request.target == .schemeless:
+          if model.sessions[request.session]?.clients.count ?? 0 > 1 { counts.schemelessForTwo += 1 }
+        default: break
+        }
+        model.take(step)
+      }
+      counts.runAfterEnd += model.runs.values.count { $0.outcome == .fails }
+      counts.endOfRun += model.runs.values.count { $0.waits && model.taps[$0.tap]?.phases == [.stopped] }
+    }
+    print("in 300 random programs: \(counts)")
+    #expect(counts.patchedAgain > 20)
+    #expect(counts.uninstalledBeside > 20)
+    #expect(counts.schemelessForTwo > 20)
+    #expect(counts.runAfterEnd > 20)
+    #expect(counts.endOfRun > 20)
   }
 }

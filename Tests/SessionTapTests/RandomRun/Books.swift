@@ -12,7 +12,7 @@ struct Books: Equatable {
     let label = client.map { "client=\"\($0)\"" } ?? ""
     var sums: [Substring: Double] = [:]
     for line in exposition.split(separator: "\n")
-    where !line.hasPrefix("#") && (label.isEmpty || line.contains(label)) {
+    where Self.tells(line) && (label.isEmpty || line.contains(label)) {
       let metric = line.prefix { $0 != "{" && $0 != " " }
       sums[metric, default: 0] += line.split(separator: " ").last.flatMap { Double($0) } ?? .nan
     }
@@ -20,6 +20,11 @@ struct Books: Equatable {
     ended = sums["session_tap_ended_requests_total"] ?? 0
     cancelled = sums["session_tap_cancelled_requests_total"] ?? 0
     active = sums["http_client_active_requests"] ?? 0
+  }
+
+  /// Whether a line may be one of those that are read. The rest of an exposition is long.
+  private static func tells(_ line: Substring) -> Bool {
+    line.hasPrefix("session_tap_") || line.hasPrefix("http_client_active_requests")
   }
 
   /// 0 if every request that started has ended or is active.
