@@ -138,6 +138,8 @@ extension ExtremeGroup {
       ("no element", []), ("1,000,000 elements", Array(repeating: 0, count: 1_000_000)),
     ]
     let headers = Extremes.strings
+    // Foundation's client, which asks here, ends the process at a length of Int.max.
+    let lengths = Extremes.optional(Extremes.integers.filter { $0.value < .max })
     return answer("EndpointStatus.init(rawValue:)", Extremes.integers) {
       EndpointResponse(status: EndpointStatus(rawValue: $0), body: .bytes([1]))
     }
@@ -155,7 +157,7 @@ extension ExtremeGroup {
       }
       + answer("EndpointResponse.text(_:status:)", Extremes.strings) { .text($0) }
       + answer("EndpointResponse.Body.bytes(_:)", bytes) { EndpointResponse(body: .bytes($0)) }
-      + answer("EndpointResponse.Body.stream(length:_:)", Extremes.optional(Extremes.integers)) { length in
+      + answer("EndpointResponse.Body.stream(length:_:)", lengths) { length in
         EndpointResponse(body: .stream(length: length) { try await $0.write([1, 2, 3]) })
       }
       + ask("authority", Extremes.strings) { $0.authority = $1 }

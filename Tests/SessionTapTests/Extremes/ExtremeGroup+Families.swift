@@ -119,19 +119,15 @@ extension ExtremeGroup {
   /// Families that a collector of the app's makes at each scrape.
   private static var collected: [Extreme] {
     func each<Value: Sendable>(
-      _ property: String, _ values: Extremes.Values<Value>,
+      _ property: String, kinds: [MetricFamily.Kind] = [.gauge], _ values: Extremes.Values<Value>,
       _ change: @escaping @Sendable (inout MetricFamily, Value) -> Void
     ) -> [Extreme] {
-      MetricFamily.Kind.allCases.flatMap { kind in
+      kinds.flatMap { kind in
         Extreme.eachWhileRunning("MetricFamily.\(property)", values.map { ("\(kind): \($0.name)", $0.value) })
         {
-          let name =
-            switch kind {
-            case .counter: "jobs_total";
-            case .gauge: "jobs";
-            case .info: "jobs_info"
-            }
-          var family = MetricFamily(name: name, help: "Jobs.", kind: kind, samples: [.init(value: 1)])
+          let names: [MetricFamily.Kind: String] = [.counter: "jobs_total", .info: "jobs_info"]
+          var family = MetricFamily(
+            name: names[kind] ?? "jobs", help: "Jobs.", kind: kind, samples: [.init(value: 1)])
           change(&family, $1)
           try $0.tap.registry.register(OneFamily(family: family))
         }
@@ -139,10 +135,11 @@ extension ExtremeGroup {
     }
     let many = (0..<100_000).map { MetricFamily.Sample(labels: ["job": "\($0)"], value: 1) }
     let same = [MetricFamily.Sample](repeating: .init(value: 1), count: 100_000)
-    return each("name", Extremes.strings) { $0.name = $1 }
+    let all = MetricFamily.Kind.allCases
+    return each("name", kinds: all, Extremes.strings) { $0.name = $1 }
       + each("help", Extremes.strings) { $0.help = $1 }
-      + each("unit", Extremes.strings) { $0.unit = $1 }
-      + each("Sample.value", Extremes.doubles) { $0.samples[0].value = $1 }
+      + each("unit", kinds: all, Extremes.strings) { $0.unit = $1 }
+      + each("Sample.value", kinds: all, Extremes.doubles) { $0.samples[0].value = $1 }
       + each("samples", [("no element", []), ("100,000 elements", many), ("100,000 equal ones", same)]) {
         $0.samples = $1
       }

@@ -11,22 +11,22 @@ extension ExtremeGroup {
       Extreme.eachWhileRunning(
         "PushGateway.init(_:job:grouping:)", Extremes.strings.map { ("\(parameter): \($0.name)", $0.value) }
       ) { running, text in
-        var retry = PushRetry()
-        retry.attempts = 1
-        try await running.tap.push(to: make(running.origin, text), retry: retry)
+        try await running.tap.push(to: make(running.origin, text), retry: once)
       }
     }
     func retry<Value: Sendable>(
       _ property: String, _ values: Extremes.Values<Value>,
       _ change: @escaping @Sendable (inout PushRetry, Value) -> Void
     ) -> [Extreme] {
-      ["", "busy"].flatMap { path in
+      [false, true].flatMap { isBusy in
         Extreme.eachWhileRunning(
-          "PushRetry.\(property)", values.map { (path.isEmpty ? $0.name : "\($0.name), \(path)", $0.value) }
+          "PushRetry.\(property)", values.map { (isBusy ? "\($0.name), busy" : $0.name, $0.value) }
         ) { running, value in
           var retry = PushRetry()
+          retry.attempts = 2
+          retry.firstDelay = .milliseconds(1)
           change(&retry, value)
-          try await push(running, retry, path)
+          try await push(running, retry, isBusy: isBusy)
         }
       }
     }
@@ -76,16 +76,16 @@ extension ExtremeGroup {
     return retry
   }
 
-  /// Pushes, and gives up when the gateway has answered.
-  private static func push(_ running: ExtremeTrial.Running, _ retry: PushRetry, _ path: String) async throws {
+  /// Pushes, and gives up when a busy gateway has answered: the pusher waits for its next try, maybe for ever.
+  private static func push(_ running: ExtremeTrial.Running, _ retry: PushRetry, isBusy: Bool) async throws {
     let answered = Gate()
     let gateway = try Origin { _ in
-      [.response(path.isEmpty ? "200 OK" : "503 Service Unavailable"), .signal(answered)]
+      [.response(isBusy ? "503 Service Unavailable" : "200 OK"), .signal(answered), .close]
     }
     defer { gateway.stop() }
     let target = try PushGateway(gateway.url().absoluteString, job: "backup")
     let push = Task { try await running.tap.push(to: target, retry: retry) }
-    if !path.isEmpty, retry.attempts > 1, retry.deadline > .zero {
+    if isBusy, retry.attempts > 1, retry.deadline > .seconds(1) {
       try await answered.wait("an answer of the gateway")
       push.cancel()
     }

@@ -95,7 +95,7 @@ struct ExtremeTrial: Sendable {
   /// Serves the requests of every trial, and plays the Pushgateway.
   static func makeOrigin() throws -> Origin {
     try Origin(keepsRequests: false) { request in
-      if request.path.hasPrefix("/busy/") { return [.response("503 Service Unavailable")] }
+      if request.method == "PUT" { return [.response(), .close] }
       if request.path == "/challenge" {
         return [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
       }
