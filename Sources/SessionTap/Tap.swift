@@ -1,5 +1,5 @@
 import Dispatch
-public import Foundation
+import Foundation
 import Synchronization
 public import TapCore
 public import TapEndpoint
@@ -58,10 +58,11 @@ public final class Tap: Sendable {
   public init(_ configuration: Configuration = Configuration()) throws(TapError) {
     do { try configuration.validate() } catch { throw TapError(error) }
     registry = configuration.registry
+    let hasAccount = URLSessionTap.hasTransferAccount && configuration.requests.readsAccount
     whenAddressInUse = configuration.whenAddressInUse
     deadline = max(.zero, configuration.shutdownDeadline)
     do {
-      try registry.register(BuildInfo())
+      try registry.register(BuildInfo(transferAccount: hasAccount ? "libcurl" : "none"))
     } catch {
       throw TapError.registryInUse(error)
     }
@@ -71,6 +72,10 @@ public final class Tap: Sendable {
       let metrics = try RequestMetrics(registry: registry, configuration: configuration.metrics)
       log = try configuration.makeLog()
       if let log { try registry.register(log) }
+      if !hasAccount {
+        log?.log(
+          .warn, "no account of transfers on this toolchain: sizes come from headers, and phases are unknown")
+      }
       let logging: [any RequestObserver] = log.map { [$0] } ?? []
       sessions = URLSessionTap(
         observers: [metrics] + logging + configuration.observers, configuration: configuration.makeRequests())
@@ -179,22 +184,6 @@ public final class Tap: Sendable {
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {
     sessions.configuration(from: configuration, client: client)
-  }
-
-  /// A session that this tap observes, with the exact sizes and times that only a delegate is told. See
-  /// ``/TapURLSession/URLSessionTap/session(configuration:client:delegate:delegateQueue:)``.
-  ///
-  /// - Parameters:
-  ///   - configuration: What to copy.
-  ///   - client: The name for the `client` label and log field.
-  ///   - delegate: The session's delegate.
-  ///   - delegateQueue: Where the delegate is called. `nil` makes a serial queue.
-  public func session(
-    configuration: URLSessionConfiguration = .default, client: String,
-    delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
-  ) -> URLSession {
-    sessions.session(
-      configuration: configuration, client: client, delegate: delegate, delegateQueue: delegateQueue)
   }
 
   /// Observes the requests that an existing session starts from now on, `URLSession.shared` included. See

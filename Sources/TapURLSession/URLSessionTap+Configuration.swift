@@ -15,6 +15,9 @@ extension URLSessionTap {
     /// Headers of a session's `httpAdditionalHeaders` are not among them: on Linux Foundation adds those later.
     public var collectsHeaders = false
 
+    /// Whether libcurl's account of each transfer is read, where there is one. A test reads none.
+    package var readsAccount = true
+
     /// Makes the default configuration.
     public init() {}
   }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 package import Synchronization
 public import TapCore
 
@@ -23,6 +23,10 @@ public final class URLSessionTap: Sendable {
 
   /// The client name under which requests beyond ``clientLimit`` are recorded.
   public static let overflowClient = "_OTHER"
+
+  /// Whether libcurl's account of each transfer can be read in this process. Where it cannot, sizes come from headers, and
+  /// there are no phases.
+  public static var hasTransferAccount: Bool { CurlAccount.shared != nil }
 
   private struct State {
     var observers: [any RequestObserver]
@@ -75,33 +79,6 @@ public final class URLSessionTap: Sendable {
     return copy
   }
 
-  /// A session that this tap observes, with what only a delegate is told: the exact sizes of the bodies that
-  /// the delegate gets, and the time to the first byte of a response after a challenge.
-  ///
-  /// For this the tap stands before the delegate and hands every call on; what the delegate leaves to
-  /// Foundation's defaults stays so. The session's own `delegate` property shows the one that stands there. A
-  /// delegate queue that is not serial brings calls out of their order, and then nobody counts: sizes come
-  /// from headers alone, as in sessions of your own making.
-  ///
-  /// - Parameters:
-  ///   - configuration: The configuration, which is copied as by ``configuration(from:client:)``.
-  ///   - client: The name for the `client` label and log field.
-  ///   - delegate: The session's delegate, kept by the session until it is invalidated, as always.
-  ///   - delegateQueue: Where the delegate is called. `nil` makes a serial queue.
-  /// - Returns: The session, which is yours to invalidate.
-  public func session(
-    configuration: URLSessionConfiguration = .default, client: String,
-    delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
-  ) -> URLSession {
-    let configuration = self.configuration(from: configuration, client: client)
-    var delegate = delegate
-    #if canImport(FoundationNetworking)
-      let isSerial = delegateQueue.map { $0.maxConcurrentOperationCount == 1 } ?? true
-      if isSerial { delegate = delegate.map { Forwarders.forwarder(for: $0) } }
-    #endif
-    return URLSession(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue)
-  }
-
   /// Observes the requests that a session starts from now on, `URLSession.shared` included.
   ///
   /// On Linux a session's configuration is live: the tap is put into its `protocolClasses`, and taken out by
@@ -117,7 +94,7 @@ public final class URLSessionTap: Sendable {
   /// - Returns: Whether the session is observed now.
   @discardableResult
   public func install(on session: URLSession, client: String) -> Bool {
-    install(in: session.configuration, client: client)
+    install(in: session.configuration, client: client, isInstalled: true)
     return session.configuration.protocolClasses?.contains(where: isOwn) ?? false
   }
 
@@ -167,7 +144,8 @@ public final class URLSessionTap: Sendable {
 
   /// - Parameter forwards: Whether requests are sent by a session of the tap's: where no native loader is in reach.
   func install(
-    in configuration: URLSessionConfiguration, client: String, forwards: Bool = URLSessionTap.forwards
+    in configuration: URLSessionConfiguration, client: String, forwards: Bool = URLSessionTap.forwards,
+    isInstalled: Bool = false
   ) {
     guard !state.withLock({ $0.isStopped }) else { return }
     let classes = configuration.protocolClasses ?? []
@@ -182,7 +160,8 @@ public final class URLSessionTap: Sendable {
     let metricsClass = ProtocolClasses.metricsClass(
       for: TapContext(
         clients: clients, loaders: LoaderChain(others.compactMap { $0 as? URLProtocol.Type }),
-        forwarding: forwards ? ForwardingSession(configuration) : nil))
+        forwarding: forwards ? ForwardingSession(configuration) : nil,
+        isInstalled: isInstalled || contexts.contains { $0?.isInstalled == true }))
     configuration.protocolClasses = [metricsClass] + others
   }
 

@@ -66,8 +66,8 @@ import Testing
     _ = try await session.data(from: origin.url("/v1/charges?card=4242"))
 
     let labels =
-      #"client="payments",http_request_method="GET",http_response_status_code="201",server_address="127.0.0.1""#
-      + #",server_port="\#(origin.port)""#
+      #"client="payments",http_request_method="GET",http_response_status_code="201","#
+      + #"network_protocol_version="1.1",server_address="127.0.0.1",server_port="\#(origin.port)""#
     let text = try await Self.scrape(tap)
     #expect(text.contains("http_client_request_duration_seconds_count{\(labels)} 1"))
     #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 4"))
@@ -86,7 +86,7 @@ import Testing
     #expect(tap.address == nil)
   }
 
-  @Test func `a session made whole tells of redirects and of the first byte`() async throws {
+  @Test func `redirects, sizes and the first byte are known of a session with a delegate`() async throws {
     let origin = try Origin { request in
       request.path == "/end"
         ? [.chunked(body: [1, 2, 3], chunk: 2)] : [.response("302 Found", headers: [("Location", "/end")])]
@@ -94,7 +94,9 @@ import Testing
     defer { origin.stop() }
     let tap = try Tap.start(Self.configuration())
     let delegate = RandomRunDelegate()
-    let session = tap.session(configuration: .ephemeral, client: "whole", delegate: delegate)
+    let session = URLSession(
+      configuration: tap.configuration(from: .ephemeral, client: "whole"), delegate: delegate,
+      delegateQueue: nil)
     let task = session.dataTask(with: origin.url("/start"))
     let done = Gate()
     delegate.whenComplete(task) { done.open() }
@@ -104,7 +106,7 @@ import Testing
     await tap.shutdown()
     let target = #"client="whole",http_request_method="GET""#
     let server = #"server_address="127.0.0.1",server_port="\#(origin.port)""#
-    let labels = target + #",http_response_status_code="200","# + server
+    let labels = target + #",http_response_status_code="200",network_protocol_version="1.1","# + server
     #expect(text.contains("http_client_redirects_total{\(target),\(server)} 1"))
     #expect(text.contains("http_client_time_to_first_byte_seconds_count{\(labels)} 1"))
     #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 3"))

@@ -34,9 +34,9 @@ final class SoakLoad: Sendable {
     let sessions = URLSessionConfiguration.ephemeral
     sessions.httpMaximumConnectionsPerHost = 32
     plain = URLSession(configuration: tap?.configuration(from: sessions, client: "plain") ?? sessions)
-    delegated =
-      tap?.session(configuration: sessions, client: "delegated", delegate: delegate)
-      ?? URLSession(configuration: sessions, delegate: delegate, delegateQueue: nil)
+    delegated = URLSession(
+      configuration: tap?.configuration(from: sessions, client: "delegated") ?? sessions, delegate: delegate,
+      delegateQueue: nil)
   }
 
   func run(seconds: Int, rate: Int) async throws {

@@ -40,7 +40,8 @@ import Testing
     let tap = URLSessionTap(observers: observers)
     let url = try #require(URL(string: "http://localhost/"))
     var request: TappedRequest? = TappedRequest(
-      request: URLRequest(url: url), client: TapClient(tap: tap, name: "test"))
+      RequestOutline(URLRequest(url: url), taskContext: nil, keepsHeaders: false),
+      client: TapClient(tap: tap, name: "test"))
     for (place, step) in steps.enumerated() {
       if flushes >> place & 1 == 1 { tap.flush() }
       switch step {

@@ -3,7 +3,8 @@ public enum RequestEnd: Sendable, Hashable {
   /// A response arrived in full, whatever its status code says. A loader of the app's own may answer without
   /// any.
   case response(statusCode: Int?)
-  /// The request failed before it had a whole response. The status code is there if the head had arrived.
+  /// The request failed before it had a whole response. The status code is there if the status
+  /// line had arrived.
   case failure(RequestErrorType, statusCode: Int?)
   /// The app cancelled the request. This is no error.
   case cancelled

@@ -8,6 +8,7 @@ final class RequestKey: RequestSeriesKey {
   private let failure: RequestErrorType?
   private let template: String?
   private let isFromCache: Bool
+  private let protocolVersion: NetworkProtocolVersion?
 
   init(_ observation: RequestObservation, target method: Int) {
     target = RequestTarget(observation.request, method: method)
@@ -15,12 +16,14 @@ final class RequestKey: RequestSeriesKey {
     failure = observation.end.failure
     template = observation.request.urlTemplate
     isFromCache = observation.isFromCache
+    protocolVersion = observation.protocolVersion
   }
 
   @inline(__always)
   func matches(_ observation: RequestObservation, target method: Int) -> Bool {
     statusCode == observation.end.validStatusCode && failure == observation.end.failure
-      && isFromCache == observation.isFromCache && template == observation.request.urlTemplate
+      && isFromCache == observation.isFromCache && protocolVersion == observation.protocolVersion
+      && template == observation.request.urlTemplate
       && target.matches(observation.request, method: method)
   }
 
@@ -31,7 +34,9 @@ final class RequestKey: RequestSeriesKey {
     hash.combine(observation.request.urlTemplate)
     let failed: UInt64 = observation.end.failure == nil ? 0 : 1_024
     let cached: UInt64 = observation.isFromCache ? 2_048 : 0
-    hash.combine(UInt64(truncatingIfNeeded: observation.end.validStatusCode ?? 0) | failed | cached)
+    let version = observation.protocolVersion?.number ?? 0
+    hash.combine(
+      UInt64(truncatingIfNeeded: observation.end.validStatusCode ?? 0) | failed | cached | version << 12)
     return hash.value
   }
 
@@ -41,6 +46,7 @@ final class RequestKey: RequestSeriesKey {
         Labels.Pair(name: "cache", value: isFromCache ? "hit" : ""),
         Labels.Pair(name: "error_type", value: errorType ?? ""),
         Labels.Pair(name: "http_response_status_code", value: statusCode.map(String.init) ?? ""),
+        Labels.Pair(name: "network_protocol_version", value: protocolVersion?.rawValue ?? ""),
         Labels.Pair(name: "url_template", value: template ?? ""),
       ]
     return pairs.sorted { $0.name < $1.name }

@@ -3,6 +3,10 @@ extension RequestMetrics {
   public struct Configuration: Sendable, Hashable {
     /// The buckets of `http_client_request_duration_seconds`, in seconds.
     public var durationBuckets: HistogramBuckets = .seconds
+    /// The buckets of `http_client_request_phase_duration_seconds`, in seconds: from 0.5 ms to 10 s.
+    public var phaseBuckets = HistogramBuckets([
+      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    ])
     /// The buckets of both body sizes, in bytes.
     public var bodySizeBuckets: HistogramBuckets = .bytes
     /// The methods that appear as themselves; any other is `_OTHER`, and with an empty list every one. Names that are

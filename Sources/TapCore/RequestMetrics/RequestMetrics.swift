@@ -6,6 +6,8 @@ import Synchronization
 ///   `http_client_response_body_size_bytes` and `http_client_time_to_first_byte_seconds`: histograms of ended
 ///   requests. What came from the session's cache has the label `cache="hit"`. A cancelled request is in the duration
 ///   too, with neither status code nor `error_type`, so that the duration counts every request that ended.
+/// - `http_client_request_phase_duration_seconds`: where the time went (``RequestTimings``), and
+///   `http_client_connections_opened_total`, by client and server.
 /// - `http_client_active_requests`: a gauge of requests under way.
 /// - `http_client_redirects_total`: the redirects that were followed, with the labels of the gauge.
 /// - `session_tap_started_requests_total`, `session_tap_ended_requests_total` and
@@ -15,6 +17,7 @@ import Synchronization
 public final class RequestMetrics: RequestObserver {
   private let methods: KnownMethods
   private let histograms: RequestHistograms<RequestKey>
+  private let phases: PhaseMetrics
   private let ledgerDescriptors: RequestLedger.Descriptors
   private let ledger: Mutex<RequestLedger>
   private let preparation = Mutex<(@Sendable () -> Void)?>(nil)
@@ -31,6 +34,7 @@ public final class RequestMetrics: RequestObserver {
     methods = KnownMethods(configuration.knownMethods)
     histograms = RequestHistograms(
       try RequestFamilies(client: configuration), methods: methods, configuration.series)
+    phases = try PhaseMetrics(configuration)
     ledgerDescriptors = try RequestLedger.Descriptors()
     ledger = Mutex(RequestLedger(configuration.series))
     try registry.add(self)
@@ -61,6 +65,7 @@ public final class RequestMetrics: RequestObserver {
     let method = methods.number(of: observation.request.method)
     let target = RequestTarget.hash(observation.request, method: method)
     histograms.record(observation, target: method, hash: RequestKey.hash(observation, start: target))
+    phases.record(observation)
     let isCancelled = if case .cancelled = observation.end { true } else { false }
     ledger.withLock {
       $0.end(
@@ -71,7 +76,7 @@ public final class RequestMetrics: RequestObserver {
 }
 
 extension RequestMetrics: MetricSource {
-  var descriptors: [FamilyDescriptor] { histograms.descriptors + ledgerDescriptors.all }
+  var descriptors: [FamilyDescriptor] { histograms.descriptors + phases.descriptors + ledgerDescriptors.all }
 
   func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
     preparation.withLock { $0 }?()
@@ -79,12 +84,12 @@ extension RequestMetrics: MetricSource {
       ledger.expire(at: now)
       return ledger
     }
-    return histograms.gather(at: now) + books.families(ledgerDescriptors)
+    return histograms.gather(at: now) + phases.gather(at: now) + books.families(ledgerDescriptors)
   }
 
   var statistics: [FamilyStatistics] {
     let active = ledger.withLock { $0.overflowCount }
-    return histograms.statistics + [
+    return histograms.statistics + phases.statistics + [
       FamilyStatistics(
         metric: ledgerDescriptors.active.name, overflowCount: active, droppedCount: 0)
     ]

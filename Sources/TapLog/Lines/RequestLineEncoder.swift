@@ -99,6 +99,8 @@ struct RequestLineEncoder: Sendable {
       json.append(",\"time_to_first_byte_s\":")
       json.seconds(nanoseconds: time)
     }
+    phases(observation.timings, to: &json)
+    connection(observation, to: &json)
     json.bodySizes(of: observation)
     // OpenTelemetry: there "if and only if request was retried", so not as 0.
     if let count = observation.resendCount, count > 0 {
@@ -107,5 +109,56 @@ struct RequestLineEncoder: Sendable {
     }
     if observation.isFromCache { json.append(",\"from_cache\":true") }
     json.outcome(observation.end.outcome)
+  }
+
+  /// `queue_s`, `resolve_s`, … `transfer_s`
+  @inline(__always)
+  private func phases(_ timings: RequestTimings, to json: inout JSONWriter) {
+    guard !timings.isEmpty else { return }
+    for phase in RequestTimings.Phase.allCases {
+      guard let nanoseconds = timings[nanoseconds: phase] else { continue }
+      json.append(phase.key)
+      json.seconds(nanoseconds: nanoseconds)
+    }
+  }
+
+  @inline(__always)
+  private func connection(_ observation: RequestObservation, to json: inout JSONWriter) {
+    if let version = observation.protocolVersion {
+      json.append(",\"network.protocol.version\":\"")
+      json.append(version.staticText)
+      json.append(.quote)
+    }
+    if let address = observation.peerAddress {
+      json.append(",\"network.peer.address\":")
+      json.string(address, limit: limits.name)
+    }
+    if let isReused = observation.isConnectionReused {
+      json.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
+    }
+  }
+}
+
+extension RequestTimings.Phase {
+  fileprivate var key: StaticString {
+    switch self {
+    case .queue: ",\"queue_s\":"
+    case .resolve: ",\"resolve_s\":"
+    case .connect: ",\"connect_s\":"
+    case .tls: ",\"tls_s\":"
+    case .processing: ",\"processing_s\":"
+    case .transfer: ",\"transfer_s\":"
+    }
+  }
+}
+
+extension NetworkProtocolVersion {
+  fileprivate var staticText: StaticString {
+    switch self {
+    case .http10: "1.0"
+    case .http11: "1.1"
+    case .http2: "2"
+    case .http3: "3"
+    }
   }
 }

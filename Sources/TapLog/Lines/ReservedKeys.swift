@@ -12,7 +12,9 @@ struct ReservedKeys: Sendable {
     keys: common.union([
       "client", "http.request.method", "http.request.method_original", "url.full", "url.template",
       "server.address", "server.port", "http.response.status_code", "error.type", "duration_s",
-      "time_to_first_byte_s", "http.request.body.size", "http.response.body.size",
+      "time_to_first_byte_s", "queue_s", "resolve_s", "connect_s", "tls_s", "processing_s", "transfer_s",
+      "network.protocol.version", "network.peer.address", "connection.reused", "http.request.body.size",
+      "http.response.body.size",
       "http.request.resend_count",
       "from_cache", "outcome",
     ]))

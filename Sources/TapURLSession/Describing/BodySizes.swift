@@ -4,47 +4,39 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The sizes of bodies on the wire, where a public signal tells them; `nil` where none does.
+/// The sizes of bodies on the wire, as far as they are known; `nil` where they are not.
 enum BodySizes {
   /// The bytes of the body that a task has sent.
   ///
-  /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream, whose
-  /// bytes Foundation counts only for tasks with a delegate.
+  /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream. Foundation counts the
+  /// bytes of a stream for tasks with a delegate; libcurl counts the framing of the chunks too.
   ///
-  /// - Parameters:
-  ///   - method: The request's.
-  ///   - wasResent: The request went out again after a challenge.
-  static func sent(by task: URLSessionTask, method: String, wasResent: Bool) -> Int64? {
+  /// - Parameter account: libcurl's, if there is one.
+  static func sent(by task: URLSessionTask?, method: String, account: TransferAccount?) -> Int64? {
     // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
     if method == "HEAD" || method == "GET" { return 0 }
+    guard let task else { return account?.sentBytes == 0 ? 0 : nil }
+    let isLastLegOnly = account?.redirectCount ?? 0 > 0
     let expected = task.countOfBytesExpectedToSend
-    if expected > 0 { return expected }
+    if expected > 0 { return isLastLegOnly ? expected : account?.sentBytes ?? expected }
+    if let account, account.sentBytes == 0, !isLastLegOnly { return 0 }
     let sent = task.countOfBytesSent
-    // A second leg counts on from the first.
-    if sent > 0 { return wasResent ? nil : sent }
+    // A further leg counts on from the first.
+    if sent > 0 { return account == nil || isLastLegOnly ? nil : sent }
     return task.originalRequest?.httpBodyStream == nil ? 0 : nil
   }
 
-  /// The bytes of the response's content as transferred (RFC 9110, section 8.6).
-  static func received(
-    method: String, statusCode: Int?, response: HTTPURLResponse?, loadedBytes: Int64?, downloadedBytes: Int64?
-  ) -> Int64? {
+  /// The bytes of the response's content as transferred (RFC 9110, section 8.6), by its headers and by what came by.
+  static func received(method: String, response: HTTPURLResponse?, loadedBytes: Int64?) -> Int64? {
     guard let response else { return loadedBytes }
     // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
-    if method == "HEAD" || statusCode == 204 || statusCode == 304 { return 0 }
-    // On Linux this is the Content-Length, whatever the coding. To look a field up by its name takes as long as to
-    // record the whole request in the metrics, and waits until it decides something.
-    let length = response.expectedContentLength
-    var declared = length >= 0 ? length : nil
-    if let declared, loadedBytes == declared { return declared }
+    if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
     // A Transfer-Encoding overrides the Content-Length (RFC 9112, section 6.3).
-    if declared != nil, response.value(forHTTPHeaderField: "Transfer-Encoding") != nil { declared = nil }
-    // libcurl fails a transfer that does not match its Content-Length.
-    if let declared, loadedBytes == nil { return declared }
+    let isChunked = response.value(forHTTPHeaderField: "Transfer-Encoding") != nil
+    // On Linux this is the Content-Length, whatever the coding.
+    if !isChunked, response.expectedContentLength >= 0 { return response.expectedContentLength }
     // What arrives here of a coded body is decoded already: its size on the wire is another one.
     let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-    guard coding.isEmpty || coding.lowercased() == "identity" else { return declared }
-    if let loadedBytes { return loadedBytes }
-    return downloadedBytes.flatMap { $0 > 0 ? $0 : nil }
+    return coding.isEmpty || coding.lowercased() == "identity" ? loadedBytes : nil
   }
 }

@@ -1,20 +1,18 @@
 import TapCore
 
 extension RequestObservation {
-  /// What observers are told of an end. Sizes are those of a whole transfer only.
+  /// What observers are told of an end.
   init(
     of request: consuming RequestDescription, start: RequestStart, end: RequestEnd, at instant: Instant,
-    facts: TransferFacts
+    report: TransferReport, keepsHeaders: Bool
   ) {
-    let elapsed = start.elapsed(to: instant)
-    guard case .response = end else {
-      self.init(request: request, start: start.timestamp, elapsed: elapsed, end: end)
-      return
-    }
     self.init(
-      request: request, start: start.timestamp, elapsed: elapsed, end: end,
-      requestBodySize: facts.requestBodySize, responseBodySize: facts.responseBodySize,
-      elapsedToFirstByte: facts.headInstant.map(start.elapsed(to:)), resendCount: facts.resendCount,
-      isFromCache: facts.isFromCache, responseHeaders: facts.responseHeaders)
+      request: request, start: start.timestamp, elapsed: start.elapsed(to: instant), end: end,
+      requestBodySize: report.requestBodySize, responseBodySize: report.responseBodySize,
+      elapsedToFirstByte: report.firstByte.map { max(0, start.elapsed(to: $0)) },
+      timings: report.timings, protocolVersion: report.protocolVersion, peerAddress: report.peerAddress,
+      openedConnections: report.openedConnections, isConnectionReused: report.isConnectionReused,
+      resendCount: report.resendCount, isFromCache: report.isFromCache,
+      responseHeaders: keepsHeaders ? report.responseHeaders : [:])
   }
 }

@@ -10,7 +10,12 @@ import TapCore
 /// A request is told of up to a tenth of a second after its end, on another thread. The `URLRequest` itself, with its
 /// body, is not kept for that long.
 struct RequestOutline: Sendable {
-  let url: URL?
+  private let url: URL?
+  private let text: String
+  /// Where the request goes at first. `nil` if its URL names no host.
+  let host: ConnectionQueue.Host?
+  private let port: Int
+  let isSecure: Bool
   let method: String
   /// Of the request, or of the Swift task that made it.
   private let context: RequestContext?
@@ -23,6 +28,11 @@ struct RequestOutline: Sendable {
   ///   - keepsHeaders: Whether anybody wants to see headers, of the response too.
   init(_ request: URLRequest, taskContext: RequestContext?, keepsHeaders: Bool) {
     url = request.url
+    text = url?.absoluteString ?? ""
+    let authority = PlainAuthority(text)
+    isSecure = text.hasPrefix("https:")
+    port = authority?.port ?? url?.port ?? (url?.scheme == "https" ? 443 : 80)
+    host = (authority?.host ?? url?.host).map { [port] in ConnectionQueue.Host(name: $0, port: port) }
     method = request.httpMethod ?? "GET"
     context = request.tapContext ?? taskContext
     headers = request.allHTTPHeaderFields ?? [:]
@@ -30,16 +40,14 @@ struct RequestOutline: Sendable {
   }
 
   /// Describes the request as the app made it. A template that is named wins over those that are searched.
-  func description(client: String, templates: PathTemplates) -> RequestDescription {
-    let text = url?.absoluteString ?? ""
-    let authority = PlainAuthority(text)
+  func description(client: String, templates: PathTemplates, keepsHeaders: Bool) -> RequestDescription {
     let traceparent = headers.first { Self.isTraceparent($0.key) }?.value
     return RequestDescription(
       client: client,
       method: method,
       url: text,
-      serverAddress: authority?.host ?? url?.host,
-      serverPort: authority?.port ?? url?.port ?? (url?.scheme == "https" ? 443 : 80),
+      serverAddress: host?.name,
+      serverPort: port,
       urlTemplate: context?.urlTemplate ?? templates.template(forURL: text),
       traceContext: traceparent.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
       fields: context?.fields ?? [:],

@@ -55,7 +55,7 @@ struct LoaderChain: Sendable {
     (URLSessionConfiguration.default.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
 
   /// The one of them for http and https.
-  private static let nativeHTTP = URL(string: "http://localhost/").flatMap { url in
+  static let nativeHTTP = URL(string: "http://localhost/").flatMap { url in
     native.first { $0.canInit(with: URLRequest(url: url)) }
   }
 }

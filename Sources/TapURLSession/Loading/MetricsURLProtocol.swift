@@ -52,7 +52,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     self.task = task
     guard let context = Self.context, let originalClient = super.client
     else { return }
-    let relay = ClientRelay(to: originalClient, requests: context.observe(request))
+    let relay = ClientRelay(to: originalClient, request: request, context: context)
     loader = context.makeLoader(
       for: task, request: request, cachedResponse: cachedResponse, client: relay)
     if loader != nil { self.relay = relay }
@@ -65,13 +65,21 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
       client?.urlProtocol(self, didFailWithError: URLError(.unsupportedURL))
       return
     }
-    relay?.start()
+    relay?.start(loader)
     loader.startLoading()
   }
 
   /// Called for a cancel and for a suspension alike, and by some paths before any start.
   override func stopLoading() {
-    if task?.state == .canceling { relay?.cancel() }
-    loader?.stopLoading()
+    guard let loader else { return }
+    switch task?.state {
+    case .canceling: relay?.cancelled(loader)
+    case .suspended: relay?.suspended()
+    default:
+      // The native loader ends the process when it is stopped without a reason (`_NativeProtocol.stopLoading`): by the
+      // time that a suspension gets here, the task may run again.
+      if task?.error == nil, type(of: loader) == LoaderChain.nativeHTTP { return }
+    }
+    loader.stopLoading()
   }
 }

@@ -21,6 +21,7 @@ enum ProtocolClasses {
     var clients: [Client]
     var next: [ObjectIdentifier]
     var forwarding: ObjectIdentifier?
+    var isInstalled: Bool
   }
 
   private struct State {
@@ -36,7 +37,8 @@ enum ProtocolClasses {
     // The table keeps the taps and the sessions of its keys alive, so an identifier is never reused.
     let key = Key(
       clients: context.clients.map { Key.Client(tap: ObjectIdentifier($0.tap), name: $0.name) },
-      next: context.loaders.identifiers, forwarding: context.forwarding.map { ObjectIdentifier($0) })
+      next: context.loaders.identifiers, forwarding: context.forwarding.map { ObjectIdentifier($0) },
+      isInstalled: context.isInstalled)
     return state.withLock { state in
       if let known = state.classes[key] { return known }
       state.contexts.append(context)

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TapCore
 
 #if canImport(FoundationNetworking)
@@ -22,35 +23,61 @@ final class TapContext: Sendable {
   let loaders: LoaderChain
   /// Sends what no class of the chain loads, where the native loaders are out of reach.
   let forwarding: ForwardingSession?
+  /// The tap was put into a session that existed, and may have requests under way.
+  let isInstalled: Bool
+  /// libcurl's account of the transfers, where there is one.
+  let account: CurlAccount?
+  private let hasExcluded = Atomic<Bool>(false)
 
-  init(clients: [TapClient], loaders: LoaderChain, forwarding: ForwardingSession?) {
+  init(
+    clients: [TapClient], loaders: LoaderChain, forwarding: ForwardingSession?, isInstalled: Bool = false
+  ) {
     self.clients = clients
     self.loaders = loaders
     self.forwarding = forwarding
+    self.isInstalled = isInstalled
+    account = clients.allSatisfy { $0.tap.configuration.readsAccount } ? .shared : nil
   }
 
   /// The same without a tap.
   func without(_ tap: URLSessionTap) -> TapContext {
-    TapContext(clients: clients.filter { $0.tap !== tap }, loaders: loaders, forwarding: forwarding)
+    let others = TapContext(
+      clients: clients.filter { $0.tap !== tap }, loaders: loaders, forwarding: forwarding,
+      isInstalled: isInstalled)
+    others.hasExcluded.store(!seesAllRequests, ordering: .relaxed)
+    return others
   }
+
+  /// Whether every request of the sessions passes here. One that does not may hold a connection that others wait for.
+  var seesAllRequests: Bool { !isInstalled && !hasExcluded.load(ordering: .relaxed) }
 
   /// Whether a tap records requests like this one.
   func accepts(_ request: URLRequest) -> Bool {
     let url = request.url?.absoluteString ?? ""
-    guard clients.contains(where: { $0.tap.records(request, url: url) }) else { return false }
+    guard clients.contains(where: { $0.tap.records(request, url: url) }) else {
+      hasExcluded.store(true, ordering: .relaxed)
+      return false
+    }
     if loaders.load(request, url: url) { return true }
     if loaders.refuses(request) { recordRefusal(of: request) }
     return false
   }
 
+  /// What a description of a request is made of.
+  func outline(of request: URLRequest) -> RequestOutline {
+    RequestOutline(
+      request, taskContext: RequestContext.current,
+      keepsHeaders: clients.contains { $0.tap.configuration.collectsHeaders })
+  }
+
   /// The request as its taps see it, an object for each.
-  func observe(_ request: URLRequest) -> [TappedRequest] {
+  func observe(_ request: URLRequest, outline: RequestOutline) -> [TappedRequest] {
     // With one tap, `accepts` has asked it.
     let observing =
       clients.count < 2
       ? clients
       : clients.filter { $0.tap.records(request, url: request.url?.absoluteString ?? "") }
-    return observing.map { TappedRequest(request: request, client: $0) }
+    return observing.map { TappedRequest(outline, client: $0) }
   }
 
   /// The loader that the metrics protocol observes.
@@ -66,7 +93,7 @@ final class TapContext: Sendable {
 
   /// Foundation fails a task that nobody loads by itself and asks no loader: the question is the one sign of it.
   private func recordRefusal(of request: URLRequest) {
-    for refused in observe(request) {
+    for refused in observe(request, outline: outline(of: request)) {
       refused.start()
       refused.end(.failure(.unsupportedURL, statusCode: nil))
     }

@@ -15,11 +15,11 @@ final class TappedRequest: Sendable {
   private struct End {
     let end: RequestEnd
     let instant: Instant
+    let report: TransferReport
   }
 
   private struct State {
     var lifecycle = RequestLifecycle<RequestStart, End>()
-    var facts = TransferFacts()
     /// Whether the request is in the queue: when its turn comes, all is told that there is by then. Where nobody is to be
     /// told it never comes.
     var isQueued = true
@@ -41,8 +41,8 @@ final class TappedRequest: Sendable {
     }
 
     /// Ends the request in this way, unless it has ended or never started. Whether it has to be put into the queue.
-    mutating func end(_ end: RequestEnd, at instant: Instant = .now) -> Bool {
-      lifecycle.end(End(end: end, instant: instant)) && announce()
+    mutating func end(_ end: RequestEnd, report: TransferReport, at instant: Instant) -> Bool {
+      lifecycle.end(End(end: end, instant: instant, report: report)) && announce()
     }
   }
 
@@ -55,9 +55,8 @@ final class TappedRequest: Sendable {
   /// Made on the thread that resumes the task, where that is possible: there the context of the current Swift
   /// task can be seen. Noted for its observers already: the start soon follows, on a queue of Foundation's that all
   /// requests share.
-  init(request: URLRequest, client: TapClient) {
-    outline = RequestOutline(
-      request, taskContext: RequestContext.current, keepsHeaders: client.tap.configuration.collectsHeaders)
+  init(_ outline: RequestOutline, client: TapClient) {
+    self.outline = outline
     self.client = client
     observers = client.tap.observers
     state = Mutex(State())
@@ -86,99 +85,25 @@ final class TappedRequest: Sendable {
   /// After how long a request is reported that nobody answers for.
   var waitingLimit: Duration? { client.tap.configuration.waitingLimit }
 
-  /// The loader starts, for the first time or again.
-  func start() {
-    announce { $0.lifecycle.start(RequestStart()) && $0.announce() }
+  /// The loader starts.
+  func start(_ start: RequestStart = RequestStart()) {
+    announce { $0.lifecycle.start(start) && $0.announce() }
   }
 
-  /// A response head passed.
-  func received(_ response: URLResponse) {
-    let now = Instant.now
-    state.withLock { $0.facts.take(response, at: now) }
+  /// Ends the request in this way, unless it has ended or never started.
+  func end(_ end: RequestEnd, report: TransferReport = TransferReport(), at instant: Instant = .now) {
+    announce { $0.end(end, report: report, at: instant) }
   }
 
-  /// A piece of the body passed.
-  func received(bytes count: Int) {
-    state.withLock { $0.facts.load(count) }
-  }
-
-  /// The loader answers from the cache.
-  func receivedFromCache() {
-    state.withLock { $0.facts.isFromCache = true }
-  }
-
-  /// The loader is done. Ends the request, unless its end or its sizes are yet to be learned elsewhere.
-  ///
-  /// - Parameter isChallenged: Whether the response asks for credentials. Once the original client knows of the finish,
-  ///   the task is Foundation's alone.
-  func finished(
-    _ task: URLSessionTask?, loader: URLProtocol, response: URLResponse?, isChallenged: Bool
-  ) {
-    guard let task else { return announce { succeed(&$0) } }
-    let reading = TaskReading(task, response: response, method: outline.method, wasResent: false)
-    let resendCount = ResendCount.read(from: loader, url: outline.url, response: response)
-    let (isCounted, isNews) = state.withLock { state in
-      state.facts.finish(reading, resendCount: resendCount, isChallenged: isChallenged)
-      let isCounted = state.facts.loadedBytes != nil
-      return (isCounted, isCounted && !isChallenged && succeed(&state))
-    }
-    if isNews { client.tap.events.add(self) }
-    if !isCounted, !isAwaited(task), !isChallenged { announce { succeed(&$0) } }
-  }
-
-  /// Whether the task is served to a delegate of ours, whose last callback comes after all bytes and all legs. It
-  /// ends the request then.
-  ///
-  /// Not for a download: one with a completion handler completes without a word to the delegate, and looks like one
-  /// without. Foundation counts what it has received.
-  private func isAwaited(_ task: URLSessionTask) -> Bool {
-    #if canImport(FoundationNetworking)
-      guard !(task is URLSessionDownloadTask), let delegate = task.delegate as? ForwardingTaskDelegate else {
-        return false
-      }
-      delegate.awaitCompletion(of: task, request: self)
-      return true
-    #else
-      return false
-    #endif
-  }
-
-  /// The delegate heard the last of the task.
-  ///
-  /// - Parameters:
-  ///   - bytes: What it got of the last leg's body, where it is told.
-  ///   - head: When it got the head of the last leg.
-  func completed(
-    _ task: URLSessionTask, deliveredBytes bytes: Int64?, head: Instant?, error: (any Error)?
-  ) {
-    if let error { return failed(error) }
-    let isSecondLeg = state.withLock { $0.facts.isChallenged }
-    // The loader of a second leg was none of ours.
-    let reading =
-      isSecondLeg ? TaskReading(task, response: task.response, method: outline.method, wasResent: true) : nil
-    announce { state in
-      if let reading { state.facts.finish(reading, resendCount: nil, isChallenged: true) }
-      state.facts.deliver(bytes, head: isSecondLeg ? head : nil)
-      return succeed(&state)
-    }
-  }
-
-  /// The task ended beyond our sight.
+  /// The task ended beyond our sight, served by a loader that is not ours.
   func ended(_ task: URLSessionTask) {
-    if let error = task.error { return failed(error) }
-    let reading = TaskReading(task, response: task.response, method: outline.method, wasResent: true)
-    announce { state in
-      state.facts.finish(reading, resendCount: nil, isChallenged: true)
-      return succeed(&state)
-    }
-  }
-
-  /// The loader failed.
-  func failed(_ error: any Error) {
-    announce { state in
-      state.facts.fail()
-      return state.end(RequestEnd(error, statusCode: state.facts.statusCode))
-    }
+    if let error = task.error { return end(RequestEnd(error, statusCode: nil)) }
+    let response = task.response as? HTTPURLResponse
+    var report = TransferReport()
+    report.requestBodySize = BodySizes.sent(by: task, method: outline.method, account: nil)
+    report.responseBodySize = BodySizes.received(method: outline.method, response: response, loadedBytes: nil)
+    if outline.keepsHeaders { report.responseHeaders = response?.headers ?? [:] }
+    end(.response(statusCode: response?.statusCode), report: report)
   }
 
   /// The request has waited for so long that it may never end.
@@ -188,18 +113,6 @@ final class TappedRequest: Sendable {
       state.wait = duration
       return state.announce()
     }
-  }
-
-  /// Ends the request in this way, unless it has ended or never started.
-  func end(_ end: RequestEnd) {
-    announce { $0.end(end) }
-  }
-
-  /// Ends the request with its response, at the moment when its loader was done. Whether it has to be put into the queue.
-  private func succeed(_ state: inout State) -> Bool {
-    guard state.lifecycle.isLoading else { return false }
-    state.facts.close(outline)
-    return state.end(.response(statusCode: state.facts.statusCode), at: state.facts.finishInstant ?? .now)
   }
 
   /// - Parameter transition: Says whether the request has to be put into the queue.
@@ -226,13 +139,14 @@ extension TappedRequest {
     let news = state.withLock { $0.takeNews() }
     guard let start = news.lifecycle.start else { return nil }
     // Made anew where the start was told of before. That takes less than to hold it for every request.
+    let keepsHeaders = client.tap.configuration.collectsHeaders
     let request = outline.description(
-      client: client.name, templates: client.tap.configuration.pathTemplates)
+      client: client.name, templates: client.tap.configuration.pathTemplates, keepsHeaders: keepsHeaders)
     let end = news.lifecycle.end
     return RequestNews(
       observers: observers, isStart: !news.isStartTold, wait: news.wait, isEnd: end != nil,
       observation: RequestObservation(
         of: request, start: start, end: end?.end ?? .cancelled, at: end?.instant ?? start.instant,
-        facts: news.facts))
+        report: end?.report ?? TransferReport(), keepsHeaders: keepsHeaders))
   }
 }

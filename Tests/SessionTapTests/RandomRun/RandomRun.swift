@@ -29,11 +29,11 @@ final class RandomRun: Sendable {
     try uploadBody.write(to: uploadFile)
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 16
-    plain =
-      tap?.session(configuration: configuration, client: "plain") ?? URLSession(configuration: configuration)
-    delegated =
-      tap?.session(configuration: configuration, client: "delegated", delegate: delegate)
-      ?? URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    plain = URLSession(
+      configuration: tap?.configuration(from: configuration, client: "plain") ?? configuration)
+    delegated = URLSession(
+      configuration: tap?.configuration(from: configuration, client: "delegated") ?? configuration,
+      delegate: delegate, delegateQueue: nil)
   }
 
   /// Makes this many requests and waits until the app has heard of the end of each.

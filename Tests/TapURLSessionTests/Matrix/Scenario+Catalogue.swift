@@ -88,7 +88,9 @@ extension Scenario {
       behaviour: .init(followsRedirects: false),
       // Stock never asks a task's own delegate, and crashes for a download: see StockCrashTests.
       applies: { kind, style in style == .sessionDelegate && kind != .download }),
-    Scenario(name: "21 redirects", end: .failure(.tooManyRedirects, statusCode: nil)) { earlier, _, _ in
+    Scenario(
+      name: "21 redirects", end: .failure(.tooManyRedirects, statusCode: nil)
+    ) { earlier, _, _ in
       [.response("302 Found", headers: [("Location", "/hop\(earlier + 1)")])]
     },
   ]

@@ -9,8 +9,6 @@ import TapURLSession
 enum TappedSession: String, CaseIterable, Sendable {
   /// The app makes it from a patched configuration.
   case fromConfiguration = "patched configuration"
-  /// The tap makes it whole.
-  case whole = "whole session"
   /// The tap is installed on one that exists.
   case installed = "installed session"
 
@@ -21,10 +19,6 @@ enum TappedSession: String, CaseIterable, Sendable {
         URLSession(
           configuration: tap.configuration(from: configuration, client: client), delegate: delegate,
           delegateQueue: queue)
-      }
-    case .whole:
-      { configuration, delegate, queue in
-        tap.session(configuration: configuration, client: client, delegate: delegate, delegateQueue: queue)
       }
     case .installed:
       { configuration, delegate, queue in

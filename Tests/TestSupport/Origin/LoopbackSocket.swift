@@ -44,6 +44,9 @@ enum LoopbackSocket {
     switch step {
     case .send(let bytes):
       return send(bytes, to: connection)
+    case .think(let milliseconds):
+      poll(nil, 0, Int32(milliseconds))
+      return true
     case .hold(let gate):
       gate.waitBlocking()
       return true

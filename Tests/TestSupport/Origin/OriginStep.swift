@@ -4,6 +4,8 @@ package enum OriginStep: Sendable {
   case send([UInt8])
   /// Waits until the test lets the answer go on (or a deadline ends the test).
   case hold(Gate)
+  /// Thinks for so many milliseconds.
+  case think(Int)
   /// Tells the test that this point is reached.
   case signal(Gate)
   /// Closes the connection in order.

@@ -1,0 +1,178 @@
+import Foundation
+@_spi(Reflection) import Swift
+import TapCore
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+#if canImport(Musl)
+  import Musl
+#elseif canImport(Glibc)
+  import Glibc
+#endif
+
+/// Reads libcurl's own account of a transfer from the native loader that drives it.
+///
+/// Foundation on Linux measures nothing (`URLSessionTaskMetrics` never arrives, swift-corelibs-foundation #4988), but
+/// the loader's easy handle knows every time and size (`curl_easy_getinfo(3)`). The way to it: the loader
+/// (`_HTTPURLProtocol`) stores `easyHandle`, an `_EasyHandle`, which stores `rawHandle`, libcurl's `CURL *`. The places of
+/// these properties come from the metadata that the compiler writes for reflection; their names and types are checked, and
+/// where anything differs there is no account.
+///
+/// All unsafe reads of the package's URLSession part stand in this file. They are safe because
+/// - a loader is read only if its class is exactly the one whose layout was found,
+/// - the properties are read on the queue on which Foundation changes them (``read(_:)``),
+/// - `curl_easy_getinfo` gets the kind of pointer that the number of the information implies (`curl/curl.h`).
+struct CurlAccount: Sendable {
+  private typealias GetInfo =
+    @convention(c) (UnsafeMutableRawPointer, Int32, UnsafeMutableRawPointer) -> Int32
+
+  /// The account of this process, or `nil` where there is none: see ``init(of:)``.
+  static let shared = CurlAccount(of: LoaderChain.nativeHTTP)
+
+  private let loaderClass: ObjectIdentifier
+  private let easyHandle: Int
+  private let rawHandle: Int
+  private let redirectCount: Int
+  private let session: Int
+  private let getInfo: GetInfo
+
+  /// Finds the layout of a loader class. `nil` on another toolchain whose properties differ, without libcurl in reach, and
+  /// on platforms where a variadic C function cannot be called like one with a fixed number of arguments.
+  ///
+  /// On x86-64 and on arm64 Linux variadic pointers travel in the same registers as named ones (System V ABI, section
+  /// 3.5.7; AAPCS64, section 6.4). On Apple's arm64 they do not.
+  init?(of loaderClass: AnyClass?) {
+    #if os(Linux) && (arch(x86_64) || arch(arm64))
+      guard let loaderClass, loaderClass is URLProtocol.Type,
+        let easyHandle = StoredProperty(
+          "easyHandle", of: loaderClass, type: "Swift.Optional<FoundationNetworking._EasyHandle>"),
+        let handleClass = easyHandle.wrappedClass,
+        let rawHandle = StoredProperty("rawHandle", of: handleClass, type: "Swift.UnsafeMutableRawPointer"),
+        let redirectCount = StoredProperty("redirectCount", of: loaderClass, type: "Swift.Int"),
+        let session = StoredProperty(
+          "session", of: URLSessionTask.self, type: "Swift.Optional<FoundationNetworking.URLSessionProtocol>"),
+        let symbol = dlsym(nil, "curl_easy_getinfo")
+      else { return nil }
+      self.loaderClass = ObjectIdentifier(loaderClass)
+      self.easyHandle = easyHandle.offset
+      self.rawHandle = rawHandle.offset
+      self.redirectCount = redirectCount.offset
+      self.session = session.offset
+      getInfo = unsafeBitCast(symbol, to: GetInfo.self)
+    #else
+      return nil
+    #endif
+  }
+
+  /// What libcurl knows of a loader's transfer, or `nil` if the loader is another.
+  ///
+  /// Call it only on the queue on which Foundation drives the loader: when the loader reports to its client, or is
+  /// stopped. There libcurl is done with the transfer, or paused between two callbacks.
+  func read(_ loader: URLProtocol) -> TransferAccount? {
+    guard isNative(loader) else { return nil }
+    return withExtendedLifetime(loader) {
+      let object = UnsafeRawPointer(Unmanaged.passUnretained(loader).toOpaque())
+      guard let handle = object.load(fromByteOffset: easyHandle, as: UnsafeRawPointer?.self),
+        let curl = handle.load(fromByteOffset: rawHandle, as: UnsafeMutableRawPointer?.self)
+      else { return nil }
+      var account = TransferAccount()
+      account.redirectCount = object.load(fromByteOffset: redirectCount, as: Int.self)
+      account.statusCode = number(0x20_0002, of: curl)
+      account.connectionCount = number(0x20_001a, of: curl)
+      account.protocolVersion = number(0x20_002e, of: curl).flatMap(Self.version)
+      account.sentBytes = offset(0x60_0007, of: curl)
+      account.receivedBytes = offset(0x60_0008, of: curl)
+      account.total = offset(0x60_0032, of: curl) ?? 0
+      account.nameLookup = offset(0x60_0033, of: curl) ?? 0
+      account.connect = offset(0x60_0034, of: curl) ?? 0
+      account.preTransfer = offset(0x60_0035, of: curl) ?? 0
+      account.startTransfer = offset(0x60_0036, of: curl) ?? 0
+      account.appConnect = offset(0x60_0038, of: curl) ?? 0
+      account.queue = offset(0x60_0041, of: curl)
+      account.peerAddress = text(0x10_0020, of: curl)
+      return account
+    }
+  }
+
+  /// How often a loader has followed a redirect so far, or `nil` if the loader is another. On the same queue.
+  func redirectCount(of loader: URLProtocol) -> Int? {
+    guard isNative(loader) else { return nil }
+    return withExtendedLifetime(loader) {
+      UnsafeRawPointer(Unmanaged.passUnretained(loader).toOpaque()).load(
+        fromByteOffset: redirectCount, as: Int.self)
+    }
+  }
+
+  /// The session of a task that is under way. On the same queue.
+  func session(of task: URLSessionTask) -> URLSession? {
+    withExtendedLifetime(task) {
+      // An existential of a class protocol: the object, then the witness table.
+      UnsafeRawPointer(Unmanaged.passUnretained(task).toOpaque())
+        .load(fromByteOffset: session, as: AnyObject?.self) as? URLSession
+    }
+  }
+
+  /// Whether the account covers a loader: one of an app's own class has none.
+  func isNative(_ loader: URLProtocol) -> Bool { ObjectIdentifier(type(of: loader)) == loaderClass }
+
+  /// A `long`, or `nil` where libcurl is too old to know it (CURLE_UNKNOWN_OPTION).
+  private func number(_ info: Int32, of curl: UnsafeMutableRawPointer) -> Int? {
+    var value = 0
+    return getInfo(curl, info, &value) == 0 ? value : nil
+  }
+
+  /// A `curl_off_t`, likewise.
+  private func offset(_ info: Int32, of curl: UnsafeMutableRawPointer) -> Int64? {
+    var value: Int64 = 0
+    return getInfo(curl, info, &value) == 0 ? value : nil
+  }
+
+  /// A C string that libcurl keeps, likewise. `nil` if it is empty.
+  private func text(_ info: Int32, of curl: UnsafeMutableRawPointer) -> String? {
+    var value: UnsafePointer<CChar>?
+    guard getInfo(curl, info, &value) == 0, let value, value.pointee != 0 else { return nil }
+    return String(cString: value)
+  }
+
+  /// `CURL_HTTP_VERSION_…`
+  private static func version(_ number: Int) -> NetworkProtocolVersion? {
+    switch number {
+    case 1: .http10
+    case 2: .http11
+    case 3: .http2
+    case 30: .http3
+    default: nil
+    }
+  }
+}
+
+/// The place of a stored property, found by its name and its type.
+private struct StoredProperty {
+  let offset: Int
+  private let type: any Any.Type
+
+  init?(_ name: String, of someClass: AnyClass, type typeName: String) {
+    var found: (offset: Int, type: any Any.Type)?
+    // The option says that the type is a class: `_EachFieldOptions.classType`, which is a `var` and not to be had here.
+    _ = _forEachField(of: someClass, options: _EachFieldOptions(rawValue: 1)) { field, offset, type, _ in
+      guard String(cString: field) == name else { return true }
+      found = (offset, type)
+      return false
+    }
+    guard let found, _typeName(found.type, qualified: true) == typeName else { return nil }
+    (offset, type) = found
+  }
+
+  /// The class of an optional reference.
+  var wrappedClass: AnyClass? { (type as? any OptionalType.Type)?.wrapped as? AnyClass }
+}
+
+private protocol OptionalType {
+  static var wrapped: any Any.Type { get }
+}
+
+extension Optional: OptionalType {
+  fileprivate static var wrapped: any Any.Type { Wrapped.self }
+}

@@ -1,0 +1,97 @@
+import TapCore
+
+/// What libcurl knows of a transfer, at its end or when it is cut short (`curl_easy_getinfo(3)`).
+///
+/// Times are cumulative, in microseconds, and from two starts: ``nameLookup`` to ``startTransfer`` count from when the
+/// transfer got its turn, ``total`` from when it was added. Between the two it waits for a connection of the session's.
+/// After a redirect all of them are those of the last leg.
+struct TransferAccount: Sendable, Hashable {
+  /// CURLINFO_RESPONSE_CODE: 0 before a head has arrived.
+  var statusCode: Int?
+  /// CURLINFO_NUM_CONNECTS: how many connections the transfer has opened.
+  var connectionCount: Int?
+  /// CURLINFO_HTTP_VERSION
+  var protocolVersion: NetworkProtocolVersion?
+  /// CURLINFO_PRIMARY_IP: the address of the server's side of the connection.
+  var peerAddress: String?
+  /// CURLINFO_SIZE_UPLOAD_T: of a chunked body with its framing.
+  var sentBytes: Int64?
+  /// CURLINFO_SIZE_DOWNLOAD_T: the body after chunk decoding and before content decoding.
+  var receivedBytes: Int64?
+  /// How often the loader followed a redirect.
+  var redirectCount = 0
+  /// CURLINFO_NAMELOOKUP_TIME_T
+  var nameLookup: Int64 = 0
+  /// CURLINFO_CONNECT_TIME_T: 0 on a connection that was open.
+  var connect: Int64 = 0
+  /// CURLINFO_APPCONNECT_TIME_T: 0 without TLS, and on a connection that was open.
+  var appConnect: Int64 = 0
+  /// CURLINFO_PRETRANSFER_TIME_T
+  var preTransfer: Int64 = 0
+  /// CURLINFO_STARTTRANSFER_TIME_T: 0 before a byte has arrived, `nil` if that is unknown.
+  var startTransfer: Int64? = 0
+  /// CURLINFO_TOTAL_TIME_T
+  var total: Int64 = 0
+  /// CURLINFO_QUEUE_TIME_T, which libcurl has from 8.6 on.
+  var queue: Int64?
+
+  /// Whether the response need not be looked at: it asks for no credentials (RFC 9110, section 15.5.2), and the last
+  /// redirect was followed.
+  var isSufficient: Bool {
+    guard let statusCode, statusCode >= 200, statusCode != 401 else { return false }
+    return redirectCount == 0 || !(300..<400).contains(statusCode)
+  }
+
+  /// Foundation counts a redirect before it asks whether to follow it. The response that is the last is one that was not
+  /// followed, if it names a place.
+  mutating func discountRefusedRedirect() {
+    if redirectCount > 0, let statusCode, (300..<400).contains(statusCode) { redirectCount -= 1 }
+  }
+
+  /// Whether the transfer went over a connection that was open before. `nil` if it got none.
+  var isConnectionReused: Bool? {
+    guard preTransfer > 0, let connectionCount else { return nil }
+    return connectionCount == 0
+  }
+
+  /// The phases, as far as the transfer came. The last of a transfer that failed or was cancelled ends with it.
+  ///
+  /// - Parameters:
+  ///   - queue: How long the transfer waited for its turn, in microseconds, or `nil` if that is unknown. A part whose
+  ///     length depends on it is then absent.
+  ///   - isSecure: Whether the scheme is https.
+  func timings(queue: Int64?, isSecure: Bool) -> RequestTimings {
+    var timings = RequestTimings()
+    guard total > 0 else { return timings }
+    let queue = self.queue ?? queue
+    if let queue, queue > 0 { timings[microseconds: .queue] = queue }
+    // On a connection that was open, libcurl tells some microseconds for a look-up in its cache.
+    let isReused = isConnectionReused == true
+    let marks: [(phase: RequestTimings.Phase, end: Int64)] =
+      (isReused ? [] : [(.resolve, nameLookup), (.connect, connect)])
+      + (isReused || !isSecure ? [] : [(.tls, appConnect)])
+    var start: Int64 = isReused ? preTransfer : 0
+    for (phase, end) in marks + [(.processing, startTransfer ?? 0)] {
+      if phase == .processing, preTransfer > 0 { start = preTransfer }
+      if phase == .processing, startTransfer == nil { return timings }
+      guard end > 0 else {
+        // The phase in which the transfer ended.
+        if let queue, total > queue { timings[microseconds: phase] = max(0, total - queue - start) }
+        return timings
+      }
+      timings[microseconds: phase] = max(0, end - start)
+      start = end
+    }
+    if let queue, let startTransfer {
+      timings[microseconds: .transfer] = max(0, total - queue - startTransfer)
+    }
+    return timings
+  }
+}
+
+extension RequestTimings {
+  fileprivate subscript(microseconds phase: Phase) -> Int64? {
+    get { self[nanoseconds: phase].map { $0 / 1_000 } }
+    set { self[nanoseconds: phase] = newValue.map { $0.multipliedReportingOverflow(by: 1_000).partialValue } }
+  }
+}

@@ -1,0 +1,381 @@
+import Foundation
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapURLSession
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// libcurl's account of a transfer: phases within what the server did, exact sizes, connections.
+@Suite struct AccountTests {
+  /// The ways to make a request.
+  enum Way: String, CaseIterable, Sendable {
+    case async, handler, delegate, download, downloadDelegate
+
+    var kind: Kind { self == .download || self == .downloadDelegate ? .download : .data }
+    var style: Style {
+      switch self {
+      case .async, .download: .async
+      case .handler: .completionHandler
+      case .delegate, .downloadDelegate: .sessionDelegate
+      }
+    }
+  }
+
+  private let observer = RecordingObserver()
+  private let tap: URLSessionTap
+
+  init() {
+    tap = URLSessionTap(observers: [observer])
+  }
+
+  private func configuration(_ base: URLSessionConfiguration = .ephemeral) -> URLSessionConfiguration {
+    tap.configuration(from: base, client: "test")
+  }
+
+  /// Makes requests one after the other, each in a way, in one session if the way has no delegate.
+  private func observation(
+    _ way: Way, _ url: URL, method: String = "GET", kind: Kind? = nil, body: [UInt8] = [],
+    configuration base: URLSessionConfiguration = .ephemeral
+  ) async throws -> RequestObservation {
+    var request = URLRequest(url: url)
+    request.httpMethod = method
+    var exchange = Exchange(kind: kind ?? way.kind, style: way.style, request: request)
+    exchange.uploadBody = body
+    _ = try await exchange.run(configuration(base))
+    try await observer.waitForEnds(1)
+    return try #require(observer.ended.last)
+  }
+
+  private static func milliseconds(_ duration: Duration?) -> Double? {
+    duration.map { $0 / .milliseconds(1) }
+  }
+
+  @Test func `there is an account on this toolchain`() {
+    let account = CurlAccount.shared
+    #expect(
+      account != nil,
+      """
+      The stored properties of Foundation's native loader have changed: compare `easyHandle` and `redirectCount` in \
+      NativeProtocol.swift and HTTPURLProtocol.swift, `rawHandle` in EasyHandle.swift and `session` in \
+      URLSessionTask.swift with CurlAccount.swift
+      """)
+  }
+
+  @Test func `there is none for another class`() throws {
+    #expect(CurlAccount(of: MockProtocol.self) == nil)
+    #expect(CurlAccount(of: NSObject.self) == nil)
+    #expect(CurlAccount(of: nil) == nil)
+    let account = try #require(CurlAccount.shared)
+    let url = try #require(URL(string: "http://mock.test/"))
+    let mock = MockProtocol(request: URLRequest(url: url), cachedResponse: nil, client: nil)
+    #expect(account.read(mock) == nil)
+    #expect(account.redirectCount(of: mock) == nil)
+  }
+
+  /// Slow to find, exact, and by public means: what the fast way reads has to be the same.
+  @Test func `the fast way finds what reflection finds`() throws {
+    let loaderClass = try #require(LoaderChain.nativeHTTP)
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    let session = URLSession(configuration: .ephemeral)
+    let task = session.dataTask(with: url)
+    let loader = loaderClass.init(task: task, cachedResponse: nil, client: nil)
+    let account = try #require(CurlAccount.shared)
+    #expect(account.session(of: task) === session)
+    #expect(
+      account.redirectCount(of: loader) == Mirror(reflecting: loader).descendant("redirectCount") as? Int)
+    let fresh = try #require(account.read(loader))
+    #expect(fresh == TransferAccount.untouched(queue: fresh.queue))
+    session.invalidateAndCancel()
+  }
+
+  @Test(arguments: Way.allCases)
+  func `a slow server shows as processing, and a slow body as transfer`(way: Way) async throws {
+    let origin = try Origin { _ in
+      [
+        .think(300), .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
+        .think(200),
+      ]
+        + [.text("6\r\n world\r\n0\r\n\r\n")]
+    }
+    defer { origin.stop() }
+    let observation = try await observation(way, origin.url())
+    let timings = observation.timings
+    let processing = try #require(Self.milliseconds(timings[.processing]))
+    let transfer = try #require(Self.milliseconds(timings[.transfer]))
+    #expect(processing >= 299)
+    #expect(transfer >= 199)
+    #expect(timings[.queue] == nil)
+    #expect(timings[.tls] == nil)
+    #expect(timings[.connect] != nil)
+    let firstByte = try #require(Self.milliseconds(observation.timeToFirstByte))
+    let total = try #require(Self.milliseconds(observation.duration))
+    #expect(firstByte >= 299 && firstByte <= total - 195)
+    #expect(processing + transfer <= total + 1)
+    #expect(observation.responseBodySize == 11)
+    #expect(observation.requestBodySize == 0)
+    #expect(observation.protocolVersion == .http11)
+    #expect(observation.peerAddress == "127.0.0.1")
+    #expect(observation.openedConnections == 1)
+    #expect(observation.isConnectionReused == false)
+  }
+
+  @Test func `a connection that is open has only the last two phases`() async throws {
+    let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
+    defer { origin.stop() }
+    let session = URLSession(configuration: configuration())
+    for _ in 0..<3 { _ = try await session.data(from: origin.url()) }
+    session.finishTasksAndInvalidate()
+    try await observer.waitForEnds(3)
+    let ended = observer.ended
+    #expect(ended.map(\.isConnectionReused) == [false, true, true])
+    #expect(ended.map(\.openedConnections) == [1, 0, 0])
+    for observation in ended.dropFirst() {
+      let present = RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil }
+      #expect(present == [.processing, .transfer])
+    }
+  }
+
+  @Test(arguments: [Way.async, .handler, .delegate, .download])
+  func `twelve at once on six connections wait, and the wait is known`(way: Way) async throws {
+    let origin = try Origin { _ in [.think(300), .response(body: [1])] }
+    defer { origin.stop() }
+    let delegate = TranscriptDelegate(.init(), uploadBody: [])
+    let session = URLSession(
+      configuration: configuration(), delegate: way == .delegate ? delegate : nil, delegateQueue: nil)
+    await withTaskGroup { group in
+      for _ in 0..<12 {
+        group.addTask {
+          switch way {
+          case .download, .downloadDelegate: _ = try? await session.download(from: origin.url())
+          case .handler:
+            await withCheckedContinuation { continuation in
+              session.dataTask(with: origin.url()) { _, _, _ in continuation.resume() }.resume()
+            }
+          case .delegate: session.dataTask(with: origin.url()).resume()
+          case .async: _ = try? await session.data(from: origin.url())
+          }
+        }
+      }
+    }
+    try await observer.waitForEnds(12)
+    session.finishTasksAndInvalidate()
+    let waits = observer.ended.map { Self.milliseconds($0.timings[.queue]) ?? 0 }.sorted()
+    #expect(waits.prefix(6).allSatisfy { $0 < 5 }, "\(waits)")
+    #expect(waits.suffix(6).allSatisfy { $0 > 200 }, "\(waits)")
+    for observation in observer.ended {
+      let phases = RequestTimings.Phase.allCases.compactMap { Self.milliseconds(observation.timings[$0]) }
+      let sum = phases.reduce(0, +)
+      let total = observation.duration / .milliseconds(1)
+      #expect(try #require(Self.milliseconds(observation.timings[.processing])) >= 299)
+      #expect(sum < total + 10 && sum > total - 20, "\(phases) of \(total)")
+      #expect(try #require(Self.milliseconds(observation.timings[.transfer])) < 30)
+    }
+  }
+
+  @Test func `a wait is unknown, not wrong, where others of the session are out of sight`() async throws {
+    let origin = try Origin { _ in [.think(100), .response(body: [1])] }
+    defer { origin.stop() }
+    let base = URLSessionConfiguration.ephemeral
+    base.httpMaximumConnectionsPerHost = 1
+    let session = URLSession(configuration: base)
+    tap.install(on: session, client: "installed")
+    await withTaskGroup { group in
+      for _ in 0..<2 { group.addTask { _ = try? await session.data(from: origin.url()) } }
+    }
+    try await observer.waitForEnds(2)
+    session.finishTasksAndInvalidate()
+    for observation in observer.ended {
+      #expect(observation.timings[.queue] == nil)
+      #expect(observation.timings[.transfer] == nil)
+      #expect(observation.timings[.processing] != nil)
+    }
+  }
+
+  @Test func `a wait is unknown where a redirect has gone before`() async throws {
+    let origin = try Origin { request in
+      request.path == "/there"
+        ? [.think(100), .response(body: [1])]
+        : request.path == "/moved"
+          ? [.response("302 Found", headers: [("Location", "/there")])] : [.think(50), .response(body: [2])]
+    }
+    defer { origin.stop() }
+    let base = URLSessionConfiguration.ephemeral
+    base.httpMaximumConnectionsPerHost = 1
+    let session = URLSession(configuration: configuration(base))
+    async let moved = session.data(from: origin.url("/moved"))
+    async let other = session.data(from: origin.url("/other"))
+    _ = try await (moved, other)
+    try await observer.waitForEnds(2)
+    session.finishTasksAndInvalidate()
+    for observation in observer.ended {
+      if let queue = Self.milliseconds(observation.timings[.queue]) {
+        // Only what is certain: never longer than the request itself less its processing.
+        let processing = try #require(Self.milliseconds(observation.timings[.processing]))
+        #expect(queue + processing <= observation.duration / .milliseconds(1) + 1)
+      }
+    }
+  }
+
+  @Test func `a redirect's phases are those of the last leg`() async throws {
+    let origin = try Origin { request in
+      request.path == "/end"
+        ? [.think(150), .response(body: [1, 2])]
+        : [.think(200), .response("302 Found", headers: [("Location", "/end")])]
+    }
+    defer { origin.stop() }
+    let observation = try await observation(.async, origin.url("/start"))
+    #expect(observation.resendCount == 1)
+    #expect(observation.responseBodySize == 2)
+    let processing = try #require(Self.milliseconds(observation.timings[.processing]))
+    #expect(processing >= 149 && processing < 195)
+    #expect(observation.duration >= .milliseconds(349))
+  }
+
+  @Test(arguments: Way.allCases)
+  func `a coded body has the size that was transferred`(way: Way) async throws {
+    let origin = try Origin { _ in
+      [.chunked(headers: [("Content-Encoding", "gzip")], body: Scenario.gzipBody, chunk: 7)]
+    }
+    defer { origin.stop() }
+    #expect(try await observation(way, origin.url()).responseBodySize == Int64(Scenario.gzipBody.count))
+  }
+
+  @Test(arguments: [Kind.uploadData, .uploadFile, .uploadStream])
+  func `the sizes of uploads are exact`(kind: Kind) async throws {
+    let origin = try Origin { _ in [.response(body: [1])] }
+    defer { origin.stop() }
+    let body = [UInt8](repeating: 7, count: 300_000)
+    let observation = try await observation(.delegate, origin.url(), method: "POST", kind: kind, body: body)
+    #expect(observation.requestBodySize == 300_000)
+    #expect(origin.requests.first?.body.count == 300_000)
+  }
+
+  @Test(arguments: [Style.async, .completionHandler, .sessionDelegate])
+  func `the server's time after an upload is processing, where the head is known`(style: Style) async throws {
+    let origin = try Origin { _ in [.think(200), .response(body: [1])] }
+    defer { origin.stop() }
+    var request = URLRequest(url: origin.url())
+    request.httpMethod = "POST"
+    _ = try await Exchange(kind: .uploadData, style: style, request: request).run(configuration())
+    try await observer.waitForEnds(1)
+    let observation = try #require(observer.ended.first)
+    if style == .sessionDelegate {
+      #expect(try #require(Self.milliseconds(observation.timings[.processing])) >= 195)
+      #expect(try #require(Self.milliseconds(observation.timings[.transfer])) < 100)
+      #expect(try #require(Self.milliseconds(observation.timeToFirstByte)) >= 199)
+    } else {
+      #expect(observation.timings[.processing] == nil)
+      #expect(observation.timings[.transfer] == nil)
+      #expect(observation.timeToFirstByte == nil)
+    }
+  }
+
+  @Test(arguments: Way.allCases)
+  func `a refused connection ends in connect, with nothing transferred`(way: Way) async throws {
+    let closed = try ClosedPort()
+    let url = try #require(URL(string: "http://127.0.0.1:\(closed.port)/"))
+    let observation = try await observation(way, url)
+    #expect(observation.end == .failure(.connect, statusCode: nil))
+    #expect(observation.responseBodySize == nil)
+    #expect(observation.protocolVersion == nil)
+    #expect(observation.isConnectionReused == nil)
+    #expect(observation.timings[.processing] == nil)
+    #expect(observation.timings[.connect] != nil)
+    withExtendedLifetime(closed) {}
+  }
+
+  @Test func `a host that does not resolve ends in resolve`() async throws {
+    let url = try #require(URL(string: "http://nothing.invalid/"))
+    let observation = try await observation(.async, url)
+    #expect(observation.end == .failure(.dns, statusCode: nil))
+    #expect(RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil } == [.resolve])
+  }
+
+  @Test(arguments: [Way.async, .delegate])
+  func `a silent server that times out ends in processing`(way: Way) async throws {
+    let over = Gate()
+    let origin = try Origin { _ in [.hold(over)] }
+    defer {
+      over.open()
+      origin.stop()
+    }
+    let base = URLSessionConfiguration.ephemeral
+    base.timeoutIntervalForRequest = 1
+    let observation = try await observation(way, origin.url(), configuration: base)
+    #expect(observation.end == .failure(.timeout, statusCode: nil))
+    #expect(try #require(Self.milliseconds(observation.timings[.processing])) >= 900)
+    #expect(observation.timings[.transfer] == nil)
+    #expect(observation.timeToFirstByte == nil)
+  }
+
+  @Test(arguments: [Way.async, .handler, .delegate, .download])
+  func `a body that is reset has the size of what had come`(way: Way) async throws {
+    let origin = try Origin { _ in
+      [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .think(50), .close]
+    }
+    defer { origin.stop() }
+    let observation = try await observation(way, origin.url())
+    #expect(observation.end == .failure(.connectionLost, statusCode: 200))
+    #expect(observation.responseBodySize == 9)
+    #expect(try #require(Self.milliseconds(observation.timings[.transfer])) >= 49)
+  }
+
+  @Test func `a cancel in the body leaves the size of what had come`() async throws {
+    let arrived = Gate()
+    let over = Gate()
+    let origin = try Origin { _ in
+      [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .signal(arrived), .hold(over)]
+    }
+    defer {
+      over.open()
+      origin.stop()
+    }
+    var exchange = Exchange(
+      kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
+    exchange.interruption = .cancel
+    exchange.isDue = arrived
+    exchange.waitsForData = true
+    exchange.goOn = over
+    _ = try await exchange.run(configuration())
+    try await observer.waitForEnds(1)
+    let observation = try #require(observer.ended.first)
+    #expect(observation.end == .cancelled)
+    #expect(observation.responseBodySize == 9)
+    #expect(observation.timeToFirstByte != nil)
+    #expect(observation.timings[.transfer] != nil)
+  }
+
+  @Test func `without an account the sizes come from headers and nothing else is known`() async throws {
+    let observer = RecordingObserver()
+    var configuration = URLSessionTap.Configuration()
+    configuration.readsAccount = false
+    let blind = URLSessionTap(observers: [observer], configuration: configuration)
+    let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
+    defer { origin.stop() }
+    let session = URLSession(configuration: blind.configuration(from: .ephemeral, client: "blind"))
+    _ = try await session.data(from: origin.url())
+    session.finishTasksAndInvalidate()
+    try await observer.waitForEnds(1)
+    let observation = try #require(observer.ended.first)
+    #expect(observation.responseBodySize == 3)
+    #expect(observation.end == .response(statusCode: 200))
+    #expect(observation.timings.isEmpty)
+    #expect(observation.protocolVersion == nil)
+    #expect(observation.openedConnections == nil)
+    #expect(observation.timeToFirstByte == nil)
+  }
+}
+
+extension TransferAccount {
+  /// That of a handle which has done nothing yet.
+  fileprivate static func untouched(queue: Int64?) -> TransferAccount {
+    var account = TransferAccount()
+    (account.statusCode, account.connectionCount) = (0, 0)
+    (account.sentBytes, account.receivedBytes, account.queue) = (0, 0, queue)
+    return account
+  }
+}
