@@ -2,6 +2,10 @@ import Foundation
 import SessionTap
 import TestSupport
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Pushes to a gateway. One that is busy lets the pusher wait between its tries.
 extension ExtremeGroup {
   static var pushExtremes: [Extreme] {
@@ -23,7 +27,7 @@ extension ExtremeGroup {
           "PushRetry.\(property)", values.map { (isBusy ? "\($0.name), busy" : $0.name, $0.value) }
         ) { running, value in
           var retry = PushRetry()
-          retry.attempts = 2
+          retry.attempts = 3
           retry.firstDelay = .milliseconds(1)
           change(&retry, value)
           try await push(running, retry, isBusy: isBusy)
@@ -60,6 +64,8 @@ extension ExtremeGroup {
         let pusher = try MetricsPusher(
           registry: running.tap.registry, to: PushGateway(running.origin.url().absoluteString, job: "backup"))
         let run = Task { await pusher.run(every: interval) }
+        // Meanwhile the run gets to its wait, as a rule: nothing tells.
+        try await running.request(URLSession(configuration: .ephemeral))
         run.cancel()
         await run.value
       }
@@ -76,7 +82,7 @@ extension ExtremeGroup {
     return retry
   }
 
-  /// Pushes, and gives up when a busy gateway has answered: the pusher waits for its next try, maybe for ever.
+  /// Pushes. Where the next try at a busy gateway may never come, it gives up after an answer.
   private static func push(_ running: ExtremeTrial.Running, _ retry: PushRetry, isBusy: Bool) async throws {
     let answered = Gate()
     let gateway = try Origin { _ in
@@ -85,7 +91,7 @@ extension ExtremeGroup {
     defer { gateway.stop() }
     let target = try PushGateway(gateway.url().absoluteString, job: "backup")
     let push = Task { try await running.tap.push(to: target, retry: retry) }
-    if isBusy, retry.attempts > 1, retry.deadline > .seconds(1) {
+    if isBusy, retry.attempts > 3 || min(retry.firstDelay, retry.maximumDelay) > .seconds(1) {
       try await answered.wait("an answer of the gateway")
       push.cancel()
     }

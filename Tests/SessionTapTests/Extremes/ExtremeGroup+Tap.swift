@@ -69,13 +69,6 @@ extension ExtremeGroup {
           }
         }
       }
-      + Extreme.each("Tap.session(configuration:client:delegate:delegateQueue:)", Extremes.strings) {
-        trial, client in
-        trial.requests = 2
-        trial.whileRunning = {
-          try await $0.request($0.tap.session(configuration: .ephemeral, client: client))
-        }
-      }
       + Extreme.each("Tap.install(on:client:)", Extremes.strings) { trial, client in
         trial.requests = 2
         trial.whileRunning = { running in

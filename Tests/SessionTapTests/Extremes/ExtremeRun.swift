@@ -27,11 +27,16 @@ struct ExtremeRun {
   /// A trial that takes longer than this ends the process, and so names itself.
   private static let limit: UInt32 = 60
 
+  /// What a run leaves beside its report.
+  static let suffixes = [".stderr", ".folder"]
+
   private let group: ExtremeGroup
+  private let folder: String
   private let report: FileHandle
 
   init(_ group: ExtremeGroup, reportingTo path: String) throws {
     self.group = group
+    folder = path + ".folder"
     let manager = FileManager.default
     for path in [path, path + ".stderr"] { _ = manager.createFile(atPath: path, contents: nil) }
     report = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
@@ -45,9 +50,9 @@ struct ExtremeRun {
     let extremes = group.extremes
     for (index, extreme) in extremes.enumerated().dropFirst(first) {
       try write("try \(index)")
-      let folder = manager.temporaryDirectory.appendingPathComponent("extreme-\(UUID().uuidString)").path
+      // What the trial before has left there, or a process that it ended.
+      try? manager.removeItem(atPath: folder)
       try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      defer { try? manager.removeItem(atPath: folder) }
       guard chdir(folder) == 0 else { throw POSIXError(.ENOENT) }
       alarm(Self.limit)
       for fault in await ExtremeTrial.run(extreme, origin) {

@@ -80,9 +80,11 @@ struct ExtremeTrial: Sendable {
     } catch {
       faults += Self.faults(of: error)
     }
-    faults += try await scrape(tap)
-    let clock = ContinuousClock()
-    let time = await clock.measure { await tap.shutdown() }
+    // Its connection stays open, so that the shutdown has something to wait for.
+    let scraper = URLSession(configuration: .ephemeral)
+    defer { scraper.finishTasksAndInvalidate() }
+    faults += await scrape(tap, scraper)
+    let time = await ContinuousClock().measure { await tap.shutdown() }
     if time > Self.shutdownLimit { faults.append("the shutdown took \(time)") }
     if let log = tap.log { faults += try logFaults(log.statistics) }
     return faults
@@ -115,12 +117,10 @@ struct ExtremeTrial: Sendable {
     }
   }
 
-  private func scrape(_ tap: Tap) async throws -> [String] {
+  private func scrape(_ tap: Tap, _ session: URLSession) async -> [String] {
     guard let address = tap.address else { return [] }
     // What listens at a Unix socket is out of URLSession's reach.
     guard address.port != nil else { return bookFaults(tap.registry.exposition(in: .text).text) }
-    let session = URLSession(configuration: .ephemeral)
-    defer { session.finishTasksAndInvalidate() }
     var faults: [String] = []
     for path in paths {
       guard let url = URL(string: "http://\(address)\(path)") else { continue }

@@ -13,7 +13,9 @@ import Testing
     while next < extremes.count {
       let report = TapTests.temporaryFile()
       defer {
-        for path in [report, report + ".stderr"] { try? FileManager.default.removeItem(atPath: path) }
+        for suffix in [""] + ExtremeRun.suffixes {
+          try? FileManager.default.removeItem(atPath: report + suffix)
+        }
       }
       await #expect(processExitsWith: .success) {
         [report = report as String, group = group as ExtremeGroup, next = next as Int] in

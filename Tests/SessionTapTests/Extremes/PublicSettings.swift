@@ -102,8 +102,6 @@ struct PublicSettings {
     "InboundRequests.init(registry:configuration:observers:)": "a tap makes it of its configuration",
     "URLSessionTap.init(observers:configuration:)": "a tap makes it of its configuration",
     "URLSessionTap.configuration(from:client:)": "the tap's function of that name calls it",
-    "URLSessionTap.session(configuration:client:delegate:delegateQueue:)":
-      "the tap's function of that name calls it",
     "URLSessionTap.install(on:client:)": "the tap's function of that name calls it",
     "EndpointBodyWriter.write(_:)": "bytes, which any route may send",
     "Registry.write(_:into:)": "the buffer is filled, not read",

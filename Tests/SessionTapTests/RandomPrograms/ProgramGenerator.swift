@@ -20,7 +20,9 @@ struct ProgramGenerator {
   }
 
   private mutating func run() {
-    for _ in 0..<pick([1, 2, 2, 2, 3, 3, 4]) { append(.tap(name("t"), hasEndpoint: chance(3, in: 5))) }
+    for _ in 0..<pick([1, 2, 2, 2, 3, 3, 4]) {
+      append(.tap(name("t"), hasEndpoint: chance(3, in: 5), hasLog: chance(3, in: 4)))
+    }
     let length = steps.count + Int.random(in: 6...26, using: &random)
     // A step that makes no sense now is not taken; most do.
     var tries = 20 * length
@@ -95,9 +97,6 @@ struct ProgramGenerator {
     let making: RandomProgram.SessionMaking
     switch Int.random(in: 0..<12, using: &random) {
     case 0: making = .shared
-    case 1..<4:
-      guard let tap = tap() else { return nil }
-      making = .whole(by: tap, from: source(), client: client())
     default: making = .stock(source())
     }
     return .session(name("s"), making, hasDelegate: chance(1, in: 2))

@@ -3,7 +3,7 @@ extension ProgramModel {
   /// Whether the step is one that a program may take now: all that it names is there, and what comes of it is known.
   func allows(_ step: Step) -> Bool {
     switch step {
-    case .tap(let name, _): taps[name] == nil
+    case .tap(let name, _, _): taps[name] == nil
     case .patch(let name, let tap, let source, _):
       configurations[name] == nil && taps[tap] != nil && has(source)
     case .session(let name, let making, let hasDelegate):
@@ -37,7 +37,6 @@ extension ProgramModel {
   private func allows(_ making: RandomProgram.SessionMaking, hasDelegate: Bool) -> Bool {
     switch making {
     case .stock(let source): has(source)
-    case .whole(let tap, let source, _): taps[tap] != nil && has(source)
     case .shared: !hasDelegate && !sessions.values.contains(where: \.isShared)
     }
   }

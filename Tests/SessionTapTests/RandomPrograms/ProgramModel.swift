@@ -25,14 +25,13 @@ struct ProgramModel {
 
   struct Tap {
     let hasEndpoint: Bool
+    let hasLog: Bool
     /// More than one where that depends on how far a call of `run()` has come.
     var phases: Set<Phase> = [.idle]
   }
 
   struct Session {
     let hasDelegate: Bool
-    /// Whether a tap made it with its delegate.
-    let isWhole: Bool
     let isShared: Bool
     /// The name that each tap has given it.
     var clients: [ProgramName: String]
@@ -85,7 +84,8 @@ struct ProgramModel {
   /// - Parameter stopping: The taps that are shut down at the same time.
   private mutating func take(_ step: Step, besideShutdownOf stopping: Set<ProgramName>) -> Outcome {
     switch step {
-    case .tap(let name, let hasEndpoint): taps[name] = Tap(hasEndpoint: hasEndpoint)
+    case .tap(let name, let hasEndpoint, let hasLog):
+      taps[name] = Tap(hasEndpoint: hasEndpoint, hasLog: hasLog)
     case .patch(let name, let tap, let source, let client):
       configurations[name] = clients(of: source).merging([tap: client]) { $1 }
     case .session(let name, let making, let hasDelegate):
@@ -140,12 +140,8 @@ struct ProgramModel {
   private func session(_ making: RandomProgram.SessionMaking, hasDelegate: Bool) -> Session {
     switch making {
     case .stock(let source):
-      Session(hasDelegate: hasDelegate, isWhole: false, isShared: false, clients: clients(of: source))
-    case .whole(let tap, let source, let client):
-      Session(
-        hasDelegate: hasDelegate, isWhole: true, isShared: false,
-        clients: clients(of: source).merging([tap: client]) { $1 })
-    case .shared: Session(hasDelegate: false, isWhole: false, isShared: true, clients: [:])
+      Session(hasDelegate: hasDelegate, isShared: false, clients: clients(of: source))
+    case .shared: Session(hasDelegate: false, isShared: true, clients: [:])
     }
   }
 

@@ -23,13 +23,13 @@ final class ProgramRunner: Sendable {
   }
 
   /// A call of `run()`.
-  private struct Run {
+  struct Run {
     let isOver: Gate
     /// Gives the error.
     let task: Task<String?, Never>
   }
 
-  private struct State {
+  struct State {
     var taps: [ProgramName: Tap] = [:]
     var configurations: [ProgramName: URLSessionConfiguration] = [:]
     var sessions: [ProgramName: Session] = [:]
@@ -40,8 +40,8 @@ final class ProgramRunner: Sendable {
     var isStuck = false
   }
 
-  private let state = Mutex(State())
-  private let deadline: Double
+  let state = Mutex(State())
+  let deadline: Double
   let origin: ProgramOrigin
   let uploadFile: URL
   let uploadBody = Data(repeating: 7, count: 500)
@@ -102,7 +102,7 @@ final class ProgramRunner: Sendable {
 
   private func perform(_ step: RandomProgram.Step, _ outcome: ProgramModel.Outcome) async {
     switch step {
-    case .tap(let name, let hasEndpoint): makeTap(name, hasEndpoint: hasEndpoint)
+    case .tap(let name, let hasEndpoint, let hasLog): makeTap(name, hasEndpoint, hasLog)
     case .patch(let name, let tap, let source, let client):
       let patched = self.tap(tap)?.configuration(from: configuration(source), client: client)
       state.withLock { $0.configurations[name] = patched }
@@ -128,114 +128,16 @@ final class ProgramRunner: Sendable {
     case .scrape(let tap): await scrape(tap)
     case .watch(let tap): watch(tap)
     case .together(let steps):
+      let start = Gate()
       await withTaskGroup { group in
-        for step in steps { group.addTask { await self.perform(step, .either) } }
+        for step in steps {
+          group.addTask {
+            try? await start.wait(seconds: self.deadline)
+            await self.perform(step, .either)
+          }
+        }
+        start.open()
       }
-    }
-  }
-
-  private func makeTap(_ name: ProgramName, hasEndpoint: Bool) {
-    var configuration = Tap.Configuration()
-    configuration.endpoint = hasEndpoint ? Endpoint.Configuration(address: .loopback(port: 0)) : nil
-    // Takes most of the time of a scrape.
-    configuration.exposesProcess = false
-    configuration.log = .memory
-    configuration.logging.recentLineLimit = 2_000
-    do {
-      let tap = try Tap(configuration)
-      state.withLock { $0.taps[name] = tap }
-    } catch {
-      note("\(name): \(error)")
-    }
-  }
-
-  private func configuration(_ source: RandomProgram.Source) -> URLSessionConfiguration {
-    switch source {
-    case .ephemeral: .ephemeral
-    case .standard: .default
-    case .configuration(let name): state.withLock { $0.configurations[name] } ?? .ephemeral
-    case .session(let name): session(name)?.session.configuration ?? .ephemeral
-    }
-  }
-
-  private func makeSession(
-    _ name: ProgramName, _ making: RandomProgram.SessionMaking, hasDelegate: Bool
-  ) {
-    let delegate = hasDelegate ? RandomRunDelegate() : nil
-    let session: URLSession? =
-      switch making {
-      case .stock(let source):
-        URLSession(configuration: configuration(source), delegate: delegate, delegateQueue: nil)
-      case .whole(let tap, let source, let client):
-        self.tap(tap)?.session(configuration: configuration(source), client: client, delegate: delegate)
-      case .shared: URLSession.shared
-      }
-    state.withLock { $0.sessions[name] = session.map { Session(session: $0, delegate: delegate) } }
-  }
-
-  private func start(_ name: ProgramName, _ outcome: ProgramModel.Outcome) {
-    do {
-      try tap(name)?.start()
-      if outcome == .fails { note("\(name).start() did not throw") }
-    } catch {
-      if outcome == .returns { note("\(name).start() threw: \(error)") }
-    }
-  }
-
-  private func shutdown(_ name: ProgramName) async {
-    guard let tap = tap(name) else { return }
-    let isDone = Gate()
-    Task {
-      await tap.shutdown()
-      isDone.open()
-    }
-    await wait(for: isDone, "end of \(name).shutdown()")
-  }
-
-  private func begin(_ name: ProgramName, of tap: ProgramName, _ outcome: ProgramModel.Outcome) async {
-    guard let tap = self.tap(tap) else { return }
-    let isOver = Gate()
-    let task = Task { () -> String? in
-      defer { isOver.open() }
-      do {
-        try await tap.run()
-        return nil
-      } catch {
-        return "\(error)"
-      }
-    }
-    state.withLock { $0.runs[name] = Run(isOver: isOver, task: task) }
-    switch outcome {
-    case .fails: await wait(for: isOver, "error of \(name), whose tap was shut down before")
-    case .returns:
-      do {
-        _ = try await Poll.until(seconds: deadline, "address of the tap of \(name)") { tap.address }
-      } catch {
-        noteStuck(error)
-      }
-    case .either: break
-    }
-  }
-
-  private func scrape(_ name: ProgramName) async {
-    guard let tap = tap(name) else { return }
-    var text = tap.registry.exposition().text
-    // A tap that is being shut down may refuse.
-    if let address = tap.address, let url = URL(string: "http://\(address)/metrics"),
-      let (data, _) = try? await Self.scraper.data(from: url)
-    {
-      text = String(decoding: data, as: UTF8.self)
-    }
-    if Books(text).balance != 0 { note("scrape(\(name)): started is not ended + active: \(Books(text))") }
-  }
-
-  private static let scraper = URLSession(configuration: .ephemeral)
-
-  private func watch(_ name: ProgramName) {
-    guard let registry = tap(name)?.registry else { return }
-    state.withLock { state in
-      guard state.watches[name] == nil else { return }
-      state.watches[name] = ScrapeWatch { Books(registry.exposition().text).balance }
     }
   }
 
@@ -302,7 +204,7 @@ final class ProgramRunner: Sendable {
     }
   }
 
-  private func noteStuck(_ error: any Error) {
+  func noteStuck(_ error: any Error) {
     state.withLock { state in
       state.findings.append("\(error)")
       state.isStuck = true

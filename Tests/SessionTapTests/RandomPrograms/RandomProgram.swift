@@ -14,13 +14,11 @@ struct RandomProgram: Sendable {
 
   enum SessionMaking: Sendable {
     case stock(Source)
-    /// By a tap, with a configuration of its own making.
-    case whole(by: ProgramName, from: Source, client: String)
     case shared
   }
 
   enum Step: Sendable {
-    case tap(ProgramName, hasEndpoint: Bool)
+    case tap(ProgramName, hasEndpoint: Bool, hasLog: Bool)
     case patch(ProgramName, by: ProgramName, from: Source, client: String)
     case session(ProgramName, SessionMaking, hasDelegate: Bool)
     case install(ProgramName, on: ProgramName, client: String)
@@ -100,8 +98,9 @@ extension RandomProgram.Source: CustomStringConvertible {
 extension RandomProgram.Step: CustomStringConvertible {
   var description: String {
     switch self {
-    case .tap(let name, let hasEndpoint):
-      return "let \(name) = try Tap(endpoint: \(hasEndpoint ? ".loopback(port: 0)" : "nil"))"
+    case .tap(let name, let hasEndpoint, let hasLog):
+      let (endpoint, log) = (hasEndpoint ? ".loopback(port: 0)" : "nil", hasLog ? ".memory" : "nil")
+      return "let \(name) = try Tap(endpoint: \(endpoint), log: \(log))"
     case .patch(let name, let tap, let source, let client):
       return "let \(name) = \(tap).configuration(from: \(source), client: \"\(client)\")"
     case .session(let name, let making, let hasDelegate):
@@ -109,8 +108,6 @@ extension RandomProgram.Step: CustomStringConvertible {
       let expression =
         switch making {
         case .stock(let source): "URLSession(configuration: \(source)\(delegate))"
-        case .whole(let tap, let source, let client):
-          "\(tap).session(configuration: \(source), client: \"\(client)\"\(delegate))"
         case .shared: "URLSession.shared"
         }
       return "let \(name) = \(expression)"

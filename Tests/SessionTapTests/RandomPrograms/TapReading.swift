@@ -43,7 +43,8 @@ extension ProgramModel {
       readings[tap].map { reading in
         let observations = observations[tap] ?? []
         return Self.findings(reading.exposition, observations).map { "\(tap): \($0)" }
-          + (hasLines ? Self.findings(reading.lines, observations).map { "\(tap): \($0)" } : [])
+          + (hasLines && taps[tap]?.hasLog == true
+            ? Self.findings(reading.lines, observations).map { "\(tap): \($0)" } : [])
       } ?? []
     }
   }
