@@ -29,8 +29,8 @@ import Testing
     arguments: [
       "client", "http_request_method", "server_address", "server_port", "http_response_status_code",
       "error_type",
-      "url_template", "outcome", "otel_metric_overflow", "reason", "level", "format", "code", "version",
-      "metric",
+      "url_template", "network_protocol_version", "phase", "outcome", "otel_metric_overflow", "reason",
+      "level", "format", "code", "version", "transfer_account", "metric",
     ])
   func `a label that is renamed is missed`(label: String) {
     var renamed = contract

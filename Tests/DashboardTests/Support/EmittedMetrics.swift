@@ -44,6 +44,8 @@ struct EmittedMetrics {
     var configuration = RequestMetrics.Configuration()
     configuration.series.limit = 2
     let metrics = try RequestMetrics(registry: registry, configuration: configuration)
+    var timings = RequestTimings()
+    for phase in RequestTimings.Phase.allCases { timings[phase] = .milliseconds(1) }
     let ends: [RequestEnd] = [.response(statusCode: 503), .failure(.timeout, statusCode: nil), .cancelled]
     for (number, end) in ends.enumerated() {
       let request = RequestDescription(
@@ -53,8 +55,8 @@ struct EmittedMetrics {
       metrics.requestEnded(
         RequestObservation(
           request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(20), end: end,
-          requestBodySize: 10, responseBodySize: 20, timeToFirstByte: .milliseconds(5), resendCount: 1,
-          isFromCache: number == 0))
+          requestBodySize: 10, responseBodySize: 20, timeToFirstByte: .milliseconds(5), timings: timings,
+          protocolVersion: .http11, openedConnections: 1, resendCount: 1, isFromCache: number == 0))
     }
     try registry.register(ProcessMetrics())
     try registry.register(

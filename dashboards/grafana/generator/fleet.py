@@ -2,7 +2,8 @@
 
 from .board import board
 from .overview import APDEX, ERRORS, SECONDS
-from .panels import graph, number, thresholds, top
+from .panels import graph, number, phased, thresholds, top
+from .promql import CONNECTED, PHASES, SENT
 
 CHOSEN = 'job=~"$job", client=~"$client"'
 OBJECTIVE = "scalar(session_tap:slo_objective:ratio)"
@@ -11,6 +12,9 @@ COUNT = "job:http_client_request_duration_seconds_count:rate5m"
 ACTIVE = "job:http_client_active_requests:sum"
 QUANTILE = "job_client:http_client_request_duration_seconds:quantile_rate5m"
 TEMPLATE_QUANTILE = "job:http_client_request_duration_seconds:quantile_rate5m"
+PHASE_SUM = "job:http_client_request_phase_duration_seconds_sum:rate5m"
+PHASE_QUANTILE = "job:http_client_request_phase_duration_seconds:quantile_rate5m"
+OPENED = "job:http_client_connections_opened:rate5m"
 BAD = "job_client:http_client_requests_bad:"
 WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 
@@ -18,6 +22,7 @@ WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 def fleet():
     share = (f"sum({BAD}rate5m{{{CHOSEN}}}) / sum(job_client:http_client_requests_judged:rate5m{{{CHOSEN}}})")
     one = "{{job}} {{client}}"
+    sent = f"sum({COUNT}{{{CHOSEN}, {SENT}}})"
     return board(
         "session-tap-fleet", "fleet", "All processes of a job together, from the recorded series: as fast for ten "
         "thousand processes as for one. Needs the rules.",
@@ -68,13 +73,28 @@ def fleet():
                 graph("Mean", "Time spent by the number of requests.", "s",
                       (f"sum by (job, client) (job:http_client_request_duration_seconds_sum:rate5m{{{CHOSEN}}})"
                        f" / sum by (job, client) ({COUNT}{{{CHOSEN}}})", one)),
-                graph("p99 of the time to first byte", "To the response's head.", "s",
+                graph("p99 of the time to first byte", "To the first byte of the final response.", "s",
                       (f"job_client:http_client_time_to_first_byte_seconds:quantile_rate5m{{{CHOSEN}}}", one)),
                 graph("Redirects", "Redirects that were followed.", "reqps",
                       (f"job_client:http_client_redirects:rate5m{{{CHOSEN}}}", one)),
                 top("Slowest ten", "By p99.", f"topk(10, {TEMPLATE_QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})",
                     {"job": "Job", "client": "Client", "server_address": "Host", "url_template": "Template"}, "s",
                     value="p99", width=24),
+            ]),
+            ("Where the time goes", [
+                phased(graph("Mean of a request by phase", "queue: waiting for a connection of the session's. processing: "
+                             "the request goes out, and the server works. transfer: first byte to last.", "s",
+                             *[(f"(sum({PHASE_SUM}{{{CHOSEN}, phase=\"{phase}\"}}) or vector(0)) / {sent}", phase)
+                               for phase in PHASES], stack=True)),
+                phased(graph("Highest p99 by phase", "Of the clients and servers, the one with the highest.", "s",
+                             (f"max by (phase) ({PHASE_QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})", "{{phase}}"))),
+                graph("On a reused connection", "Of the requests that got a connection, those that got one that was "
+                      "open.", "percentunit",
+                      (f"clamp_min(1 - sum by (job, client) ({OPENED}{{{CHOSEN}}})"
+                       f" / (sum by (job, client) ({COUNT}{{{CHOSEN}, {CONNECTED}}}) > 0), 0)", one), maximum=1,
+                      steps=thresholds("red", (0.1, "yellow"), (0.5, "green"))),
+                graph("Connections opened", "Connections that requests have opened, a second.", "cps",
+                      (f"sum by (job, client) ({OPENED}{{{CHOSEN}}})", one), stack=True),
             ]),
             ("Load", [
                 graph("Active", "Requests under way.", "short", (f"sum by (job, client) ({ACTIVE}{{{CHOSEN}}})", one)),

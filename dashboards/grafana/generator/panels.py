@@ -2,12 +2,15 @@
 
 from grafana_foundation_sdk.builders import common as common_builders
 from grafana_foundation_sdk.builders import dashboard as builders
-from grafana_foundation_sdk.builders import heatmap, prometheus, stat, table, timeseries
+from grafana_foundation_sdk.builders import barchart, heatmap, prometheus, stat, table, timeseries
 from grafana_foundation_sdk.models import common, dashboard
 from grafana_foundation_sdk.models import heatmap as heatmap_models
 from grafana_foundation_sdk.models import prometheus as prometheus_models
 
 SOURCE = dashboard.DataSourceRef(type_val="prometheus", uid="${datasource}")
+# A phase has its colour on every board, whatever else a panel shows.
+COLOURS = {"queue": "red", "resolve": "purple", "connect": "orange", "tls": "yellow", "processing": "blue",
+           "transfer": "green"}
 REQUESTS_BOARD = "/d/session-tap-requests/session-tap-requests?${__url_time_range}&${datasource:queryparam}&${job:queryparam}"
 
 
@@ -61,6 +64,34 @@ def graph(title, description, unit, *queries, width=12, height=8, steps=None, st
     if step_after:
         panel = panel.line_interpolation(common.LineInterpolation.STEP_AFTER)
     return panel.data_links([link]) if link else panel
+
+
+def phased(panel):
+    """The panel with the phases in their colours."""
+    for phase, colour in COLOURS.items():
+        panel = panel.override_by_name(phase, [
+            dashboard.DynamicConfigValue(id_val="color", value={"mode": "fixed", "fixedColor": colour})])
+    return panel
+
+
+def phase_bars(title, description, expression, *, width=12, height=9):
+    """One stacked bar for each `server` of an instant query, of its phases in their order."""
+    panel = _common(barchart.Panel(), title, description, "s", width, height)
+    rows = "server\\phase"
+    order = {name: place for place, name in enumerate([rows, *COLOURS])}
+    panel = (panel.with_target(_query(0, expression, "__auto", instant=True,
+                                      form=prometheus_models.PromQueryFormat.TABLE))
+             .with_transformation(dashboard.DataTransformerConfig(id_val="groupingToMatrix", options={
+                 "rowField": "server", "columnField": "phase", "valueField": "Value", "emptyValue": "null"}))
+             .with_transformation(dashboard.DataTransformerConfig(id_val="organize", options={
+                 "indexByName": order, "excludeByName": {}, "renameByName": {rows: "Client and server"}}))
+             .orientation(common.VizOrientation.HORIZONTAL).stacking(common.StackingMode.NORMAL)
+             .show_value(common.VisibilityMode.NEVER).fill_opacity(80)
+             .legend(common_builders.VizLegendOptions().display_mode(common.LegendDisplayMode.LIST)
+                     .placement(common.LegendPlacement.BOTTOM).show_legend(True).calcs([]))
+             .tooltip(common_builders.VizTooltipOptions().mode(common.TooltipDisplayMode.MULTI)
+                      .sort(common.SortOrder.NONE)))
+    return phased(panel)
 
 
 def number(title, description, unit, expression, *, steps=None, width=4, decimals=None, legend="__auto"):

@@ -9,6 +9,10 @@ FIRST_BYTE = "http_client_time_to_first_byte_seconds"
 REQUEST_BODY = "http_client_request_body_size_bytes"
 RESPONSE_BODY = "http_client_response_body_size_bytes"
 ACTIVE = "http_client_active_requests"
+PHASE = "http_client_request_phase_duration_seconds"
+OPENED = "http_client_connections_opened_total"
+# In the order in which a request goes through them.
+PHASES = ("queue", "resolve", "connect", "tls", "processing", "transfer")
 
 # The labels that the variables choose by: of a process, of a client, of a host, of a request that has ended.
 PROCESS = 'job=~"$job", instance=~"$instance"'
@@ -21,6 +25,10 @@ JUDGED = ['http_response_status_code!=""', 'error_type!=""']
 # No response at all, or a 5xx. A 4xx is the app's own mistake.
 BAD = 'error_type!~"|4.."'
 CACHED = 'cache="hit"'
+# Requests that went to a server. The phases know client and server, and no template.
+SENT = 'cache!="hit"'
+# Those of them that got a connection.
+CONNECTED = f'{SENT}, error_type!~"connect|dns|tls"'
 SATISFIED = 'http_response_status_code!="", error_type=""'
 
 
@@ -69,16 +77,48 @@ def judged(*group):
     return f"{by(*group)} ({' or '.join(parts)})"
 
 
+def _share(part, total):
+    """Nought where there is nothing of it yet, and not nothing."""
+    return f"({part} or 0 * {total}) / {total}"
+
+
 def error_share(*group):
-    """Nought where there is no error yet, and not nothing."""
-    total = judged(*group)
-    return f"({counted(DURATION, *group, where=BAD)} or 0 * {total}) / {total}"
+    return _share(counted(DURATION, *group, where=BAD), judged(*group))
 
 
 def cached_share(*group):
     """Of all requests, those that a URLCache has answered."""
-    total = counted(DURATION, *group)
-    return f"({counted(DURATION, *group, where=CACHED)} or 0 * {total}) / {total}"
+    return _share(counted(DURATION, *group, where=CACHED), counted(DURATION, *group))
+
+
+def phase_mean(phase, *group):
+    """Seconds of one phase for each request, so that the phases add up to the mean of a request."""
+    return _share(summed(PHASE, *group, labels=HOST, where=f'phase="{phase}"'),
+                  counted(DURATION, *group, labels=HOST, where=SENT))
+
+
+def phase_means(*server):
+    """The same of each phase that there is, for the ten clients and servers that the app waits for most. Their labels
+    are one as `server`: Grafana's matrix has one field for its rows."""
+    of = ", ".join(server)
+    spent = summed(PHASE, *server, "phase", labels=HOST)
+    requests = counted(DURATION, *server, labels=HOST, where=SENT)
+    most = f"topk(10, {summed(PHASE, *server, labels=HOST)})"
+    names = ", ".join(f'"{label}"' for label in server)
+    return (f"label_join({spent} / on ({of}) group_left () ({requests}) and on ({of}) {most},"
+            f' "server", " ", {names})')
+
+
+def reused_share(*group):
+    """Of the requests that got a connection, those that got one that was open."""
+    connected = counted(DURATION, *group, labels=HOST, where=CONNECTED)
+    return f"clamp_min(1 - {by(*group)} ({rate(OPENED, HOST)}) / ({connected} > 0), 0)"
+
+
+def waiting_share(*group):
+    """Of the requests that went to a server, those that had to wait for a connection."""
+    return _share(counted(PHASE, *group, labels=HOST, where='phase="queue"'),
+                  counted(DURATION, *group, labels=HOST, where=SENT))
 
 
 def apdex(*group, satisfied="0.25", tolerated="1.0"):

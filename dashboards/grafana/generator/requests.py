@@ -1,12 +1,17 @@
 """One client, one host, one template: how its requests are spread."""
 
 from .board import REQUEST_LABELS, board
-from .panels import graph, heat, thresholds, top
-from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, REQUEST, REQUEST_BODY, RESPONSE_BODY, by, cached_share, counted,
-                     mean, quantile, rate, summed)
+from .panels import graph, heat, phase_bars, phased, thresholds, top
+from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, OPENED, PHASE, PHASES, REQUEST, REQUEST_BODY,
+                     RESPONSE_BODY, by, cached_share, counted, mean, phase_mean, phase_means, quantile, rate,
+                     reused_share, summed, waiting_share)
 
 EACH = ("client", "http_request_method", "server_address", "server_port", "url_template", "http_response_status_code",
-        "error_type")
+        "error_type", "network_protocol_version")
+SERVER = ("client", "server_address", "server_port")
+ONE_SERVER = "{{client}} {{server_address}}:{{server_port}}"
+PHASES_SAY = ("queue: waiting for a connection of the session's. processing: the request goes out, and the server works. "
+              "transfer: first byte to last. On a connection that was open there is no resolve, connect and tls.")
 CLASSIC = "{} (classic buckets)"
 NATIVE = "{} (native)"
 EITHER = " Of the two, the form that the server scrapes is filled."
@@ -33,9 +38,32 @@ def requests():
                 *heatmaps("Duration", "Requests a second by how long they took. Points are exemplars.", "s", DURATION),
                 quantiles("Duration", "To the last byte of the body.", "s", DURATION,
                           steps=thresholds("green", (0.5, "yellow"), (1, "red"))),
-                quantiles("Time to first byte", "To the response's head, where Foundation tells it.", "s", FIRST_BYTE),
-                *heatmaps("Time to first byte", "Requests a second by how long the response's head took.", "s",
+                quantiles("Time to first byte", "To the first byte of the final response.", "s", FIRST_BYTE),
+                *heatmaps("Time to first byte", "Requests a second by how long the first byte took.", "s",
                           FIRST_BYTE),
+            ]),
+            ("Where the time goes", [
+                phased(graph("Mean of a request by phase", "Of all templates. " + PHASES_SAY + " Legs before a "
+                             "redirect are in the duration, and in no phase.", "s",
+                             *[(phase_mean(phase), phase) for phase in PHASES], stack=True, height=9)),
+                phase_bars("By client and server", "The mean of a request by phase: of the ten that the app waits for "
+                           "most, of all templates.", phase_means(*SERVER)),
+                phased(graph("p99 by phase", "Of the requests that have the phase, of all templates: of those that open "
+                             "a connection, one in a hundred takes longer to.", "s",
+                             (quantile(0.99, PHASE, "phase", labels=HOST), "{{phase}}"))),
+                graph("Requests by HTTP version", "None where no response came, or none of the network's.", "reqps",
+                      (counted(DURATION, "network_protocol_version"), "{{network_protocol_version}}"), stack=True),
+                graph("On a reused connection", "Of the requests that got a connection, those that got one that was "
+                      "open. Near nought, each request opens its own.", "percentunit",
+                      (reused_share(*SERVER), ONE_SERVER), maximum=1,
+                      steps=thresholds("red", (0.1, "yellow"), (0.5, "green"))),
+                graph("Connections opened", "Connections that requests have opened, a second.", "cps",
+                      (f"{by(*SERVER)} ({rate(OPENED, HOST)})", ONE_SERVER), stack=True),
+                graph("Requests that wait for a connection", "Their share. The session has "
+                      "httpMaximumConnectionsPerHost connections to that server, and all are busy.", "percentunit",
+                      (waiting_share(*SERVER), ONE_SERVER), maximum=1),
+                graph("Wait for a connection", "Mean of all requests, those that did not wait included.", "s",
+                      (phase_mean("queue", *SERVER), ONE_SERVER)),
             ]),
             ("Requests", [
                 graph("Started and ended", "What has started and not ended is active.", "reqps",
@@ -55,7 +83,7 @@ def requests():
                 top("All of them", "Requests a second by all of their labels.", counted(DURATION, *EACH),
                     {"client": "Client", "http_request_method": "Method", "server_address": "Host",
                      "server_port": "Port", "url_template": "Template", "http_response_status_code": "Status",
-                     "error_type": "Error"}, "reqps", value="Requests a second", width=24),
+                     "error_type": "Error", "network_protocol_version": "HTTP"}, "reqps", value="Requests a second", width=24),
             ]),
             ("Sizes", [
                 graph("Sent", "Bytes of request bodies whose size is known.", "Bps",

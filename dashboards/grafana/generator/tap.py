@@ -74,7 +74,10 @@ def tap():
                       (f"{by('instance')} ({rate('session_tap_log_bytes_total', PROCESS)})", each)),
                 graph("Write errors", "Writes that failed and were tried again.", "short",
                       (f"{by('instance')} ({rate('session_tap_log_write_errors_total', PROCESS)})", each)),
-                top("Versions", "Which version runs where.", f"session_tap_build_info{{{PROCESS}}}",
-                    {"job": "Job", "instance": "Instance", "version": "Version"}, "none"),
+                top("Versions", "Which version runs where, and whose account of a transfer it reads: with none, there are no "
+                    "phases, and sizes come from headers.",
+                    f"sum by (job, instance, version, transfer_account) (session_tap_build_info{{{PROCESS}}})",
+                    {"job": "Job", "instance": "Instance", "version": "Version", "transfer_account": "Account"},
+                    "none"),
             ]),
         ])
