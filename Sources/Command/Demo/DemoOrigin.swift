@@ -13,8 +13,8 @@ struct DemoOrigin {
 
   /// The paths in their low-cardinality form.
   static let templates: PathTemplates = [
-    "/products/{id}", "/search", "/orders", "/reports/{name}", "/recommendations", "/login", "/warehouse",
-    "/legacy",
+    "/products/{id}", "/search", "/orders", "/reports/{name}", "/recommendations", "/login", "/token",
+    "/warehouse", "/legacy",
   ]
 
   func stop() async { await endpoint.shutdown(within: .seconds(1)) }
@@ -41,6 +41,9 @@ struct DemoOrigin {
     },
     EndpointRoute(
       "/login", immediate: { _ in EndpointResponse(status: 302, headers: ["Location": "/search"]) }),
+    EndpointRoute(
+      "/token",
+      immediate: { _ in EndpointResponse(body: .bytes(Array("granted\n".utf8)), closesConnection: true) }),
     EndpointRoute("/warehouse") { _ in
       try await pause(1_500...4_000)
       return json("{}")
@@ -56,7 +59,7 @@ struct DemoOrigin {
         let rows = Array(String(repeating: "2026-11,42,1299\n", count: 1_000).utf8)
         for _ in 0..<12 {
           try await writer.write(rows)
-          try await pause(1...8)
+          try await pause(2...40)
         }
       })
   }

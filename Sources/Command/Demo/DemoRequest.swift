@@ -7,22 +7,25 @@ import SessionTap
 
 /// The kinds of requests in the demo's traffic.
 enum DemoRequest: CaseIterable {
-  case product, search, order, report, recommendations, login, missing, warehouse, abandoned, legacy, refused
+  case product, search, order, report, recommendations, login, token, missing, warehouse, abandoned, legacy
+  case refused
 
-  /// How often each comes up among the others.
+  /// How often each comes up among the others, alone or as a burst.
   private var weight: Int {
     switch self {
     case .product: 40
     case .search: 18
     case .order: 12
     case .recommendations: 12
-    case .report: 4
-    case .login: 4
-    case .missing: 4
+    case .login, .missing: 4
+    case .token: 6
     case .warehouse, .abandoned, .legacy: 2
-    case .refused: 1
+    case .report, .refused: 1
     }
   }
+
+  /// How many come at once.
+  var burst: Int { self == .report ? 6 : 1 }
 
   private static let lots = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
 
@@ -34,6 +37,8 @@ enum DemoRequest: CaseIterable {
     switch self {
     case .order, .login: .accounts
     case .warehouse, .legacy, .refused, .abandoned: .warehouse
+    case .report: .reports
+    case .token: .tokens
     default: .catalogue
     }
   }
@@ -49,14 +54,14 @@ enum DemoRequest: CaseIterable {
       case .report: "/reports/monthly.csv"
       case .recommendations: "/recommendations"
       case .login: "/login"
+      case .token: "/token"
       case .missing: "/no/such/page"
       case .warehouse, .abandoned: "/warehouse"
       case .legacy: "/legacy"
       case .refused: "http://127.0.0.1:1/"
       }
-    guard let url = URL(string: path, relativeTo: client == .accounts ? Self.byName(origin) : origin) else {
-      return nil
-    }
+    let isByName = client == .accounts || client == .tokens
+    guard let url = URL(string: path, relativeTo: isByName ? Self.byName(origin) : origin) else { return nil }
     var request = URLRequest(url: url.absoluteURL)
     request.setTrace(.random())
     if self == .order {

@@ -14,12 +14,8 @@ struct DemoTraffic: Sendable {
     self.origin = origin
     sessions = Dictionary(
       uniqueKeysWithValues: DemoClient.allCases.map { client in
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = client == .warehouse ? 2 : 10
-        configuration.httpMaximumConnectionsPerHost = 32
-        return (
-          client, URLSession(configuration: tap.configuration(from: configuration, client: client.rawValue))
-        )
+        let configuration = tap.configuration(from: client.configuration, client: client.rawValue)
+        return (client, URLSession(configuration: configuration))
       })
   }
 
@@ -29,8 +25,11 @@ struct DemoTraffic: Sendable {
     await withDiscardingTaskGroup { group in
       var made = 0
       while made < limit ?? .max, !Task.isCancelled {
-        group.addTask { await make(.random()) }
-        made += 1
+        let kind = DemoRequest.random()
+        for _ in 0..<min(kind.burst, (limit ?? .max) - made) {
+          group.addTask { await make(kind) }
+          made += 1
+        }
         // By the schedule and not by the last request, so that the rate holds.
         let next = start + .seconds(Double(made) / Double(rate))
         if (try? await Task.sleep(until: next)) == nil { break }
@@ -46,8 +45,7 @@ struct DemoTraffic: Sendable {
         let (file, _) = try await session.download(for: request)
         try? FileManager.default.removeItem(at: file)
       } else {
-        // A task with a delegate is told of the response's head, and so the tap learns the time to the first byte.
-        _ = try await session.data(for: request, delegate: DemoDelegate())
+        _ = try await session.data(for: request)
       }
     }
     let impatience = kind.patience.map { patience in

@@ -1,6 +1,6 @@
 extension EndpointRoute {
   /// A page that draws the request metrics live: rate, errors, latency and its heatmap over time, by client and
-  /// host, the slowest templates, and the last log lines. It asks for `metrics`, and for `logs`, beside itself, so that it
+  /// host, where the time goes, the slowest templates, and the last log lines. It asks for `metrics`, and for `logs`, beside itself, so that it
   /// also works behind a proxy that puts a prefix before all paths.
   ///
   /// The page is one document without any other resource. Its Content-Security-Policy lets nothing run but the
@@ -29,7 +29,8 @@ extension EndpointRoute {
   private static func document(nonce: String, showsLog: Bool) -> [UInt8] {
     let markup = [PageMarkup.head, PageStyle.text, PageMarkup.body(showsLog: showsLog)].joined()
     let scripts = [
-      PageReading.script, PageHistory.script, PageCharts.script, PageTables.script, PageLive.script,
+      PageReading.script, PageHistory.script, PageCharts.script, PageTables.script, PagePhases.script,
+      PageLive.script,
     ]
     return Array((markup.replacing("NONCE", with: nonce) + scripts.joined() + PageMarkup.tail).utf8)
   }

@@ -5,19 +5,21 @@ enum PageHistory {
 
     // The series as they were at the last scrape, and what happened between the scrapes of the last minutes. A step
     // keeps sums by client and host, and only of those that had requests: its size does not depend on the number of series.
-    const known = { series: new Map(), active: new Map(), steps: [], bounds: [], time: undefined };
+    const known = { series: new Map(), active: new Map(), phases: new Map(), opened: new Map(), steps: [], bounds: [],
+      phaseBounds: [], time: undefined };
 
     function learn(scrape, now) {
+      const { series: durations, bounds } = scrape.durations;
       // Other buckets: the app was started anew, with another configuration.
-      if (known.series.size && scrape.series.size && known.bounds.join() !== scrape.bounds.join()) {
+      if (known.series.size && durations.size && known.bounds.join() !== bounds.join()) {
         known.series.clear();
         known.steps = [];
         known.time = undefined;
       }
-      if (scrape.series.size) known.bounds = scrape.bounds;
+      if (durations.size) known.bounds = bounds;
       const step = { from: known.time, to: now, parties: new Map() };
       const series = new Map();
-      for (const [text, numbers] of scrape.series) {
+      for (const [text, numbers] of durations) {
         const before = known.series.get(text);
         const one = before || describe(text);
         if (one.isError) numbers[ERRORS] = numbers[COUNT];
@@ -32,13 +34,21 @@ enum PageHistory {
         series.set(text, one);
       }
       known.series = series;
-      known.active = new Map([...scrape.active].map(([text, value]) => {
-        const party = known.active.get(text);
-        return [text, { ...(party || partyOf(labelsOf(text))), value }];
-      }));
+      known.active = latest(scrape.active, known.active);
+      known.phases = latest(scrape.phases.series, known.phases);
+      known.phaseBounds = scrape.phases.bounds;
+      known.opened = latest(scrape.opened, known.opened);
       if (step.from !== undefined) known.steps.push(step);
       known.steps = known.steps.filter(one => one.to > now - WINDOW);
       known.time = now;
+    }
+
+    // The values of a scrape, each with whose it is. Labels are read once for each series.
+    function latest(values, before) {
+      return new Map([...values].map(([text, value]) => {
+        const labels = before.has(text) ? undefined : labelsOf(text);
+        return [text, { ...(before.get(text) || { ...partyOf(labels), phase: labels.phase }), value }];
+      }));
     }
 
     function describe(text) {
@@ -51,7 +61,7 @@ enum PageHistory {
       return total;
     }
 
-    const nothing = () => new Float64Array(BUCKETS + known.bounds.length);
+    const nothing = (bounds = known.bounds) => new Float64Array(BUCKETS + bounds.length);
 
     // What happened in a step to those who are chosen. It is added up once for each choice.
     function sumOf(step, choice) {
@@ -64,14 +74,14 @@ enum PageHistory {
     }
 
     // As PromQL's histogram_quantile: linear within a bucket, the highest finite bound beyond it.
-    function quantile(q, numbers) {
+    function quantile(q, numbers, bounds = known.bounds) {
       let all = 0;
       for (let i = BUCKETS; i < numbers.length; i++) all += numbers[i];
       if (!all) return NaN;
       const rank = q * all;
       let lower = 0, below = 0;
       for (let i = BUCKETS; i < numbers.length; i++) {
-        const bound = known.bounds[i - BUCKETS], count = numbers[i];
+        const bound = bounds[i - BUCKETS], count = numbers[i];
         if (count > 0 && below + count >= rank) {
           return bound === Infinity ? lower : lower + (bound - lower) * ((rank - below) / count);
         }

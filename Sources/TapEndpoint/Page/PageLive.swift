@@ -18,7 +18,7 @@ enum PageLive {
       const client = $("client").value, host = $("host").value, current = ++drawing;
       const choice = { key: JSON.stringify([client, host]),
         has: party => (!client || party.client === client) && (!host || party.host === host) };
-      for (const part of [figures, charts, parties, slowest, numbers]) {
+      for (const part of [figures, charts, parties, phases, slowest, numbers]) {
         if (current !== drawing) return;
         part(choice);
         await breathe();
@@ -66,7 +66,7 @@ enum PageLive {
       $("pause").setAttribute("aria-pressed", String(!isPaused()));
       say(isPaused() ? "Paused" : `Live, every ${INTERVAL / 1000} s`);
     });
-    $("numbers").addEventListener("toggle", draw);
+    for (const id of ["numbers", "phase-numbers"]) $(id).addEventListener("toggle", draw);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
     new ResizeObserver(draw).observe($("heat"));
     live();

@@ -59,6 +59,19 @@ enum PageMarkup {
         <h2 id="parties-title">By client and host, in these minutes</h2>
         \#(table("parties", nil, ["Client", "Host", "#Requests/s", "#Errors", "#p50", "#p99", "#In flight"]))
       </section>
+      <section aria-labelledby="phases-title" id="phases-part" hidden>
+        <h2 id="phases-title">Where the time goes, since the start</h2>
+        <p id="phases-none" class="none">No phase of these requests is known. Where <code>session_tap_build_info</code> has
+          <code>transfer_account="none"</code>, this app has no account of its transfers.</p>
+        <div id="phases-there">
+          <figure><figcaption>The mean request by phase, each bar a whole one<span class="legend">\#(legend)</span></figcaption>
+            <ul id="phases"></ul></figure>
+          <details id="phase-numbers"><summary>The phases in numbers</summary>
+            <p class="none">Of the requests that had the phase. The p99 is an estimate from the histogram’s buckets.</p>
+            \#(table("by-phase", nil, ["Client", "Host", "Phase", "#Requests", "#Mean", "#p99 (estimate)"], title: "phases-title"))
+          </details>
+        </div>
+      </section>
       <section aria-labelledby="slowest-title">
         <h2 id="slowest-title">The slowest, by p99 since the start</h2>
         \#(table("slowest", nil, ["Method", "Template", "Host", "Client", "#Requests", "#Errors", "#Mean", "#p99"]))
@@ -83,6 +96,11 @@ enum PageMarkup {
         \#(table("log", nil, ["Time", "Severity", "Client", "Request", "#Status", "#Duration"]))
       </section>
     """#
+
+  private static let legend = [
+    ("queue", "wait for a connection"), ("resolve", "name look-up"), ("connect", "TCP"), ("tls", "handshake"),
+    ("processing", "request out, server works"), ("transfer", "response body"),
+  ].map { #"<span class="phase \#($0)"><b>\#($0)</b> \#($1)</span>"# }.joined(separator: " ")
 
   private static let latencyKey = ["p50", "p90", "p99"].enumerated().map { index, name in
     #"<span class="key \#(["one", "two", "three"][index])">\#(name) <b id="latency-now-\#(index)">–</b></span>"#
@@ -110,12 +128,14 @@ enum PageMarkup {
   }
 
   /// A table that scrolls sideways, by keyboard too. Columns of numbers are marked by a `#`.
-  private static func table(_ id: String, _ caption: String?, _ columns: [String]) -> String {
+  private static func table(
+    _ id: String, _ caption: String?, _ columns: [String], title: String? = nil
+  ) -> String {
     let heads = columns.map { column in
       column.hasPrefix("#")
         ? #"<th scope="col" class="number">\#(column.dropFirst())</th>"# : #"<th scope="col">\#(column)</th>"#
     }
-    let label = caption == nil ? "\(id)-title" : "\(id)-caption"
+    let label = title ?? (caption == nil ? "\(id)-title" : "\(id)-caption")
     return #"""
       <div class="scroll" tabindex="0" role="region" aria-labelledby="\#(label)"><table\#(caption == nil ? " aria-labelledby=\"\(label)\"" : "")>
         \#(caption.map { "<caption id=\"\(label)\">\($0)</caption>" } ?? "")

@@ -3,7 +3,9 @@ enum PageReading {
   static let script = #"""
     "use strict";
     const DURATION = "http_client_request_duration_seconds", ACTIVE = "http_client_active_requests";
-    const METRICS = `metrics?name[]=${DURATION}&name[]=${ACTIVE}`;
+    const PHASE = "http_client_request_phase_duration_seconds", OPENED = "http_client_connections_opened_total";
+    const NAMES = [DURATION, PHASE, ACTIVE, OPENED];
+    const METRICS = `metrics?${NAMES.map(name => `name[]=${name}`).join("&")}`;
     const ESCAPES = { "\\n": "\n", "\\\\": "\\", '\\"': '"' };
     // The places in an array of numbers: these three, then the requests in each bucket, not cumulative.
     const COUNT = 0, SUM = 1, ERRORS = 2, BUCKETS = 3;
@@ -58,28 +60,32 @@ enum PageReading {
       return { client, host, key: JSON.stringify([client, host]) };
     }
 
-    // One scrape: the numbers of each series of the duration by the text of its labels, and the requests in flight.
+    // One scrape: what each family has by the text of the labels.
     class Scrape {
-      series = new Map();
+      durations = new Histograms();
+      phases = new Histograms();
       active = new Map();
+      opened = new Map();
+
+      take(line) {
+        const name = NAMES.find(name => line.startsWith(name));
+        if (!name) return;
+        const brace = line.indexOf("{"), space = line.lastIndexOf(" ");
+        const suffix = line.slice(name.length, brace < 0 ? space : brace);
+        const text = brace < 0 ? "" : line.slice(brace + 1, line.lastIndexOf("}")), value = Number(line.slice(space + 1));
+        if (name === DURATION) this.durations.take(suffix, text, value);
+        else if (name === PHASE) this.phases.take(suffix, text, value);
+        else (name === ACTIVE ? this.active : this.opened).set(text, value);
+      }
+    }
+
+    // The numbers of each series of a histogram.
+    class Histograms {
+      series = new Map();
       bounds = [];
       #text; #numbers;
 
-      take(line) {
-        if (line.startsWith(DURATION)) this.#takeDuration(line);
-        else if (line.startsWith(ACTIVE)) this.active.set(...this.#parts(line).slice(1));
-      }
-
-      // The suffix of the name, the text between the braces, and the value.
-      #parts(line) {
-        const brace = line.indexOf("{"), space = line.lastIndexOf(" ");
-        const nameEnd = brace < 0 ? space : brace;
-        return [line.slice(DURATION.length, nameEnd), brace < 0 ? "" : line.slice(brace + 1, line.lastIndexOf("}")),
-          Number(line.slice(space + 1))];
-      }
-
-      #takeDuration(line) {
-        const [suffix, text, value] = this.#parts(line);
+      take(suffix, text, value) {
         if (suffix === "_bucket") {
           // The bound is always the last label. In another one's value, the quotation mark would be escaped.
           const bound = text.lastIndexOf('le="');

@@ -5,11 +5,13 @@ enum PageStyle {
       color-scheme: light dark;
       --back: #f6f6f4; --card: #ffffff; --text: #1c1c1a; --soft: #5c5c57; --line: #dcdcd6;
       --one: #0b63c5; --two: #8a5a00; --three: #b3261e;
+      --resolve: #7b2c52; --connect: #dd5a07; --tls: #260905; --processing: #003ace; --transfer: #02a2b8;
     }
     @media (prefers-color-scheme: dark) {
       :root {
         --back: #161615; --card: #20201e; --text: #eeeeea; --soft: #a9a9a2; --line: #3a3a36;
         --one: #7cb8ff; --two: #f0b94d; --three: #ff8f85;
+        --resolve: #f26ba4; --connect: #ffd43e; --tls: #9d5e13; --processing: #1c5eff; --transfer: #90f2ff;
       }
     }
     * { box-sizing: border-box; }
@@ -50,6 +52,21 @@ enum PageStyle {
     path { fill: none; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; vector-effect: non-scaling-stroke; stroke: var(--one); }
     path.two { stroke: var(--two); stroke-dasharray: 7 4; }
     path.three { stroke: var(--three); stroke-dasharray: 1 4; stroke-width: 2.5; }
+    .queue { --phase: repeating-linear-gradient(45deg, var(--soft) 0 2px, transparent 2px 5px); }
+    .resolve { --phase: var(--resolve); }
+    .connect { --phase: var(--connect); }
+    .tls { --phase: var(--tls); }
+    .processing { --phase: var(--processing); }
+    .transfer { --phase: var(--transfer); }
+    .legend, .bar + p { display: flex; flex-wrap: wrap; gap: 0 1rem; }
+    .phase::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; vertical-align: -.05rem;
+      background: var(--phase); border: 1px solid var(--soft); }
+    #phases { list-style: none; margin: 0; padding: 0; }
+    #phases li { margin-top: .9rem; }
+    #phases p { margin: 0; font-size: .85rem; color: var(--soft); font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+    #phases p:first-child { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; font-size: .9rem; }
+    .bar { display: flex; gap: 1px; height: 1.1rem; margin: .2rem 0; border: 1px solid var(--soft); }
+    .bar span { flex: 0 1 0; min-width: 0; background: var(--phase); }
     .scroll { overflow-x: auto; }
     details { margin-top: .75rem; }
     details .scroll { border: 0; padding: .25rem; }

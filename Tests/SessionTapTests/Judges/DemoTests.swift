@@ -90,6 +90,31 @@ import Testing
     try await process.terminate()
   }
 
+  @Test func `its traffic has waits for a connection, slow bodies and new connections`() async throws {
+    let process = try ChildProcess(
+      product: "session-tap", ["demo", "--port", "0", "--log", "off", "--rate", "100"])
+    try await process.waitForOutput("origin   http://")
+    let line = try #require(process.output.split(separator: "\n").first { $0.hasPrefix("metrics") })
+    let url = try #require(URL(string: String(line.dropFirst("metrics  ".count))))
+    let phases = "http_client_request_phase_duration_seconds_count"
+    _ = try await Poll.until("phases of each kind") {
+      let lines = try await Self.text(of: url).split(separator: "\n")
+      let has = { (parts: String...) in lines.contains { line in parts.allSatisfy(line.contains) } }
+      return has(phases, #"client="reports""#, #"phase="queue""#)
+        && has(phases, #"client="reports""#, #"phase="transfer""#)
+        && has(phases, #"client="warehouse""#, #"phase="processing""#)
+        && has(phases, #"client="tokens""#, #"phase="resolve""#) ? true : nil
+    }
+    let lines = try await Self.text(of: url).split(separator: "\n").filter {
+      $0.contains(#"client="tokens""#)
+    }
+    let text = lines.joined(separator: "\n")
+    let opened = Self.sum("http_client_connections_opened_total", in: text)
+    #expect(opened > 0)
+    #expect(opened == Self.sum("http_client_request_duration_seconds_count", in: text))
+    try await process.terminate()
+  }
+
   @Test(arguments: [SIGINT, SIGTERM])
   func `it ends cleanly on a signal`(signal: Int32) async throws {
     let process = try ChildProcess(product: "session-tap", ["demo", "--port", "0", "--log", "off"])

@@ -18,10 +18,18 @@ struct PageContent: Sendable {
       urlTemplate: template)
   }
 
-  func record(_ count: Int, _ request: RequestDescription, _ duration: Duration, _ end: RequestEnd) {
+  func record(
+    _ count: Int, _ request: RequestDescription, _ duration: Duration, _ end: RequestEnd,
+    phases: [RequestTimings.Phase: Duration] = [:], opened: Int? = nil
+  ) {
+    var timings = RequestTimings()
+    for (phase, time) in phases { timings[phase] = time }
     for _ in 0..<count {
       metrics.requestStarted(request)
-      metrics.requestEnded(RequestObservation(request: request, start: .now, duration: duration, end: end))
+      metrics.requestEnded(
+        RequestObservation(
+          request: request, start: .now, duration: duration, end: end, timings: timings,
+          openedConnections: opened))
     }
   }
 

@@ -16,7 +16,11 @@ struct PageViewTests {
           client: "client-\(host % 3)", host: "service-\(host).of-a-rather-long-name.example.com",
           template: "/products/{id}/reviews/{review}/translations/{language}")
         content.record(
-          40, request, .milliseconds(3 << host), .response(statusCode: host % 5 == 0 ? 503 : 200))
+          40, request, .milliseconds(3 << host), .response(statusCode: host % 5 == 0 ? 503 : 200),
+          phases: Dictionary(
+            uniqueKeysWithValues: RequestTimings.Phase.allCases.enumerated().map { place, phase in
+              (phase, .milliseconds((3 << host) * ((place + host) % 6 + 1) / 21))
+            }), opened: host % 2)
       }
     }
     record()
@@ -25,6 +29,7 @@ struct PageViewTests {
     try await content.show(log: log + "\n") { browser, _ in
       record()
       try await browser.wait("document.querySelector('#rate path')?.getAttribute('d')")
+      try await browser.wait("document.querySelectorAll('#phases li').length === 10")
       for width in [1280, 768, 390, 320] {
         try await browser.show(width: width, scheme: scheme)
         try await browser.wait(
@@ -58,11 +63,13 @@ struct PageViewTests {
 
   @Test func showsTwoThousandSeries() async throws {
     let content = try PageContent()
+    let phases = Dictionary(
+      uniqueKeysWithValues: RequestTimings.Phase.allCases.map { ($0, Duration.milliseconds(3)) })
     for host in 0..<200 {
       for status in 200..<210 {
         content.record(
           1, content.request(host: "host-\(host).example.com"), .milliseconds(20),
-          .response(statusCode: status))
+          .response(statusCode: status), phases: phases)
       }
     }
     try await content.show { browser, _ in
@@ -74,7 +81,7 @@ struct PageViewTests {
         for host in 0..<200 {
           content.record(
             10, content.request(host: "host-\(host).example.com"), .milliseconds(20),
-            .response(statusCode: 200))
+            .response(statusCode: 200), phases: phases)
         }
         let requests = "\(round * 2),000"
         try await browser.wait("document.getElementById('requests').textContent === '\(requests)'")

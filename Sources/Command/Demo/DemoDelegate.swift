@@ -1,8 +1,0 @@
-import Foundation
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
-/// Leaves everything to the defaults.
-final class DemoDelegate: NSObject, URLSessionDataDelegate, Sendable {}
