@@ -123,6 +123,9 @@ public final class URLSessionTap: Sendable {
     events.flush()
   }
 
+  /// Whether the tap observes no more. Set before the table of classes forgets the tap.
+  var isStopped: Bool { state.withLock { $0.isStopped } }
+
   /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.
   package func exclude(ownPort: Int?) {
     self.ownPort.store(ownPort ?? 0, ordering: .relaxed)
@@ -147,7 +150,7 @@ public final class URLSessionTap: Sendable {
     in configuration: URLSessionConfiguration, client: String, forwards: Bool = URLSessionTap.forwards,
     isInstalled: Bool = false
   ) {
-    guard !state.withLock({ $0.isStopped }) else { return }
+    guard !isStopped else { return }
     let classes = configuration.protocolClasses ?? []
     let contexts = classes.map { ProtocolClasses.context(of: $0) }
     let others = zip(classes, contexts).filter { $1 == nil }.map(\.0)

@@ -107,13 +107,13 @@ import Testing
     let processing = try #require(Self.milliseconds(timings[.processing]))
     let transfer = try #require(Self.milliseconds(timings[.transfer]))
     #expect(processing >= 299)
-    #expect(transfer >= 199)
+    #expect(transfer >= 150)
     #expect(timings[.queue] == nil)
     #expect(timings[.tls] == nil)
     #expect(timings[.connect] != nil)
     let firstByte = try #require(Self.milliseconds(observation.timeToFirstByte))
     let total = try #require(Self.milliseconds(observation.duration))
-    #expect(firstByte >= 299 && firstByte <= total - 195)
+    #expect(firstByte >= 299 && firstByte <= total - 150)
     #expect(processing + transfer <= total + 1)
     #expect(observation.responseBodySize == 11)
     #expect(observation.requestBodySize == 0)
@@ -171,8 +171,8 @@ import Testing
       let sum = phases.reduce(0, +)
       let total = observation.duration / .milliseconds(1)
       #expect(try #require(Self.milliseconds(observation.timings[.processing])) >= 299)
-      #expect(sum < total + 10 && sum > total - 20, "\(phases) of \(total)")
-      #expect(try #require(Self.milliseconds(observation.timings[.transfer])) < 30)
+      #expect(sum <= total + 1 && sum > total - 50, "\(phases) of \(total)")
+      #expect(try #require(Self.milliseconds(observation.timings[.transfer])) < 100)
     }
   }
 
@@ -321,7 +321,7 @@ import Testing
     let observation = try await observation(way, origin.url())
     #expect(observation.end == .failure(.connectionLost, statusCode: 200))
     #expect(observation.responseBodySize == 9)
-    #expect(try #require(Self.milliseconds(observation.timings[.transfer])) >= 49)
+    #expect(try #require(Self.milliseconds(observation.timings[.transfer])) >= 20)
   }
 
   @Test func `a cancel in the body leaves the size of what had come`() async throws {

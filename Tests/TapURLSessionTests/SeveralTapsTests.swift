@@ -1,8 +1,9 @@
 import Foundation
 import TapCore
-import TapURLSession
 import TestSupport
 import Testing
+
+@testable import TapURLSession
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -118,6 +119,16 @@ import Testing
     #expect(!taps[0].install(on: session, client: "again"))
     let names = FactoryTests.names(.ephemeral)
     #expect(FactoryTests.names(taps[0].configuration(from: .ephemeral, client: "again")) == names)
+  }
+
+  /// As when a tap stops while another one patches a configuration of its.
+  @Test func `a class that is made when a tap has stopped does not stand for it`() throws {
+    let context = TapContext(
+      clients: taps.prefix(2).map { TapClient(tap: $0, name: "c") }, loaders: LoaderChain([]), forwarding: nil
+    )
+    taps[0].stop()
+    let made = try #require(ProtocolClasses.context(of: ProtocolClasses.metricsClass(for: context)))
+    #expect(made.clients.map { ObjectIdentifier($0.tap) } == [ObjectIdentifier(taps[1])])
   }
 
   @Test func `a tap that has stopped is released, though its sessions are not`() {

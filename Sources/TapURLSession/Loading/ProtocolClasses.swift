@@ -32,14 +32,16 @@ enum ProtocolClasses {
 
   private static let state = Mutex(State())
 
-  /// The class that stands for these taps before these loaders.
+  /// The class that stands for these taps before these loaders. A tap that has stopped is left out: it may have been
+  /// forgotten since the context was made.
   static func metricsClass(for context: TapContext) -> URLProtocol.Type {
-    // The table keeps the taps and the sessions of its keys alive, so an identifier is never reused.
-    let key = Key(
-      clients: context.clients.map { Key.Client(tap: ObjectIdentifier($0.tap), name: $0.name) },
-      next: context.loaders.identifiers, forwarding: context.forwarding.map { ObjectIdentifier($0) },
-      isInstalled: context.isInstalled)
-    return state.withLock { state in
+    state.withLock { state in
+      let context = context.clients.filter(\.tap.isStopped).reduce(context) { $0.without($1.tap) }
+      // The table keeps the taps and the sessions of its keys alive, so an identifier is never reused.
+      let key = Key(
+        clients: context.clients.map { Key.Client(tap: ObjectIdentifier($0.tap), name: $0.name) },
+        next: context.loaders.identifiers, forwarding: context.forwarding.map { ObjectIdentifier($0) },
+        isInstalled: context.isInstalled)
       if let known = state.classes[key] { return known }
       state.contexts.append(context)
       let made = protocolClass(over: slot(UInt(state.contexts.count)))

@@ -108,7 +108,9 @@ struct TransferReport: Sendable {
     case .none: return 0
     case .whole: return account.total
     case .until(let turn) where account.protocolVersion != .http2:
-      return sinceAdded(turn.nanoseconds)
+      // The tap may notice the end of the transfer before somewhat later than libcurl did.
+      let latest = account.sentBytes == 0 ? account.total - (account.startTransfer ?? 0) : account.total
+      return min(sinceAdded(turn.nanoseconds), max(0, latest))
     case .until, .unknown:
       // The head that a delegate is told of came when libcurl had its first byte, unless that was of an interim response
       // to a body that waited for it (RFC 9110, section 10.1.1).
