@@ -91,12 +91,18 @@ import Testing
     #expect(second.address == nil)
   }
 
-  @Test func `a tap that waits for its address can be shut down`() async throws {
+  /// By their places: the longest cannot be printed.
+  private static let intervals: [Duration] = [
+    .zero, .seconds(-1), .seconds(Int64.max), .seconds(Int64.max) * 18,
+  ]
+
+  @Test(arguments: intervals.indices)
+  func `a tap that waits for its address can be shut down`(interval: Int) async throws {
     let first = try Tap.start(TapTests.configuration())
     var configuration = TapTests.configuration()
     configuration.endpoint = Endpoint.Configuration(
       address: .loopback(port: try #require(first.address?.port)))
-    configuration.whenAddressInUse = .retry(every: .zero)
+    configuration.whenAddressInUse = .retry(every: Self.intervals[interval])
     let second = try Tap.start(configuration)
     await second.shutdown()
     await first.shutdown()

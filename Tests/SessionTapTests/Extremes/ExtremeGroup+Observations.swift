@@ -21,10 +21,15 @@ extension ExtremeGroup {
       + request("url", Extremes.strings) { $0.url = $1 }
       + request("urlTemplate", Extremes.strings) { $0.urlTemplate = $1 }
       + outbound("RequestObservation.duration", Extremes.durations) { $0.duration = $1 }
-      + outbound("RequestObservation.timeToFirstByte", Extremes.durations) { $0.timeToFirstByte = $1 }
+      + outbound("RequestObservation.timeToFirstByte", Extremes.durations) { observation, duration in
+        observation.timeToFirstByte = duration
+        for phase in RequestTimings.Phase.allCases { observation.timings[phase] = duration }
+      }
       + outbound("RequestObservation.requestBodySize", sizes) { $0.requestBodySize = $1 }
       + outbound("RequestObservation.responseBodySize", sizes) { $0.responseBodySize = $1 }
       + outbound("RequestObservation.resendCount", Extremes.integers) { $0.resendCount = $1 }
+      + outbound("RequestObservation.openedConnections", Extremes.integers) { $0.openedConnections = $1 }
+      + outbound("RequestObservation.peerAddress", Extremes.strings) { $0.peerAddress = $1 }
       + outbound("RequestObservation.responseHeaders", Extremes.texts) { $0.responseHeaders = $1 }
       + outbound("RequestEnd.response(statusCode:)", Extremes.integers) { $0.end = .response(statusCode: $1) }
       + outbound("RequestEnd.failure(_:statusCode:)", Extremes.integers) {

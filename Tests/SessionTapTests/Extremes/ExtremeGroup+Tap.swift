@@ -50,6 +50,9 @@ extension ExtremeGroup {
       + Extreme.each("Tap.Configuration.shutdownDeadline", Extremes.durations) {
         $0.configuration.shutdownDeadline = $1
       }
+      + Extreme.each("Tap.AddressInUsePolicy.retry(every:)", Extremes.durations) {
+        $0.configuration.whenAddressInUse = .retry(every: $1)
+      }
       + Extreme.each("TargetInfo.init(serviceName:resourceAttributes:)", Extremes.strings) {
         $0.configuration.target = TargetInfo(serviceName: $1, resourceAttributes: $1)
       }

@@ -98,6 +98,7 @@ struct PublicSettings {
 
   /// What has no trial, and why.
   static let exclusions: [String: String] = [
+    "BuildInfo.init(transferAccount:)": "a tap makes it",
     "Endpoint.init(configuration:routes:)": "a tap makes it of its configuration",
     "InboundRequests.init(registry:configuration:observers:)": "a tap makes it of its configuration",
     "URLSessionTap.init(observers:configuration:)": "a tap makes it of its configuration",
