@@ -91,8 +91,11 @@ enum PageHistory {
       return lower;
     }
 
-    const seconds = value => !Number.isFinite(value) ? "–"
-      : value < 0.9995 ? `${Number((value * 1000).toPrecision(3))}\u00a0ms` : `${Number(value.toPrecision(3))}\u00a0s`;
+    const seconds = value => {
+      if (!Number.isFinite(value)) return "–";
+      const [factor, unit] = value >= 0.9995 ? [1, "s"] : value >= 0.0009995 || !value ? [1e3, "ms"] : [1e6, "µs"];
+      return `${Number((value * factor).toPrecision(3))}\u00a0${unit}`;
+    };
     const number = value => value.toLocaleString("en-US", { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 });
     const percent = value => `${Number((value * 100).toPrecision(3))}\u00a0%`;
     const share = numbers => numbers[COUNT] ? numbers[ERRORS] / numbers[COUNT] : 0;

@@ -64,7 +64,7 @@ enum PageMarkup {
         <p id="phases-none" class="none">No phase of these requests is known. Where <code>session_tap_build_info</code> has
           <code>transfer_account="none"</code>, this app has no account of its transfers.</p>
         <div id="phases-there">
-          <figure><figcaption>The mean request by phase, each bar a whole one<span class="legend">\#(legend)</span></figcaption>
+          <figure><figcaption><span>The mean time of a request by phase. Each bar is one whole request.</span> <span class="legend">\#(legend)</span></figcaption>
             <ul id="phases"></ul></figure>
           <details id="phase-numbers"><summary>The phases in numbers</summary>
             <p class="none">Of the requests that had the phase. The p99 is an estimate from the histogram’s buckets.</p>
@@ -100,6 +100,7 @@ enum PageMarkup {
   private static let legend = [
     ("queue", "wait for a connection"), ("resolve", "name look-up"), ("connect", "TCP"), ("tls", "handshake"),
     ("processing", "request out, server works"), ("transfer", "response body"),
+    ("unknown", "the rest: redirects, uploads, Foundation’s own time"),
   ].map { #"<span class="phase \#($0)"><b>\#($0)</b> \#($1)</span>"# }.joined(separator: " ")
 
   private static let latencyKey = ["p50", "p90", "p99"].enumerated().map { index, name in

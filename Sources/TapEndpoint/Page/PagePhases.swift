@@ -4,57 +4,74 @@ enum PagePhases {
   static let script = #"""
     const PHASES = ["queue", "resolve", "connect", "tls", "processing", "transfer"];
 
-    // By client and host, those with the most time first: the numbers of each phase.
+    // By client and host, those with the most time first. A request is known by its duration; a phase may be unknown.
     function phaseGroups(choice) {
       const groups = new Map();
+      const groupOf = ({ key, client, host }) => {
+        if (!groups.has(key)) {
+          groups.set(key, { client: client || "–", host: host || "–", phases: new Map(), opened: NaN, requests: 0, connected: 0, time: 0 });
+        }
+        return groups.get(key);
+      };
       for (const one of known.phases.values()) {
         if (!choice.has(one)) continue;
-        if (!groups.has(one.key)) groups.set(one.key, { client: one.client || "–", host: one.host || "–", phases: new Map(), opened: NaN });
-        const { phases } = groups.get(one.key);
+        const { phases } = groupOf(one);
         phases.set(one.phase, add(phases.get(one.phase) || nothing(known.phaseBounds), one.value));
       }
-      for (const { key, value } of known.opened.values()) {
-        const group = groups.get(key);
-        if (group) group.opened = (group.opened || 0) + value;
+      for (const one of known.opened.values()) {
+        if (!choice.has(one)) continue;
+        const group = groupOf(one);
+        group.opened = (group.opened || 0) + one.value;
       }
-      for (const group of groups.values()) {
-        const count = phase => (group.phases.get(phase) || [0])[COUNT], processing = count("processing");
-        // Those that were sent, and those that ended before: they looked a name up and opened no connection.
-        group.requests = Math.max(...PHASES.map(count), processing + count("resolve") - (group.opened || 0));
-        group.reused = processing ? Math.max(0, 1 - group.opened / processing) : NaN;
-        group.phases = PHASES.filter(count).map(name => ({ name, numbers: group.phases.get(name) }));
-        group.time = group.phases.reduce((time, { numbers }) => time + numbers[SUM], 0);
+      for (const { party, labels, numbers } of known.series.values()) {
+        const group = groups.get(party.key);
+        if (!group || labels.cache === "hit") continue;
+        group.requests += numbers[COUNT];
+        group.time += numbers[SUM];
+        if (!/^(connect|dns|tls)$/.test(labels.error_type)) group.connected += numbers[COUNT];
       }
       return [...groups.values()].filter(group => group.requests).sort((a, b) => b.time - a.time);
     }
 
+    // The phases of a group in their order, and what is left of its time.
+    function piecesOf({ phases, time }) {
+      const pieces = PHASES.filter(name => phases.has(name)).map(name => ({ name, time: phases.get(name)[SUM] }));
+      const rest = time - pieces.reduce((sum, piece) => sum + piece.time, 0);
+      return rest > time / 200 ? [...pieces, { name: "unknown", time: rest }] : pieces;
+    }
+
     // A bar for those who see it, and the same in words for everybody.
-    function phaseItem({ client, host, phases, requests, reused, time }) {
+    function phaseItem(group) {
       const item = element("li"), title = element("p"), bar = element("div", { class: "bar", "aria-hidden": "true" }), words = element("p");
-      const facts = element("span", { class: "now" });
-      facts.append(element("b", {}, `${seconds(time / requests)} mean`), element("span", {}, `${number(requests)} requests`));
+      const facts = element("span", { class: "now" }), { requests, connected, opened, time } = group;
+      facts.append(element("b", {}, `${seconds(time / requests)} mean`),
+        element("span", {}, `${number(requests)} ${requests === 1 ? "request" : "requests"}`));
+      const reused = connected ? Math.max(0, 1 - opened / connected) : NaN;
       if (Number.isFinite(reused)) facts.append(element("span", {}, `${percent(reused)} on a reused connection`));
-      title.append(element("b", {}, `${client} → ${host}`), facts);
-      for (const { name, numbers } of phases) {
-        const mean = seconds(numbers[SUM] / requests), part = time ? numbers[SUM] / time : 0;
-        const piece = element("span", { class: name, title: `${name} ${mean}, ${percent(part)}` });
-        piece.style.flexGrow = 100 * part;
-        bar.append(piece);
-        words.append(element("span", { class: `phase ${name}` }, `${name} ${mean}`));
+      title.append(element("b", {}, `${group.client} → ${group.host}`), facts);
+      for (const piece of piecesOf(group)) {
+        const mean = seconds(piece.time / requests), part = time ? piece.time / time : 0;
+        const node = element("span", { class: piece.name, title: `${piece.name} ${mean}, ${percent(part)}` });
+        node.style.flexGrow = 100 * part;
+        bar.append(node);
+        words.append(element("span", { class: `phase ${piece.name}` }, `${piece.name} ${mean}`));
       }
       item.append(title, bar, words);
       return item;
     }
 
     function phases(choice) {
-      const groups = phaseGroups(choice).slice(0, 10);
+      const all = phaseGroups(choice), groups = all.slice(0, 10), isKnown = all.some(({ phases }) => phases.size);
       $("phases-part").hidden = ![...known.series.values()].some(one => choice.has(one.party));
-      $("phases-none").hidden = groups.length > 0;
-      $("phases-there").hidden = !groups.length;
+      $("phases-none").hidden = isKnown;
+      $("phases-there").hidden = !isKnown;
       $("phases").replaceChildren(...groups.map(phaseItem));
       if (!$("phase-numbers").open) return;
-      fill("by-phase", groups.flatMap(({ client, host, phases }) => phases.map(({ name, numbers }) => ({ cells: [client, host, name,
-        [number(numbers[COUNT])], [seconds(numbers[SUM] / numbers[COUNT])], [seconds(quantile(.99, numbers, known.phaseBounds))]] }))), "");
+      fill("by-phase", groups.flatMap(({ client, host, phases }) => PHASES.filter(name => phases.has(name)).map(name => {
+        const numbers = phases.get(name);
+        return { cells: [client, host, name, [number(numbers[COUNT])], [seconds(numbers[SUM] / numbers[COUNT])],
+          [seconds(quantile(.99, numbers, known.phaseBounds))]] };
+      })), "");
     }
 
     """#

@@ -58,6 +58,7 @@ enum PageStyle {
     .tls { --phase: var(--tls); }
     .processing { --phase: var(--processing); }
     .transfer { --phase: var(--transfer); }
+    .unknown { --phase: transparent; }
     .legend, .bar + p { display: flex; flex-wrap: wrap; gap: 0 1rem; }
     .phase::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; vertical-align: -.05rem;
       background: var(--phase); border: 1px solid var(--soft); }

@@ -81,7 +81,7 @@ struct PageTests {
       ]) { $1 }
       content.record(
         1, content.request(host: "api.example.com"), .milliseconds(120), .response(statusCode: 200),
-        phases: first)
+        phases: first, opened: 1)
       content.record(
         3, content.request(host: "api.example.com"), .milliseconds(80), .response(statusCode: 200),
         phases: served, opened: 0)
@@ -100,19 +100,23 @@ struct PageTests {
           + ".map(node => node.textContent).join('|')).join('\\n')")
       #expect(
         rows.replacing("\u{A0}", with: " ") == """
-          \(Self.hostile) → busy.example.com|10 s mean|1 requests|queue 10 s
-          payments → api.example.com|90 ms mean|4 requests|75 % on a reused connection|resolve 1 ms|connect 1.5 ms|tls 7.5 ms|processing 80 ms|transfer 0 ms
+          \(Self.hostile) → busy.example.com|10 s mean|1 request|queue 10 s
+          payments → api.example.com|272 ms mean|5 requests|60 % on a reused connection|resolve 800 µs|connect 1.2 ms|tls 6 ms|processing 64 ms|transfer 0 ms|unknown 200 ms
           search → down.example.com|3 ms mean|2 requests|resolve 1 ms|connect 2 ms
           """)
       // The pieces of a bar are as wide as their part of the time.
-      let pieces = try await browser.evaluate(
-        "(bar => [...bar.children].map(piece => `${piece.title}: ${Math.round(900 * piece.clientWidth / bar.clientWidth)}`).join())"
-          + "(document.querySelectorAll('.bar')[1])")
-      for (piece, width) in [
-        ("resolve 1 ms, 1.11 %: ", 10.0), ("tls 7.5 ms, 8.33 %: ", 75), ("processing 80 ms, 88.9 %: ", 800),
-      ] {
-        let text = pieces.replacing("\u{A0}", with: " ").split(separator: piece).dropFirst().first ?? ""
-        #expect(abs((Double(text.prefix { $0.isNumber }) ?? 0) - width) < 8, "\(piece) in \(pieces)")
+      let bar = "[...document.querySelectorAll('.bar')[1].children]"
+      let titles = try await browser.evaluate("\(bar).map(piece => piece.title).join('; ')")
+      #expect(
+        titles.replacing("\u{A0}", with: " ")
+          == "resolve 800 µs, 0.294 %; connect 1.2 ms, 0.441 %; tls 6 ms, 2.21 %; processing 64 ms, 23.5 %; "
+          + "transfer 0 ms, 0 %; unknown 200 ms, 73.5 %"
+      )
+      let widths = try await browser.evaluate("\(bar).map(piece => piece.clientWidth)")
+        .split(separator: ",").compactMap { Double($0) }
+      #expect(widths.count == 6)
+      for (width, part) in zip(widths, [0.8, 1.2, 6, 64, 0, 200]) {
+        #expect(abs(width - part / 272 * widths.reduce(0, +)) < 2, "\(widths)")
       }
 
       // Each phase in numbers: of the requests that had it. By histogram_quantile over the buckets 0.05 to 0.1.
