@@ -72,7 +72,8 @@ import Testing
     #expect(text.contains("http_client_request_duration_seconds_count{\(labels)} 1"))
     #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 4"))
     #expect(text.contains("\njobs_total 1\n") || text.contains("\njobs_total 1.0\n"))
-    #expect(text.contains(#"session_tap_build_info{version="\#(BuildInfo.version)"} 1"#))
+    let build = #"transfer_account="libcurl",version="\#(BuildInfo.version)""#
+    #expect(text.contains("session_tap_build_info{\(build)} 1"))
 
     await tap.shutdown()
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")

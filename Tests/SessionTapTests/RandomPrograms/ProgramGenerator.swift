@@ -139,10 +139,10 @@ struct ProgramGenerator {
   }
 
   private mutating func target() -> ProgramRequest.Target {
-    switch Int.random(in: 0..<10, using: &random) {
-    case 0..<2: .schemeless
-    case 2: tap().map { .endpoint(of: $0) } ?? .schemeless
-    case 3..<6: .origin(.sized)
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0..<4: .schemeless
+    case 4: tap().map { .endpoint(of: $0) } ?? .schemeless
+    case 5..<8: .origin(.sized)
     default: .origin(pick(RandomRequest.Answer.allCases))
     }
   }

@@ -79,8 +79,10 @@ struct RequestMetricsTests {
         # HELP session_tap_series_overflow_total Label sets that found no room in their metric.
         # TYPE session_tap_series_overflow_total counter
         session_tap_series_overflow_total{metric="http_client_active_requests"} 0
+        session_tap_series_overflow_total{metric="http_client_connections_opened_total"} 0
         session_tap_series_overflow_total{metric="http_client_request_body_size_bytes"} 0
         session_tap_series_overflow_total{metric="http_client_request_duration_seconds"} 0
+        session_tap_series_overflow_total{metric="http_client_request_phase_duration_seconds"} 0
         session_tap_series_overflow_total{metric="http_client_response_body_size_bytes"} 0
         session_tap_series_overflow_total{metric="http_client_time_to_first_byte_seconds"} 0
         # HELP session_tap_started_requests_total Requests that have started.
@@ -88,6 +90,33 @@ struct RequestMetricsTests {
         session_tap_started_requests_total{client="payments"} 1
 
         """)
+  }
+
+  @Test func phasesConnectionsAndTheVersionAreToldWhereTheyAreKnown() throws {
+    let metrics = try RequestMetrics(registry: registry)
+    var timings = RequestTimings()
+    timings[.processing] = .milliseconds(3)
+    timings[.transfer] = .microseconds(400)
+    for opened in [1, 0] {
+      metrics.requestStarted(request())
+      metrics.requestEnded(
+        RequestObservation(
+          request: request(), start: .now, duration: .milliseconds(4), end: .response(statusCode: 200),
+          timings: timings, protocolVersion: .http2, openedConnections: opened))
+    }
+    let server = #"server_address="api.example.com",server_port="443""#
+    func phase(_ name: String) -> Double? {
+      value(
+        "http_client_request_phase_duration_seconds_count{client=\"payments\",phase=\"\(name)\",\(server)}")
+    }
+    #expect(phase("processing") == 2)
+    #expect(phase("transfer") == 2)
+    #expect(phase("queue") == nil)
+    #expect(value("http_client_connections_opened_total{client=\"payments\",\(server)}") == 1)
+    #expect(
+      value(
+        "http_client_request_duration_seconds_count{client=\"payments\",http_request_method=\"GET\","
+          + "http_response_status_code=\"200\",network_protocol_version=\"2\",\(server)}") == 2)
   }
 
   @Test(
