@@ -79,7 +79,18 @@ enum ConnectionQueue {
     }
   }
 
-  private static let sessions = Mutex<[ObjectIdentifier: [Host: Line]]>([:])
+  private struct Key: Hashable {
+    let session: ObjectIdentifier
+    let host: Host
+  }
+
+  private struct State {
+    var lines: [Key: Line] = [:]
+    /// The transfers under way that have waited, or wait. While there are none, nothing else has to be looked at.
+    var waited = 0
+  }
+
+  private static let state = Mutex(State())
 
   /// A transfer begins. On Foundation's queue.
   ///
@@ -88,12 +99,16 @@ enum ConnectionQueue {
     _ loader: URLProtocol, session: URLSession, host: Host, limit: Int, at now: Instant
   ) -> Place {
     let session = ObjectIdentifier(session)
-    return sessions.withLock { sessions in
-      var line = sessions[session]?[host] ?? Line()
-      let hasRoom = limit <= 0 || line.active.count < limit
+    return state.withLock { state in
+      let key = Key(session: session, host: host)
+      let hasRoom = limit <= 0 || state.lines[key]?.active.count ?? 0 < limit
       let place = Place(session: session, host: host, loader: loader, turn: hasRoom ? now : nil)
-      if hasRoom { line.active.append(place) } else { line.waiting.append(place) }
-      sessions[session, default: [:]][host] = line
+      if hasRoom {
+        state.lines[key, default: Line()].active.append(place)
+      } else {
+        state.lines[key, default: Line()].waiting.append(place)
+        state.waited += 1
+      }
       return place
     }
   }
@@ -107,19 +122,21 @@ enum ConnectionQueue {
   static func leave(
     _ place: Place, at now: Instant, strays: Bool, account: CurlAccount?
   ) -> Wait {
-    sessions.withLock { sessions in
-      guard var lines = sessions[place.session], var line = lines[place.host] else { return .unknown }
-      line.remove(place, at: now)
-      lines[place.host] = line.isEmpty ? nil : line
-      let waited = ([place] + lines.values.flatMap(\.all)).filter { $0.state.withLock { $0.hasWaited } }
-      if !waited.isEmpty, strays || lines.values.contains(where: { $0.hasStray(account) }) {
-        for other in waited { other.state.withLock { $0.isCertain = false } }
+    state.withLock { state in
+      let key = Key(session: place.session, host: place.host)
+      state.lines[key]?.remove(place, at: now)
+      if state.lines[key]?.isEmpty == true { state.lines[key] = nil }
+      guard state.waited > 0 else { return .none }
+      let lines = state.lines.filter { $0.key.session == place.session }.values
+      if strays || lines.contains(where: { $0.hasStray(account) }) {
+        place.state.withLock { $0.isCertain = false }
+        for line in lines { for other in line.all { other.state.withLock { $0.isCertain = false } } }
       }
-      sessions[place.session] = lines.isEmpty ? nil : lines
-      return place.state.withLock { state in
-        guard state.hasWaited else { return .none }
-        guard state.isCertain, !strays else { return .unknown }
-        return state.turn.map { .until($0) } ?? .whole
+      return place.state.withLock { place in
+        guard place.hasWaited else { return .none }
+        state.waited -= 1
+        guard place.isCertain, !strays else { return .unknown }
+        return place.turn.map { .until($0) } ?? .whole
       }
     }
   }
