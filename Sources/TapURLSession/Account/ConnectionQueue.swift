@@ -118,7 +118,7 @@ enum ConnectionQueue {
   /// - Parameters:
   ///   - strays: Whether the transfer was at another host, or goes on unseen: it followed a redirect, or is sent again
   ///     after a challenge.
-  ///   - account: Tells of other transfers whether they have followed a redirect.
+  ///   - account: Reads whether other transfers have followed a redirect.
   static func leave(
     _ place: Place, at now: Instant, strays: Bool, account: CurlAccount?
   ) -> Wait {

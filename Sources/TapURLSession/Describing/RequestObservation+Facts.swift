@@ -1,7 +1,7 @@
 import TapCore
 
 extension RequestObservation {
-  /// What observers are told of an end.
+  /// What observers receive for an end.
   init(
     of request: consuming RequestDescription, start: RequestStart, end: RequestEnd, at instant: Instant,
     report: TransferReport, keepsHeaders: Bool

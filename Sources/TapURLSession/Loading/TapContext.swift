@@ -14,7 +14,7 @@ struct TapClient: Sendable {
 
 /// What a metrics protocol class leads back to: all that Foundation cannot pass on.
 ///
-/// A configuration has one metrics class, whoever patched it and however often: the class stands for all of its
+/// A configuration has one metrics class, however many taps patch it and however often: it stands for all of its
 /// taps, so each of them sees each request once.
 final class TapContext: Sendable {
   /// The taps that observe the configuration. A tap that has stopped is not among them.
