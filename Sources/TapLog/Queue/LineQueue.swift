@@ -118,7 +118,7 @@ final class LineQueue: Sendable {
       state.flushTarget = state.accepted
     }
     work.signal()
-    progress.signal()  // Nobody gets room any more.
+    progress.signal()  // No caller gets room any more.
   }
 
   private func waitForProgress(until deadline: Instant, answer: (borrowing State) -> Bool?) -> Bool {

@@ -89,7 +89,7 @@ struct TransferReport: Sendable {
     }
   }
 
-  /// When the response began, in microseconds from when the transfer got its turn, as far as a delegate was told of it.
+  /// When the response began, in microseconds from when the transfer got its turn, where a delegate received its head.
   private static func startTransfer(
     _ account: TransferAccount, facts: TransferFacts, queue: Int64?, at now: Instant
   ) -> Int64? {
@@ -112,7 +112,7 @@ struct TransferReport: Sendable {
       let latest = account.sentBytes == 0 ? account.total - (account.startTransfer ?? 0) : account.total
       return min(sinceAdded(turn.nanoseconds), max(0, latest))
     case .until, .unknown:
-      // The head that a delegate is told of came when libcurl had its first byte, unless that was of an interim response
+      // A head that a delegate receives came when libcurl had its first byte, unless that was of an interim response
       // to a body that waited for it (RFC 9110, section 10.1.1).
       guard let head = facts.head, let start = account.startTransfer, start > 0, account.sentBytes == 0 else {
         return nil
