@@ -20,7 +20,8 @@ public struct RequestTimings: Sendable, Hashable {
     /// From the first byte of the response to the last.
     case transfer
 
-    fileprivate var place: Int {
+    /// From 0 on.
+    var place: Int {
       switch self {
       case .queue: 0
       case .resolve: 1

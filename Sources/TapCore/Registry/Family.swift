@@ -31,8 +31,9 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
 
   /// The instrument of a label set, made on first use. Where the family is full it is the overflow series'
   /// (``SeriesOptions/limit``).
-  public subscript(key: Key) -> Element {
-    let key = HashedKey(key)
+  public subscript(key: Key) -> Element { self[hashed: HashedKey(key)] }
+
+  subscript(hashed key: HashedKey<Key>) -> Element {
     if let series = table.withLock({ $0.series(for: key) }) { return series.element }
     let labels = render(key.key)
     let created = Timestamp.now

@@ -4,8 +4,13 @@ struct HashedKey<Key: Hashable & Sendable>: Hashable, Sendable {
   private let hash: Int
 
   init(_ key: Key) {
+    self.init(key, hash: key.hashValue)
+  }
+
+  /// - Parameter hash: The same for equal keys.
+  init(_ key: Key, hash: Int) {
     self.key = key
-    hash = key.hashValue
+    self.hash = hash
   }
 
   static func == (lhs: HashedKey, rhs: HashedKey) -> Bool {

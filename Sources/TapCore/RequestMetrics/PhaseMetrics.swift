@@ -5,6 +5,14 @@ struct PhaseMetrics: Sendable {
     let address: String?
     let port: Int?
 
+    var shortHash: Int {
+      var hash = ShortHash()
+      hash.combine(address)
+      hash.combine(client)
+      hash.combine(UInt64(truncatingIfNeeded: port ?? -1))
+      return Int(truncatingIfNeeded: hash.value)
+    }
+
     var pairs: [Labels.Pair] {
       [
         Labels.Pair(name: "client", value: client),
@@ -52,13 +60,15 @@ struct PhaseMetrics: Sendable {
     let server = Server(
       client: observation.request.client, address: observation.request.serverAddress,
       port: observation.request.serverPort)
+    let hash = server.shortHash
     for phase in RequestTimings.Phase.allCases {
       guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
-      durations[ServerPhase(server: server, phase: phase)].record(Double(nanoseconds) / 1e9)
+      let key = ServerPhase(server: server, phase: phase)
+      durations[hashed: HashedKey(key, hash: hash &+ phase.place)].record(Double(nanoseconds) / 1e9)
     }
     // Also by 0: a server whose connections are all open already has a series.
     if let opened = observation.openedConnections {
-      connections[server].increment(by: max(0, opened))
+      connections[hashed: HashedKey(server, hash: hash)].increment(by: max(0, opened))
     }
   }
 }

@@ -13,25 +13,21 @@ import TapCore
 /// (`process_pending_handles` in libcurl's `multi.c`). Where a turn cannot be known (a transfer of the session has gone
 /// elsewhere by a redirect, or is not ours to see), it is unknown, and never wrong.
 enum ConnectionQueue {
-  /// One transfer among those of its session to a host and port.
-  final class Place: Sendable {
-    fileprivate struct State: @unchecked Sendable {
-      /// Read on Foundation's queue alone.
-      weak var loader: URLProtocol?
-      /// When the transfer got its turn, or `nil` while it waits.
-      var turn: Instant?
-      var hasWaited = false
-      var isCertain = true
-    }
+  /// One transfer among those of its session to a host and port. What changes of it is under the lock of the queue.
+  final class Place: @unchecked Sendable {
+    fileprivate let line: Line
+    /// Alive as long as the transfer is in line. A weak reference would make each use of the object slower.
+    fileprivate unowned(unsafe) let loader: URLProtocol
+    /// When the transfer got its turn, or `nil` while it waits.
+    fileprivate var turn: Instant?
+    fileprivate let hasWaited: Bool
+    fileprivate var isCertain = true
 
-    fileprivate let session: ObjectIdentifier
-    fileprivate let host: Host
-    fileprivate let state: Mutex<State>
-
-    fileprivate init(session: ObjectIdentifier, host: Host, loader: URLProtocol, turn: Instant?) {
-      self.session = session
-      self.host = host
-      state = Mutex(State(loader: loader, turn: turn, hasWaited: turn == nil))
+    fileprivate init(in line: Line, loader: URLProtocol, turn: Instant?) {
+      self.line = line
+      self.loader = loader
+      self.turn = turn
+      hasWaited = turn == nil
     }
   }
 
@@ -51,31 +47,45 @@ enum ConnectionQueue {
     case unknown
   }
 
-  /// The transfers of a session to one host and port, in the order of their arrival.
-  private struct Line {
-    var active: [Place] = []
-    var waiting: [Place] = []
+  /// The transfers of a session to one host and port, in the order of their arrival. Under the lock of the queue.
+  fileprivate final class Line: @unchecked Sendable {
+    let session: ObjectIdentifier
+    private(set) var active: [Place] = []
+    private(set) var waiting: [Place] = []
+
+    init(session: ObjectIdentifier) { self.session = session }
 
     var isEmpty: Bool { active.isEmpty && waiting.isEmpty }
-    var all: [Place] { active + waiting }
+
+    func add(_ loader: URLProtocol, limit: Int, at now: Instant) -> Place {
+      let hasRoom = limit <= 0 || active.count < limit
+      let place = Place(in: self, loader: loader, turn: hasRoom ? now : nil)
+      if hasRoom { active.append(place) } else { waiting.append(place) }
+      return place
+    }
 
     /// Takes a transfer out. The first that waits gets the turn of one that had one.
-    mutating func remove(_ place: Place, at now: Instant) {
-      waiting.removeAll { $0 === place }
-      guard let index = active.firstIndex(where: { $0 === place }) else { return }
+    func remove(_ place: Place, at now: Instant) {
+      guard let index = active.firstIndex(where: { $0 === place }) else {
+        return waiting.removeAll { $0 === place }
+      }
       active.remove(at: index)
       guard !waiting.isEmpty else { return }
       let next = waiting.removeFirst()
-      next.state.withLock { $0.turn = now }
+      next.turn = now
       active.append(next)
     }
 
-    /// Whether a transfer has followed a redirect, and may be at another host.
+    /// No turn of these transfers is certain any more.
+    func doubt() {
+      for place in active { place.isCertain = false }
+      for place in waiting { place.isCertain = false }
+    }
+
+    /// Whether a transfer has followed a redirect.
     func hasStray(_ account: CurlAccount?) -> Bool {
-      active.contains { place in
-        guard let account, let loader = place.state.withLock({ $0.loader }) else { return true }
-        return account.redirectCount(of: loader) ?? 0 > 0
-      }
+      guard let account else { return !active.isEmpty }
+      return active.contains { account.redirectCount(of: $0.loader) ?? 0 > 0 }
     }
   }
 
@@ -85,30 +95,49 @@ enum ConnectionQueue {
   }
 
   private struct State {
-    var lines: [Key: Line] = [:]
+    private var lines: [Key: Line] = [:]
+    /// How many lines there may be before the empty ones go.
+    private var sweepCount = 64
     /// The transfers under way that have waited, or wait. While there are none, nothing else has to be looked at.
     var waited = 0
+
+    /// An empty line is kept for the next transfer. It says nothing, so it may serve another session at the same address.
+    mutating func line(_ key: Key) -> Line {
+      if let line = lines[key] { return line }
+      if lines.count >= sweepCount {
+        lines = lines.filter { !$0.value.isEmpty }
+        sweepCount = max(64, 2 * lines.count)
+      }
+      let line = Line(session: key.session)
+      lines[key] = line
+      return line
+    }
+
+    /// Whether a transfer of a session has followed a redirect, and may be at another host.
+    func hasStray(in session: ObjectIdentifier, _ account: CurlAccount?) -> Bool {
+      lines.values.contains { $0.session == session && $0.hasStray(account) }
+    }
+
+    /// No turn of a session's transfers is certain any more.
+    func doubt(_ session: ObjectIdentifier) {
+      for line in lines.values where line.session == session { line.doubt() }
+    }
   }
 
   private static let state = Mutex(State())
 
   /// A transfer begins. On Foundation's queue.
   ///
-  /// - Parameter limit: The session's `httpMaximumConnectionsPerHost`.
+  /// - Parameters:
+  ///   - loader: Who keeps it must leave before letting it go.
+  ///   - limit: The session's `httpMaximumConnectionsPerHost`.
   static func enter(
     _ loader: URLProtocol, session: URLSession, host: Host, limit: Int, at now: Instant
   ) -> Place {
-    let session = ObjectIdentifier(session)
+    let key = Key(session: ObjectIdentifier(session), host: host)
     return state.withLock { state in
-      let key = Key(session: session, host: host)
-      let hasRoom = limit <= 0 || state.lines[key]?.active.count ?? 0 < limit
-      let place = Place(session: session, host: host, loader: loader, turn: hasRoom ? now : nil)
-      if hasRoom {
-        state.lines[key, default: Line()].active.append(place)
-      } else {
-        state.lines[key, default: Line()].waiting.append(place)
-        state.waited += 1
-      }
+      let place = state.line(key).add(loader, limit: limit, at: now)
+      if place.hasWaited { state.waited += 1 }
       return place
     }
   }
@@ -119,25 +148,19 @@ enum ConnectionQueue {
   ///   - strays: Whether the transfer was at another host, or goes on unseen: it followed a redirect, or is sent again
   ///     after a challenge.
   ///   - account: Reads whether other transfers have followed a redirect.
-  static func leave(
-    _ place: Place, at now: Instant, strays: Bool, account: CurlAccount?
-  ) -> Wait {
+  static func leave(_ place: Place, at now: Instant, strays: Bool, account: CurlAccount?) -> Wait {
     state.withLock { state in
-      let key = Key(session: place.session, host: place.host)
-      state.lines[key]?.remove(place, at: now)
-      if state.lines[key]?.isEmpty == true { state.lines[key] = nil }
+      place.line.remove(place, at: now)
       guard state.waited > 0 else { return .none }
-      let lines = state.lines.filter { $0.key.session == place.session }.values
-      if strays || lines.contains(where: { $0.hasStray(account) }) {
-        place.state.withLock { $0.isCertain = false }
-        for line in lines { for other in line.all { other.state.withLock { $0.isCertain = false } } }
+      let session = place.line.session
+      if strays || state.hasStray(in: session, account) {
+        place.isCertain = false
+        state.doubt(session)
       }
-      return place.state.withLock { place in
-        guard place.hasWaited else { return .none }
-        state.waited -= 1
-        guard place.isCertain, !strays else { return .unknown }
-        return place.turn.map { .until($0) } ?? .whole
-      }
+      guard place.hasWaited else { return .none }
+      state.waited -= 1
+      guard place.isCertain, !strays else { return .unknown }
+      return place.turn.map { .until($0) } ?? .whole
     }
   }
 }

@@ -65,26 +65,25 @@ struct TransferAccount: Sendable, Hashable {
     guard total > 0 else { return timings }
     let queue = self.queue ?? queue
     if let queue, queue > 0 { timings[microseconds: .queue] = queue }
-    // On a connection that was open, libcurl tells some microseconds for a look-up in its cache.
-    let isReused = isConnectionReused == true
-    let marks: [(phase: RequestTimings.Phase, end: Int64)] =
-      (isReused ? [] : [(.resolve, nameLookup), (.connect, connect)])
-      + (isReused || !isSecure ? [] : [(.tls, appConnect)])
-    var start: Int64 = isReused ? preTransfer : 0
-    for (phase, end) in marks + [(.processing, startTransfer ?? 0)] {
-      if phase == .processing, preTransfer > 0 { start = preTransfer }
-      if phase == .processing, startTransfer == nil { return timings }
-      guard end > 0 else {
-        // The phase in which the transfer ended.
-        if let queue, total > queue { timings[microseconds: phase] = max(0, total - queue - start) }
-        return timings
+    var start: Int64 = 0
+    /// Notes a phase by where it ends, or what there was of the one in which the transfer ended. Whether it came to its end.
+    func note(_ phase: RequestTimings.Phase, upTo end: Int64) -> Bool {
+      if end > 0 {
+        timings[microseconds: phase] = max(0, end - start)
+        start = end
+      } else if let queue, total > queue {
+        timings[microseconds: phase] = max(0, total - queue - start)
       }
-      timings[microseconds: phase] = max(0, end - start)
-      start = end
+      return end > 0
     }
-    if let queue, let startTransfer {
-      timings[microseconds: .transfer] = max(0, total - queue - startTransfer)
+    // On a connection that was open, libcurl tells some microseconds for a look-up in its cache.
+    if isConnectionReused != true {
+      guard note(.resolve, upTo: nameLookup), note(.connect, upTo: connect) else { return timings }
+      if isSecure { guard note(.tls, upTo: appConnect) else { return timings } }
     }
+    if preTransfer > 0 { start = preTransfer }
+    guard let startTransfer, note(.processing, upTo: startTransfer) else { return timings }
+    if let queue { timings[microseconds: .transfer] = max(0, total - queue - startTransfer) }
     return timings
   }
 }

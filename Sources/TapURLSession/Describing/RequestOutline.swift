@@ -8,9 +8,8 @@ import TapCore
 /// What a description is made of later.
 ///
 /// A request is told of up to a tenth of a second after its end, on another thread. The `URLRequest` itself, with its
-/// body, is not kept for that long.
-struct RequestOutline: Sendable {
-  private let url: URL?
+/// body, is not kept for that long. A class, since the relay and each tap's request hold it.
+final class RequestOutline: Sendable {
   private let text: String
   /// Where the request goes at first. `nil` if its URL names no host.
   let host: ConnectionQueue.Host?
@@ -27,12 +26,13 @@ struct RequestOutline: Sendable {
   ///   - taskContext: What the Swift task says that makes the request. What the request itself says wins.
   ///   - keepsHeaders: Whether anybody wants to see headers, of the response too.
   init(_ request: URLRequest, taskContext: RequestContext?, keepsHeaders: Bool) {
-    url = request.url
+    let url = request.url
     text = url?.absoluteString ?? ""
     let authority = PlainAuthority(text)
     isSecure = text.hasPrefix("https:")
-    port = authority?.port ?? url?.port ?? (url?.scheme == "https" ? 443 : 80)
-    host = (authority?.host ?? url?.host).map { [port] in ConnectionQueue.Host(name: $0, port: port) }
+    let port = authority?.port ?? url?.port ?? (url?.scheme == "https" ? 443 : 80)
+    self.port = port
+    host = (authority?.host ?? url?.host).map { ConnectionQueue.Host(name: $0, port: port) }
     method = request.httpMethod ?? "GET"
     context = request.tapContext ?? taskContext
     headers = request.allHTTPHeaderFields ?? [:]

@@ -36,9 +36,6 @@ final class ClientRelay: NSObject, URLProtocolClient {
     requests = context.observe(request, outline: outline)
   }
 
-  /// A transfer that was let go without an end.
-  deinit { leaveQueue(at: .now, strays: true) }
-
   /// Whether the loader has reported its end, and Foundation puts no other loader in its place.
   var isDone: Bool { state.withLock { $0.hasEnded } }
 
@@ -69,8 +66,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     end(.cancelled, of: loader)
   }
 
-  /// The app has suspended the task, which gives its connection up.
-  func suspended() { leaveQueue(at: .now, strays: true) }
+  /// The transfer gives its connection up: the app has suspended the task, or nobody needs the loader any more.
+  func leave() { leaveQueue(at: .now, strays: true) }
 
   // MARK: The loader's side
 
@@ -100,7 +97,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
     // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
     let isAsked = account?.isSufficient != true || outline.keepsHeaders
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
-    if response?.value(forHTTPHeaderField: "Location") != nil { account?.discountRefusedRedirect() }
+    if account?.redirectCount ?? 0 > 0, response?.value(forHTTPHeaderField: "Location") != nil {
+      account?.discountRefusedRedirect()
+    }
     if let task, response?.asksForCredentials == true {
       // No end: Foundation asks for credentials, and may serve the rest with another loader.
       leaveQueue(at: now, strays: true)

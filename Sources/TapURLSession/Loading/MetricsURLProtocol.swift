@@ -58,6 +58,8 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     if loader != nil { self.relay = relay }
   }
 
+  deinit { relay?.leave() }
+
   /// Called again by Foundation when a suspended task resumes.
   override func startLoading() {
     guard let loader else {
@@ -74,7 +76,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     guard let loader else { return }
     switch task?.state {
     case .canceling: relay?.cancelled(loader)
-    case .suspended: relay?.suspended()
+    case .suspended: relay?.leave()
     default:
       // The native loader ends the process when it is stopped without a reason (`_NativeProtocol.stopLoading`): by the
       // time that a suspension gets here, the task may run again.

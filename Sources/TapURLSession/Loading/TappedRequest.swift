@@ -12,10 +12,17 @@ import TapCore
 /// and from the watch on a challenged task; the state machine under the lock decides which of them ends the
 /// request. What observers are told is made when they are told, away from the path of the request.
 final class TappedRequest: Sendable {
-  private struct End {
+  /// A class, since the state is copied with it.
+  private final class End: Sendable {
     let end: RequestEnd
     let instant: Instant
     let report: TransferReport
+
+    init(_ end: RequestEnd, report: TransferReport, at instant: Instant) {
+      self.end = end
+      self.instant = instant
+      self.report = report
+    }
   }
 
   private struct State {
@@ -42,7 +49,7 @@ final class TappedRequest: Sendable {
 
     /// Ends the request in this way, unless it has ended or never started. Whether it has to be put into the queue.
     mutating func end(_ end: RequestEnd, report: TransferReport, at instant: Instant) -> Bool {
-      lifecycle.end(End(end: end, instant: instant, report: report)) && announce()
+      lifecycle.end(End(end, report: report, at: instant)) && announce()
     }
   }
 
