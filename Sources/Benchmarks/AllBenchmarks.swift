@@ -8,6 +8,7 @@ enum AllBenchmarks {
     .requestTappedC8,
     .downloadTapped,
     .requestAllocations,
+    .accountRead,
     .observationRecord,
     .observationP99UnderAttack,
     .inboundRecord,

@@ -73,6 +73,9 @@ actor LoopbackTransfers {
     _ = running.tap.registry.exposition()
   }
 
+  /// Makes one request with a session of the caller's.
+  func get(from session: URLSession) async throws { _ = try await session.data(from: start().small) }
+
   /// Seconds for one download.
   func download(isTapped: Bool) async throws -> Double {
     let running = try start()

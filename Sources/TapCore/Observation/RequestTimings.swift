@@ -1,7 +1,7 @@
 /// Where the time of a request went.
 ///
-/// The source is libcurl's own account of the transfer (`curl_easy_getinfo(3)`), in microseconds, which there is on Linux
-/// alone. A phase that did not take place, or whose length is unknown, is `nil`, which is not 0: on a connection that was
+/// The source on Linux is libcurl's own account of the transfer (`curl_easy_getinfo(3)`), in microseconds; on Apple's
+/// platforms it is `URLSessionTaskMetrics`, where this was compiled and not run. A phase that did not take place, or whose length is unknown, is `nil`, which is not 0: on a connection that was
 /// open there are no ``Phase/resolve``, ``Phase/connect`` and ``Phase/tls``. After redirects the phases are those of the last
 /// leg. The last phase of a request that failed or was cancelled ends with it.
 public struct RequestTimings: Sendable, Hashable {

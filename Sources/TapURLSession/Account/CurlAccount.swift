@@ -1,9 +1,11 @@
-import Foundation
 @_spi(Reflection) import Swift
 import TapCore
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  import Foundation
+  package import FoundationNetworking
+#else
+  package import Foundation
 #endif
 
 #if canImport(Musl)
@@ -24,12 +26,12 @@ import TapCore
 /// - a loader is read only if its class is exactly the one whose layout was found,
 /// - the properties are read on the queue on which Foundation changes them (``read(_:)``),
 /// - `curl_easy_getinfo` gets the kind of pointer that the number of the information implies (`curl/curl.h`).
-struct CurlAccount: Sendable {
+package struct CurlAccount: Sendable {
   private typealias GetInfo =
     @convention(c) (UnsafeMutableRawPointer, Int32, UnsafeMutableRawPointer) -> Int32
 
   /// The account of this process, or `nil` where there is none: see ``init(of:)``.
-  static let shared = CurlAccount(of: LoaderChain.nativeHTTP)
+  package static let shared = CurlAccount(of: LoaderChain.nativeHTTP)
 
   private let loaderClass: ObjectIdentifier
   private let easyHandle: Int
@@ -70,7 +72,7 @@ struct CurlAccount: Sendable {
   ///
   /// Call it only on the queue on which Foundation drives the loader: when the loader reports to its client, or is
   /// stopped. There libcurl is done with the transfer, or paused between two callbacks.
-  func read(_ loader: URLProtocol) -> TransferAccount? {
+  package func read(_ loader: URLProtocol) -> TransferAccount? {
     guard isNative(loader) else { return nil }
     return withExtendedLifetime(loader) {
       let object = UnsafeRawPointer(Unmanaged.passUnretained(loader).toOpaque())

@@ -5,7 +5,7 @@ import TapCore
 /// Times are cumulative, in microseconds, and from two starts: ``nameLookup`` to ``startTransfer`` count from when the
 /// transfer got its turn, ``total`` from when it was added. Between the two it waits for a connection of the session's.
 /// After a redirect all of them are those of the last leg.
-struct TransferAccount: Sendable, Hashable {
+package struct TransferAccount: Sendable, Hashable {
   /// CURLINFO_RESPONSE_CODE: 0 before a head has arrived.
   var statusCode: Int?
   /// CURLINFO_NUM_CONNECTS: how many connections the transfer has opened.

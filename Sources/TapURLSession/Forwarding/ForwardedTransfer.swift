@@ -17,6 +17,8 @@ final class ForwardedTransfer: Sendable {
     var task: URLSessionTask?
     /// What came of the body, where it has to be delivered in one piece.
     var body = Data()
+    /// What URLSession has measured.
+    var report: TransferReport?
   }
 
   private let state: Mutex<State>
@@ -65,6 +67,14 @@ final class ForwardedTransfer: Sendable {
     }
     stop()
   }
+
+  func measured(_ metrics: URLSessionTaskMetrics) {
+    let report = TransferReport(metrics)
+    state.withLock { $0.report = report }
+  }
+
+  /// What URLSession has measured of the transfer. Known before its end, and on Apple's platforms alone.
+  var report: TransferReport? { state.withLock { $0.report } }
 
   func completed(_ error: (any Error)?) {
     let body = state.withLock { $0.body }

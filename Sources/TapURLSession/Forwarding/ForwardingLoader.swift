@@ -25,6 +25,9 @@ final class ForwardingLoader: URLProtocol {
     super.init(request: request, cachedResponse: cachedResponse, client: client)
   }
 
+  /// What URLSession has measured of the transfer.
+  var report: TransferReport? { transfer?.report }
+
   override func startLoading() {
     // Foundation starts a loader again after a suspension: the transfer goes on.
     guard transfer == nil else { return }

@@ -29,6 +29,12 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
     transfer(of: dataTask)?.received(data)
   }
 
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+  ) {
+    transfer(of: task)?.measured(metrics)
+  }
+
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.completed(error)
   }

@@ -107,7 +107,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
       for request in requests { ChallengedTaskWatch.begin(task: task, request: request) }
       return
     }
-    let report = report(account, isComplete: true, response: response, task: task, at: now)
+    let report = report(account, isComplete: true, response: response, of: sender, at: now)
     state.withLock { $0.hasEnded = true }
     for request in requests { request.end(.response(statusCode: report.statusCode), report: report, at: now) }
     original.urlProtocolDidFinishLoading(sender)
@@ -155,7 +155,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let now = Instant.now
     var account = account(of: loader)
     account?.discountRefusedRedirect()
-    let report = report(account, isComplete: false, response: nil, task: loader.task, at: now)
+    let report = report(account, isComplete: false, response: nil, of: loader, at: now)
     var end = end
     if case .failure(let type, _) = end { end = .failure(type, statusCode: report.statusCode) }
     for request in requests { request.end(end, report: report, at: now) }
@@ -167,16 +167,20 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   private func report(
-    _ account: TransferAccount?, isComplete: Bool, response: HTTPURLResponse?, task: URLSessionTask?,
+    _ account: TransferAccount?, isComplete: Bool, response: HTTPURLResponse?, of loader: URLProtocol,
     at now: Instant
   ) -> TransferReport {
     let wait = leaveQueue(at: now, strays: account?.redirectCount != 0)
     let facts = state.withLock { $0.facts }
+    let task = loader.task
     var report: TransferReport
     if let account {
       report = TransferReport(
         account, isComplete: isComplete, facts: facts, wait: wait, isSecure: outline.isSecure, task: task,
         method: outline.method, at: now)
+    } else if let measured = (loader as? ForwardingLoader)?.report {
+      report = measured
+      report.firstByte = facts.head
     } else {
       report = TransferReport()
       report.firstByte = facts.head
