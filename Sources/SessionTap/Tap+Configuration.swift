@@ -50,11 +50,14 @@ extension Tap {
     /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz` and the page at `/`, whose paths
     /// they cannot take.
     public var routes: [EndpointRoute] = []
-    /// Who else hears of each request: the app's own observers.
+    /// Who else hears of each request: the app's own observers. A thread of their own tells them, one after another, soon
+    /// after the request's end. A slow one holds nobody up: when 4,096 calls wait, further ones are left out, and counted in
+    /// `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
-    /// Who else hears of each request that the app serves.
+    /// Who else hears of each request that the app serves, likewise.
     public var inboundObservers: [any InboundRequestObserver] = []
-    /// How long ``Tap/shutdown()`` may take for the log, and once more for the endpoint. 5 s. A negative time is 0.
+    /// How long ``Tap/shutdown()`` may take for the app's own observers, for the log, and for the endpoint, each. 5 s. A
+    /// negative time is 0.
     public var shutdownDeadline = Duration.seconds(5)
     /// What ``init(environment:)`` could not use, a line each.
     public internal(set) var warnings: [String] = []

@@ -1,4 +1,3 @@
-import Dispatch
 import TapCore
 import TapEndpoint
 import TapLog
@@ -20,6 +19,11 @@ extension Tap.Configuration {
     return try RequestLog(to: destination, configuration: logging)
   }
 
+  /// The app's own observers, if it has any.
+  func makeObservers() -> ObserverQueue? {
+    observers.isEmpty && inboundObservers.isEmpty ? nil : ObserverQueue(observers, inbound: inboundObservers)
+  }
+
   /// What the sessions record: headers only where the log shows some.
   func makeRequests() -> URLSessionTap.Configuration {
     var requests = requests
@@ -34,10 +38,7 @@ extension Tap.Configuration {
   func makeEndpoint(log: RequestLog?) throws(RegistryError) -> Endpoint? {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil {
-      // A log may be told to wait for its disk; the queue that serves every connection must not. The endpoint tells
-      // of ten refusals a minute at most.
-      let queue = DispatchQueue(label: "session-tap.refusals", qos: .utility)
-      endpoint.logRefusal = { line in queue.async { log.log(.warn, line) } }
+      endpoint.logRefusal = { line in log.log(.warn, line) }
     }
     let servedLog = servesLog ? log : nil
     var builtIn: [EndpointRoute] = [

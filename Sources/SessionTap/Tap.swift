@@ -44,6 +44,8 @@ public final class Tap: Sendable {
   public let inbound: InboundRequests
 
   private let sessions: URLSessionTap
+  /// The app's own observers, if it has any.
+  private let observers: ObserverQueue?
   private let endpoint: Endpoint?
   private let whenAddressInUse: AddressInUsePolicy
   private let deadline: Duration
@@ -76,14 +78,17 @@ public final class Tap: Sendable {
         log?.log(
           .warn, "no account of transfers on this toolchain: sizes come from headers, and phases are unknown")
       }
+      observers = configuration.makeObservers()
+      if let observers { try registry.register(observers) }
       let logging: [any RequestObserver] = log.map { [$0] } ?? []
       sessions = URLSessionTap(
-        observers: [metrics] + logging + configuration.observers, configuration: configuration.makeRequests())
+        observers: [metrics] + logging + (observers.map { [$0] } ?? []),
+        configuration: configuration.makeRequests())
       // What a scrape shows is what has happened by then.
       metrics.beforeGathering { [weak sessions] in sessions?.flush() }
       inbound = try InboundRequests(
         registry: registry, configuration: configuration.inbound,
-        observers: (log.map { [$0] } ?? []) + configuration.inboundObservers)
+        observers: (log.map { [$0] } ?? []) + (observers.map { [$0] } ?? []))
       endpoint = try configuration.makeEndpoint(log: log)
     } catch {
       throw TapError(error)
@@ -243,8 +248,8 @@ public final class Tap: Sendable {
   }
 
   /// Ends the observation, writes out the log, and stops serving. Requests that run are recorded up to here.
-  /// Returns when all is done, or when ``Configuration/shutdownDeadline`` has passed for the log and once more
-  /// for the endpoint. Further calls wait for the first.
+  /// Returns when all is done, or when ``Configuration/shutdownDeadline`` has passed for the app's own observers, once more
+  /// for the log, and once more for the endpoint. Further calls wait for the first.
   public func shutdown() async {
     let (isFirst, attempt) = state.withLock { state in
       defer { state.phase = .stopped }
@@ -260,12 +265,14 @@ public final class Tap: Sendable {
     end.open()
   }
 
-  /// The log's shutdown blocks its thread, which must not be one of the few that Swift's tasks share.
+  /// To wait for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.
+  /// Observers come first: what they log is written.
   private func closeLog() async {
-    guard let log else { return }
+    guard observers != nil || log != nil else { return }
     await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .utility).async { [deadline] in
-        log.shutdown(within: deadline)
+      DispatchQueue.global(qos: .utility).async { [observers, log, deadline] in
+        observers?.flush(until: .now.advanced(by: deadline))
+        log?.shutdown(within: deadline)
         continuation.resume()
       }
     }

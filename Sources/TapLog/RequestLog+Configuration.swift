@@ -57,15 +57,13 @@ extension RequestLog {
     public init() {}
   }
 
-  /// What happens to a line that finds the queue full. Whatever is dropped is counted.
+  /// What happens to a line that finds the queue full. Whatever is dropped is counted. No policy makes the caller wait: a tool
+  /// that needs every line calls ``RequestLog/flush(within:)`` between them.
   public enum FullQueuePolicy: Sendable, Hashable {
     /// The line itself is dropped: the log tells how a burst began.
     case dropNewest
     /// The oldest lines in the queue make room: the log tells how a burst ended.
     case dropOldest
-    /// The caller waits so long for room, but no longer than the log runs; then the line is dropped. Requests wait
-    /// too: every URLSession of a process shares one queue. For tools that need every line more than they need speed.
-    case block(upTo: Duration)
   }
 }
 

@@ -66,8 +66,7 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   /// Does nothing: a line tells of a request that has ended.
   public func requestStarted(_ request: RequestDescription) {}
 
-  /// Puts the line of the request into the queue, unless sampling leaves it out. Waits for nothing, unless the
-  /// policy is to block.
+  /// Puts the line of the request into the queue, unless sampling leaves it out. Waits for nothing.
   public func requestEnded(_ observation: RequestObservation) {
     let severity = observation.end.severity
     guard filter.keeps(observation, severity: severity, client: observation.request.client) else { return }
@@ -97,7 +96,7 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   ///     log.log(.info, "cache warmed", ["entries": 42])
   ///
   /// The fields stand in the line by their keys. `timestamp`, `severity`, `event` and `message` are the line's own, and a
-  /// message is cut at 8,192 bytes. Safe from any thread; waits for nothing, unless the policy is to block.
+  /// message is cut at 8,192 bytes. Safe from any thread; waits for nothing.
   ///
   /// - Parameters:
   ///   - severity: how much it matters. The sampling's minimum severity counts for such lines too.

@@ -9,7 +9,6 @@ struct Throughput {
 
   func run() throws {
     var configuration = RequestLog.Configuration()
-    configuration.whenFull = .block(upTo: .seconds(30))
     configuration.rotation = .size(256 << 20, keep: 1)
     let log = try RequestLog(to: .file(path), configuration: configuration)
     let observation = RequestObservation(
@@ -20,7 +19,10 @@ struct Throughput {
       start: .now, duration: .milliseconds(12), end: .response(statusCode: 200), responseBodySize: 512)
     let start = ContinuousClock.now
     for _ in 0..<10 {
-      for _ in 0..<lines / 10 { log.requestEnded(observation) }
+      for index in 0..<lines / 10 {
+        log.requestEnded(observation)
+        if index % 4_096 == 0 { log.flush(within: .seconds(30)) }
+      }
       print(#"{"resident_kib":\#(residentKibibytes)}"#)
     }
     log.shutdown(within: .seconds(30))

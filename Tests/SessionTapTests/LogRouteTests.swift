@@ -15,7 +15,6 @@ struct LogRouteTests {
     configuration.recentLineLimit = 1_000
     configuration.recentByteLimit = bytes
     configuration.followerLimit = 1
-    configuration.whenFull = .block(upTo: .seconds(60))
     return try RequestLog(to: .memory, configuration: configuration)
   }
 

@@ -56,25 +56,6 @@ struct EndTests {
     sink.gate.open()
   }
 
-  @Test("A caller that waits for room waits no longer than there is a log")
-  func blocked() throws {
-    let sink = GatedSink()
-    var configuration = RequestLog.Configuration()
-    configuration.queueLineLimit = 1
-    configuration.whenFull = .block(upTo: .seconds(Int64.max))
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    log.log(.info, "stuck")
-    #expect(sink.entered.waitBlocking())
-    let isDone = Gate()
-    Thread.detachNewThread {
-      for _ in 0..<2 { log.log(.info, "waits") }
-      isDone.open()
-    }
-    #expect(!log.shutdown(within: .milliseconds(20)))
-    #expect(isDone.waitBlocking(seconds: 20))
-    sink.gate.open()
-  }
-
   @Test("Shutdowns from many threads end together, and every line is written")
   func together() async throws {
     let sink = CollectingSink()

@@ -45,7 +45,6 @@ private struct Extreme: Sendable, CustomTestStringConvertible {
       "synchronizationInterval": { $0.synchronizationInterval = times[$1] },
       "rotation": { $0.rotation = .every(times[$1]) },
       "slow": { $0.sampling = LogSampling(rate: 0, slow: times[$1]) },
-      "block": { ($0.whenFull, $0.queueLineLimit) = (.block(upTo: times[$1]), 1) },
     ])
 
   private static let rates = extremes(

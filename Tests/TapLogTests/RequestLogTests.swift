@@ -141,43 +141,6 @@ struct RequestLogTests {
     #expect(text.contains(#""event":"session_tap.log.dropped","dropped":20,"dropped.queue_full":20}"#))
   }
 
-  @Test("makes the caller wait where that is the policy, and loses nothing")
-  func block() throws {
-    let sink = GatedSink()
-    var configuration = RequestLog.Configuration()
-    configuration.queueLineLimit = 10
-    configuration.whenFull = .block(upTo: .seconds(60))
-    // Nobody waits for a writer that itself waits for more lines.
-    configuration.batchDelay = .seconds(3_600)
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    let done = Gate()
-    Thread.detachNewThread {
-      for _ in 0..<1_000 { log.requestEnded(.bare()) }
-      done.open()
-    }
-    #expect(sink.entered.waitBlocking())
-    sink.gate.open()
-    #expect(done.waitBlocking())
-    #expect(log.shutdown())
-    #expect(log.statistics.lines == 1_000)
-    #expect(log.statistics.droppedLines == 0)
-  }
-
-  @Test("makes the caller wait no longer than the policy says")
-  func blockDeadline() throws {
-    let sink = GatedSink()
-    var configuration = RequestLog.Configuration()
-    configuration.queueLineLimit = 1
-    configuration.whenFull = .block(upTo: .milliseconds(1))
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    log.requestEnded(.bare())
-    #expect(sink.entered.waitBlocking())
-    for _ in 0..<3 { log.requestEnded(.bare()) }
-    #expect(log.statistics.droppedLines(.queueFull) == 2)
-    sink.gate.open()
-    #expect(log.shutdown())
-  }
-
   @Test("writes lines of the app's own among the others")
   func appLines() throws {
     let sink = CollectingSink()

@@ -9,14 +9,15 @@ extension Benchmark {
     value: {
       let path = temporaryPath()
       defer { try? FileManager.default.removeItem(atPath: path) }
-      var configuration = RequestLog.Configuration()
-      configuration.whenFull = .block(upTo: .seconds(60))
-      let log = try RequestLog(to: .file(path), configuration: configuration)
+      let log = try RequestLog(to: .file(path))
       let producers = max(1, Cores.count - 1)
       let time = Stopwatch.nanoseconds(per: lines) {
         DispatchQueue.concurrentPerform(iterations: producers) { _ in
           let observation = LogSamples.observation
-          for _ in 0..<lines / producers { log.requestEnded(observation) }
+          for index in 0..<lines / producers {
+            log.requestEnded(observation)
+            if index % 4_096 == 0 { log.flush(within: .seconds(60)) }
+          }
         }
         log.shutdown(within: .seconds(60))
       }

@@ -1,9 +1,12 @@
 /// A consumer of requests: the metrics, the log, or the app's own.
 ///
 /// Every request calls ``requestStarted(_:)`` once and ``requestEnded(_:)`` once, in that order, and may call
-/// ``requestWaits(_:for:)`` between them. The calls come late, by a tenth of a second at most, one after another,
-/// from a thread of the tap's; or at once from one that scrapes, that exits, or that ends a request when many
-/// wait. An observer must return within microseconds and must not block.
+/// ``requestWaits(_:for:)`` between them. The calls come late, by a tenth of a second or so, one after another, from a thread
+/// of the library's.
+///
+/// The observers of a `Tap.Configuration` have that thread for themselves and may take their time: of what too many wait for,
+/// calls are left out and counted. One that is given to a `URLSessionTap` directly, as the metrics and the log are, is
+/// called by whoever hands requests on, which may be a scrape: it must return within microseconds and must not block.
 public protocol RequestObserver: Sendable {
   /// A request began to load.
   func requestStarted(_ request: RequestDescription)

@@ -25,9 +25,7 @@ extension LineQueue {
       let now = Instant.now
       let linger = lingering ?? now.advanced(by: limits.batchDelay)
       switch look(now: now, linger: linger, maintenance: maintenance, batch: &batch) {
-      case .go(let step):
-        progress.signal()  // There is room again.
-        return step
+      case .go(let step): return step
       case .wait(let deadline):
         if deadline == linger { lingering = linger }
         work.wait(past: ticket, until: deadline)

@@ -10,7 +10,7 @@ final class LineQueue: Sendable {
   let state: Mutex<State>
   /// Wakes the writer.
   let work = EventCount()
-  /// Wakes whoever waits for the writer: a flush, a shutdown, a caller that waits for room.
+  /// Wakes whoever waits for the writer: a flush, a shutdown.
   let progress = EventCount()
 
   init(limits: QueueLimits) {
@@ -29,50 +29,26 @@ final class LineQueue: Sendable {
   /// Adds a line, newline included, or drops one and counts it.
   @inline(__always)
   func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    switch offer(line, severity: severity, mayWait: true) {
-    case .done: break
-    case .wake: work.signal()
-    case .wait(let duration): waitForRoom(line, severity: severity, atMost: duration)
-    }
+    if offer(line, severity: severity) { work.signal() }
   }
 
-  private enum Offer {
-    case done
-    case wake
-    case wait(Duration)
-  }
-
-  private func offer(_ line: UnsafeRawBufferPointer, severity: LogSeverity, mayWait: Bool) -> Offer {
+  /// Whether the writer has to be woken.
+  private func offer(_ line: UnsafeRawBufferPointer, severity: LogSeverity) -> Bool {
     state.withLock { state in
       guard state.phase == .running else {
         state.drop(.shutdown)
-        return .done
+        return false
       }
       if !state.lines.append(line, severity: severity) {
         switch limits.whenFull {
-        case .block(let duration) where mayWait: return .wait(duration)
         case .dropOldest where state.replaceOldest(by: line, severity: severity): break
-        case .dropNewest, .dropOldest, .block:
+        case .dropNewest, .dropOldest:
           state.drop(state.fullReason)
-          return .done
+          return false
         }
       }
       state.accepted &+= 1
-      return state.shouldWakeWriter(limits) ? .wake : .done
-    }
-  }
-
-  /// Waits until the writer has made room, and drops the line if that takes too long.
-  private func waitForRoom(_ line: UnsafeRawBufferPointer, severity: LogSeverity, atMost duration: Duration) {
-    let deadline = Instant.now.advanced(by: duration)
-    var isLate = false
-    while true {
-      let ticket = progress.ticket
-      switch offer(line, severity: severity, mayWait: !isLate) {
-      case .done: return
-      case .wake: return work.signal()
-      case .wait: isLate = !progress.wait(past: ticket, until: deadline)
-      }
+      return state.shouldWakeWriter(limits)
     }
   }
 
@@ -118,7 +94,7 @@ final class LineQueue: Sendable {
       state.flushTarget = state.accepted
     }
     work.signal()
-    progress.signal()  // No caller gets room any more.
+    progress.signal()
   }
 
   private func waitForProgress(until deadline: Instant, answer: (borrowing State) -> Bool?) -> Bool {

@@ -59,13 +59,6 @@ extension ExtremeGroup {
         $0.synchronizationInterval = $1
       }
       + each("RequestLog.Configuration.urlLengthLimit", Extremes.integers) { $0.urlLengthLimit = $1 }
-      + Extreme.each("RequestLog.FullQueuePolicy.block(upTo:)", Extremes.durations) { trial, limit in
-        trial.configuration.logging.whenFull = .block(upTo: limit)
-        trial.configuration.logging.queueLineLimit = 1
-        trial.whileRunning = { running in
-          for number in 0..<100 { running.tap.log(.info, "line \(number)") }
-        }
-      }
   }
 
   /// With lines enough to rotate, one at a time.

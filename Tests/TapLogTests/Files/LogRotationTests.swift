@@ -85,7 +85,6 @@ struct LogRotationTests {
     var configuration = RequestLog.Configuration()
     configuration.rotation = .size(20_000, keep: 1_000)
     configuration.batchDelay = .zero
-    configuration.whenFull = .block(upTo: .seconds(60))
     let logs = try (0..<2).map { _ in
       try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
     }
