@@ -32,7 +32,7 @@ extension Tap {
     /// Where each request's line goes. `nil` writes none.
     public var log: RequestLog.Destination?
     /// How lines are made and written: redaction, limits, what happens when the disk cannot keep up.
-    public var logging = RequestLog.Configuration()
+    public var logOptions = RequestLog.Configuration()
     /// Whether the endpoint serves the newest log lines at `/logs`, and shows them on its page. Not by default:
     /// lines tell more than metrics do. Where ``log`` is `nil`, lines are kept for this alone. How many is
     /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` where that is 0.

@@ -41,7 +41,7 @@ extension Tap.Configuration {
     endpoint = Endpoint.Configuration(address: .tcp(host: host, port: port))
     target = TargetInfo(
       serviceName: text("OTEL_SERVICE_NAME"), resourceAttributes: text("OTEL_RESOURCE_ATTRIBUTES"))
-    if let name = text("OTEL_SERVICE_NAME") { logging.fields["service.name"] = .string(name) }
+    if let name = text("OTEL_SERVICE_NAME") { logOptions.fields["service.name"] = .string(name) }
     if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty }
@@ -51,7 +51,7 @@ extension Tap.Configuration {
       } else {
         metrics.knownMethods = methods
         inbound.knownMethods = methods
-        logging.knownMethods = methods
+        logOptions.knownMethods = methods
       }
     }
     switch text("SESSION_TAP_LOG") {

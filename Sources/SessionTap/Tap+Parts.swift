@@ -8,15 +8,15 @@ extension Tap.Configuration {
   /// Refuses what cannot be used, before anything is opened or registered.
   func validate() throws(PathTemplateError) {
     try requests.pathTemplates.validate()
-    try logging.redaction.allowedPaths?.validate()
+    try logOptions.redaction.allowedPaths?.validate()
   }
 
   /// The log, if lines are wanted anywhere.
   func makeLog() throws(RequestLogError) -> RequestLog? {
-    var logging = logging
-    if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = Self.servedLineLimit }
+    var logOptions = logOptions
+    if servesLog, logOptions.recentLineLimit == 0 { logOptions.recentLineLimit = Self.servedLineLimit }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
-    return try RequestLog(to: destination, configuration: logging)
+    return try RequestLog(to: destination, configuration: logOptions)
   }
 
   /// The app's own observers, if it has any.
@@ -27,7 +27,7 @@ extension Tap.Configuration {
   /// What the sessions record: headers only where the log shows some.
   func makeRequests() -> URLSessionTap.Configuration {
     var requests = requests
-    let redaction = logging.redaction
+    let redaction = logOptions.redaction
     if !redaction.allowedRequestHeaders.isEmpty || !redaction.allowedResponseHeaders.isEmpty {
       requests.collectsHeaders = true
     }

@@ -14,7 +14,7 @@ import TapURLSession
 ///
 /// ```swift
 /// let tap = try Tap.start()
-/// let session = URLSession(configuration: tap.configuration(client: "payments"))
+/// let session = URLSession(configuration: tap.sessionConfiguration(client: "payments"))
 /// // … http://localhost:9464/metrics tells how its requests go …
 /// await tap.shutdown()
 /// ```
@@ -38,7 +38,7 @@ public final class Tap: Sendable {
   /// The metrics of the requests, and those that the app adds.
   public let registry: Registry
   /// The request log, if there is one.
-  public let log: RequestLog?
+  public let requestLog: RequestLog?
   /// Records the requests that the app itself serves, into the same metrics and the same log: for the middleware of its
   /// framework.
   public let inbound: InboundRequests
@@ -72,15 +72,15 @@ public final class Tap: Sendable {
       try registry.register(configuration.target)
       if configuration.exposesProcess { try registry.register(ProcessMetrics()) }
       let metrics = try RequestMetrics(registry: registry, configuration: configuration.metrics)
-      log = try configuration.makeLog()
-      if let log { try registry.register(log) }
+      requestLog = try configuration.makeLog()
+      if let requestLog { try registry.register(requestLog) }
       if !hasAccount {
-        log?.log(
+        requestLog?.log(
           .warn, "no account of transfers on this toolchain: sizes come from headers, and phases are unknown")
       }
       observers = configuration.makeObservers()
       if let observers { try registry.register(observers) }
-      let logging: [any RequestObserver] = log.map { [$0] } ?? []
+      let logging: [any RequestObserver] = requestLog.map { [$0] } ?? []
       sessions = URLSessionTap(
         observers: [metrics] + logging + (observers.map { [$0] } ?? []),
         configuration: configuration.makeRequests())
@@ -88,8 +88,8 @@ public final class Tap: Sendable {
       metrics.beforeGathering { [weak sessions] in sessions?.flush() }
       inbound = try InboundRequests(
         registry: registry, configuration: configuration.inbound,
-        observers: (log.map { [$0] } ?? []) + (observers.map { [$0] } ?? []))
-      endpoint = try configuration.makeEndpoint(log: log)
+        observers: (requestLog.map { [$0] } ?? []) + (observers.map { [$0] } ?? []))
+      endpoint = try configuration.makeEndpoint(log: requestLog)
     } catch {
       throw TapError(error)
     }
@@ -97,7 +97,7 @@ public final class Tap: Sendable {
 
   deinit {
     guard state.withLock({ $0.phase == .running }) else { return }
-    log?.log(
+    requestLog?.log(
       .warn,
       "the tap was released without a shutdown: its metrics are served no more (keep a reference to the tap)")
   }
@@ -180,15 +180,15 @@ public final class Tap: Sendable {
   public var address: EndpointAddress? { endpoint?.address }
 
   /// A copy of a configuration whose sessions this tap observes. See
-  /// ``/TapURLSession/URLSessionTap/configuration(from:client:)`` for what is kept and what is not.
+  /// ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept and what is not.
   ///
   /// - Parameters:
   ///   - configuration: What to copy.
   ///   - client: The name for the `client` label and log field: what the session is for.
-  public func configuration(
+  public func sessionConfiguration(
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {
-    sessions.configuration(from: configuration, client: client)
+    sessions.sessionConfiguration(from: configuration, client: client)
   }
 
   /// Observes the requests that an existing session starts from now on, `URLSession.shared` included. See
@@ -216,7 +216,7 @@ public final class Tap: Sendable {
   ///
   /// See ``/TapLog/RequestLog/log(_:_:_:)`` for the fields and the limits.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
-    log?.log(severity, message, fields)
+    requestLog?.log(severity, message, fields)
   }
 
   /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
@@ -268,11 +268,11 @@ public final class Tap: Sendable {
   /// To wait for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.
   /// Observers come first: what they log is written.
   private func closeLog() async {
-    guard observers != nil || log != nil else { return }
+    guard observers != nil || requestLog != nil else { return }
     await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .utility).async { [observers, log, deadline] in
+      DispatchQueue.global(qos: .utility).async { [observers, requestLog, deadline] in
         observers?.flush(until: .now.advanced(by: deadline))
-        log?.shutdown(within: deadline)
+        requestLog?.shutdown(within: deadline)
         continuation.resume()
       }
     }

@@ -4,7 +4,7 @@ extension URLSessionTap {
   /// What a tap records, with its defaults.
   public struct Configuration: Sendable {
     /// The templates of paths, for the `url_template` label. None by default: the label is then left out,
-    /// unless a request says its own (``RequestContext/urlTemplate``).
+    /// unless a request says its own (``TapRequestContext/urlTemplate``).
     public var pathTemplates: PathTemplates = []
     /// Which requests are recorded. All by default.
     public var filter = RequestFilter.all

@@ -10,7 +10,7 @@ public import TapCore
 ///
 /// ```swift
 /// let tap = URLSessionTap(observers: [metrics, log])
-/// let session = URLSession(configuration: tap.configuration(from: .default, client: "payments"))
+/// let session = URLSession(configuration: tap.sessionConfiguration(from: .default, client: "payments"))
 /// ```
 ///
 /// The tap changes nothing of a request and sends nothing: it stands before the loader that a task has
@@ -71,7 +71,7 @@ public final class URLSessionTap: Sendable {
   ///   - configuration: What to copy.
   ///   - client: The name for the `client` label and log field. Name what the session is for, such as
   ///     `payments`; see ``clientLimit``.
-  public func configuration(
+  public func sessionConfiguration(
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {
     guard let copy = configuration.copy() as? URLSessionConfiguration else { return configuration }

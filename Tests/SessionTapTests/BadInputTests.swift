@@ -42,7 +42,8 @@ import Testing
     let path = TapTests.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let tap = try Tap.start(TapTests.configuration(log: .file(path)))
-    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "bad \"client\"\n"))
+    let session = URLSession(
+      configuration: tap.sessionConfiguration(from: .ephemeral, client: "bad \"client\"\n"))
     var request = URLRequest(url: origin.url())
     testCase.change(&request)
     _ = try? await session.data(for: request)

@@ -68,7 +68,7 @@ import Testing
     let tap = try Tap.start(configuration)
     let exposition = try await TapTests.scrape(tap)
     #expect(exposition.contains(#"target_info{deployment_environment="test",service_name="shop"} 1"#))
-    let log = try #require(tap.log)
+    let log = try #require(tap.requestLog)
     log.log(.info, "hello")
     #expect(log.flush())
     #expect(String(decoding: log.recent(), as: UTF8.self).contains(#""service.name":"shop""#))
@@ -80,7 +80,7 @@ import Testing
       "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "GET, PURGE"
     ])
     #expect(configuration.metrics.knownMethods == ["GET", "PURGE"])
-    #expect(configuration.logging.knownMethods == ["GET", "PURGE"])
+    #expect(configuration.logOptions.knownMethods == ["GET", "PURGE"])
   }
 
   @Test(arguments: [",", " ", " , ,"])
@@ -89,7 +89,7 @@ import Testing
     let standard = Tap.Configuration()
     #expect(configuration.metrics.knownMethods == standard.metrics.knownMethods)
     #expect(configuration.inbound.knownMethods == standard.inbound.knownMethods)
-    #expect(configuration.logging.knownMethods == standard.logging.knownMethods)
+    #expect(configuration.logOptions.knownMethods == standard.logOptions.knownMethods)
     #expect(configuration.warnings.count == 1)
     #expect(
       configuration.warnings.first?.contains("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS is '\(value)'") == true)

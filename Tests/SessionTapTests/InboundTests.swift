@@ -17,7 +17,7 @@ struct InboundTests {
     var configuration = TapTests.configuration()
     configuration.servesLog = true
     let tap = try Tap.start(configuration)
-    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "upstream"))
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
 
     let caller = TraceContext.random()
     let inbound = tap.inbound.begin(
@@ -39,7 +39,7 @@ struct InboundTests {
       .compactMap(TraceContext.init(traceparent:))
     #expect(sent.map(\.traceID) == [caller.traceID, caller.traceID])
 
-    let lines = try #require(tap.log).recent().split(separator: UInt8(ascii: "\n")).map {
+    let lines = try #require(tap.requestLog).recent().split(separator: UInt8(ascii: "\n")).map {
       try #require(try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any])
     }
     func spans(_ event: String) -> [String] {

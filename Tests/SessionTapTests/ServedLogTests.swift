@@ -28,7 +28,7 @@ import Testing
     let tap = try Tap.start(configuration)
     let address = try #require(tap.address)
     tap.log(.info, "hello", ["answer": 42])
-    #expect(tap.log?.flush() == true)
+    #expect(tap.requestLog?.flush() == true)
     let (text, response) = try await get(try #require(URL(string: "http://\(address)/logs")))
     #expect(response.statusCode == 200)
     #expect(text.contains(#""message":"hello""#))
@@ -49,7 +49,7 @@ import Testing
     let address = try #require(tap.address)
     let (_, response) = try await get(try #require(URL(string: "http://\(address)/metrics")))
     #expect(response.statusCode == 401)
-    let log = try #require(tap.log)
+    let log = try #require(tap.requestLog)
     let line = try await Poll.until("the line") {
       log.flush()
       let lines = String(decoding: log.recent(LogQuery(severity: .warn)), as: UTF8.self)

@@ -65,7 +65,7 @@ import Testing
     let registry = Registry()
     let observer = Observer { _ = registry.exposition() }
     let tap = try Self.tap(observer, in: registry)
-    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "test"))
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
     try await withThrowingTaskGroup { group in
       for _ in 0..<20 {
         group.addTask { _ = try await session.data(from: origin.url()) }
@@ -183,7 +183,7 @@ import Testing
     var configuration = Tap.Configuration()
     configuration.endpoint = nil
     configuration.log = .custom(sink)
-    configuration.logging.queueLineLimit = 100
+    configuration.logOptions.queueLineLimit = 100
     let tap = try Tap(configuration)
     Self.serve(1, by: tap)
     _ = tap.registry.exposition()
@@ -205,7 +205,7 @@ import Testing
     var configuration = Tap.Configuration()
     configuration.endpoint = nil
     configuration.log = .file(path)
-    configuration.logging.queueByteLimit = 32_768
+    configuration.logOptions.queueByteLimit = 32_768
     configuration.shutdownDeadline = .milliseconds(10)
     let tap = try Tap(configuration)
     let made = 2_000
@@ -215,7 +215,7 @@ import Testing
     }
     #expect(Self.value("http_server_request_duration_seconds_count", in: tap.registry) == made)
     await tap.shutdown()
-    let statistics = try #require(tap.log).statistics
+    let statistics = try #require(tap.requestLog).statistics
     let lines = LogSeverity.allCases.reduce(0) { $0 + Int(statistics.lines($1)) }
     let dropped = LogDropReason.allCases.reduce(0) { $0 + Int(statistics.droppedLines($1)) }
     #expect(lines + dropped == made)

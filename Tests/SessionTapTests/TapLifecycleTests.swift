@@ -73,7 +73,7 @@ import Testing
     let first = try Tap.start(TapTests.configuration())
     let port = try #require(first.address?.port)
     var configuration = TapTests.configuration(log: .memory)
-    configuration.logging.recentLineLimit = 10
+    configuration.logOptions.recentLineLimit = 10
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
     let error = #expect(throws: TapError.self) { try Tap.start(configuration) }
     #expect(error?.code == .endpoint)
@@ -82,7 +82,7 @@ import Testing
     configuration.whenAddressInUse = .retry(every: .milliseconds(20))
     let second = try Tap.start(configuration)
     #expect(second.address == nil)
-    let lines = try #require(second.log)
+    let lines = try #require(second.requestLog)
     #expect(lines.flush(within: .seconds(10)))
     #expect(String(decoding: lines.recent(LogQuery()), as: UTF8.self).contains("address in use"))
     await first.shutdown()
@@ -117,7 +117,7 @@ import Testing
     defer { origin.stop() }
     func makeSession() throws -> URLSession {
       let tap = try Tap.start(TapTests.configuration(log: .file(path)))
-      return URLSession(configuration: tap.configuration(from: .ephemeral, client: "orphan"))
+      return URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "orphan"))
     }
     let session = try makeSession()
     _ = try await session.data(from: origin.url())

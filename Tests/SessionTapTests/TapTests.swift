@@ -43,7 +43,7 @@ import Testing
     let closed = try ClosedPort()
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String, port = closed.port as Int] in
       let tap = try Tap(Self.configuration(log: .file(path)))
-      let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "last"))
+      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "last"))
       let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
       _ = try? await session.data(from: url)
       exit(7)
@@ -62,7 +62,7 @@ import Testing
     let tap = try Tap.start(Self.configuration(log: .file(path)))
     let jobs = try tap.registry.counter("jobs_total", help: "Jobs done.")
     jobs.increment()
-    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "payments"))
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "payments"))
     _ = try await session.data(from: origin.url("/v1/charges?card=4242"))
 
     let labels =
@@ -96,7 +96,7 @@ import Testing
     let tap = try Tap.start(Self.configuration())
     let delegate = RandomRunDelegate()
     let session = URLSession(
-      configuration: tap.configuration(from: .ephemeral, client: "whole"), delegate: delegate,
+      configuration: tap.sessionConfiguration(from: .ephemeral, client: "whole"), delegate: delegate,
       delegateQueue: nil)
     let task = session.dataTask(with: origin.url("/start"))
     let done = Gate()
@@ -120,8 +120,8 @@ import Testing
     defer { origin.stop() }
     var configuration = Self.configuration(log: .memory)
     configuration.servesLog = true
-    configuration.logging.redaction.allowedRequestHeaders = ["accept"]
-    configuration.logging.redaction.allowedResponseHeaders = ["x-served-by"]
+    configuration.logOptions.redaction.allowedRequestHeaders = ["accept"]
+    configuration.logOptions.redaction.allowedResponseHeaders = ["x-served-by"]
     let tap = try Tap.start(configuration)
     let session = URLSession(configuration: .ephemeral)
     #expect(tap.install(on: session, client: "payments"))
@@ -132,7 +132,7 @@ import Testing
     tap.uninstall(from: session)
     _ = try await session.data(for: request)
     await tap.shutdown()
-    let lines = String(decoding: try #require(tap.log).recent(), as: UTF8.self)
+    let lines = String(decoding: try #require(tap.requestLog).recent(), as: UTF8.self)
     #expect(lines.split(separator: "\n").count == 1)
     #expect(lines.contains(#""http.request.header.accept":["text/plain"]"#))
     #expect(lines.contains(#""http.response.header.x-served-by":["a7"]"#))
@@ -213,7 +213,7 @@ import Testing
     var requests = Self.configuration()
     requests.requests.pathTemplates = ["/users/:id"]
     var log = Self.configuration(log: .memory)
-    log.logging.redaction.allowedPaths = ["users/{id"]
+    log.logOptions.redaction.allowedPaths = ["users/{id"]
     for var configuration in [requests, log] {
       let error = #expect(throws: TapError.self) { try Tap(configuration) }
       #expect(error?.code == .configuration)
@@ -221,7 +221,7 @@ import Testing
       #expect(error?.description.contains("write '/users/{id}'") == true)
       // Nothing was registered: the mistake mended, the same configuration serves.
       configuration.requests.pathTemplates = ["/users/{id}"]
-      configuration.logging.redaction.allowedPaths = nil
+      configuration.logOptions.redaction.allowedPaths = nil
       _ = try Tap(configuration)
     }
   }
@@ -257,7 +257,7 @@ import Testing
     let tap = try Tap.start(Self.configuration())
     let address = try #require(tap.address)
     let url = try #require(URL(string: "http://\(address)/healthz"))
-    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "self"))
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "self"))
     let (data, _) = try await session.data(from: url)
     #expect(String(decoding: data, as: UTF8.self) == "ok\n")
     #expect(!tap.registry.exposition().text.contains(#"client="self""#))

@@ -52,14 +52,15 @@ final class ShortTaps: Sendable {
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.servesLog = true
     let tap = try Tap.start(configuration)
-    _ = try await request(URLSession(configuration: tap.configuration(from: .ephemeral, client: "short")))
+    _ = try await request(
+      URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "short")))
     let text = String(decoding: tap.registry.exposition(in: .text).bytes, as: UTF8.self)
     await tap.shutdown()
     let counts = [
       "session_tap_started_requests_total", "session_tap_ended_requests_total",
       "http_client_request_duration_seconds_count", "http_client_active_requests",
     ].map { Self.sum(of: $0, in: text) }
-    let lines = tap.log?.statistics.lines ?? 0
+    let lines = tap.requestLog?.statistics.lines ?? 0
     return counts == [1, 1, 1, 0] && lines == 1
       ? nil : "started, ended, recorded and active are \(counts), and there are \(lines) lines"
   }

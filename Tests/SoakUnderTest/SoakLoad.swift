@@ -33,9 +33,10 @@ final class SoakLoad: Sendable {
     tap = log == nil ? nil : try Tap.start(configuration)
     let sessions = URLSessionConfiguration.ephemeral
     sessions.httpMaximumConnectionsPerHost = 32
-    plain = URLSession(configuration: tap?.configuration(from: sessions, client: "plain") ?? sessions)
+    plain = URLSession(configuration: tap?.sessionConfiguration(from: sessions, client: "plain") ?? sessions)
     delegated = URLSession(
-      configuration: tap?.configuration(from: sessions, client: "delegated") ?? sessions, delegate: delegate,
+      configuration: tap?.sessionConfiguration(from: sessions, client: "delegated") ?? sessions,
+      delegate: delegate,
       delegateQueue: nil)
   }
 
@@ -63,7 +64,7 @@ final class SoakLoad: Sendable {
     plain.finishTasksAndInvalidate()
     delegated.finishTasksAndInvalidate()
     await tap?.shutdown()
-    if let statistics = tap?.log?.statistics {
+    if let statistics = tap?.requestLog?.statistics {
       write(["lines": Int(statistics.lines), "droppedLines": Int(statistics.droppedLines)])
     }
   }

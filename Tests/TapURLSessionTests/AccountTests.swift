@@ -33,7 +33,7 @@ import Testing
   }
 
   private func configuration(_ base: URLSessionConfiguration = .ephemeral) -> URLSessionConfiguration {
-    tap.configuration(from: base, client: "test")
+    tap.sessionConfiguration(from: base, client: "test")
   }
 
   /// Makes requests one after the other, each in a way, in one session if the way has no delegate.
@@ -358,7 +358,7 @@ import Testing
     let blind = URLSessionTap(observers: [observer], configuration: configuration)
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
     defer { origin.stop() }
-    let session = URLSession(configuration: blind.configuration(from: .ephemeral, client: "blind"))
+    let session = URLSession(configuration: blind.sessionConfiguration(from: .ephemeral, client: "blind"))
     _ = try await session.data(from: origin.url())
     session.finishTasksAndInvalidate()
     try await observer.waitForEnds(1)

@@ -25,7 +25,7 @@ import Testing
     let url = try #require(URL(string: target.url))
     let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: url))
     let stock = try await exchange.run(original)
-    let tapped = try await exchange.run(tap.configuration(from: original, client: "test"))
+    let tapped = try await exchange.run(tap.sessionConfiguration(from: original, client: "test"))
     #expect(tapped == stock)
     tap.flush()
     #expect(observer.ended.map(\.end) == [target.end])
@@ -41,7 +41,7 @@ import Testing
     original.protocolClasses = [SigningProtocol.self] + (original.protocolClasses ?? [])
     let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: origin.url("/signed")))
     let stock = try await exchange.run(original)
-    let tapped = try await exchange.run(tap.configuration(from: original, client: "test"))
+    let tapped = try await exchange.run(tap.sessionConfiguration(from: original, client: "test"))
     #expect(tapped == stock)
     #expect(tapped.body == [1, 2, 3])
     #expect(origin.requests.map { $0.headers["x-signature"] } == ["signed", "signed"])
@@ -62,7 +62,7 @@ import Testing
       let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: url))
       let stock = try await exchange.run(original)
       #expect(stock.status == (classes.first == MockProtocol.self ? 203 : 200))
-      #expect(try await exchange.run(tap.configuration(from: original, client: "test")) == stock)
+      #expect(try await exchange.run(tap.sessionConfiguration(from: original, client: "test")) == stock)
     }
   }
 
@@ -77,7 +77,8 @@ import Testing
     let url = try #require(URL(string: target))
     let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: url))
     let stock = try await exchange.run(original)
-    let both = outer.configuration(from: inner.configuration(from: original, client: "in"), client: "out")
+    let both = outer.sessionConfiguration(
+      from: inner.sessionConfiguration(from: original, client: "in"), client: "out")
     #expect(try await exchange.run(both) == stock)
     inner.flush()
     outer.flush()
@@ -90,7 +91,7 @@ import Testing
     "ws://host.test/", "wss://host.test/", "ftp://host.test/", "file:///etc/hosts", "data:,x",
   ])
   func `other schemes are left to Foundation`(url: String) throws {
-    let configuration = URLSessionTap(observers: []).configuration(from: .ephemeral, client: "test")
+    let configuration = URLSessionTap(observers: []).sessionConfiguration(from: .ephemeral, client: "test")
     let metricsClass = try #require(configuration.protocolClasses?.first as? URLProtocol.Type)
     #expect(!metricsClass.canInit(with: URLRequest(url: try #require(URL(string: url)))))
     let http = try #require(URL(string: "http://host.test/"))

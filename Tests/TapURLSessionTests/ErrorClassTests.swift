@@ -81,7 +81,7 @@ import Testing
     request.httpMethod = "POST"
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "test"))
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
     do {
       _ = try await session.upload(for: request, fromFile: URL(fileURLWithPath: "/no/such/file"))
       Issue.record("there is no such file")
@@ -112,7 +112,7 @@ import Testing
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let stock = try await exchange.run(configuration())
-    let tapped = try await exchange.run(tap.configuration(from: configuration(), client: "test"))
+    let tapped = try await exchange.run(tap.sessionConfiguration(from: configuration(), client: "test"))
     #expect(stock.error != nil)
     #expect(tapped == stock)
     try await observer.waitForEnds(1)

@@ -27,7 +27,7 @@ import Testing
     original.httpAdditionalHeaders = ["X-App": "yes"]
     original.httpMaximumConnectionsPerHost = 3
     let classes = Self.names(original)
-    let patched = tap.configuration(from: original, client: "a")
+    let patched = tap.sessionConfiguration(from: original, client: "a")
     #expect(patched !== original)
     #expect(Self.names(original) == classes)
     #expect(patched.timeoutIntervalForRequest == 7)
@@ -40,15 +40,15 @@ import Testing
   @Test func `other classes stay in order behind the tap`() {
     let original = URLSessionConfiguration.ephemeral
     original.protocolClasses = [MockProtocol.self] + (original.protocolClasses ?? [])
-    let patched = tap.configuration(from: original, client: "a")
+    let patched = tap.sessionConfiguration(from: original, client: "a")
     #expect(Array(Self.names(patched).dropFirst()) == Self.names(original))
   }
 
   @Test func `patching twice observes once, under the later name`() async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
-    let once = tap.configuration(from: .ephemeral, client: "first")
-    let twice = tap.configuration(from: once, client: "second")
+    let once = tap.sessionConfiguration(from: .ephemeral, client: "first")
+    let twice = tap.sessionConfiguration(from: once, client: "second")
     #expect(twice.protocolClasses?.count == once.protocolClasses?.count)
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
     _ = try await exchange.run(twice)
@@ -58,10 +58,10 @@ import Testing
   }
 
   @Test func `the same tap, name and classes share a class`() {
-    let first = tap.configuration(from: .ephemeral, client: "same")
-    let second = tap.configuration(from: .default, client: "same")
+    let first = tap.sessionConfiguration(from: .ephemeral, client: "same")
+    let second = tap.sessionConfiguration(from: .default, client: "same")
     #expect(Self.names(first) == Self.names(second))
-    #expect(Self.names(first).first != Self.names(tap.configuration(client: "other")).first)
+    #expect(Self.names(first).first != Self.names(tap.sessionConfiguration(client: "other")).first)
   }
 
   @Test func `several taps and configurations live side by side`() async throws {
@@ -70,10 +70,10 @@ import Testing
     let otherObserver = RecordingObserver()
     let otherTap = URLSessionTap(observers: [otherObserver])
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    _ = try await exchange.run(tap.configuration(from: .ephemeral, client: "mine"))
-    _ = try await exchange.run(otherTap.configuration(from: .ephemeral, client: "theirs"))
-    let both = otherTap.configuration(
-      from: tap.configuration(from: .ephemeral, client: "inner"), client: "outer")
+    _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "mine"))
+    _ = try await exchange.run(otherTap.sessionConfiguration(from: .ephemeral, client: "theirs"))
+    let both = otherTap.sessionConfiguration(
+      from: tap.sessionConfiguration(from: .ephemeral, client: "inner"), client: "outer")
     _ = try await exchange.run(both)
     tap.flush()
     #expect(observer.ended.map(\.request.client) == ["mine", "inner"])
@@ -86,10 +86,10 @@ import Testing
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
     for number in 0..<URLSessionTap.clientLimit {
-      _ = tap.configuration(from: .ephemeral, client: "client \(number)")
+      _ = tap.sessionConfiguration(from: .ephemeral, client: "client \(number)")
     }
-    let beyond = tap.configuration(from: .ephemeral, client: "one too many")
-    let known = tap.configuration(from: .ephemeral, client: "client 3")
+    let beyond = tap.sessionConfiguration(from: .ephemeral, client: "one too many")
+    let known = tap.sessionConfiguration(from: .ephemeral, client: "client 3")
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
     _ = try await exchange.run(beyond)
     _ = try await exchange.run(known)
@@ -100,7 +100,7 @@ import Testing
   @Test func `a stopped tap records nothing and its sessions go on`() async throws {
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
     defer { origin.stop() }
-    let configuration = tap.configuration(from: .ephemeral, client: "a")
+    let configuration = tap.sessionConfiguration(from: .ephemeral, client: "a")
     tap.stop()
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
     let transcript = try await exchange.run(configuration)
@@ -115,7 +115,7 @@ import Testing
     let original = URLSessionConfiguration.ephemeral
     original.protocolClasses = []
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    let transcript = try await exchange.run(tap.configuration(from: original, client: "a"))
+    let transcript = try await exchange.run(tap.sessionConfiguration(from: original, client: "a"))
     #expect(transcript.body == [7])
     tap.flush()
     #expect(observer.ended.count == 1)

@@ -50,7 +50,7 @@ import Testing
       let tap = URLSessionTap(observers: [observer])
       let configuration = URLSessionConfiguration.ephemeral
       configuration.protocolClasses = [LateLoader.self]
-      let session = URLSession(configuration: tap.configuration(from: configuration, client: "late"))
+      let session = URLSession(configuration: tap.sessionConfiguration(from: configuration, client: "late"))
       let url = try #require(URL(string: "http://late.test\(path)"))
       let done = Gate()
       let completions = Atomic<Int>(0)

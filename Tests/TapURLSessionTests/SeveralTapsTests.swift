@@ -34,7 +34,7 @@ import Testing
     let count = configuration.protocolClasses?.count ?? 0
     var last: [Int: String] = [:]
     for (turn, tap) in turns.enumerated() {
-      configuration = taps[tap].configuration(from: configuration, client: "turn \(turn)")
+      configuration = taps[tap].sessionConfiguration(from: configuration, client: "turn \(turn)")
       last[tap] = "turn \(turn)"
     }
     #expect(configuration.protocolClasses?.count == count + 1)
@@ -68,10 +68,10 @@ import Testing
   {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
-    let first = taps[0].configuration(from: .ephemeral, client: "first")
-    let second = taps[1].configuration(from: .ephemeral, client: "second")
+    let first = taps[0].sessionConfiguration(from: .ephemeral, client: "first")
+    let second = taps[1].sessionConfiguration(from: .ephemeral, client: "second")
     first.protocolClasses = (first.protocolClasses ?? []) + (second.protocolClasses ?? [])
-    let merged = taps[2].configuration(from: first, client: "third")
+    let merged = taps[2].sessionConfiguration(from: first, client: "third")
     let session = URLSession(configuration: merged)
     _ = try await session.data(from: origin.url())
     session.finishTasksAndInvalidate()
@@ -79,8 +79,8 @@ import Testing
   }
 
   @Test func `a URL without a scheme counts once for each tap`() async throws {
-    let configuration = taps[1].configuration(
-      from: taps[0].configuration(from: .ephemeral, client: "inner"), client: "outer")
+    let configuration = taps[1].sessionConfiguration(
+      from: taps[0].sessionConfiguration(from: .ephemeral, client: "inner"), client: "outer")
     let session = URLSession(configuration: configuration)
     let url = try #require(URL(string: "no-scheme.test/path"))
     await #expect(throws: URLError.self) { try await session.data(from: url) }
@@ -97,8 +97,8 @@ import Testing
     let choosy = URLSessionTap(observers: [observers[0]], configuration: configuration)
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
-    let patched = taps[1].configuration(
-      from: choosy.configuration(from: .ephemeral, client: "choosy"), client: "all")
+    let patched = taps[1].sessionConfiguration(
+      from: choosy.sessionConfiguration(from: .ephemeral, client: "choosy"), client: "all")
     let session = URLSession(configuration: patched)
     for path in ["/chosen", "/other"] { _ = try await session.data(from: origin.url(path)) }
     session.finishTasksAndInvalidate()
@@ -109,8 +109,8 @@ import Testing
   @Test func `a tap that has stopped leaves the others, and patches no more`() async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
-    let both = taps[1].configuration(
-      from: taps[0].configuration(from: .ephemeral, client: "a"), client: "b")
+    let both = taps[1].sessionConfiguration(
+      from: taps[0].sessionConfiguration(from: .ephemeral, client: "a"), client: "b")
     let session = URLSession(configuration: both)
     defer { session.finishTasksAndInvalidate() }
     taps[0].stop()
@@ -118,7 +118,7 @@ import Testing
     #expect(clients == [[], ["b"], []])
     #expect(!taps[0].install(on: session, client: "again"))
     let names = FactoryTests.names(.ephemeral)
-    #expect(FactoryTests.names(taps[0].configuration(from: .ephemeral, client: "again")) == names)
+    #expect(FactoryTests.names(taps[0].sessionConfiguration(from: .ephemeral, client: "again")) == names)
   }
 
   /// As when a tap stops while another one patches a configuration of its.
@@ -136,7 +136,7 @@ import Testing
     weak var released: URLSessionTap?
     do {
       let tap = URLSessionTap(observers: [])
-      session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "short"))
+      session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "short"))
       released = tap
       tap.stop()
     }

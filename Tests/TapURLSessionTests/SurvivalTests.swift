@@ -16,7 +16,7 @@ import Testing
       let origin = try Origin { _ in [.response()] }
       let observer = RecordingObserver()
       let tap = URLSessionTap(observers: [observer])
-      let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "test"))
+      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
       for number in 1...50 {
         let done = Gate()
         let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }

@@ -28,7 +28,7 @@ import Testing
         .contains { $0.hasPrefix("http_client_active_requests{") && $0.hasSuffix(" 1") }
     }
 
-    let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: "test"))
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
     let done = Gate()
     let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
     task.resume()

@@ -32,11 +32,11 @@ extension Benchmark {
   private static let operations = 1_000_000
 
   /// The first values settle the histogram's resolution.
-  private static func warmUp(_ histogram: Histogram) {
+  private static func warmUp(_ histogram: Registry.Histogram) {
     for value in Samples.durations { histogram.record(value) }
   }
 
-  private static func record(in histogram: Histogram) -> Double {
+  private static func record(in histogram: Registry.Histogram) -> Double {
     let samples = Samples.durations
     return Stopwatch.nanoseconds(per: operations) {
       for index in 0..<operations { histogram.record(samples[index & 65_535]) }

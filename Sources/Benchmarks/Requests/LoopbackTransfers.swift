@@ -26,7 +26,7 @@ actor LoopbackTransfers {
     var roundsLeft = 2 * rounds
 
     init(_ tap: Tap, tappedFirst: Bool) {
-      let observed = tap.configuration(from: .ephemeral, client: "benchmark")
+      let observed = tap.sessionConfiguration(from: .ephemeral, client: "benchmark")
       if tappedFirst {
         tapped = URLSession(configuration: observed)
         stock = URLSession(configuration: .ephemeral)

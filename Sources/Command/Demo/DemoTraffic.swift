@@ -14,7 +14,7 @@ struct DemoTraffic: Sendable {
     self.origin = origin
     sessions = Dictionary(
       uniqueKeysWithValues: DemoClient.allCases.map { client in
-        let configuration = tap.configuration(from: client.configuration, client: client.rawValue)
+        let configuration = tap.sessionConfiguration(from: client.configuration, client: client.rawValue)
         return (client, URLSession(configuration: configuration))
       })
   }

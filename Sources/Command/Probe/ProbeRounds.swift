@@ -14,7 +14,7 @@ struct ProbeRounds: Sendable {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = options.timeout / .seconds(1)
     configuration.urlCache = nil
-    session = URLSession(configuration: tap.configuration(from: configuration, client: "probe"))
+    session = URLSession(configuration: tap.sessionConfiguration(from: configuration, client: "probe"))
     urls = options.urls
   }
 

@@ -9,7 +9,7 @@ protocol ExpositionWriter {
   /// A sample of a gauge or an info.
   mutating func gauge(_ value: Double, labels: RenderedLabels)
   /// A series of a histogram.
-  mutating func histogram(_ histogram: Histogram, labels: RenderedLabels, created: Timestamp)
+  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
   /// Ends the exposition and hands the buffer back.
   mutating func finish(into buffer: inout [UInt8])
 }

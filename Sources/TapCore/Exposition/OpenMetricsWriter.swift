@@ -39,7 +39,7 @@ struct OpenMetricsWriter: ExpositionWriter {
     samples.append(value, labels: labels, suffix: sampleSuffix, to: &bytes)
   }
 
-  mutating func histogram(_ histogram: Histogram, labels: RenderedLabels, created: Timestamp) {
+  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     samples.append(histogram, labels: labels, format: .openMetrics, to: &bytes)
     samples.append(created, labels: labels, suffix: "_created", to: &bytes)
   }

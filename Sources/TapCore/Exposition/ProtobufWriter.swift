@@ -31,7 +31,7 @@ struct ProtobufWriter: ExpositionWriter {
     append(gauge, field: 2, labels: labels)
   }
 
-  mutating func histogram(_ histogram: Histogram, labels: RenderedLabels, created: Timestamp) {
+  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     histogram.read(.everything, into: &reading)
     var message = ProtobufMessage()
     message.append(unsigned: reading.count, field: 1)

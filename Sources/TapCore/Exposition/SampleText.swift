@@ -24,7 +24,8 @@ final class SampleText {
 
   /// The lines of a histogram: `_bucket` for each bound, `_sum`, `_count`.
   func append(
-    _ histogram: Histogram, labels: RenderedLabels, format: ExpositionFormat, to bytes: inout ByteBuffer
+    _ histogram: Registry.Histogram, labels: RenderedLabels, format: ExpositionFormat,
+    to bytes: inout ByteBuffer
   ) {
     let layout = histogram.layout
     histogram.read(format == .openMetrics ? .classicAndExemplars : .classic, into: &reading)

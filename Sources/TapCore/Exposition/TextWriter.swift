@@ -30,7 +30,7 @@ struct TextWriter: ExpositionWriter {
     samples.append(value, labels: labels, to: &bytes)
   }
 
-  mutating func histogram(_ histogram: Histogram, labels: RenderedLabels, created: Timestamp) {
+  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     samples.append(histogram, labels: labels, format: .text, to: &bytes)
   }
 

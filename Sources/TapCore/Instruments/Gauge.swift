@@ -1,50 +1,52 @@
 import Synchronization
 
-/// A value that goes up and down: jobs in a queue, the temperature of a room.
-///
-/// Safe to use from any thread.
-public final class Gauge: Sendable {
-  private let state = Mutex(State())
+extension Registry {
+  /// A value that goes up and down: jobs in a queue, the temperature of a room.
+  ///
+  /// Safe to use from any thread.
+  public final class Gauge: Sendable {
+    private let state = Mutex(State())
 
-  init() {}
+    init() {}
 
-  /// Replaces the value.
-  public func set(_ value: Double) {
-    state.withLock { $0.update(to: value) }
-  }
+    /// Replaces the value.
+    public func set(_ value: Double) {
+      state.withLock { $0.update(to: value) }
+    }
 
-  /// Replaces the value. Whole values are exact up to 2^53.
-  public func set(_ value: Int) {
-    set(Double(value))
-  }
+    /// Replaces the value. Whole values are exact up to 2^53.
+    public func set(_ value: Int) {
+      set(Double(value))
+    }
 
-  /// Adds to the value.
-  public func increment(by amount: Double = 1) {
-    state.withLock { $0.update(to: $0.value + amount) }
-  }
+    /// Adds to the value.
+    public func increment(by amount: Double = 1) {
+      state.withLock { $0.update(to: $0.value + amount) }
+    }
 
-  /// Subtracts from the value.
-  public func decrement(by amount: Double = 1) {
-    increment(by: -amount)
-  }
+    /// Subtracts from the value.
+    public func decrement(by amount: Double = 1) {
+      increment(by: -amount)
+    }
 
-  /// The value now, 0 at first.
-  public var value: Double {
-    state.withLock { $0.value }
-  }
+    /// The value now, 0 at first.
+    public var value: Double {
+      state.withLock { $0.value }
+    }
 
-  /// Changes with every write, be it of the same value.
-  var writes: UInt64 {
-    state.withLock { $0.writes }
-  }
+    /// Changes with every write, be it of the same value.
+    var writes: UInt64 {
+      state.withLock { $0.writes }
+    }
 
-  private struct State {
-    var value = 0.0
-    var writes: UInt64 = 0
+    private struct State {
+      var value = 0.0
+      var writes: UInt64 = 0
 
-    mutating func update(to value: Double) {
-      self.value = value
-      writes &+= 1
+      mutating func update(to value: Double) {
+        self.value = value
+        writes &+= 1
+      }
     }
   }
 }

@@ -1,97 +1,99 @@
-/// Counts values in buckets: durations, sizes.
-///
-/// Each histogram has two parts. The classic one counts in the buckets that its family was given; the native one
-/// counts in up to 160 exponential buckets, which choose themselves and are finer.
-///
-/// A histogram is a cheap handle: keep it, and a record looks nothing up. Histograms are safe to use from any
-/// thread; cores that record in the same one do not wait for each other, and a scrape holds a lock only while it
-/// copies one cell.
-public final class Histogram: Sendable {
-  let layout: BucketLayout
-  private let cells: StripedCells<HistogramCell>
-  private let dropped: DroppedValues
-
-  init(layout: BucketLayout, dropped: DroppedValues) {
-    self.layout = layout
-    self.dropped = dropped
-    cells = StripedCells(counterCount: layout.bucketCount)
-  }
-
-  /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is dropped, and
-  /// counted in `session_tap_dropped_values_total`.
-  public func record(_ value: Double) {
-    guard value.isFinite else { return dropped.increment() }
-    let bucket = layout.bucket(for: value)
-    let nativeBucket = layout.nativeBucket(for: value)
-    cells.withCell { cell, counts in
-      counts[bucket] &+= 1
-      cell.sum += value
-      cell.native.record(value, bucket: nativeBucket)
-    }
-  }
-
-  /// Counts a duration, in seconds.
-  public func record(_ duration: Duration) {
-    record(duration.seconds)
-  }
-
-  /// Counts one value and keeps it as the exemplar of its classic bucket, in place of the one before.
+extension Registry {
+  /// Counts values in buckets: durations, sizes.
   ///
-  /// - Parameters:
-  ///   - value: the value, in the unit of the metric's name.
-  ///   - trace: the trace that the value belongs to. It is kept only if the trace is sampled: nobody could look
-  ///     another one up.
-  ///   - timestamp: when the value came about.
-  public func record(
-    _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
-  ) {
-    guard let trace, trace.isSampled, value.isFinite else { return record(value) }
-    let bucket = layout.bucket(for: value)
-    let nativeBucket = layout.nativeBucket(for: value)
-    let exemplar = Exemplar(value: value, timestamp: timestamp(), trace: trace)
-    let bucketCount = layout.bucketCount
-    cells.withCell { cell, counts in
-      counts[bucket] &+= 1
-      cell.sum += value
-      cell.native.record(value, bucket: nativeBucket)
-      cell.keep(exemplar, bucket: bucket, of: bucketCount)
+  /// Each histogram has two parts. The classic one counts in the buckets that its family was given; the native one
+  /// counts in up to 160 exponential buckets, which choose themselves and are finer.
+  ///
+  /// A histogram is a cheap handle: keep it, and a record looks nothing up. Histograms are safe to use from any
+  /// thread; cores that record in the same one do not wait for each other, and a scrape holds a lock only while it
+  /// copies one cell.
+  public final class Histogram: Sendable {
+    let layout: BucketLayout
+    private let cells: StripedCells<HistogramCell>
+    private let dropped: DroppedValues
+
+    init(layout: BucketLayout, dropped: DroppedValues) {
+      self.layout = layout
+      self.dropped = dropped
+      cells = StripedCells(counterCount: layout.bucketCount)
     }
-  }
 
-  /// Everything recorded so far, added up.
-  public var snapshot: HistogramSnapshot {
-    var reading = HistogramReading()
-    read(.everything, into: &reading)
-    return HistogramSnapshot(reading, upperBounds: layout.upperBounds)
-  }
-
-  /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the median,
-  /// 0.99 the 99th percentile. `nil` if nothing was recorded, or `quantile` is not within 0 and 1.
-  public func quantile(_ quantile: Double) -> Double? {
-    snapshot.native.quantile(quantile)
-  }
-
-  /// Which parts are to be read.
-  enum Parts {
-    case classic
-    case classicAndExemplars
-    case everything
-  }
-
-  /// Reads the parts, one cell after another, in place of what `reading` held.
-  func read(_ parts: Parts, into reading: inout HistogramReading) {
-    reading.reset(bucketCount: layout.bucketCount)
-    cells.forEachCell { cell, counts in
-      reading.add(sum: cell.sum, counts: counts)
-      if parts == .everything { reading.add(cell.native) }
-      if parts != .classic, !cell.exemplars.isEmpty { reading.add(cell.exemplars) }
+    /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is dropped, and
+    /// counted in `session_tap_dropped_values_total`.
+    public func record(_ value: Double) {
+      guard value.isFinite else { return dropped.increment() }
+      let bucket = layout.bucket(for: value)
+      let nativeBucket = layout.nativeBucket(for: value)
+      cells.withCell { cell, counts in
+        counts[bucket] &+= 1
+        cell.sum += value
+        cell.native.record(value, bucket: nativeBucket)
+      }
     }
-  }
 
-  /// The number of values.
-  var count: UInt64 {
-    var reading = HistogramReading()
-    read(.classic, into: &reading)
-    return reading.count
+    /// Counts a duration, in seconds.
+    public func record(_ duration: Duration) {
+      record(duration.seconds)
+    }
+
+    /// Counts one value and keeps it as the exemplar of its classic bucket, in place of the one before.
+    ///
+    /// - Parameters:
+    ///   - value: the value, in the unit of the metric's name.
+    ///   - trace: the trace that the value belongs to. It is kept only if the trace is sampled: nobody could look
+    ///     another one up.
+    ///   - timestamp: when the value came about.
+    public func record(
+      _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
+    ) {
+      guard let trace, trace.isSampled, value.isFinite else { return record(value) }
+      let bucket = layout.bucket(for: value)
+      let nativeBucket = layout.nativeBucket(for: value)
+      let exemplar = Exemplar(value: value, timestamp: timestamp(), trace: trace)
+      let bucketCount = layout.bucketCount
+      cells.withCell { cell, counts in
+        counts[bucket] &+= 1
+        cell.sum += value
+        cell.native.record(value, bucket: nativeBucket)
+        cell.keep(exemplar, bucket: bucket, of: bucketCount)
+      }
+    }
+
+    /// Everything recorded so far, added up.
+    public var snapshot: HistogramSnapshot {
+      var reading = HistogramReading()
+      read(.everything, into: &reading)
+      return HistogramSnapshot(reading, upperBounds: layout.upperBounds)
+    }
+
+    /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the median,
+    /// 0.99 the 99th percentile. `nil` if nothing was recorded, or `quantile` is not within 0 and 1.
+    public func quantile(_ quantile: Double) -> Double? {
+      snapshot.native.quantile(quantile)
+    }
+
+    /// Which parts are to be read.
+    enum Parts {
+      case classic
+      case classicAndExemplars
+      case everything
+    }
+
+    /// Reads the parts, one cell after another, in place of what `reading` held.
+    func read(_ parts: Parts, into reading: inout HistogramReading) {
+      reading.reset(bucketCount: layout.bucketCount)
+      cells.forEachCell { cell, counts in
+        reading.add(sum: cell.sum, counts: counts)
+        if parts == .everything { reading.add(cell.native) }
+        if parts != .classic, !cell.exemplars.isEmpty { reading.add(cell.exemplars) }
+      }
+    }
+
+    /// The number of values.
+    var count: UInt64 {
+      var reading = HistogramReading()
+      read(.classic, into: &reading)
+      return reading.count
+    }
   }
 }

@@ -6,7 +6,7 @@ protocol Instrument: AnyObject, Sendable {
   var activity: UInt64 { get }
 }
 
-extension Counter: Instrument {
+extension Registry.Counter: Instrument {
   func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
     writer.counter(value, labels: labels, created: created)
   }
@@ -14,7 +14,7 @@ extension Counter: Instrument {
   var activity: UInt64 { value.bitPattern }
 }
 
-extension Gauge: Instrument {
+extension Registry.Gauge: Instrument {
   func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
     writer.gauge(value, labels: labels)
   }
@@ -22,7 +22,7 @@ extension Gauge: Instrument {
   var activity: UInt64 { writes }
 }
 
-extension Histogram: Instrument {
+extension Registry.Histogram: Instrument {
   func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
     writer.histogram(self, labels: labels, created: created)
   }

@@ -2,7 +2,7 @@
 struct GatheredRequestHistograms: GatheredFamily {
   let descriptor: FamilyDescriptor
   let series: [Series<RequestSeries>]
-  let histogram: @Sendable (RequestSeries) -> Histogram?
+  let histogram: @Sendable (RequestSeries) -> Registry.Histogram?
 
   /// A size or time that was never known has no series: unknown is not 0.
   func writeSamples(to writer: inout any ExpositionWriter) {

@@ -27,8 +27,8 @@ struct PhaseMetrics: Sendable {
     let phase: RequestTimings.Phase
   }
 
-  private let durations: Family<ServerPhase, Histogram>
-  private let connections: Family<Server, Counter>
+  private let durations: Family<ServerPhase, Registry.Histogram>
+  private let connections: Family<Server, Registry.Counter>
 
   init(_ configuration: RequestMetrics.Configuration) throws(RegistryError) {
     let name = "http_client_request_phase_duration_seconds"
@@ -44,14 +44,14 @@ struct PhaseMetrics: Sendable {
         let phase = Labels.Pair(name: "phase", value: key.phase.rawValue)
         return RenderedLabels((key.server.pairs + [phase]).sorted { $0.name < $1.name })
       },
-      make: { Histogram(layout: layout, dropped: dropped) })
+      make: { Registry.Histogram(layout: layout, dropped: dropped) })
     let droppedConnections = DroppedValues()
     connections = Family(
       descriptor: try FamilyDescriptor(
         name: "http_client_connections_opened_total", help: "Connections that HTTP client requests opened.",
         type: .counter, unit: nil),
       options: configuration.series, dropped: droppedConnections, render: { RenderedLabels($0.pairs) },
-      make: { Counter(dropped: droppedConnections) })
+      make: { Registry.Counter(dropped: droppedConnections) })
   }
 
   /// Records a request, whose labels must be within their limits.

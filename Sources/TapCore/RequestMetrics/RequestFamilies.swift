@@ -93,8 +93,8 @@ struct RequestFamilies: Sendable {
       layout = BucketLayout(buckets)
     }
 
-    @Sendable func makeHistogram() -> Histogram {
-      Histogram(layout: layout, dropped: dropped)
+    @Sendable func makeHistogram() -> Registry.Histogram {
+      Registry.Histogram(layout: layout, dropped: dropped)
     }
   }
 }

@@ -2,15 +2,15 @@ import Synchronization
 
 /// The histograms of one set of request labels: found together, by one look-up.
 final class RequestSeries: Sendable {
-  let duration: Histogram
-  let requestBodySize: Histogram
-  let responseBodySize: Histogram
-  private let firstByte = AtomicLazyReference<Histogram>()
-  private let makeFirstByte: (@Sendable () -> Histogram)?
+  let duration: Registry.Histogram
+  let requestBodySize: Registry.Histogram
+  let responseBodySize: Registry.Histogram
+  private let firstByte = AtomicLazyReference<Registry.Histogram>()
+  private let makeFirstByte: (@Sendable () -> Registry.Histogram)?
 
   init(
-    duration: Histogram, requestBodySize: Histogram, responseBodySize: Histogram,
-    timeToFirstByte: (@Sendable () -> Histogram)?
+    duration: Registry.Histogram, requestBodySize: Registry.Histogram, responseBodySize: Registry.Histogram,
+    timeToFirstByte: (@Sendable () -> Registry.Histogram)?
   ) {
     self.duration = duration
     self.requestBodySize = requestBodySize
@@ -19,7 +19,7 @@ final class RequestSeries: Sendable {
   }
 
   /// Made when the first time is recorded: for most requests nobody tells one.
-  var timeToFirstByte: Histogram? { firstByte.load() }
+  var timeToFirstByte: Registry.Histogram? { firstByte.load() }
 
   /// A number that changes with every request.
   var activity: UInt64 { duration.count }
@@ -33,7 +33,7 @@ final class RequestSeries: Sendable {
   }
 
   /// `nil` where the family does not exist.
-  private var knownFirstByte: Histogram? {
+  private var knownFirstByte: Registry.Histogram? {
     firstByte.load() ?? makeFirstByte.map { firstByte.storeIfNil($0()) }
   }
 

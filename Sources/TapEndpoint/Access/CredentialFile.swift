@@ -1,4 +1,5 @@
 import Synchronization
+import TapCore
 
 #if canImport(Darwin)
   import Darwin
@@ -41,7 +42,7 @@ final class CredentialFile: Sendable {
     let version = Self.version(path)
     let known: State? = state.withLock { version != nil && $0.version == version ? $0 : nil }
     if let known { return known.credentials }
-    let credentials = Self.read(path).map { Credentials($0, scheme: scheme) }.flatMap {
+    let credentials = SmallFile.read(path, limit: Self.maximumSize).map { Credentials($0, scheme: scheme) }.flatMap {
       $0.isEmpty ? nil : $0
     }
     state.withLock { state in
@@ -65,24 +66,4 @@ final class CredentialFile: Sendable {
       size: numericCast(status.st_size),
       seconds: time.tv_sec, nanoseconds: time.tv_nsec)
   }
-
-  private static func read(_ path: String) -> [UInt8]? {
-    // Neither a pipe nor a device makes this wait.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while true {
-      let count = buffer.withUnsafeMutableBytes { systemRead(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0, bytes.count + count <= maximumSize else { return nil }
-      if count == 0 { return bytes }
-      bytes.append(contentsOf: buffer[..<count])
-    }
-  }
-}
-
-private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-  read(descriptor, buffer, count)
 }

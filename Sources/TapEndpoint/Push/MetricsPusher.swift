@@ -11,8 +11,8 @@ public final class MetricsPusher: Sendable {
   private let registry: Registry
   private let gateway: PushGateway
   private let retry: PushRetry
-  private let pushes: Counter
-  private let failures: Counter
+  private let pushes: Registry.Counter
+  private let failures: Registry.Counter
   private let sleep: @Sendable (Duration) async throws -> Void
 
   /// Makes a pusher. It counts itself in the registry, as `session_tap_pushes_total{outcome}`.

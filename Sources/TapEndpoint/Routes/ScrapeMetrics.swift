@@ -9,9 +9,9 @@ struct ScrapeMetrics: Sendable {
     static var labels: [Label<Labels>] { [Label("code", \.code), Label("format", \.format)] }
   }
 
-  let inFlight: Gauge
-  private let scrapes: Family<Labels, Counter>
-  private let duration: Histogram
+  let inFlight: Registry.Gauge
+  private let scrapes: Family<Labels, Registry.Counter>
+  private let duration: Registry.Histogram
 
   init(_ registry: Registry) throws(RegistryError) {
     scrapes = try registry.counter(

@@ -98,11 +98,22 @@ final class RotatedFiles: Sendable {
 
   private func compress(_ path: String) {
     let part = path + Self.compressedSuffix + Self.partSuffix
-    guard let zlib = Zlib.shared, zlib.compress(path, to: part) else { return System.remove(part) }
+    guard Self.compress(path, to: part) else { return System.remove(part) }
     guard (try? System.rename(part, to: path + Self.compressedSuffix)) != nil else {
       return System.remove(part)
     }
     System.remove(path)
+  }
+
+  private static func compress(_ path: String, to target: String) -> Bool {
+    guard let gzip = Gzip.system else { return false }
+    let source = System.openForReading(path)
+    guard source >= 0 else { return false }
+    defer { System.close(source) }
+    return gzip.writeFile(target) { memory in
+      guard let base = memory.baseAddress else { return nil }
+      return try? System.read(source, into: base, count: memory.count)
+    }
   }
 
   /// `20261121T093000.123456Z`: as the timestamps of the lines, without the punctuation that file systems of other

@@ -42,11 +42,8 @@ final class LogFilter: Sendable {
     return reason == nil
   }
 
-  /// A number for each request without a trace: a counter, mixed (SplitMix64, Steele, Lea and Flood 2014).
+  /// A number for each request without a trace: a counter, mixed.
   private func nextRandom() -> UInt64 {
-    var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return (mixed ^ (mixed >> 31)) >> 8
+    SplitMix64.mix(sequence.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue) >> 8
   }
 }

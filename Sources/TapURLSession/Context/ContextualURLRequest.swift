@@ -10,14 +10,14 @@ import Synchronization
 /// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux. What
 /// does is the reference that a `URLRequest` stands on, as long as its copies are of the same class.
 final class ContextualURLRequest: NSMutableURLRequest {
-  let context: RequestContext?
+  let context: TapRequestContext?
 
   /// Whether the process has made any. To look for a context costs a copy of the request, which apps that use
   /// none need not pay.
   static var isInUse: Bool { used.load(ordering: .relaxed) }
   private static let used = Atomic<Bool>(false)
 
-  init(copying source: NSURLRequest, context: RequestContext?) {
+  init(copying source: NSURLRequest, context: TapRequestContext?) {
     self.context = context
     Self.used.store(true, ordering: .relaxed)
     super.init(

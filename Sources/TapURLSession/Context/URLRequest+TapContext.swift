@@ -12,7 +12,7 @@ extension URLRequest {
   ///
   /// Set it after `timeoutInterval`: on Linux Foundation forgets that a time-out of exactly 60 seconds was set
   /// on purpose, and applies the configuration's. It is not sent. A request without a URL has none.
-  public var tapContext: RequestContext? {
+  public var tapContext: TapRequestContext? {
     get {
       // Foundation on Linux cannot copy a request without a URL: to try ends the process
       // (`NSURLRequest.mutableCopy(with:)`).

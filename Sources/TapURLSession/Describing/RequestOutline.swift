@@ -17,7 +17,7 @@ final class RequestOutline: Sendable {
   let isSecure: Bool
   let method: String
   /// Of the request, or of the Swift task that made it.
-  private let context: RequestContext?
+  private let context: TapRequestContext?
   private let headers: [String: String]
   /// Whether anybody wants to see headers.
   let keepsHeaders: Bool
@@ -25,7 +25,7 @@ final class RequestOutline: Sendable {
   /// - Parameters:
   ///   - taskContext: What the Swift task says that makes the request. What the request itself says wins.
   ///   - keepsHeaders: Whether anybody wants to see headers, of the response too.
-  init(_ request: URLRequest, taskContext: RequestContext?, keepsHeaders: Bool) {
+  init(_ request: URLRequest, taskContext: TapRequestContext?, keepsHeaders: Bool) {
     let url = request.url
     text = url?.absoluteString ?? ""
     let authority = PlainAuthority(text)

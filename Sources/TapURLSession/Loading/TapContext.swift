@@ -66,7 +66,7 @@ final class TapContext: Sendable {
   /// What a description of a request is made of.
   func outline(of request: URLRequest) -> RequestOutline {
     RequestOutline(
-      request, taskContext: RequestContext.current,
+      request, taskContext: TapRequestContext.current,
       keepsHeaders: clients.contains { $0.tap.configuration.collectsHeaders })
   }
 

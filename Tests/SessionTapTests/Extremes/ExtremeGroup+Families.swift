@@ -72,29 +72,29 @@ extension ExtremeGroup {
     ) -> [Extreme] {
       Extreme.eachWhileRunning(setting, values) { try use($0.tap.registry, $1) }
     }
-    return each("Counter.increment(by:)", Extremes.doubles) {
+    return each("Registry.Counter.increment(by:)", Extremes.doubles) {
       try $0.counter("jobs_total", help: "Jobs.").increment(by: $1)
     }
-      + each("Counter.increment(by:)", Extremes.integers) {
+      + each("Registry.Counter.increment(by:)", Extremes.integers) {
         let counter = try $0.counter("jobs_total", help: "Jobs.")
         counter.increment(by: $1)
         counter.increment(by: $1)
       }
-      + each("Gauge.set(_:)", Extremes.doubles) { try $0.gauge("jobs", help: "Jobs.").set($1) }
-      + each("Gauge.set(_:)", Extremes.integers) { try $0.gauge("jobs", help: "Jobs.").set($1) }
-      + each("Gauge.increment(by:)", Extremes.doubles) {
+      + each("Registry.Gauge.set(_:)", Extremes.doubles) { try $0.gauge("jobs", help: "Jobs.").set($1) }
+      + each("Registry.Gauge.set(_:)", Extremes.integers) { try $0.gauge("jobs", help: "Jobs.").set($1) }
+      + each("Registry.Gauge.increment(by:)", Extremes.doubles) {
         try $0.gauge("jobs", help: "Jobs.").increment(by: $1)
       }
-      + each("Gauge.decrement(by:)", Extremes.doubles) {
+      + each("Registry.Gauge.decrement(by:)", Extremes.doubles) {
         try $0.gauge("jobs", help: "Jobs.").decrement(by: $1)
       }
-      + each("Histogram.record(_:)", Extremes.doubles) {
+      + each("Registry.Histogram.record(_:)", Extremes.doubles) {
         try $0.histogram("job_seconds", help: "Jobs.").record($1)
       }
-      + each("Histogram.record(_:)", Extremes.durations) {
+      + each("Registry.Histogram.record(_:)", Extremes.durations) {
         try $0.histogram("job_seconds", help: "Jobs.").record($1)
       }
-      + each("Histogram.record(_:trace:at:)", Extremes.doubles) {
+      + each("Registry.Histogram.record(_:trace:at:)", Extremes.doubles) {
         try $0.histogram("job_seconds", help: "Jobs.").record($1, trace: .random())
       }
       + each("Timestamp.nanosecondsSinceEpoch", Extremes.integers) {
@@ -103,7 +103,7 @@ extension ExtremeGroup {
         histogram.record(1, trace: .random(), at: time)
         for format in ExpositionFormat.allCases { _ = $0.exposition(in: format) }
       }
-      + each("Histogram.quantile(_:)", Extremes.doubles) {
+      + each("Registry.Histogram.quantile(_:)", Extremes.doubles) {
         let histogram = try $0.histogram("job_seconds", help: "Jobs.")
         histogram.record($1)
         _ = histogram.quantile($1)

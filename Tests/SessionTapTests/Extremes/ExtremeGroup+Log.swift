@@ -8,7 +8,7 @@ extension ExtremeGroup {
       _ property: String, _ values: Extremes.Values<Value>,
       _ change: @escaping @Sendable (inout RequestLog.Configuration, Value) -> Void
     ) -> [Extreme] {
-      Extreme.each(property, values) { change(&$0.configuration.logging, $1) }
+      Extreme.each(property, values) { change(&$0.configuration.logOptions, $1) }
     }
     let rotation = rotations
     let sampling =
@@ -67,12 +67,12 @@ extension ExtremeGroup {
       _ setting: String, _ values: Extremes.Values<Value>, _ make: @escaping @Sendable (Value) -> LogRotation
     ) -> [Extreme] {
       Extreme.each("LogRotation.\(setting)", values) { trial, value in
-        trial.configuration.logging.rotation = make(value)
+        trial.configuration.logOptions.rotation = make(value)
         trial.keepsLines = false
         trial.whileRunning = { running in
           for number in 0..<4 {
             running.tap.log(.info, "line \(number)")
-            running.tap.log?.flush(within: .seconds(5))
+            running.tap.requestLog?.flush(within: .seconds(5))
           }
         }
       }
@@ -91,7 +91,7 @@ extension ExtremeGroup {
     ) -> [Extreme] {
       Extreme.each(setting, values) { trial, value in
         trial.configuration.servesLog = true
-        trial.whileRunning = { if let log = $0.tap.log { try await use(log, value) } }
+        trial.whileRunning = { if let log = $0.tap.requestLog { try await use(log, value) } }
       }
     }
     func ask<Value: Sendable>(

@@ -40,7 +40,7 @@ extension ExtremeGroup {
       + outbound("FieldValue.double(_:)", Extremes.doubles) { $0.request.fields = ["key": .double($1)] }
       + outbound("FieldValue.integer(_:)", sizes) { $0.request.fields = ["key": .integer($1)] }
       + Extreme.eachWhileRunning("RequestLog.requestWaits(_:for:)", Extremes.durations) {
-        $0.tap.log?.requestWaits(RequestDescription(client: "waits", method: "GET"), for: $1)
+        $0.tap.requestLog?.requestWaits(RequestDescription(client: "waits", method: "GET"), for: $1)
       }
       + inbound("clientAddress", Extremes.strings) { $0.clientAddress = $1 }
       + inbound("duration", Extremes.durations) { $0.duration = $1 }
@@ -58,8 +58,8 @@ extension ExtremeGroup {
     _ change: @escaping @Sendable (inout RequestObservation, Value) -> Void
   ) -> [Extreme] {
     Extreme.each(setting, values) { trial, value in
-      trial.configuration.logging.redaction.allowedRequestHeaders = ["key"]
-      trial.configuration.logging.redaction.allowedResponseHeaders = ["key"]
+      trial.configuration.logOptions.redaction.allowedRequestHeaders = ["key"]
+      trial.configuration.logOptions.redaction.allowedResponseHeaders = ["key"]
       trial.whileRunning = { running in
         var observation = RequestObservation(
           request: RequestDescription(client: "other", method: "GET", url: "http://h/"), start: .now,
@@ -69,7 +69,7 @@ extension ExtremeGroup {
         let metrics = try RequestMetrics(registry: registry)
         metrics.requestStarted(observation.request)
         metrics.requestEnded(observation)
-        running.tap.log?.requestEnded(observation)
+        running.tap.requestLog?.requestEnded(observation)
         let exposition = ExpositionText(registry.exposition(in: .text).text)
         if let fault = exposition.faults.first { throw ExtremeFault(description: fault) }
         if exposition["http_client_request_duration_seconds_count"] != 1 {
@@ -86,7 +86,7 @@ extension ExtremeGroup {
     Extreme.eachWhileRunning("InboundObservation.\(property)", values) { running, value in
       var observation = InboundObservation(method: "GET", path: "/", trace: .random())
       change(&observation, value)
-      running.tap.log?.inboundRequestEnded(observation)
+      running.tap.requestLog?.inboundRequestEnded(observation)
     }
   }
 }

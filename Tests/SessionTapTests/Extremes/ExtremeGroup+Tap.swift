@@ -64,11 +64,11 @@ extension ExtremeGroup {
 
   static var requestExtremes: [Extreme] {
     let sessions =
-      Extreme.each("Tap.configuration(from:client:)", Extremes.strings) { $0.client = $1 }
-      + Extreme.each("Tap.configuration(from:client:)", [("1,000 clients", 1_000)]) { trial, count in
+      Extreme.each("Tap.sessionConfiguration(from:client:)", Extremes.strings) { $0.client = $1 }
+      + Extreme.each("Tap.sessionConfiguration(from:client:)", [("1,000 clients", 1_000)]) { trial, count in
         trial.whileRunning = { running in
           for number in 0..<count {
-            _ = running.tap.configuration(from: .ephemeral, client: "client-\(number)")
+            _ = running.tap.sessionConfiguration(from: .ephemeral, client: "client-\(number)")
           }
         }
       }
@@ -90,12 +90,14 @@ extension ExtremeGroup {
         trial.requests = nil
       }
     let contexts =
-      Extreme.each("RequestContext.urlTemplate", Extremes.strings) {
-        $0.context = RequestContext(urlTemplate: $1)
+      Extreme.each("TapRequestContext.urlTemplate", Extremes.strings) {
+        $0.context = TapRequestContext(urlTemplate: $1)
       }
-      + Extreme.each("RequestContext.fields", Extremes.fields) { $0.context = RequestContext(fields: $1) }
+      + Extreme.each("TapRequestContext.fields", Extremes.fields) {
+        $0.context = TapRequestContext(fields: $1)
+      }
       + Extreme.each("TraceContext.init(traceparent:)", Extremes.strings) {
-        $0.context = RequestContext(traceContext: TraceContext(traceparent: $1))
+        $0.context = TapRequestContext(traceContext: TraceContext(traceparent: $1))
       }
     // A challenge that is not answered, for it is the time until it is reported.
     let waiting = Extreme.each(
@@ -104,7 +106,8 @@ extension ExtremeGroup {
       trial.configuration.requests.waitingLimit = limit
       trial.requests = 2
       trial.whileRunning = { running in
-        let session = URLSession(configuration: running.tap.configuration(from: .ephemeral, client: "waits"))
+        let session = URLSession(
+          configuration: running.tap.sessionConfiguration(from: .ephemeral, client: "waits"))
         let done = Gate()
         let task = session.dataTask(with: running.origin.url("/challenge")) { _, _, _ in done.open() }
         task.resume()
@@ -117,7 +120,7 @@ extension ExtremeGroup {
     let templates =
       Extreme.each("PathTemplates.init(_:)", pathTemplates) {
         $0.configuration.requests.pathTemplates = PathTemplates($1)
-        $0.configuration.logging.redaction.allowedPaths = PathTemplates($1)
+        $0.configuration.logOptions.redaction.allowedPaths = PathTemplates($1)
       }
       + Extreme.eachWhileRunning("PathTemplates.template(for:)", Extremes.strings) {
         _ = PathTemplates(["/users/{id}", "/*"]).template(for: $1)

@@ -23,7 +23,7 @@ struct ExtremeTrial: Sendable {
 
   var configuration = Tap.Configuration()
   var client = "extreme"
-  var context: RequestContext?
+  var context: TapRequestContext?
   var whileRunning: @Sendable (Running) async throws -> Void = { _ in }
   /// How many requests the metrics must show, or `nil` where that is what the trial changes.
   var requests: Int? = 1
@@ -63,7 +63,7 @@ struct ExtremeTrial: Sendable {
     let tap = try Tap.start(configuration)
     var faults: [String] = []
     do {
-      let session = URLSession(configuration: tap.configuration(from: .ephemeral, client: client))
+      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: client))
       var request = URLRequest(url: origin.url("/users/42;v=1?card=4242"))
       // Longer than a word: known methods are looked up by their bytes.
       request.httpMethod = "PROPPATCH"
@@ -86,7 +86,7 @@ struct ExtremeTrial: Sendable {
     faults += await scrape(tap, scraper)
     let time = await ContinuousClock().measure { await tap.shutdown() }
     if time > Self.shutdownLimit { faults.append("the shutdown took \(time)") }
-    if let log = tap.log { faults += try logFaults(log.statistics) }
+    if let log = tap.requestLog { faults += try logFaults(log.statistics) }
     return faults
   }
 

@@ -102,7 +102,7 @@ struct PublicSettings {
     "Endpoint.init(configuration:routes:)": "a tap makes it of its configuration",
     "InboundRequests.init(registry:configuration:observers:)": "a tap makes it of its configuration",
     "URLSessionTap.init(observers:configuration:)": "a tap makes it of its configuration",
-    "URLSessionTap.configuration(from:client:)": "the tap's function of that name calls it",
+    "URLSessionTap.sessionConfiguration(from:client:)": "the tap's function of that name calls it",
     "URLSessionTap.install(on:client:)": "the tap's function of that name calls it",
     "EndpointBodyWriter.write(_:)": "bytes, which any route may send",
     "Registry.write(_:into:)": "the buffer is filled, not read",

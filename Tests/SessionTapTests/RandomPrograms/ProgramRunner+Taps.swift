@@ -15,7 +15,7 @@ extension ProgramRunner {
     // Takes most of the time of a scrape.
     configuration.exposesProcess = false
     configuration.log = hasLog ? .memory : nil
-    configuration.logging.recentLineLimit = 2_000
+    configuration.logOptions.recentLineLimit = 2_000
     do {
       let tap = try Tap(configuration)
       state.withLock { $0.taps[name] = tap }

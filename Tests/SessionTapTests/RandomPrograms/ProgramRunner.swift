@@ -104,7 +104,7 @@ final class ProgramRunner: Sendable {
     switch step {
     case .tap(let name, let hasEndpoint, let hasLog): makeTap(name, hasEndpoint, hasLog)
     case .patch(let name, let tap, let source, let client):
-      let patched = self.tap(tap)?.configuration(from: configuration(source), client: client)
+      let patched = self.tap(tap)?.sessionConfiguration(from: configuration(source), client: client)
       state.withLock { $0.configurations[name] = patched }
     case .session(let name, let making, let hasDelegate):
       makeSession(name, making, hasDelegate: hasDelegate)

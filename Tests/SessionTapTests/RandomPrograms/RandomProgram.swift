@@ -102,7 +102,7 @@ extension RandomProgram.Step: CustomStringConvertible {
       let (endpoint, log) = (hasEndpoint ? ".loopback(port: 0)" : "nil", hasLog ? ".memory" : "nil")
       return "let \(name) = try Tap(endpoint: \(endpoint), log: \(log))"
     case .patch(let name, let tap, let source, let client):
-      return "let \(name) = \(tap).configuration(from: \(source), client: \"\(client)\")"
+      return "let \(name) = \(tap).sessionConfiguration(from: \(source), client: \"\(client)\")"
     case .session(let name, let making, let hasDelegate):
       let delegate = hasDelegate ? ", delegate: Delegate()" : ""
       let expression =

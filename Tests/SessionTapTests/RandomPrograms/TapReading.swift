@@ -23,7 +23,7 @@ struct TapReading: Equatable {
   init(_ tap: Tap) throws {
     exposition = tap.registry.exposition().text
     var lines: [Line: Int] = [:]
-    let recent = tap.log?.recent(LogQuery(limit: .max)) ?? []
+    let recent = tap.requestLog?.recent(LogQuery(limit: .max)) ?? []
     for line in recent.split(separator: UInt8(ascii: "\n")) {
       let fields = try JSONDecoder().decode(Fields.self, from: Data(line))
       guard fields.event == "http.client.request" else { continue }

@@ -30,9 +30,9 @@ final class RandomRun: Sendable {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 16
     plain = URLSession(
-      configuration: tap?.configuration(from: configuration, client: "plain") ?? configuration)
+      configuration: tap?.sessionConfiguration(from: configuration, client: "plain") ?? configuration)
     delegated = URLSession(
-      configuration: tap?.configuration(from: configuration, client: "delegated") ?? configuration,
+      configuration: tap?.sessionConfiguration(from: configuration, client: "delegated") ?? configuration,
       delegate: delegate, delegateQueue: nil)
   }
 

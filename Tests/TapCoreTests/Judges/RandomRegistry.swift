@@ -5,9 +5,9 @@ import TestSupport
 struct RandomRegistry {
   let registry = Registry()
   private var generator: SeededGenerator
-  private(set) var counters: [(key: SampleKey, counter: Counter)] = []
-  private(set) var gauges: [(key: SampleKey, gauge: Gauge)] = []
-  private(set) var histograms: [(key: SampleKey, histogram: Histogram)] = []
+  private(set) var counters: [(key: SampleKey, counter: Registry.Counter)] = []
+  private(set) var gauges: [(key: SampleKey, gauge: Registry.Gauge)] = []
+  private(set) var histograms: [(key: SampleKey, histogram: Registry.Histogram)] = []
 
   init(seed: Int) throws {
     generator = SeededGenerator(seed: seed)

@@ -17,7 +17,7 @@ enum TappedSession: String, CaseIterable, Sendable {
     case .fromConfiguration:
       { configuration, delegate, queue in
         URLSession(
-          configuration: tap.configuration(from: configuration, client: client), delegate: delegate,
+          configuration: tap.sessionConfiguration(from: configuration, client: client), delegate: delegate,
           delegateQueue: queue)
       }
     case .installed:

@@ -16,7 +16,7 @@ guard let stock = URL(string: environment["STOCK_URL"] ?? "") else {
   exit(64)
 }
 let tap = try Tap.start(Tap.Configuration(environment: environment))
-let session = URLSession(configuration: tap.configuration(client: "stock"))
+let session = URLSession(configuration: tap.sessionConfiguration(client: "stock"))
 
 /// An error of the app's, and how it is answered.
 struct Failure: AnsweredError {

@@ -4,7 +4,7 @@ import TapLog
 
 /// swift-log in a tap's log: the lines of the app and of its libraries stand between those of its requests.
 ///
-///     LoggingSystem.bootstrap({ TapLogHandler(label: $0, log: tap.log, metadataProvider: $1) }, metadataProvider: .trace)
+///     LoggingSystem.bootstrap({ TapLogHandler(label: $0, log: tap.requestLog, metadataProvider: $1) }, metadataProvider: .trace)
 ///
 /// A line has the fields `logger` (the label), `source`, `code.file.path`, `code.line.number`, `code.function.name`, and
 /// those of the metadata:
@@ -30,7 +30,7 @@ struct TapLogHandler: LogHandler {
 
   /// - Parameters:
   ///   - label: the logger's label.
-  ///   - log: where the lines go, such as `tap.log`; `nil` drops them.
+  ///   - log: where the lines go, such as `tap.requestLog`; `nil` drops them.
   ///   - logLevel: the level that the logger begins with.
   ///   - metadataProvider: adds what the moment knows, such as the trace.
   init(

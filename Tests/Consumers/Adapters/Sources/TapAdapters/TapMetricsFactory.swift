@@ -107,7 +107,9 @@ private struct SeriesID: Hashable {
 }
 
 private enum SeriesKind { case counter, gauge, recorder, timer }
-private enum Instrument { case counter(TapCore.Counter), gauge(TapCore.Gauge), histogram(Histogram) }
+private enum Instrument {
+  case counter(Registry.Counter), gauge(Registry.Gauge), histogram(Registry.Histogram)
+}
 private typealias AnyCounterHandler = CounterHandler & FloatingPointCounterHandler
 
 /// A series, as the handler of whatever kind it was made.

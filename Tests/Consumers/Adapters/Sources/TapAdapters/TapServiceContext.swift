@@ -6,7 +6,7 @@ import TapCore
 /// request to those that it causes, and into the log.
 ///
 ///     InstrumentationSystem.bootstrap(TapInstrument())
-///     LoggingSystem.bootstrap({ TapLogHandler(label: $0, log: tap.log, metadataProvider: $1) }, metadataProvider: .trace)
+///     LoggingSystem.bootstrap({ TapLogHandler(label: $0, log: tap.requestLog, metadataProvider: $1) }, metadataProvider: .trace)
 ///
 /// A middleware puts the trace there, for what comes behind it, and for the tap:
 ///

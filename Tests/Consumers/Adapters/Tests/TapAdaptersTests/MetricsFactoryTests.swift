@@ -19,7 +19,7 @@ struct MetricsFactoryTests {
 
   @Test("counters count whole amounts and fractions, never back")
   func counters() {
-    let counter = CoreMetrics.Counter(label: "jobs.done", factory: factory)
+    let counter = Counter(label: "jobs.done", factory: factory)
     counter.increment()
     counter.increment(by: 41)
     counter.increment(by: -7)
@@ -32,7 +32,7 @@ struct MetricsFactoryTests {
 
   @Test("a counter and a floating-point counter of one name are one series")
   func bothCounters() {
-    CoreMetrics.Counter(label: "work", factory: factory).increment(by: 2)
+    Counter(label: "work", factory: factory).increment(by: 2)
     FloatingPointCounter(label: "work", factory: factory).increment(by: 0.5)
     #expect(samples == ["work_total 2.5"])
   }
@@ -43,7 +43,7 @@ struct MetricsFactoryTests {
     meter.set(7)
     meter.increment(by: 2.5)
     meter.decrement(by: 1)
-    CoreMetrics.Gauge(label: "depth", factory: factory).record(3)
+    Gauge(label: "depth", factory: factory).record(3)
     let recorder = Recorder(label: "last", aggregate: false, factory: factory)
     recorder.record(1)
     recorder.record(-2.5)
@@ -84,7 +84,7 @@ struct MetricsFactoryTests {
       ("", "__total"), ("💥", "__total"), ("le", "le_total"), ("Jobs", "Jobs_total"),
     ])
   func names(label: String, name: String) {
-    CoreMetrics.Counter(label: label, factory: factory).increment()
+    Counter(label: label, factory: factory).increment()
     #expect(samples == ["\(name) 1"])
   }
 
@@ -104,7 +104,7 @@ struct MetricsFactoryTests {
   @Test("the same name may have other dimensions, and in another order is the same series")
   func otherDimensions() {
     for dimensions in [[], [("a", "1")], [("b", "2")], [("a", "1"), ("b", "2")], [("b", "2"), ("a", "1")]] {
-      CoreMetrics.Counter(label: "n", dimensions: dimensions, factory: factory).increment()
+      Counter(label: "n", dimensions: dimensions, factory: factory).increment()
     }
     #expect(
       samples == [#"n_total 1"#, #"n_total{a="1"} 1"#, #"n_total{a="1",b="2"} 2"#, #"n_total{b="2"} 1"#])
@@ -116,7 +116,7 @@ struct MetricsFactoryTests {
     let recorder = Recorder(label: "x", factory: factory)
     recorder.record(5)
     recorder.destroy()
-    CoreMetrics.Counter(label: "x", factory: factory).increment()
+    Counter(label: "x", factory: factory).increment()
     _ = try registry.histogram("mine_seconds", help: "The app's own.")
     CoreMetrics.Timer(label: "mine", factory: factory).recordSeconds(1)
     #expect(samples.contains("x 1"))
@@ -128,7 +128,7 @@ struct MetricsFactoryTests {
 
   @Test("a destroyed metric goes, and comes back from nothing")
   func destroy() {
-    let counter = CoreMetrics.Counter(label: "c", dimensions: [("a", "1")], factory: factory)
+    let counter = Counter(label: "c", dimensions: [("a", "1")], factory: factory)
     counter.increment(by: 5)
     let floating = FloatingPointCounter(label: "f", factory: factory)
     let meter = Meter(label: "m", factory: factory)
@@ -141,7 +141,7 @@ struct MetricsFactoryTests {
     timer.destroy()
     #expect(samples.isEmpty)
     counter.increment()
-    CoreMetrics.Counter(label: "c", dimensions: [("a", "1")], factory: factory).increment()
+    Counter(label: "c", dimensions: [("a", "1")], factory: factory).increment()
     counter.destroy()
     #expect(samples == [#"c_total{a="1"} 1"#])
   }
@@ -160,7 +160,7 @@ struct MetricsFactoryTests {
 
   @Test("a reset counter begins again at 0, for all that share it")
   func reset() {
-    let counters = (1...2).map { _ in CoreMetrics.Counter(label: "c", factory: factory) }
+    let counters = (1...2).map { _ in Counter(label: "c", factory: factory) }
     counters[0].increment(by: 5)
     counters[1].reset()
     #expect(samples == ["c_total 0"])
@@ -171,7 +171,7 @@ struct MetricsFactoryTests {
   @Test("whatever a library asks for stays bounded")
   func bounded() {
     for number in 0..<2_100 {
-      CoreMetrics.Counter(label: "one", dimensions: [("n", "\(number)")], factory: factory).increment()
+      Counter(label: "one", dimensions: [("n", "\(number)")], factory: factory).increment()
     }
     for number in 0..<10_000 { Meter(label: "many.\(number)", factory: factory).set(1) }
     Meter(label: String(repeating: "n", count: 100_000), dimensions: [], factory: factory).set(1)
@@ -184,12 +184,12 @@ struct MetricsFactoryTests {
 
   @Test("many tasks make, use, reset and destroy the same metrics at once")
   func concurrency() async {
-    let kept = CoreMetrics.Counter(label: "kept", factory: factory)
+    let kept = Counter(label: "kept", factory: factory)
     await withTaskGroup(of: Void.self) { group in
       for task in 0..<8 {
         group.addTask { [factory] in
           for round in 0..<500 {
-            CoreMetrics.Counter(label: "shared", factory: factory).increment()
+            Counter(label: "shared", factory: factory).increment()
             CoreMetrics.Timer(label: "time", factory: factory).recordNanoseconds(round)
             let brief = Meter(label: "brief", dimensions: [("n", "\(round % 7)")], factory: factory)
             brief.set(task)

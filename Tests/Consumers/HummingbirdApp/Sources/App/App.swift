@@ -24,7 +24,7 @@ struct App {
       return print("usage: hummingbird-app UPSTREAM [--middleware | --without-tap]")
     }
     let tap = arguments.contains("--without-tap") ? nil : try observe()
-    let session = URLSession(configuration: tap?.configuration(client: "users") ?? .default)
+    let session = URLSession(configuration: tap?.sessionConfiguration(client: "users") ?? .default)
 
     let usesMiddleware = arguments.contains("--middleware")
     let router = Router()
@@ -36,7 +36,7 @@ struct App {
       guard let status = context.parameters.get("status", as: Int.self) else { throw Unforeseen() }
       throw HTTPError(.init(code: status))
     }
-    let lookups = CoreMetrics.Counter(label: "users.looked.up")
+    let lookups = Counter(label: "users.looked.up")
     router.get("users/{id}") { request, context in
       let id = try context.parameters.require("id", as: Int.self)
       context.logger.info("looks up a user", metadata: ["user": ["id": .stringConvertible(id)]])
@@ -73,7 +73,7 @@ struct App {
     MetricsSystem.bootstrap(TapMetricsFactory(registry: tap.registry))
     InstrumentationSystem.bootstrap(TapInstrument())
     LoggingSystem.bootstrap(
-      { TapLogHandler(label: $0, log: tap.log, metadataProvider: $1) }, metadataProvider: .trace)
+      { TapLogHandler(label: $0, log: tap.requestLog, metadataProvider: $1) }, metadataProvider: .trace)
     return tap
   }
 }

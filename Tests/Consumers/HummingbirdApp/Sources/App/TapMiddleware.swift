@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Instrumentation
-import TapCore
+import SessionTap
 
 /// Records each request until its response has been written, and puts what it causes into its trace:
 ///

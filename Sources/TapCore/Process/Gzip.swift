@@ -11,25 +11,33 @@
 /// Loaded at run time: `zlib.h` is missing from several Swift images, and a server without zlib still answers. The
 /// unsafe calls are all in this file. Functions and constants are those of zlib 1.2 (zlib.h), whose binary
 /// interface `deflateInit2_` checks by the size of the stream.
-struct Gzip: Sendable {
+package struct Gzip: Sendable {
   /// The system's zlib, or `nil` where there is none.
-  static let system = Gzip()
+  package static let system = Gzip()
 
   private let deflateInit: DeflateInit
   private let deflateBound: DeflateBound
   private let deflate: Deflate
   private let deflateEnd: DeflateEnd
+  private let gzopen: OpenFile
+  private let gzwrite: WriteFile
+  private let gzclose: CloseFile
 
   private init?() {
     // The offsets below are those of a 64-bit system.
     guard MemoryLayout<Int>.size == 8, let library = dlopen(Self.libraryName, RTLD_NOW | RTLD_LOCAL),
       let initialize = dlsym(library, "deflateInit2_"), let bound = dlsym(library, "deflateBound"),
-      let deflate = dlsym(library, "deflate"), let end = dlsym(library, "deflateEnd")
+      let deflate = dlsym(library, "deflate"), let end = dlsym(library, "deflateEnd"),
+      let open = dlsym(library, "gzopen"), let write = dlsym(library, "gzwrite"),
+      let close = dlsym(library, "gzclose")
     else { return nil }
     deflateInit = unsafeBitCast(initialize, to: DeflateInit.self)
     deflateBound = unsafeBitCast(bound, to: DeflateBound.self)
     self.deflate = unsafeBitCast(deflate, to: Deflate.self)
     deflateEnd = unsafeBitCast(end, to: DeflateEnd.self)
+    gzopen = unsafeBitCast(open, to: OpenFile.self)
+    gzwrite = unsafeBitCast(write, to: WriteFile.self)
+    gzclose = unsafeBitCast(close, to: CloseFile.self)
   }
 
   /// The bytes in gzip format (RFC 1952), or `nil` if they are too many for one call or memory ran out.
@@ -62,6 +70,25 @@ struct Gzip: Sendable {
     }
   }
 
+  /// Writes a file in the same format, piece by piece. `false` if anything fails; the file is then of no use.
+  ///
+  /// - Parameter next: Gives the next bytes: how many, 0 at the end, `nil` if it fails.
+  package func writeFile(_ path: String, next: (UnsafeMutableRawBufferPointer) -> Int?) -> Bool {
+    guard let file = gzopen(path, "wb6") else { return false }
+    let isWhole = withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 8) { memory -> Bool in
+      guard let base = memory.baseAddress else { return false }
+      while true {
+        guard let count = next(memory) else { return false }
+        if count == 0 { return true }
+        guard gzwrite(file, base, UInt32(truncatingIfNeeded: count)) == Int32(truncatingIfNeeded: count) else {
+          return false
+        }
+      }
+    }
+    // Closing writes the last block and can fail too.
+    return gzclose(file) == Stream.ok && isWhole
+  }
+
   private static var libraryName: String {
     #if canImport(Darwin)
       "libz.1.dylib"
@@ -77,6 +104,10 @@ struct Gzip: Sendable {
   private typealias DeflateBound = @convention(c) (UnsafeMutableRawPointer, UInt) -> UInt
   private typealias Deflate = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
   private typealias DeflateEnd = @convention(c) (UnsafeMutableRawPointer) -> Int32
+
+  private typealias OpenFile = @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>) -> OpaquePointer?
+  private typealias WriteFile = @convention(c) (OpaquePointer, UnsafeRawPointer, UInt32) -> Int32
+  private typealias CloseFile = @convention(c) (OpaquePointer) -> Int32
 
   /// `z_stream` and the constants that go with it.
   private enum Stream {

@@ -1,10 +1,10 @@
 /// A day of the proleptic Gregorian calendar.
-struct CivilDate: Hashable {
-  let year: Int64
-  let month: Int64
-  let day: Int64
+package struct CivilDate: Hashable {
+  package let year: Int64
+  package let month: Int64
+  package let day: Int64
 
-  init(year: Int64, month: Int64, day: Int64) {
+  package init(year: Int64, month: Int64, day: Int64) {
     self.year = year
     self.month = month
     self.day = day
@@ -15,7 +15,7 @@ struct CivilDate: Hashable {
   /// Counts from 0000-03-01, so that a leap day is the last of its year, in eras of 400 years, which are all of
   /// the same length; the months from March on are then a linear function (Hinnant, "chrono-Compatible
   /// Low-Level Date Algorithms", civil_from_days).
-  init(daysSinceEpoch: Int64) {
+  package init(daysSinceEpoch: Int64) {
     let shifted = daysSinceEpoch &+ 719_468
     let era = (shifted >= 0 ? shifted : shifted &- 146_096) / 146_097
     let dayOfEra = shifted &- era &* 146_097
@@ -28,7 +28,7 @@ struct CivilDate: Hashable {
   }
 
   /// How many days the date is after 1970-01-01 (Hinnant, days_from_civil). For years of four digits.
-  var daysSinceEpoch: Int64 {
+  package var daysSinceEpoch: Int64 {
     let marchYear = month <= 2 ? year - 1 : year
     let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
     let yearOfEra = marchYear - era * 400

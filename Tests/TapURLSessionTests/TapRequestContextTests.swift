@@ -11,7 +11,7 @@ import Testing
 /// What an app says about a request: it survives copies and changes, and reaches the observers.
 @Suite struct RequestContextTests {
   static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-  static let context = RequestContext(
+  static let context = TapRequestContext(
     urlTemplate: "/users/{id}", fields: ["tenant": "acme", "attempt": 2],
     traceContext: TraceContext(traceparent: trace))
 
@@ -119,7 +119,7 @@ import Testing
     tapConfiguration.pathTemplates = templates
     let tap = URLSessionTap(observers: [observer], configuration: tapConfiguration)
     let exchange = Exchange(kind: kind, style: style, request: request)
-    _ = try await exchange.run(tap.configuration(from: configuration, client: "test"))
+    _ = try await exchange.run(tap.sessionConfiguration(from: configuration, client: "test"))
     tap.flush()
     #expect(observer.ended.map(\.request) == observer.started)
     return try #require(observer.ended.first?.request)
@@ -159,7 +159,7 @@ import Testing
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
     var request = URLRequest(url: origin.url("/users/42"))
-    request.tapContext = RequestContext(urlTemplate: "/mine")
+    request.tapContext = TapRequestContext(urlTemplate: "/mine")
     #expect(try await reported(request, templates: ["/users/{id}"]).urlTemplate == "/mine")
   }
 
@@ -203,7 +203,7 @@ import Testing
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     let request = URLRequest(url: origin.url())
-    let seen = try await RequestContext.$current.withValue(Self.context) {
+    let seen = try await TapRequestContext.$current.withValue(Self.context) {
       try await [
         reported(request, configuration: configuration), reported(request, kind: .download),
       ]
@@ -211,8 +211,8 @@ import Testing
     #expect(seen.map(\.urlTemplate) == ["/users/{id}", "/users/{id}"])
     #expect(seen.map(\.fields) == [Self.context.fields, Self.context.fields])
     var own = request
-    own.tapContext = RequestContext(urlTemplate: "/own")
-    let described = try await RequestContext.$current.withValue(Self.context) { [own] in
+    own.tapContext = TapRequestContext(urlTemplate: "/own")
+    let described = try await TapRequestContext.$current.withValue(Self.context) { [own] in
       try await reported(own, configuration: configuration)
     }
     #expect(described.urlTemplate == "/own")

@@ -4,9 +4,9 @@ public import TapCore
 ///
 /// ```swift
 /// var request = URLRequest(url: url)
-/// request.tapContext = RequestContext(urlTemplate: "/users/{id}", fields: ["tenant": "acme"])
+/// request.tapContext = TapRequestContext(urlTemplate: "/users/{id}", fields: ["tenant": "acme"])
 /// ```
-public struct RequestContext: Sendable, Hashable {
+public struct TapRequestContext: Sendable, Hashable {
   /// A low-cardinality form of the path: the `url_template` label. Wins over the tap's own templates.
   public var urlTemplate: String?
   /// Fields for the request's log line.
@@ -27,5 +27,5 @@ public struct RequestContext: Sendable, Hashable {
   ///
   /// On Linux a loader is made within `resume()`, where this is visible, only for download tasks and in
   /// sessions whose configuration has no `urlCache`. Elsewhere use `URLRequest.tapContext`.
-  @TaskLocal public static var current: RequestContext?
+  @TaskLocal public static var current: TapRequestContext?
 }
