@@ -95,7 +95,8 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   ///
   ///     log.log(.info, "cache warmed", ["entries": 42])
   ///
-  /// The fields stand in the line by their keys. `timestamp`, `severity`, `event` and `message` are the line's own, and a
+  /// A line that is logged while a request is served (`TraceContext.current`) has that one's `trace_id` and `span_id`, unless the
+  /// fields say others. The fields stand in the line by their keys. `timestamp`, `severity`, `event` and `message` are the line's own, and a
   /// message is cut at 8,192 bytes. Safe from any thread; waits for nothing.
   ///
   /// - Parameters:
@@ -104,11 +105,12 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   ///   - fields: what goes with it, by key: at most 64, a text of at most 1,024 bytes.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     guard filter.keeps(severity) else { return }
-    let time = Timestamp.now
+    let (time, trace) = (Timestamp.now, TraceContext.current)
     let isLong = message.utf8.count > Self.shortURL
     Self.withLine(
       of: message, isLong: isLong, limit: appEncoder.limits.line,
-      write: { message, line in appEncoder.write(message, fields, severity: severity, time: time, to: &line)
+      write: { message, line in
+        appEncoder.write(message, fields, severity: severity, time: time, trace: trace, to: &line)
       },
       body: { queue.enqueue($0, severity: severity) })
   }

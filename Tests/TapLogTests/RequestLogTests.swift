@@ -161,6 +161,25 @@ struct RequestLogTests {
     #expect(log.statistics.filteredLines(.severity) == 1)
   }
 
+  @Test("gives a line of the app's own the trace of the request that is being served")
+  func appLineInTrace() throws {
+    let sink = CollectingSink()
+    let log = try RequestLog(to: .custom(sink))
+    let trace = try #require(
+      TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
+    TraceContext.$current.withValue(trace) {
+      log.log(.info, "served")
+      log.log(.info, "of another", ["trace_id": "other"])
+    }
+    log.log(.info, "outside")
+    #expect(log.shutdown())
+    let members = #""trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331""#
+    #expect(sink.lines.count == 3)
+    #expect(sink.lines[0].hasSuffix(#""message":"served","# + members + "}"))
+    #expect(sink.lines[1].hasSuffix(#""message":"of another","trace_id":"other"}"#))
+    #expect(sink.lines[2].hasSuffix(#""message":"outside"}"#))
+  }
+
   @Test("leaves a stuck sink behind at the deadline, and counts what it holds")
   func stuckShutdown() throws {
     let sink = GatedSink()

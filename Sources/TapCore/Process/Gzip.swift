@@ -80,7 +80,8 @@ package struct Gzip: Sendable {
       while true {
         guard let count = next(memory) else { return false }
         if count == 0 { return true }
-        guard gzwrite(file, base, UInt32(truncatingIfNeeded: count)) == Int32(truncatingIfNeeded: count) else {
+        guard gzwrite(file, base, UInt32(truncatingIfNeeded: count)) == Int32(truncatingIfNeeded: count)
+        else {
           return false
         }
       }

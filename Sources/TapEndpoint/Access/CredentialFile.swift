@@ -42,9 +42,10 @@ final class CredentialFile: Sendable {
     let version = Self.version(path)
     let known: State? = state.withLock { version != nil && $0.version == version ? $0 : nil }
     if let known { return known.credentials }
-    let credentials = SmallFile.read(path, limit: Self.maximumSize).map { Credentials($0, scheme: scheme) }.flatMap {
-      $0.isEmpty ? nil : $0
-    }
+    let credentials = SmallFile.read(path, limit: Self.maximumSize).map { Credentials($0, scheme: scheme) }
+      .flatMap {
+        $0.isEmpty ? nil : $0
+      }
     state.withLock { state in
       // What was read belongs to the version before it, or to a later one, which is read again.
       state.version = version

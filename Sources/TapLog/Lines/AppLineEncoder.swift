@@ -5,15 +5,17 @@ struct AppLineEncoder: Sendable {
   let fields: LineFields
   let limits: LineLimits
 
+  /// - Parameter trace: That of the request which is being served. What the fields say of a trace wins.
   func write(
     _ message: String, _ extra: [String: FieldValue], severity: LogSeverity, time: Timestamp,
-    to line: inout LineWriter
+    trace: TraceContext?, to line: inout LineWriter
   ) {
     line.begin(time, severity, event: "app")
     line.part { json in
       json.append(",\"message\":")
       json.string(message, limit: limits.message)
     }
+    if let trace, extra["trace_id"] == nil, extra["span_id"] == nil { line.part { $0.trace(trace) } }
     fields.write(extra, to: &line)
   }
 }
