@@ -13,8 +13,9 @@
 ///   `session_tap_inbound_cancelled_requests_total`. At any scrape, started = ended + active.
 ///
 /// Nothing of it is exposed before the first request. What has ended is recorded within a tenth of a second, by a thread of
-/// its own, and before each scrape. Safe to use from any thread; no call waits for anything but a short lock,
-/// unless observers are so slow that thousands of requests wait for them.
+/// its own, and before each scrape. Safe to use from any thread; no call waits for anything but a short lock, unless an
+/// observer that is given to ``init(registry:configuration:observers:)`` is so slow that thousands of requests wait for it. Those
+/// of a `Tap.Configuration` have a thread of their own.
 public final class InboundRequests: Sendable {
   private let recorder: InboundRecorder
   /// The way to the recorder.

@@ -14,7 +14,7 @@ import TapLog
 /// - a key that the line needs itself is prefixed, `metadata.message`.
 ///
 /// `notice` becomes INFO and `critical` ERROR, with the field `level` saying so: the log has five severities. The log's
-/// own limits and sampling count too. Waits for nothing, unless the log is told to.
+/// own limits and sampling count too. Waits for nothing.
 struct TapLogHandler: LogHandler {
   var logLevel: Logger.Level
   var metadata: Logger.Metadata {

@@ -1,1 +1,122 @@
-../../../Adapters/Sources/TapAdapters/TapLogHandler.swift
+import Logging
+import TapCore
+import TapLog
+
+/// swift-log in a tap's log: the lines of the app and of its libraries stand between those of its requests.
+///
+///     LoggingSystem.bootstrap({ TapLogHandler(label: $0, log: tap.requestLog, metadataProvider: $1) }, metadataProvider: .trace)
+///
+/// A line has the fields `logger` (the label), `source`, `code.file.path`, `code.line.number`, `code.function.name`, and
+/// those of the metadata:
+/// - nested dictionaries are flattened, `["user": ["id": "7"]]` to `"user.id":"7"`; arrays are text;
+/// - integers, floating-point numbers and booleans that were given as such (`.stringConvertible(42)`) stay what they are;
+/// - what the logger has gives way to what the provider has, and that to what the call has;
+/// - a key that the line needs itself is prefixed, `metadata.message`.
+///
+/// `notice` becomes INFO and `critical` ERROR, with the field `level` saying so: the log has five severities. The log's
+/// own limits and sampling count too. Waits for nothing.
+struct TapLogHandler: LogHandler {
+  var logLevel: Logger.Level
+  var metadata: Logger.Metadata {
+    get { Dictionary(entries) { $1 } }
+    set { entries = newValue.map { ($0, $1) } }
+  }
+  var metadataProvider: Logger.MetadataProvider?
+
+  private let label: String
+  private let log: RequestLog?
+  /// A list: a framework gives each request a logger with an entry or two, and a dictionary takes five times as long.
+  private var entries: [(key: String, value: Logger.MetadataValue)] = []
+
+  /// - Parameters:
+  ///   - label: the logger's label.
+  ///   - log: where the lines go, such as `tap.requestLog`; `nil` drops them.
+  ///   - logLevel: the level that the logger begins with.
+  ///   - metadataProvider: adds what the moment knows, such as the trace.
+  init(
+    label: String, log: RequestLog?, logLevel: Logger.Level = .info,
+    metadataProvider: Logger.MetadataProvider? = nil
+  ) {
+    self.label = label
+    self.log = log
+    self.logLevel = logLevel
+    self.metadataProvider = metadataProvider
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { entries.first { $0.key == key }?.value }
+    set {
+      entries.removeAll { $0.key == key }
+      if let newValue { entries.append((key, newValue)) }
+    }
+  }
+
+  func log(event: LogEvent) {
+    guard let log else { return }
+    var metadata = metadata
+    if let metadataProvider { metadata.merge(metadataProvider.get()) { $1 } }
+    if let more = event.metadata { metadata.merge(more) { $1 } }
+    var fields: [String: FieldValue] = [:]
+    for (key, value) in metadata {
+      add(value, as: Self.ownKeys.contains(key) ? "metadata.\(key)" : key, depth: 1, to: &fields)
+    }
+    if let error = event.error {
+      fields["error.message"] = .string("\(error)")
+      fields["error.type"] = .string(String(reflecting: type(of: error)))
+    }
+    let (severity, level) = Self.severity(of: event.level)
+    if let level { fields["level"] = level }
+    fields["logger"] = .string(label)
+    fields["source"] = .string(event.source)
+    fields["code.file.path"] = .string(event.file)
+    fields["code.line.number"] = .integer(Int64(clamping: event.line))
+    fields["code.function.name"] = .string(event.function)
+    log.log(severity, event.message.description, fields)
+  }
+
+  /// How deep metadata is flattened; what is deeper becomes text.
+  private static let depthLimit = 8
+
+  /// The keys of the line, and of this handler.
+  private static let ownKeys: Set<String> = [
+    "timestamp", "severity", "event", "message", "dropped_attributes_count", "level", "logger", "source",
+    "code.file.path", "code.line.number", "code.function.name",
+  ]
+
+  private func add(
+    _ value: Logger.MetadataValue, as key: String, depth: Int, to fields: inout [String: FieldValue]
+  ) {
+    // A key that is given as such counts more than one that nesting makes.
+    guard depth == 1 || fields[key] == nil else { return }
+    switch value {
+    case .string(let text): fields[key] = .string(text)
+    case .stringConvertible(let value): fields[key] = Self.field(value)
+    case .dictionary(let members) where depth < Self.depthLimit:
+      for (name, member) in members { add(member, as: "\(key).\(name)", depth: depth + 1, to: &fields) }
+    case .dictionary, .array: fields[key] = .string(value.description)
+    }
+  }
+
+  private static func field(_ value: any CustomStringConvertible) -> FieldValue {
+    switch value {
+    case let flag as Bool: .boolean(flag)
+    case let number as any BinaryInteger:
+      Int64(exactly: number).map { .integer($0) } ?? .string(value.description)
+    case let number as any BinaryFloatingPoint: .double(Double(number))
+    default: .string(value.description)
+    }
+  }
+
+  /// The severity, and the level where that says more.
+  private static func severity(of level: Logger.Level) -> (LogSeverity, FieldValue?) {
+    switch level {
+    case .trace: (.trace, nil)
+    case .debug: (.debug, nil)
+    case .info: (.info, nil)
+    case .notice: (.info, "notice")
+    case .warning: (.warn, nil)
+    case .error: (.error, nil)
+    case .critical: (.error, "critical")
+    }
+  }
+}
