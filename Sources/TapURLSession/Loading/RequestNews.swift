@@ -1,7 +1,8 @@
 import TapCore
 
-/// What the observers of a request have not been told of it.
-struct RequestNews: Sendable {
+/// What the observers of a request have not been told of it. A class: to tell one observer after another of many would copy
+/// each many times.
+final class RequestNews: Sendable {
   let observers: [any RequestObserver]
   let isStart: Bool
   /// For how long it has waited, if that is news.
@@ -9,6 +10,17 @@ struct RequestNews: Sendable {
   let isEnd: Bool
   /// As if the request had been cancelled at once, where it has not ended.
   let observation: RequestObservation
+
+  init(
+    observers: [any RequestObserver], isStart: Bool, wait: Duration?, isEnd: Bool,
+    observation: consuming RequestObservation
+  ) {
+    self.observers = observers
+    self.isStart = isStart
+    self.wait = wait
+    self.isEnd = isEnd
+    self.observation = observation
+  }
 
   /// Tells one of the observers, by its place.
   func tell(_ place: Int) {
