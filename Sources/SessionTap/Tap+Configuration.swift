@@ -50,11 +50,11 @@ extension Tap {
     /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz` and the page at `/`, whose paths
     /// they cannot take.
     public var routes: [EndpointRoute] = []
-    /// Who else hears of each request: the app's own observers. A thread of their own tells them, one after another, soon
-    /// after the request's end. A slow one holds nobody up: when 4,096 calls wait, further ones are left out, and counted in
-    /// `session_tap_observer_dropped_total`.
+    /// The app's own observers of its URLSession requests. One thread calls them, one after another, soon after a request's
+    /// start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are dropped and
+    /// counted in `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
-    /// Who else hears of each request that the app serves, likewise.
+    /// The app's own observers of the requests that it serves, called in the same way.
     public var inboundObservers: [any InboundRequestObserver] = []
     /// How long ``Tap/shutdown()`` may take for the app's own observers, for the log, and for the endpoint, each. 5 s. A
     /// negative time is 0.

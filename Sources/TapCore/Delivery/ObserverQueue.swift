@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Tells an app's own observers, on a thread of its own and in order. A slow one loses news, and neither a request nor a
-/// scrape waits for it.
+/// Calls an app's own observers in order, on one thread. Calls that a slow observer has no time for are dropped; neither
+/// requests nor scrapes wait for it.
 package final class ObserverQueue: Sendable {
-  private enum News: Sendable {
+  private enum Call: Sendable {
     case started(RequestDescription)
     case waits(RequestDescription, Duration)
     case ended(RequestObservation)
@@ -11,15 +11,15 @@ package final class ObserverQueue: Sendable {
   }
 
   private struct State {
-    var waiting: [News] = []
+    var waiting: [Call] = []
     var hasThread = false
-    /// News ever taken in, and told.
-    var taken: UInt64 = 0
-    var told: UInt64 = 0
+    /// Calls that were ever added, and made.
+    var added: UInt64 = 0
+    var made: UInt64 = 0
     var dropped: UInt64 = 0
   }
 
-  /// How much news waits at most: what comes when so much does is dropped.
+  /// The most calls that wait. Further ones are dropped.
   package static let limit = 4_096
 
   private let observers: [any RequestObserver]
@@ -28,15 +28,15 @@ package final class ObserverQueue: Sendable {
   private let state = Mutex(State())
   /// Wakes the thread.
   private let work = EventCount()
-  /// Wakes who waits for the thread.
+  /// Wakes the callers of ``flush(until:)``.
   private let progress = EventCount()
-  /// The thread, while it tells: an observer that asks for a flush must not wait for itself.
-  private let tellingThread = Atomic<UInt>(0)
+  /// The thread, while it calls observers: an observer that asks for a flush must not wait for itself.
+  private let callingThread = Atomic<UInt>(0)
 
   /// - Parameters:
-  ///   - observers: Who hears of the requests that the app makes.
-  ///   - inboundObservers: Who hears of those that it serves.
-  ///   - rest: A thread that has nothing to do for so long ends, and the next news starts another.
+  ///   - observers: Observers of the requests that the app makes.
+  ///   - inboundObservers: Observers of the requests that it serves.
+  ///   - rest: The thread ends after so long without work; the next call starts another.
   package init(
     _ observers: [any RequestObserver], inbound inboundObservers: [any InboundRequestObserver],
     rest: Duration = .seconds(1)
@@ -47,14 +47,14 @@ package final class ObserverQueue: Sendable {
     ExitFlush.add(self)
   }
 
-  private func add(_ news: News) {
+  private func add(_ call: Call) {
     let (isFirst, needsThread) = state.withLock { state in
       guard state.waiting.count < Self.limit else {
         state.dropped &+= 1
         return (false, false)
       }
-      state.waiting.append(news)
-      state.taken &+= 1
+      state.waiting.append(call)
+      state.added &+= 1
       defer { state.hasThread = true }
       return (state.waiting.count == 1, !state.hasThread)
     }
@@ -69,7 +69,7 @@ package final class ObserverQueue: Sendable {
     do {
       try BackgroundThread.start { self.run() }
     } catch {
-      state.withLock { $0.hasThread = false }  // The next news tries again.
+      state.withLock { $0.hasThread = false }  // The next call tries again.
     }
   }
 
@@ -81,7 +81,7 @@ package final class ObserverQueue: Sendable {
         return state.waiting
       }
       guard batch.isEmpty else {
-        tell(batch)
+        make(batch)
         continue
       }
       if work.wait(past: ticket, until: .now.advanced(by: rest)) { continue }
@@ -93,10 +93,10 @@ package final class ObserverQueue: Sendable {
     }
   }
 
-  private func tell(_ batch: [News]) {
-    tellingThread.store(BackgroundThread.current, ordering: .relaxed)
-    for news in batch {
-      switch news {
+  private func make(_ batch: [Call]) {
+    callingThread.store(BackgroundThread.current, ordering: .relaxed)
+    for call in batch {
+      switch call {
       case .started(let request): for observer in observers { observer.requestStarted(request) }
       case .waits(let request, let time):
         for observer in observers { observer.requestWaits(request, for: time) }
@@ -105,21 +105,21 @@ package final class ObserverQueue: Sendable {
         for observer in inboundObservers { observer.inboundRequestEnded(observation) }
       }
     }
-    tellingThread.store(0, ordering: .relaxed)
-    state.withLock { $0.told &+= UInt64(batch.count) }
+    callingThread.store(0, ordering: .relaxed)
+    state.withLock { $0.made &+= UInt64(batch.count) }
     progress.signal()
   }
 
-  /// Waits until all news that came before is told. `false` if the deadline came first. Does not wait when called by an
-  /// observer.
+  /// Waits until all calls that were added before have been made. `false` if the deadline came first. Does not wait when
+  /// an observer calls it.
   @discardableResult
   package func flush(until deadline: Instant) -> Bool {
-    let target = state.withLock { $0.taken }
+    let target = state.withLock { $0.added }
     while true {
       let ticket = progress.ticket
-      if state.withLock({ $0.told >= target }) { return true }
-      guard tellingThread.load(ordering: .relaxed) != BackgroundThread.current else { return false }
-      if !progress.wait(past: ticket, until: deadline) { return state.withLock { $0.told >= target } }
+      if state.withLock({ $0.made >= target }) { return true }
+      guard callingThread.load(ordering: .relaxed) != BackgroundThread.current else { return false }
+      if !progress.wait(past: ticket, until: deadline) { return state.withLock { $0.made >= target } }
     }
   }
 }
@@ -149,12 +149,12 @@ extension ObserverQueue: FlushedAtExit {
 }
 
 extension ObserverQueue: Collector {
-  /// How much news was dropped.
+  /// The number of calls that were dropped.
   package func collect() -> [MetricFamily] {
     [
       MetricFamily(
         name: "session_tap_observer_dropped_total",
-        help: "Calls of the app's own observers that were left out, since too many waited.", kind: .counter,
+        help: "Calls of the app's own observers that were dropped, because too many waited.", kind: .counter,
         samples: [.init(value: Double(state.withLock { $0.dropped }))])
     ]
   }

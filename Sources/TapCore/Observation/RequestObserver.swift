@@ -4,9 +4,10 @@
 /// ``requestWaits(_:for:)`` between them. The calls come late, by a tenth of a second or so, one after another, from a thread
 /// of the library's.
 ///
-/// The observers of a `Tap.Configuration` have that thread for themselves and may take their time: of what too many wait for,
-/// calls are left out and counted. One that is given to a `URLSessionTap` directly, as the metrics and the log are, is
-/// called by whoever hands requests on, which may be a scrape: it must return within microseconds and must not block.
+/// The observers of a `Tap.Configuration` have a thread of their own and may take their time: when too many calls wait, further
+/// ones are dropped and counted. An observer that is given to a `URLSessionTap` directly, as the metrics and the log are, is
+/// called by the thread that delivers requests, which may be one that scrapes: it must return within microseconds and must
+/// not block.
 public protocol RequestObserver: Sendable {
   /// A request began to load.
   func requestStarted(_ request: RequestDescription)

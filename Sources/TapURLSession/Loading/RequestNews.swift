@@ -1,7 +1,7 @@
 import TapCore
 
-/// What the observers of a request have not been told of it. A class: to tell one observer after another of many would copy
-/// each many times.
+/// What the observers of a request have not been told of it. A class, because a value of this size would be copied for each
+/// observer.
 final class RequestNews: Sendable {
   let observers: [any RequestObserver]
   let isStart: Bool
