@@ -13,16 +13,15 @@ import TapCore
 /// | `Recorder(label: "batch.bytes")` | histogram `batch_bytes` |
 /// | `Timer(label: "db.query")` | histogram `db_query_seconds`, whatever the preferred unit |
 ///
-/// Characters that are not allowed become `_`, dimensions labels. The same name and dimensions are the same series,
-/// which goes when all that was made of it is destroyed. Never fatal: a metric whose name another one has, or for
-/// which there is no room, records nothing, and counts in `swift_metrics_refused_total{metric="its_name"}`.
+/// Other characters become `_`, dimensions labels. The same name and dimensions are one series, until all handlers made
+/// of it are destroyed. Never fatal: a metric whose name is taken, or for which there is no room, records nothing and
+/// counts in `swift_metrics_refused_total{metric="its_name"}`.
 final class TapMetricsFactory: MetricsFactory {
   typealias Dimensions = [(String, String)]
   private let registry: Registry
   /// How many handlers were made of each series.
   private let entries = Mutex<[SeriesID: (series: Series, uses: Int)]>([:])
-  /// The most entries. How many series of one name there may be is the registry's matter.
-  private static let limit = 10_000
+  private static let limit = 10_000  // Entries: the registry bounds the series of one name.
 
   init(registry: Registry) { self.registry = registry }
 
@@ -110,10 +109,11 @@ private enum SeriesKind { case counter, gauge, recorder, timer }
 private enum Instrument {
   case counter(Registry.Counter), gauge(Registry.Gauge), histogram(Registry.Histogram)
 }
-private typealias AnyCounterHandler = CounterHandler & FloatingPointCounterHandler
 
 /// A series, as the handler of whatever kind it was made.
-private final class Series: AnyCounterHandler, MeterHandler, RecorderHandler, TimerHandler {
+private final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler,
+  TimerHandler
+{
   let id: SeriesID
   private let registry: Registry
   private let instrument: Mutex<Instrument>
