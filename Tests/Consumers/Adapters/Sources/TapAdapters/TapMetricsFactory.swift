@@ -92,7 +92,7 @@ private struct SeriesID: Hashable {
     return name.first?.isNumber ?? true ? "_" + name : name
   }
 
-  func instrument(in registry: Registry) throws(RegistryError) -> Instrument {
+  func instrument(in registry: Registry) throws(RegistryError) -> Handle {
     let help = "From swift-metrics."
     switch kind {
     case .counter: return .counter(try registry.counter(name, help: help, labels: labels))
@@ -106,17 +106,14 @@ private struct SeriesID: Hashable {
 }
 
 private enum SeriesKind { case counter, gauge, recorder, timer }
-private enum Instrument {
-  case counter(Registry.Counter), gauge(Registry.Gauge), histogram(Registry.Histogram)
-}
+private enum Handle { case counter(Registry.Counter), gauge(Registry.Gauge), histogram(Registry.Histogram) }
+private typealias AnyCounterHandler = CounterHandler & FloatingPointCounterHandler
 
 /// A series, as the handler of whatever kind it was made.
-private final class Series: CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler,
-  TimerHandler
-{
+private final class Series: AnyCounterHandler, MeterHandler, RecorderHandler, TimerHandler {
   let id: SeriesID
   private let registry: Registry
-  private let instrument: Mutex<Instrument>
+  private let instrument: Mutex<Handle>
   init(_ id: SeriesID, in registry: Registry) throws(RegistryError) {
     (self.id, self.registry) = (id, registry)
     instrument = Mutex(try id.instrument(in: registry))
