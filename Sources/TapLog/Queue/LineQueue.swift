@@ -10,7 +10,7 @@ final class LineQueue: Sendable {
   let state: Mutex<State>
   /// Wakes the writer.
   let work = EventCount()
-  /// Wakes whoever waits for the writer: a flush, a shutdown.
+  /// Wakes the threads that wait for the writer, in a flush or a shutdown.
   let progress = EventCount()
 
   init(limits: QueueLimits) {

@@ -16,7 +16,8 @@ enum ConnectionQueue {
   /// One transfer among those of its session to a host and port. What changes of it is under the lock of the queue.
   final class Place: @unchecked Sendable {
     fileprivate let line: Line
-    /// Alive as long as the transfer is in line. A weak reference would make each use of the object slower.
+    /// Alive as long as the transfer is in line: its `MetricsURLProtocol` leaves before it releases the loader. A weak
+    /// reference would make each use of the object slower.
     fileprivate unowned(unsafe) let loader: URLProtocol
     /// When the transfer got its turn, or `nil` while it waits.
     fileprivate var turn: Instant?

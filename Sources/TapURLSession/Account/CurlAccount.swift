@@ -22,7 +22,8 @@ import TapCore
 /// these properties come from the metadata that the compiler writes for reflection; their names and types are checked, and
 /// where anything differs there is no account.
 ///
-/// All unsafe reads of the package's URLSession part stand in this file. They are safe because
+/// All reads of Foundation's memory stand in this file (``ConnectionQueue`` keeps unowned references to loaders, no more). They
+/// are safe because
 /// - a loader is read only if its class is exactly the one whose layout was found,
 /// - the properties are read on the queue on which Foundation changes them (``read(_:)``),
 /// - `curl_easy_getinfo` gets the kind of pointer that the number of the information implies (`curl/curl.h`).

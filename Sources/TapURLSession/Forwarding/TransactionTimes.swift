@@ -7,7 +7,7 @@ import TapCore
 
 /// When the parts of a transfer took place, as URLSession tells it on Apple's platforms. `nil` for a part that did not.
 ///
-/// On Linux nobody tells it (swift-corelibs-foundation #4988): there this is compiled and tested, and not used.
+/// Foundation on Linux measures none of this (swift-corelibs-foundation #4988): there it is compiled and tested, and not used.
 struct TransactionTimes: Sendable {
   var fetchStart: Date?
   var domainLookupStart: Date?

@@ -66,7 +66,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     end(.cancelled, of: loader)
   }
 
-  /// The transfer gives its connection up: the app has suspended the task, or nobody needs the loader any more.
+  /// The transfer gives its connection up: the app has suspended the task, or the loader is about to be released.
   func leave() { leaveQueue(at: .now, strays: true) }
 
   // MARK: The loader's side

@@ -1,6 +1,6 @@
 import TapCore
 
-/// What the observers of a request have not been told of it. A class, because a value of this size would be copied for each
+/// The events of a request that its observers have not received yet. A class, because a value of this size would be copied for each
 /// observer.
 final class RequestNews: Sendable {
   let observers: [any RequestObserver]
