@@ -53,7 +53,8 @@ let package = Package(
     .executableTarget(
       name: "soak-under-test", dependencies: ["SessionTap", "TestSupport"], path: "Tests/SoakUnderTest",
       swiftSettings: settings),
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    .target(
+      name: "TestSupport", dependencies: ["TapCore"], path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
       name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),
     .testTarget(

@@ -21,7 +21,7 @@ extension Tap {
     /// The request metrics: buckets, methods, limit of series.
     public var metrics = RequestMetrics.Configuration()
     /// The metrics of the requests that the app serves (``Tap/inbound``). They appear with the first of them.
-    public var inbound = InboundRequests.Configuration()
+    public var inbound = RequestMetrics.Configuration()
     /// Whether the metrics of the process itself are there: `process_*`, by the conventions of Prometheus's client
     /// libraries. They are once in a registry: an app that has them from elsewhere switches them off.
     public var exposesProcess = true
@@ -50,12 +50,10 @@ extension Tap {
     /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz` and the page at `/`, whose paths
     /// they cannot take.
     public var routes: [EndpointRoute] = []
-    /// The app's own observers of its URLSession requests. One thread calls them, one after another, soon after a request's
-    /// start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are dropped and
-    /// counted in `session_tap_observer_dropped_total`.
+    /// The app's own observers of the requests that it makes and serves. One thread calls them, one after another, soon after a
+    /// request's start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are
+    /// dropped and counted in `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
-    /// The app's own observers of the requests that it serves, called in the same way.
-    public var inboundObservers: [any InboundRequestObserver] = []
     /// How long ``Tap/shutdown()`` may take for the app's own observers, for the log, and for the endpoint, each. 5 s. A
     /// negative time is 0.
     public var shutdownDeadline = Duration.seconds(5)

@@ -12,16 +12,13 @@ extension Tap.Configuration {
   }
 
   /// The log, if lines are wanted anywhere.
-  func makeLog() throws(RequestLogError) -> RequestLog? {
+  ///
+  /// - Parameter worker: The thread that writes it.
+  func makeLog(_ worker: Worker) throws(RequestLogError) -> RequestLog? {
     var logOptions = logOptions
     if servesLog, logOptions.recentLineLimit == 0 { logOptions.recentLineLimit = Self.servedLineLimit }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
-    return try RequestLog(to: destination, configuration: logOptions)
-  }
-
-  /// The app's own observers, if it has any.
-  func makeObservers() -> ObserverQueue? {
-    observers.isEmpty && inboundObservers.isEmpty ? nil : ObserverQueue(observers, inbound: inboundObservers)
+    return try RequestLog(to: destination, configuration: logOptions, worker: worker)
   }
 
   /// What the sessions record: headers only where the log shows some.

@@ -39,13 +39,9 @@ public final class Tap: Sendable {
   public let registry: Registry
   /// The request log, if there is one.
   public let requestLog: RequestLog?
-  /// Records the requests that the app itself serves, into the same metrics and the same log: for the middleware of its
-  /// framework.
-  public let inbound: InboundRequests
-
+  /// Records what the app serves and makes.
+  private let recorder: RequestRecorder
   private let sessions: URLSessionTap
-  /// The app's own observers, if it has any.
-  private let observers: ObserverQueue?
   private let endpoint: Endpoint?
   private let whenAddressInUse: AddressInUsePolicy
   private let deadline: Duration
@@ -71,24 +67,18 @@ public final class Tap: Sendable {
     do {
       try registry.register(configuration.target)
       if configuration.exposesProcess { try registry.register(ProcessMetrics()) }
-      let metrics = try RequestMetrics(registry: registry, configuration: configuration.metrics)
-      requestLog = try configuration.makeLog()
+      // One thread records what has happened, and writes the log.
+      let worker = Worker()
+      requestLog = try configuration.makeLog(worker)
       if let requestLog { try registry.register(requestLog) }
       if !hasAccount {
         requestLog?.log(
           .warn, "no account of transfers on this toolchain: sizes come from headers, and phases are unknown")
       }
-      observers = configuration.makeObservers()
-      if let observers { try registry.register(observers) }
-      let logging: [any RequestObserver] = requestLog.map { [$0] } ?? []
-      sessions = URLSessionTap(
-        observers: [metrics] + logging + (observers.map { [$0] } ?? []),
-        configuration: configuration.makeRequests())
-      // What a scrape shows is what has happened by then.
-      metrics.beforeGathering { [weak sessions] in sessions?.flush() }
-      inbound = try InboundRequests(
-        registry: registry, configuration: configuration.inbound,
-        observers: (requestLog.map { [$0] } ?? []) + (observers.map { [$0] } ?? []))
+      recorder = try RequestRecorder(
+        registry: registry, outbound: configuration.metrics, inbound: configuration.inbound,
+        consumers: requestLog.map { [$0] } ?? [], observers: configuration.observers, worker: worker)
+      sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeRequests())
       endpoint = try configuration.makeEndpoint(log: requestLog)
     } catch {
       throw TapError(error)
@@ -179,6 +169,12 @@ public final class Tap: Sendable {
   /// without an endpoint.
   public var address: EndpointAddress? { endpoint?.address }
 
+  /// Records the requests that the app serves, into the same metrics and the same log: for the middleware of its framework.
+  public var inbound: InboundRequests { recorder.inbound }
+
+  /// Records requests that the app makes with something else than a URLSession, into the same metrics and the same log.
+  public var outbound: OutboundRequests { recorder.outbound }
+
   /// A copy of a configuration whose sessions this tap observes. See
   /// ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept and what is not.
   ///
@@ -257,8 +253,7 @@ public final class Tap: Sendable {
     }
     guard isFirst else { return await end.wait() }
     sessions.stop()
-    sessions.flush()
-    inbound.flush()
+    recorder.drain()
     await closeLog()
     await attempt?.wait()
     await endpoint?.shutdown(within: deadline)
@@ -268,10 +263,9 @@ public final class Tap: Sendable {
   /// To wait for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.
   /// Observers come first: what they log is written.
   private func closeLog() async {
-    guard observers != nil || requestLog != nil else { return }
     await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .utility).async { [observers, requestLog, deadline] in
-        observers?.flush(until: .now.advanced(by: deadline))
+      DispatchQueue.global(qos: .utility).async { [recorder, requestLog, deadline] in
+        recorder.flushObservers(until: .now.advanced(by: deadline))
         requestLog?.shutdown(within: deadline)
         continuation.resume()
       }

@@ -6,12 +6,10 @@ public import TapCore
 ///     // … as an observer of requests …
 ///     log.shutdown()
 ///
-/// A line is made on the thread that tells of the request, put into a bounded queue, and written by a thread of the
-/// log's own. No request waits for a disk. When the destination fails, lines wait in the queue; what does not
+/// A line is put into a bounded buffer, and written by a thread of the log's own. No request waits for a disk. When the destination fails, lines wait in the queue; what does not
 /// fit is dropped and counted; and writing goes on by itself when the fault has ended.
-public final class RequestLog: RequestObserver, InboundRequestObserver {
+public final class RequestLog: RequestObserver {
   private let encoder: RequestLineEncoder
-  private let inboundEncoder: InboundLineEncoder
   private let appEncoder: AppLineEncoder
   private let filter: LogFilter
   private let queue: LineQueue
@@ -29,28 +27,32 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   ///   - configuration: what they show, which there are, and what happens when they cannot be written.
   /// - Throws: ``RequestLogError`` if the destination cannot be opened or takes no lines, a field cannot be set, or no
   ///   thread can be started.
-  public init(
+  public convenience init(
     to destination: Destination, configuration: Configuration = Configuration()
+  ) throws(RequestLogError) {
+    try self.init(to: destination, configuration: configuration, worker: Worker())
+  }
+
+  /// - Parameter worker: The thread that writes.
+  package init(
+    to destination: Destination, configuration: Configuration, worker: Worker
   ) throws(RequestLogError) {
     let limits = configuration.lineLimits
     try LineFields.check(configuration.fields, limits: limits)
     let redactor = LineRedactor(configuration.redaction)
-    inboundEncoder = InboundLineEncoder(
-      redactor: redactor,
-      fields: LineFields(shared: configuration.fields, reserved: .inbound, limits: limits), limits: limits)
+    func fields(_ reserved: ReservedKeys) -> LineFields {
+      LineFields(shared: configuration.fields, reserved: reserved, limits: limits)
+    }
     encoder = RequestLineEncoder(
-      redactor: redactor,
-      fields: LineFields(shared: configuration.fields, reserved: .request, limits: limits), limits: limits)
-    appEncoder = AppLineEncoder(
-      fields: LineFields(shared: configuration.fields, reserved: .app, limits: limits), limits: limits)
+      redactor: redactor, outboundFields: fields(.request), inboundFields: fields(.inbound), limits: limits)
+    appEncoder = AppLineEncoder(fields: fields(.app), limits: limits)
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
-    queue = LineQueue(limits: configuration.queueLimits)
+    queue = LineQueue(limits: configuration.queueLimits, worker: worker)
     output = try destination.makeOutput(configuration)
     recentLines = configuration.makeRecentLines()
     followerLimits = configuration.followerLimits
-    let writer = LogWriter(queue: queue, output: output, recentLines: recentLines)
     do {
-      try BackgroundThread.start { writer.run() }
+      try worker.schedule(LogWriter(queue: queue, output: output, recentLines: recentLines))
     } catch {
       output.close()
       throw .cannotStartWriter(error)
@@ -66,21 +68,14 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   /// Does nothing: a line tells of a request that has ended.
   public func requestStarted(_ request: RequestDescription) {}
 
-  /// Puts the line of the request into the queue, unless sampling leaves it out. Waits for nothing.
+  /// Puts the line of the request into the buffer, unless sampling leaves it out. Waits for nothing.
   public func requestEnded(_ observation: RequestObservation) {
-    let severity = observation.end.severity
-    guard filter.keeps(observation, severity: severity, client: observation.request.client) else { return }
-    withLine(of: observation) { queue.enqueue($0, severity: severity) }
-  }
-
-  /// Puts the line of a request that the app served into the queue, likewise.
-  public func inboundRequestEnded(_ observation: InboundObservation) {
     let severity = observation.severity
     guard filter.keeps(observation, severity: severity) else { return }
     withLine(of: observation) { queue.enqueue($0, severity: severity) }
   }
 
-  /// Puts a warning into the queue: the request may never end, and so never get a line of its own. Sampling does not
+  /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling does not
   /// leave it out; a minimum severity above `.warn` does.
   public func requestWaits(_ request: RequestDescription, for duration: Duration) {
     guard filter.keeps(.warn, client: request.client) else { return }
@@ -121,13 +116,6 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
       of: observation, url: observation.request.url, write: { encoder.write($0, to: &$1) }, body: body)
   }
 
-  /// Calls with the line of a request that the app served, its newline included.
-  package func withLine(of observation: InboundObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
-    Self.withLine(
-      of: observation, isLong: observation.path.utf8.count > Self.shortURL, limit: inboundEncoder.limits.line,
-      write: { inboundEncoder.write($0, to: &$1) }, body: body)
-  }
-
   @inline(__always)
   private func withLine<Subject>(
     of subject: Subject, url: String, write: (Subject, inout LineWriter) -> Void,
@@ -138,7 +126,7 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
       body: body)
   }
 
-  /// Puts a line that is ready into the queue.
+  /// Puts a line that is ready into the buffer.
   package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
     queue.enqueue(line, severity: severity)
   }
@@ -215,4 +203,8 @@ public final class RequestLog: RequestObserver, InboundRequestObserver {
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {
     queue.shutdown(until: Instant.now.advanced(by: limit))
   }
+}
+
+extension RequestLog: RequestConsumer {
+  package func batchEnded() { queue.endBatch() }
 }

@@ -1,5 +1,5 @@
 import Foundation
-package import Synchronization
+import Synchronization
 public import TapCore
 
 #if canImport(FoundationNetworking)
@@ -9,7 +9,8 @@ public import TapCore
 /// Observes the requests of URLSessions whose configurations it has patched.
 ///
 /// ```swift
-/// let tap = URLSessionTap(observers: [metrics, log])
+/// let recorder = try RequestRecorder(registry: registry)
+/// let tap = URLSessionTap(recorder: recorder)
 /// let session = URLSession(configuration: tap.sessionConfiguration(from: .default, client: "payments"))
 /// ```
 ///
@@ -28,37 +29,48 @@ public final class URLSessionTap: Sendable {
   /// there are no phases.
   public static var hasTransferAccount: Bool { CurlAccount.shared != nil }
 
+  /// What a tap records, with its defaults.
+  public struct Configuration: Sendable {
+    /// The templates of paths, for the `url_template` label. None by default: the label is then left out,
+    /// unless a request says its own (``TapRequestContext/urlTemplate``).
+    public var pathTemplates: PathTemplates = []
+    /// Which requests are recorded. All by default.
+    public var filter = RequestFilter.all
+    /// After how long a request is reported whose challenge is not answered, and which Foundation may never end. `nil` reports
+    /// none. 60 s.
+    public var waitingLimit: Duration? = .seconds(60)
+    /// Whether observers get the headers of requests and responses, for those that show some. Not by default.
+    /// Headers of a session's `httpAdditionalHeaders` are not among them: on Linux Foundation adds those later.
+    public var collectsHeaders = false
+
+    /// Whether libcurl's account of each transfer is read, where there is one. A test reads none.
+    package var readsAccount = true
+
+    /// Makes the default configuration.
+    public init() {}
+  }
+
   private struct State {
-    var observers: [any RequestObserver]
     var clients: Set<String> = []
     var isStopped = false
   }
 
   let configuration: Configuration
-  /// The way to the observers.
-  let events = ObjectQueue(hurryLimit: 16, helpLimit: 32) { requests in
-    TappedRequest.tell(requests.compactMap { $0 as? TappedRequest })
-  }
-  private let state: Mutex<State>
+  /// Where the requests are recorded.
+  let recorder: RequestRecorder
+  private let state = Mutex(State())
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)
 
-  /// The requests that live, started or not: what a test checks for leaks.
-  package let requestCount = Atomic<Int>(0)
-
-  /// Makes a tap whose requests the observers hear of, in their order.
+  /// Makes a tap.
   ///
   /// - Parameters:
-  ///   - observers: The metrics, the log, the app's own.
+  ///   - recorder: Where the requests are recorded.
   ///   - configuration: Templates, filter, limits.
-  public init(observers: [any RequestObserver], configuration: Configuration = Configuration()) {
+  public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
+    self.recorder = recorder
     self.configuration = configuration
-    state = Mutex(State(observers: observers))
-    ExitFlush.add(events)
   }
-
-  /// Who hears of a request that is made now.
-  var observers: [any RequestObserver] { state.withLock { $0.observers } }
 
   /// A copy of a configuration whose sessions this tap observes.
   ///
@@ -113,14 +125,8 @@ public final class URLSessionTap: Sendable {
   /// Ends the observation: requests that start from now on are not recorded; those that run are, when they
   /// end. Sessions with a patched configuration go on as if it were not patched. Cannot be undone.
   public func stop() {
-    state.withLock { ($0.observers, $0.isStopped) = ([], true) }
+    state.withLock { $0.isStopped = true }
     ProtocolClasses.forget(self)
-  }
-
-  /// Hands the observers what they have not yet heard of. They hear of a request within a tenth of a second; call this
-  /// before you read what they know. Without effect within an observer.
-  public func flush() {
-    events.flush()
   }
 
   /// Whether the tap observes no more. Set before the table of classes forgets the tap.
@@ -141,8 +147,15 @@ public final class URLSessionTap: Sendable {
   }
 
   private func isScrape(_ request: URLRequest, url: String, ownPort: Int) -> Bool {
-    guard PlainAuthority.port(of: url) ?? request.url?.port == ownPort else { return false }
-    return URL.isLoopback(host: PlainAuthority(url)?.host ?? request.url?.host)
+    guard URLAuthority.port(ofPlain: url) ?? request.url?.port == ownPort else { return false }
+    return Self.isLoopback(host: URLAuthority(plain: url)?.host ?? request.url?.host)
+  }
+
+  /// Whether a host is this machine by one of its usual names (RFC 6761, section 6.3; RFC 1122, section
+  /// 3.2.1.3; RFC 4291, section 2.5.3).
+  private static func isLoopback(host: String?) -> Bool {
+    guard let host = host?.lowercased() else { return false }
+    return host == "localhost" || host == "::1" || host == "[::1]" || host.hasPrefix("127.")
   }
 
   /// - Parameter forwards: Whether requests are sent by a session of the tap's: where no native loader is in reach.

@@ -28,13 +28,13 @@ struct Examples {
           request: request, start: .now, duration: .milliseconds(10 * (index + 1)), end: end,
           responseBodySize: 512, resendCount: index))
     }
-    log.inboundRequestEnded(
-      InboundObservation(
-        method: "GET", path: "/orders/7?token=s3cret", scheme: "http",
-        trace: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01")
-          ?? .random(),
-        duration: .milliseconds(90), end: .response(statusCode: 200), route: "/orders/{id}",
-        responseBodySize: 100))
+    log.requestEnded(
+      RequestObservation(
+        request: RequestDescription(
+          direction: .inbound, method: "GET", url: "/orders/7?token=s3cret", urlTemplate: "/orders/{id}",
+          scheme: "http",
+          traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01")),
+        start: .now, duration: .milliseconds(90), end: .response(statusCode: 200), responseBodySize: 100))
     log.shutdown()
   }
 }

@@ -25,7 +25,7 @@ struct Fuzz {
       case 0, 8:
         log.log(
           generator.pick(LogSeverity.allCases) ?? .info, generator.text(), generator.fields())
-      case 2, 10: log.inboundRequestEnded(generator.inbound())
+      case 2, 10: log.requestEnded(generator.inbound())
       case 1: log.requestWaits(generator.observation().request, for: generator.duration())
       default: log.requestEnded(generator.observation())
       }
@@ -48,13 +48,15 @@ struct Fuzz {
       responseHeaders: ["C": text()])
   }
 
-  private mutating func inbound() -> InboundObservation {
-    InboundObservation(
-      method: pick(["GET", "POST", "QUERY", text()]) ?? "", path: pick([url(), "/" + url(), text()]) ?? "",
-      scheme: optional { $0.text() }, clientAddress: optional { $0.text() }, trace: .random(),
-      fields: fields(), start: Timestamp(nanosecondsSinceEpoch: number()), duration: duration(), end: end(),
-      route: optional { $0.text() }, requestBodySize: optional { $0.number() },
-      responseBodySize: optional { $0.number() })
+  private mutating func inbound() -> RequestObservation {
+    RequestObservation(
+      request: RequestDescription(
+        direction: .inbound, method: pick(["GET", "POST", "QUERY", text()]) ?? "",
+        url: pick([url(), "/" + url(), text()]) ?? "", urlTemplate: optional { $0.text() },
+        scheme: optional { $0.text() }, clientAddress: optional { $0.text() }, traceContext: .random(),
+        fields: fields()),
+      start: Timestamp(nanosecondsSinceEpoch: number()), duration: duration(), end: end(),
+      requestBodySize: optional { $0.number() }, responseBodySize: optional { $0.number() })
   }
 
   private mutating func end() -> RequestEnd {

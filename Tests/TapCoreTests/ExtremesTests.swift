@@ -1,4 +1,5 @@
 import TapCore
+import TestSupport
 import Testing
 
 /// Every public number, duration, text and list at its extremes: what an app gives is refused by a ``RegistryError``, or
@@ -68,17 +69,11 @@ struct ExtremesTests {
         let family = try registry.counter("a_total", help: "", by: JobLabels.self, options: options)
         var outbound = RequestMetrics.Configuration()
         outbound.series = options
-        let metrics = try RequestMetrics(registry: registry, configuration: outbound)
-        var inbound = InboundRequests.Configuration()
-        inbound.series = options
-        let served = try InboundRequests(registry: registry, configuration: inbound)
+        let recorder = try RequestRecorder(registry: registry, outbound: outbound, inbound: outbound)
         for host in ["a", "b", "a"] {
           family[JobLabels(kind: host)].increment()
-          let request = RequestDescription(client: "c", method: "GET", serverAddress: host)
-          metrics.requestStarted(request)
-          metrics.requestEnded(
-            RequestObservation(request: request, start: .now, duration: .zero, end: .cancelled))
-          served.begin(method: "GET", path: "/").end(statusCode: 200, route: host)
+          recorder.outbound.begin(client: "c", method: "GET", url: "http://\(host)").cancel()
+          recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200, route: host)
           let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
           // What was recorded since the last scrape is shown, however short the expiry.
           #expect(text.split(separator: "\n").contains { $0.hasPrefix("a_total{") })
@@ -147,7 +142,7 @@ struct ExtremesTests {
           var outbound = RequestMetrics.Configuration()
           (outbound.durationBuckets, outbound.bodySizeBuckets) = (buckets, buckets)
           do {
-            _ = try RequestMetrics(registry: registry, configuration: outbound)
+            _ = try RequestDriver(registry: registry, configuration: outbound)
             try registry.histogram("h", help: "", buckets: buckets).record(1)
           } catch let error as RegistryError {
             #expect(error.code == .invalidBuckets)
@@ -191,8 +186,8 @@ struct ExtremesTests {
 
   private static let requests: [Case] = texts.map { text in
     Case("a request's values, with \(text.debugDescription.prefix(20))") { registry in
-      let metrics = try RequestMetrics(registry: registry)
-      let served = try InboundRequests(registry: registry)
+      let metrics = try RequestDriver(registry: registry)
+      let (served, made) = (metrics.recorder.inbound, metrics.recorder.outbound)
       let ends: [RequestEnd] =
         [.cancelled, .response(statusCode: nil), .failure(.other, statusCode: nil)]
         + integers.flatMap { [.response(statusCode: $0), .failure(.tls, statusCode: $0)] }
@@ -204,7 +199,6 @@ struct ExtremesTests {
           traceContext: number % 2 == 0 ? .random() : nil, fields: [text: .string(text)],
           headers: [text: text])
         metrics.requestStarted(request)
-        metrics.requestWaits(request, for: duration)
         var observation = RequestObservation(
           request: request, start: timestamps[number % timestamps.count], duration: duration, end: end,
           requestBodySize: Int64(integer), responseBodySize: Int64(integer), timeToFirstByte: duration,
@@ -223,11 +217,12 @@ struct ExtremesTests {
           inbound.fail(
             .body, statusCode: integer, route: text, requestBodySize: integer, responseBodySize: integer)
         }
-        var other = InboundObservation(
-          method: text, path: text, trace: .random(), start: timestamps[number % timestamps.count],
-          duration: duration)
-        other.duration = duration
-        _ = (other.outcome, other.errorType, observation.duration, observation.timeToFirstByte)
+        inbound.add([text: .integer(Int64(integer))])
+        let outbound = made.begin(
+          client: text, method: text, url: text, urlTemplate: text, fields: [text: .string(text)])
+        outbound.add([text: .string(text)])
+        outbound.end(statusCode: integer)
+        _ = (observation.outcome, observation.errorType, observation.duration, observation.timeToFirstByte)
       }
     }
   }

@@ -117,7 +117,11 @@ struct ExtremeConfigurationTests {
     #expect(!extreme.isRefused)
     let follower = log.follow {}
     log.requestEnded(.example)
-    log.inboundRequestEnded(InboundObservation(method: "GET", path: "/orders?token=s3cret", trace: .random()))
+    log.requestEnded(
+      RequestObservation(
+        request: RequestDescription(
+          direction: .inbound, method: "GET", url: "/orders?token=s3cret", traceContext: .random()),
+        start: .now, duration: .zero, end: .cancelled))
     log.requestWaits(RequestObservation.example.request, for: .seconds(60))
     log.log(.error, "message", ["key": "value"])
     #expect(log.shutdown(within: .seconds(60)))

@@ -11,18 +11,17 @@ import Testing
 /// Requests that Foundation never ends: seen as active, reported once, and ended with a cancel or the session.
 @Suite struct WaitingRequestTests {
   @Test(arguments: [Interruption.cancel, .invalidateAndCancel])
-  func `a challenge that nobody answers`(interruption: Interruption) async throws {
+  func `a challenge that is not answered`(interruption: Interruption) async throws {
     let origin = try Origin { _ in
       [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
     }
     defer { origin.stop() }
     let registry = Registry()
-    let metrics = try RequestMetrics(registry: registry)
     let observer = RecordingObserver()
     var configuration = URLSessionTap.Configuration()
     configuration.waitingLimit = .zero
-    let tap = URLSessionTap(observers: [metrics, observer], configuration: configuration)
-    metrics.beforeGathering { [weak tap] in tap?.flush() }
+    let recorder = try RequestRecorder(registry: registry, consumers: [observer])
+    let tap = URLSessionTap(recorder: recorder, configuration: configuration)
     func active() -> Bool {
       String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
         .contains { $0.hasPrefix("http_client_active_requests{") && $0.hasSuffix(" 1") }

@@ -6,10 +6,10 @@ extension Benchmark {
   static let inboundRecord = Benchmark(
     "inbound.record", unit: "ns", reference: "one uncontended Mutex lock and unlock",
     value: {
-      let requests = try InboundRequests(registry: Registry())
-      record(requests)
+      let recorder = try RequestRecorder(registry: Registry())
+      record(recorder)
       return Stopwatch.nanoseconds(per: operations) {
-        for _ in 0..<(operations / 1_024) { record(requests) }
+        for _ in 0..<(operations / 1_024) { record(recorder) }
       }
     },
     referenceValue: { UncontendedMutex.nanoseconds })
@@ -20,7 +20,8 @@ extension Benchmark {
   private static let routes = ["/v1/users/{id}", "/v1/users/{id}/orders", "/v1/carts/{id}", "/", "/healthz"]
 
   /// 1,024 requests of a few routes and results, as a service has them.
-  private static func record(_ requests: InboundRequests) {
+  private static func record(_ recorder: RequestRecorder) {
+    let requests = recorder.inbound
     for index in 0..<1_024 {
       let request = requests.begin(
         method: index % 4 == 0 ? "POST" : "GET", path: "/v1/users/42", scheme: "https",
@@ -29,5 +30,6 @@ extension Benchmark {
         statusCode: index % 50 == 0 ? 503 : 200, route: routes[index % 5], requestBodySize: index,
         responseBodySize: index * 100)
     }
+    recorder.drain()
   }
 }

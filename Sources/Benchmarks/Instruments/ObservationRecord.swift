@@ -1,12 +1,12 @@
 import SessionTap
 
 extension Benchmark {
-  /// A whole request through the request metrics: counted as started and ended, its labels looked up twice, its
+  /// A whole request through the request metrics: counted as started and ended, its labels looked up, its
   /// duration and both sizes recorded.
   static let observationRecord = Benchmark(
     "observation.record", unit: "ns", reference: "one uncontended Mutex lock and unlock",
     value: {
-      let metrics = try RequestMetrics(registry: Registry())
+      let metrics = try RequestMetrics(.outbound)
       let observations = RequestSamples.observations
       for observation in observations { record(observation, in: metrics) }
       // A caller has its observation at hand: to take it out of an array would copy it.
@@ -26,7 +26,7 @@ extension Benchmark {
     referenceValue: { try percentile(of: RequestSamples.calm) })
 
   private static func percentile(of observations: [RequestObservation]) throws -> Double {
-    let metrics = try RequestMetrics(registry: Registry())
+    let metrics = try RequestMetrics(.outbound)
     for observation in observations.prefix(10_000) { record(observation, in: metrics) }
     let times = observations.withUnsafeBufferPointer { observations in
       (0..<100_000).map { index in
@@ -39,7 +39,6 @@ extension Benchmark {
   private static let operations = 200_000
 
   private static func record(_ observation: RequestObservation, in metrics: RequestMetrics) {
-    metrics.requestStarted(observation.request)
-    metrics.requestEnded(observation)
+    metrics.end(observation, metrics.begin(observation.request))
   }
 }

@@ -23,7 +23,7 @@ final class RequestTally: RequestObserver {
   func requestEnded(_ observation: RequestObservation) {
     state.withLock {
       $0.active -= 1
-      $0.ended[observation.end.outcome, default: 0] += 1
+      $0.ended[observation.outcome, default: 0] += 1
       $0.totalDuration += observation.duration
     }
   }

@@ -31,18 +31,16 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
 
   /// The instrument of a label set, made on first use. Where the family is full it is the overflow series'
   /// (``SeriesOptions/limit``).
-  public subscript(key: Key) -> Element { self[hashed: HashedKey(key)] }
-
-  subscript(hashed key: HashedKey<Key>) -> Element {
+  public subscript(key: Key) -> Element {
     if let series = table.withLock({ $0.series(for: key) }) { return series.element }
-    let labels = render(key.key)
+    let labels = render(key)
     let created = Timestamp.now
     return table.withLock { $0.series(for: key, labels: labels, created: created, make: make) }.element
   }
 
   /// Removes the series of a label set, from the next scrape on.
   ///
-  /// Whoever keeps its instrument goes on recording unseen; to ask for the label set again makes a new series.
+  /// An instrument of it that the app keeps goes on recording unseen; to ask for the label set again makes a new series.
   ///
   /// - Returns: whether there was such a series.
   @discardableResult

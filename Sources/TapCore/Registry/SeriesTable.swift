@@ -1,10 +1,11 @@
-/// The series of one family: found by key, found by labels, listed in order, bounded in number.
+/// The series of one family, or of families that share their labels: found by key, found by labels, listed in order, bounded
+/// in number.
 ///
-/// A pure value; ``Family`` keeps it under a lock.
+/// A pure value, kept under a lock by its owner.
 struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   private let options: SeriesOptions
   /// The keys seen: a cache of `byLabels`. Many keys may lead to one series, so it has its own bound.
-  private var byKey: [HashedKey<Key>: Series<Element>] = [:]
+  private var byKey: [Key: Series<Element>] = [:]
   private var byLabels: [RenderedLabels: Series<Element>] = [:]
   private var ordered: [Series<Element>] = []
   private var added: [Series<Element>] = []
@@ -12,15 +13,13 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   private var parked: [RenderedLabels: ParkedSeries<Element>] = [:]
   /// How many times a label set found no room.
   private(set) var overflowCount: UInt64 = 0
-  /// Changes whenever series are forgotten.
-  private(set) var generation = 0
 
   init(_ options: SeriesOptions) {
     self.options = options
   }
 
   /// The series of a key seen before.
-  func series(for key: HashedKey<Key>) -> Series<Element>? {
+  func series(for key: Key) -> Series<Element>? {
     guard let series = byKey[key] else { return nil }
     series.idleMark?.touch()
     return series
@@ -28,19 +27,11 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
 
   /// The series of a label set: the one there is, a new one, or the overflow series where there is no room.
   mutating func series(
-    for key: HashedKey<Key>, labels: RenderedLabels, created: Timestamp, make: () -> Element
-  ) -> Series<Element> {
-    let series = series(labels: labels, created: created, make: make)
-    if series.labels == labels { remember(series, for: key) }
-    return series
-  }
-
-  /// The same, for an owner that knows its keys itself.
-  mutating func series(
-    labels: RenderedLabels, created: Timestamp, make: () -> Element
+    for key: Key, labels: RenderedLabels, created: Timestamp, make: () -> Element
   ) -> Series<Element> {
     if let series = byLabels[labels] {
       series.idleMark?.touch()
+      remember(series, for: key)
       return series
     }
     guard byLabels.count < options.limit else {
@@ -49,15 +40,23 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     }
     let former = parked.removeValue(forKey: labels)
     let element = former?.element
-    return insert(
+    let series = insert(
       element ?? make(), labels: labels, created: element == nil ? created : former?.created ?? created)
+    remember(series, for: key)
+    return series
   }
 
-  /// The overflow series, for a label set that is known to be new; `nil` if there is room for it.
-  mutating func overflowIfFull(make: () -> Element) -> Series<Element>? {
-    guard byLabels.count >= options.limit else { return nil }
-    overflowCount &+= 1
-    return overflow ?? overflowSeries(created: .now, make: make)
+  /// The element of a key, where each key has labels of its own and none is too long to be one: a flood of new keys then
+  /// costs no more than known ones.
+  mutating func element(
+    for key: Key, labels: (Key) -> RenderedLabels, make: () -> Element
+  ) -> Element {
+    if let series = series(for: key) { return series.element }
+    guard byLabels.count < options.limit else {
+      overflowCount &+= 1
+      return overflowSeries(created: .now, make: make).element
+    }
+    return series(for: key, labels: labels(key), created: .now, make: make).element
   }
 
   /// All series, by label values.
@@ -70,7 +69,9 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     return ordered
   }
 
-  /// Forgets the series of a label set. Whoever keeps its instrument records unseen.
+  var isEmpty: Bool { ordered.isEmpty && added.isEmpty }
+
+  /// Forgets the series of a label set. An instrument of it that the app keeps records unseen.
   mutating func remove(_ labels: RenderedLabels) -> Bool {
     parked[labels] = nil
     let isOverflow = overflow?.labels == labels
@@ -88,13 +89,12 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     added = []
     overflow = nil
     parked = [:]
-    generation += 1
   }
 
-  /// Parks the series that have been idle for too long, and takes back those that are so no more.
+  /// Parks the series that have been idle for too long, and takes back those that are no longer idle.
   ///
-  /// - Parameter activity: a number that changes with every record.
-  mutating func expire(at now: ContinuousClock.Instant, activity: (Element) -> UInt64) {
+  /// - Parameter activity: A number that changes with every record, or `nil` for an element that is in use.
+  mutating func expire(at now: ContinuousClock.Instant, activity: (Element) -> UInt64?) {
     guard let expiry = options.leastIdleTime else { return }
     for (labels, former) in parked {
       if let element = former.element {
@@ -105,8 +105,9 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     }
     var expired: Set<RenderedLabels> = []
     for (labels, series) in byLabels {
-      let current = activity(series.element)
-      guard let mark = series.idleMark, mark.idleTime(at: now, activity: current) >= expiry else { continue }
+      guard let current = activity(series.element), let mark = series.idleMark,
+        mark.idleTime(at: now, activity: current) >= expiry
+      else { continue }
       parked[labels] = ParkedSeries(series, activity: current)
       expired.insert(labels)
     }
@@ -116,7 +117,6 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   }
 
   private mutating func forgetSeries(_ isForgotten: (Series<Element>) -> Bool) {
-    generation += 1
     byKey = byKey.filter { !isForgotten($0.value) }
     ordered.removeAll(where: isForgotten)
     added.removeAll(where: isForgotten)
@@ -134,7 +134,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   }
 
   /// Keys whose values were cut are not kept: nothing bounds their size.
-  private mutating func remember(_ series: Series<Element>, for key: HashedKey<Key>) {
+  private mutating func remember(_ series: Series<Element>, for key: Key) {
     guard !series.labels.isCut, byKey.count < options.limit else { return }
     byKey[key] = series
   }
@@ -147,6 +147,58 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     if byLabels[.overflow] == nil { added.append(series) }
     overflow = series
     return series
+  }
+}
+
+/// One series of a family: its labels and its instrument.
+final class Series<Element: AnyObject & Sendable>: Sendable {
+  let labels: RenderedLabels
+  let element: Element
+  let created: Timestamp
+  /// Only where the family lets series expire.
+  fileprivate let idleMark: IdleMark?
+
+  fileprivate init(labels: RenderedLabels, element: Element, created: Timestamp, expires: Bool) {
+    self.labels = labels
+    self.element = element
+    self.created = created
+    idleMark = expires ? IdleMark() : nil
+  }
+}
+
+/// Since when nothing has been recorded in a series. Guarded by the lock of the table's owner.
+private final class IdleMark: @unchecked Sendable {
+  private var activity: UInt64 = 0
+  private var since: ContinuousClock.Instant?
+
+  /// The series has been asked for.
+  func touch() {
+    since = nil
+  }
+
+  /// How long the series has been idle.
+  ///
+  /// - Parameter activity: A number that changes with every record.
+  func idleTime(at now: ContinuousClock.Instant, activity: UInt64) -> Duration {
+    guard let since, activity == self.activity else {
+      self.activity = activity
+      self.since = now
+      return .zero
+    }
+    return now - since
+  }
+}
+
+/// An expired series, as long as the app keeps its instrument: it comes back when something is recorded.
+private struct ParkedSeries<Element: AnyObject & Sendable>: Sendable {
+  private(set) weak var element: Element?
+  let created: Timestamp
+  let activity: UInt64
+
+  init(_ series: Series<Element>, activity: UInt64) {
+    element = series.element
+    created = series.created
+    self.activity = activity
   }
 }
 

@@ -1,3 +1,5 @@
+package import TapCore
+
 /// How much a line matters, least first.
 public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
   /// Finer than debugging.
@@ -24,4 +26,16 @@ public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
 
   /// Orders by weight.
   public static func < (lhs: LogSeverity, rhs: LogSeverity) -> Bool { lhs.rawValue < rhs.rawValue }
+}
+
+extension RequestObservation {
+  /// How much a request that ended so matters. A 4xx status code is a warning where the app is the client; of an inbound request it
+  /// is its caller's concern.
+  package var severity: LogSeverity {
+    switch outcome {
+    case .ok, .cancelled: .info
+    case .httpError: (end.statusCode ?? 0) < 500 ? .warn : .error
+    case .error: .error
+    }
+  }
 }

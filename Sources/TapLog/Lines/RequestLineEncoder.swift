@@ -4,13 +4,22 @@ import TapCore
 /// conventions, always in the same order. What is unknown is absent.
 struct RequestLineEncoder: Sendable {
   let redactor: LineRedactor
-  let fields: LineFields
+  /// Of outbound and of inbound requests, whose lines have different keys of their own.
+  let outboundFields: LineFields
+  let inboundFields: LineFields
   let limits: LineLimits
 
   /// A request that has ended.
   func write(_ observation: RequestObservation, to line: inout LineWriter) {
-    line.begin(observation.endTime, observation.end.severity, event: "http.client.request")
-    target(of: observation.request, to: &line)
+    let isInbound = observation.request.direction == .inbound
+    line.begin(
+      observation.endTime, observation.severity,
+      event: isInbound ? "http.server.request" : "http.client.request")
+    if isInbound {
+      inboundTarget(of: observation.request, to: &line)
+    } else {
+      target(of: observation.request, to: &line)
+    }
     line.part { json in
       port(of: observation.request, to: &json)
       end(observation, to: &json)
@@ -19,6 +28,7 @@ struct RequestLineEncoder: Sendable {
     }
     redactor.writeHeaders(of: observation.request, limits: limits, to: &line)
     redactor.writeResponseHeaders(of: observation, limits: limits, to: &line)
+    let fields = isInbound ? inboundFields : outboundFields
     fields.write(redactor.fields(observation.request.fields), to: &line)
   }
 
@@ -36,7 +46,7 @@ struct RequestLineEncoder: Sendable {
       trace(of: request, to: &json)
     }
     redactor.writeHeaders(of: request, limits: limits, to: &line)
-    fields.write(redactor.fields(request.fields), to: &line)
+    outboundFields.write(redactor.fields(request.fields), to: &line)
   }
 
   /// Who asks, how, and whom. The port is left to the part that follows, which is always there.
@@ -48,17 +58,26 @@ struct RequestLineEncoder: Sendable {
     }
     line.part { json in json.method(request.method, limits: limits) }
     redactor.writeURL(request.url, limits: limits, to: &line)
-    if let template = request.urlTemplate {
-      line.part { json in
-        json.append(",\"url.template\":")
-        json.string(template, limit: limits.name)
-      }
-    }
-    if let address = request.serverAddress {
-      line.part { json in
-        json.append(",\"server.address\":")
-        json.string(address, limit: limits.name)
-      }
+    text("url.template", request.urlTemplate, to: &line)
+    text("server.address", request.serverAddress, to: &line)
+  }
+
+  /// What was asked for, and by which address.
+  @inline(__always)
+  private func inboundTarget(of request: RequestDescription, to line: inout LineWriter) {
+    line.part { json in json.method(request.method, limits: limits) }
+    redactor.writePath(request.url, limits: limits, to: &line)
+    text("url.scheme", request.knownScheme, to: &line)
+    text("http.route", request.urlTemplate, to: &line)
+    text("client.address", request.clientAddress, to: &line)
+  }
+
+  @inline(__always)
+  private func text(_ key: StaticString, _ value: String?, to line: inout LineWriter) {
+    guard let value else { return }
+    line.part { json in
+      json.key(key)
+      json.string(value, limit: limits.name)
     }
   }
 
@@ -78,15 +97,10 @@ struct RequestLineEncoder: Sendable {
   /// The status code, and the error if it is one.
   @inline(__always)
   private func end(_ observation: RequestObservation, to json: inout JSONWriter) {
-    let statusCode = observation.end.statusCode
-    if let statusCode { json.statusCode(statusCode) }
-    if case .failure(let type, _) = observation.end {
+    if let statusCode = observation.end.statusCode { json.statusCode(statusCode) }
+    if let type = observation.errorType {
       json.append(",\"error.type\":")
-      json.string(type.rawValue, limit: limits.name)
-    } else if let statusCode, observation.end.outcome == .httpError {
-      json.append(",\"error.type\":\"")
-      json.integer(Int64(statusCode))
-      json.append(.quote)
+      json.string(type, limit: limits.name)
     }
   }
 
@@ -108,7 +122,7 @@ struct RequestLineEncoder: Sendable {
       json.integer(Int64(count))
     }
     if observation.isFromCache { json.append(",\"from_cache\":true") }
-    json.outcome(observation.end.outcome)
+    json.outcome(observation.outcome)
   }
 
   /// `queue_s`, `resolve_s`, … `transfer_s`
@@ -159,6 +173,86 @@ extension NetworkProtocolVersion {
     case .http11: "1.1"
     case .http2: "2"
     case .http3: "3"
+    }
+  }
+}
+
+/// Members of the lines.
+extension JSONWriter {
+  /// `,"key":`
+  @inline(__always)
+  mutating func key(_ key: StaticString) {
+    append(",\"")
+    append(key)
+    append("\":")
+  }
+
+  /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
+  /// `http.request.method_original`).
+  @inline(__always)
+  fileprivate mutating func method(_ method: String, limits: LineLimits) {
+    append(",\"http.request.method\":")
+    if limits.knownMethods.contains(method) {
+      string(method, limit: limits.method)
+    } else {
+      append("\"_OTHER\",\"http.request.method_original\":")
+      string(method, limit: limits.method)
+    }
+  }
+
+  /// `http.response.status_code`
+  @inline(__always)
+  fileprivate mutating func statusCode(_ statusCode: Int) {
+    append(",\"http.response.status_code\":")
+    integer(Int64(statusCode))
+  }
+
+  /// `http.request.body.size` and `http.response.body.size`, where they are known.
+  @inline(__always)
+  fileprivate mutating func bodySizes(of request: RequestObservation) {
+    if let size = request.requestBodySize {
+      append(",\"http.request.body.size\":")
+      integer(size)
+    }
+    if let size = request.responseBodySize {
+      append(",\"http.response.body.size\":")
+      integer(size)
+    }
+  }
+
+  @inline(__always)
+  fileprivate mutating func outcome(_ outcome: RequestOutcome) {
+    append(",\"outcome\":\"")
+    append(outcome.staticText)
+    append(.quote)
+  }
+
+  /// `trace_id` and `span_id`
+  @inline(__always)
+  mutating func trace(_ trace: TraceContext) {
+    append(",\"trace_id\":\"")
+    hexadecimal(trace.traceBits.high)
+    hexadecimal(trace.traceBits.low)
+    append("\",\"span_id\":\"")
+    hexadecimal(trace.spanBits)
+    append(.quote)
+  }
+
+  /// All 16 digits of a number.
+  @inline(__always)
+  private mutating func hexadecimal(_ number: UInt64) {
+    guard let target = extend(by: 16) else { return }
+    HexadecimalDigits.write(number, to: target)
+  }
+}
+
+extension RequestOutcome {
+  fileprivate var staticText: StaticString {
+    switch self {
+    case .ok: "ok"
+    case .httpError: "http_error"
+    case .error: "error"
+    case .cancelled: "cancelled"
     }
   }
 }

@@ -6,6 +6,8 @@ extension LineQueue {
     var lines: LineBuffer
     var phase = Phase.running
     var writer = WriterState.busy
+    /// The lines that wait are a batch already.
+    var isBatchWhole = false
     /// The last write failed: a queue that is full now is full because of that.
     var isFaulted = false
     /// Lines ever taken into the queue.
@@ -99,6 +101,7 @@ extension LineQueue.State {
       lines.moveFirst(Int(flushTarget - acceptedBeforeBatch), to: &batch)
     }
     if batch.isEmpty { swap(&lines, &batch) }
+    isBatchWhole = false
     inFlight = UInt64(batch.count)
   }
 

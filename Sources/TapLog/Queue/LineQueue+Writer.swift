@@ -12,46 +12,40 @@ extension LineQueue {
     case maintain
     /// Flush the output; then ``flushed(through:)``.
     case flush(through: UInt64)
+    /// Nothing to do until then.
+    case wait(until: Instant)
     /// End.
     case stop
   }
 
-  /// Waits for lines, and moves them to the batch, which is empty. Gives ``Step/maintain`` if none come before
-  /// `maintenance`.
-  func next(into batch: inout LineBuffer, maintenance: Instant) -> Step {
-    var lingering: Instant?
-    while true {
-      let ticket = work.ticket
-      let now = Instant.now
-      let linger = lingering ?? now.advanced(by: limits.batchDelay)
-      switch look(now: now, linger: linger, maintenance: maintenance, batch: &batch) {
-      case .go(let step): return step
-      case .wait(let deadline):
-        if deadline == linger { lingering = linger }
-        work.wait(past: ticket, until: deadline)
-      }
-    }
-  }
-
-  private enum Look {
-    case go(Step)
-    case wait(until: Instant)
+  /// What there is to do now. Moves lines to the batch, which is empty.
+  ///
+  /// - Parameters:
+  ///   - lingering: Until when the writer waits for more lines, once it does.
+  ///   - maintenance: When the output has something to do by itself.
+  func next(
+    into batch: inout LineBuffer, at now: Instant, lingering: inout Instant?, maintenance: Instant
+  ) -> Step {
+    let linger = lingering ?? now.advanced(by: limits.batchDelay)
+    let step = look(now: now, linger: linger, maintenance: maintenance, batch: &batch)
+    lingering = step == .wait(until: linger) ? linger : nil
+    return step
   }
 
   private func look(
     now: Instant, linger: Instant, maintenance: Instant, batch: inout LineBuffer
-  ) -> Look {
+  ) -> Step {
     state.withLock { state in
       state.inFlight = 0
       if case .draining(let deadline) = state.phase, now >= deadline { state.giveUp() }
-      guard state.phase != .closed else { return .go(.stop) }
-      if let dropped = state.takeReport() { return .go(.report(dropped)) }
+      guard state.phase != .closed else { return .stop }
+      if let dropped = state.takeReport() { return .report(dropped) }
       // Now, and not when no more lines come: a flush waits for those before it alone.
       if state.flushTarget > state.flushed, state.settled > state.flushed {
-        return .go(.flush(through: state.settled))
+        return .flush(through: state.settled)
       }
       guard state.lines.isEmpty else {
-        if state.phase == .running, now < linger, state.flushTarget <= state.settled,
+        if state.phase == .running, now < linger, state.flushTarget <= state.settled, !state.isBatchWhole,
           !limits.isLarge(state.lines)
         {
           state.writer = .lingering
@@ -59,15 +53,15 @@ extension LineQueue {
         }
         state.writer = .busy
         state.take(into: &batch)
-        return .go(.write)
+        return .write
       }
       if state.phase == .running {
-        guard now < maintenance else { return .go(.maintain) }
+        guard now < maintenance else { return .maintain }
         state.writer = .idle
         return .wait(until: maintenance)
       }
       state.phase = .closed
-      return .go(.stop)
+      return .stop
     }
   }
 
@@ -96,24 +90,17 @@ extension LineQueue {
     progress.signal()
   }
 
-  /// Waits between two attempts at one batch, not past a shutdown's deadline. `false` if the batch is to be
-  /// given up.
-  func pause(for duration: Duration) -> Bool {
-    let retry = Instant.now.advanced(by: duration)
-    let ticket = work.ticket
-    let deadline: Instant? = state.withLock { state in
+  /// When to try again after an attempt at one batch, not past a shutdown's deadline. `nil` if the batch is to be given up.
+  func retry(at instant: Instant, now: Instant) -> Instant? {
+    let retry: Instant? = state.withLock { state in
       if case .draining(let deadline) = state.phase {
-        if Instant.now < deadline { return min(retry, deadline) }
+        if now < deadline { return min(instant, deadline) }
         state.giveUp()
       }
-      return state.phase == .running ? retry : nil
+      return state.phase == .running ? instant : nil
     }
-    guard let deadline else {
-      progress.signal()
-      return false
-    }
-    work.wait(past: ticket, until: deadline)
-    return true
+    if retry == nil { progress.signal() }
+    return retry
   }
 
   /// The writer has ended.

@@ -8,13 +8,14 @@ import TapCore
 final class LineQueue: Sendable {
   let limits: QueueLimits
   let state: Mutex<State>
-  /// Wakes the writer.
-  let work = EventCount()
+  /// Runs the writer.
+  let worker: Worker
   /// Wakes the threads that wait for the writer, in a flush or a shutdown.
   let progress = EventCount()
 
-  init(limits: QueueLimits) {
+  init(limits: QueueLimits, worker: Worker) {
     self.limits = limits
+    self.worker = worker
     state = Mutex(State(limits: limits))
   }
 
@@ -29,7 +30,12 @@ final class LineQueue: Sendable {
   /// Adds a line, newline included, or drops one and counts it.
   @inline(__always)
   func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    if offer(line, severity: severity) { work.signal() }
+    if offer(line, severity: severity) { wakeWriter() }
+  }
+
+  /// Where the system gives no thread, lines wait for the next attempt.
+  private func wakeWriter() {
+    do { try worker.signal() } catch { state.withLock { $0.writer = .idle } }
   }
 
   /// Whether the writer has to be woken.
@@ -52,13 +58,18 @@ final class LineQueue: Sendable {
     }
   }
 
+  /// Lets the writer write what there is without waiting for more.
+  func endBatch() {
+    state.withLock { $0.isBatchWhole = !$0.lines.isEmpty }
+  }
+
   /// Waits until all lines that came before are written and flushed, or dropped. `false` if the deadline came first.
   func flush(until deadline: Instant) -> Bool {
     let target = state.withLock { state in
       state.flushTarget = max(state.flushTarget, state.accepted)
       return state.flushTarget
     }
-    work.signal()
+    wakeWriter()
     return waitForProgress(until: deadline) { state in
       if state.flushed >= target { return true }
       return state.phase == .closed || state.phase == .ended ? false : nil
@@ -81,7 +92,7 @@ final class LineQueue: Sendable {
     state.withLock { state in
       if case .draining = state.phase { state.giveUp() }
     }
-    work.signal()
+    wakeWriter()
     progress.signal()
     return false
   }
@@ -93,7 +104,7 @@ final class LineQueue: Sendable {
       state.phase = .draining(until: deadline)
       state.flushTarget = state.accepted
     }
-    work.signal()
+    wakeWriter()
     progress.signal()
   }
 

@@ -18,16 +18,12 @@ final class LogFilter: Sendable {
   var statistics: Tally<LogFilterReason> { filtered.withLock { $0 } }
 
   /// Whether the line of an ended request is written.
-  ///
-  /// - Parameter client: Who made it; `nil` for a request that the app served.
-  func keeps(
-    _ request: some EndedRequest, severity: LogSeverity, client: String? = nil
-  ) -> Bool {
+  func keeps(_ request: RequestObservation, severity: LogSeverity) -> Bool {
     if keepsAll { return true }
-    let sampling = client.flatMap { clients[$0] } ?? sampling
+    let sampling = clients[request.request.client] ?? sampling
     return count(
       sampling.decision(
-        on: severity, duration: .nanoseconds(request.elapsed), trace: request.traceContext,
+        on: severity, duration: .nanoseconds(request.elapsed), trace: request.request.traceContext,
         random: nextRandom))
   }
 

@@ -35,6 +35,9 @@ package struct TransferAccount: Sendable, Hashable {
   /// CURLINFO_QUEUE_TIME_T, which libcurl has from 8.6 on.
   var queue: Int64?
 
+  /// The status code, unless it is that of an interim response (RFC 9110, section 15.2).
+  var finalStatusCode: Int? { statusCode.flatMap { $0 >= 200 ? $0 : nil } }
+
   /// Whether the response need not be looked at: it asks for no credentials (RFC 9110, section 15.5.2), and the last
   /// redirect was followed.
   var isSufficient: Bool {

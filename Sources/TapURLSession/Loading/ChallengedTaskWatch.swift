@@ -20,20 +20,24 @@ enum ChallengedTaskWatch {
 
   /// Watches until the task has ended. The task is kept until it has been looked at for the last time, or its
   /// end would be lost with it; while it runs, its session keeps it anyway.
-  static func begin(task: URLSessionTask, request: TappedRequest) {
-    look(at: task, of: request, since: .now, reportsAfter: request.waitingLimit)
+  ///
+  /// - Parameter limit: After how long the request is reported.
+  static func begin(
+    task: URLSessionTask, transfer: Transfer, request: RequestRecord, reportsAfter limit: Duration?
+  ) {
+    look(at: task, transfer, of: request, since: .now, reportsAfter: limit)
   }
 
   private static func look(
-    at task: URLSessionTask, of request: TappedRequest, since start: ContinuousClock.Instant,
-    reportsAfter limit: Duration?
+    at task: URLSessionTask, _ transfer: Transfer, of request: RequestRecord,
+    since start: ContinuousClock.Instant, reportsAfter limit: Duration?
   ) {
-    guard request.isLoading else { return }
+    guard request.isActive else { return }
     switch task.state {
     case .canceling:
       request.end(.cancelled)
     case .completed:
-      request.ended(task)
+      end(request, transfer, as: task)
     case .running, .suspended:
       fallthrough
     @unknown default:
@@ -42,8 +46,19 @@ enum ChallengedTaskWatch {
       if isDue { request.waits(for: waited) }
       let pause = max(shortestPause, waited / pauseFraction)
       queue.asyncAfter(deadline: .now() + pause / .seconds(1)) {
-        look(at: task, of: request, since: start, reportsAfter: isDue ? nil : limit)
+        look(at: task, transfer, of: request, since: start, reportsAfter: isDue ? nil : limit)
       }
     }
+  }
+
+  private static func end(_ request: RequestRecord, _ transfer: Transfer, as task: URLSessionTask) {
+    if let error = task.error { return request.end(RequestEnd(error, statusCode: nil)) }
+    let response = task.response as? HTTPURLResponse
+    transfer.settle(
+      .headers(
+        requestBodySize: BodySizes.sent(by: task, method: transfer.method, account: nil),
+        responseBodySize: BodySizes.received(method: transfer.method, response: response, loadedBytes: nil),
+        transfer.keepsHeaders ? response?.headers ?? [:] : [:]))
+    request.end(.response(statusCode: response?.statusCode))
   }
 }

@@ -16,48 +16,44 @@ import TapCore
 /// reports a failure too (`_NativeProtocol.completeTask(withError:)`), and Foundation's client ends the process if the
 /// task has left the session's registry by then.
 final class ClientRelay: NSObject, URLProtocolClient {
-  private struct State {
-    var facts = TransferFacts()
-    var place: ConnectionQueue.Place?
-    var hasEnded = false
-  }
-
   private let original: any URLProtocolClient
   private let context: TapContext
-  private let outline: RequestOutline
-  /// The request as each tap of the session sees it.
-  private let requests: [TappedRequest]
-  private let state = Mutex(State())
+  private let transfer: Transfer
+  /// The request as each tap of the session records it, and when that tap reports one that waits.
+  private let requests: [(request: RequestRecord, waitingLimit: Duration?)]
 
   init(to original: any URLProtocolClient, request: URLRequest, context: TapContext) {
     self.original = original
     self.context = context
-    outline = context.outline(of: request)
-    requests = context.observe(request, outline: outline)
+    transfer = context.transfer(of: request)
+    requests = context.observe(request, transfer)
+  }
+
+  /// A request whose task goes away without an end was abandoned: the last defence of "ends once". One whose server asked for
+  /// credentials is watched until its task ends.
+  deinit {
+    guard !transfer.isWatched else { return }
+    for (request, _) in requests { request.end(.cancelled) }
   }
 
   /// Whether the loader has reported its end, and Foundation puts no other loader in its place.
-  var isDone: Bool { state.withLock { $0.hasEnded } }
+  var isDone: Bool { transfer.hasEnded }
 
   // MARK: The protocol's side
 
   /// The loader starts, for the first time or again.
   func start(_ loader: URLProtocol) {
-    let start = RequestStart()
-    let isFirst = state.withLock { state in
-      defer { state.facts.start = state.facts.start ?? start.instant }
-      return state.facts.start == nil
-    }
-    guard isFirst else { return }
-    for request in requests { request.start(start) }
+    let now = Instant.now
+    guard transfer.start(at: now) else { return }
+    let time = Timestamp.now
+    for (request, _) in requests { request.begin(at: now, time: time) }
     guard let account = context.account, account.isNative(loader), let task = loader.task,
-      context.seesAllRequests,
-      let host = outline.host, let session = account.session(of: task)
+      context.seesAllRequests, let host = transfer.host, let session = account.session(of: task)
     else { return }
-    let place = ConnectionQueue.enter(
-      loader, session: session, host: host, limit: session.configuration.httpMaximumConnectionsPerHost,
-      at: start.instant)
-    state.withLock { $0.place = place }
+    transfer.enter(
+      ConnectionQueue.enter(
+        loader, session: session, host: host, limit: session.configuration.httpMaximumConnectionsPerHost,
+        at: now))
   }
 
   /// The app has cancelled the task.
@@ -67,25 +63,24 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   /// The transfer gives its connection up: the app has suspended the task, or the loader is about to be released.
-  func leave() { leaveQueue(at: .now, strays: true) }
+  func leave() { transfer.leaveQueue(at: .now, strays: true, account: context.account) }
 
   // MARK: The loader's side
 
   func urlProtocol(
     _ sender: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy
   ) {
-    let now = Instant.now
-    guard note({ $0.take(response, at: now) }) else { return }
+    guard transfer.received(response, at: .now) else { return }
     original.urlProtocol(sender, didReceive: response, cacheStoragePolicy: policy)
   }
 
   func urlProtocol(_ sender: URLProtocol, didLoad data: Data) {
-    guard note({ $0.load(data.count) }) else { return }
+    guard transfer.loaded(data.count) else { return }
     original.urlProtocol(sender, didLoad: data)
   }
 
   func urlProtocol(_ sender: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse) {
-    guard note({ $0.isFromCache = true }) else { return }
+    guard transfer.answeredFromCache() else { return }
     original.urlProtocol(sender, cachedResponseIsValid: cachedResponse)
   }
 
@@ -95,30 +90,29 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let task = sender.task
     var account = account(of: sender)
     // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
-    let isAsked = account?.isSufficient != true || outline.keepsHeaders
+    let isAsked = account?.isSufficient != true || transfer.keepsHeaders
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
     if account?.redirectCount ?? 0 > 0, response?.value(forHTTPHeaderField: "Location") != nil {
       account?.discountRefusedRedirect()
     }
     if let task, response?.asksForCredentials == true {
       // No end: Foundation asks for credentials, and may serve the rest with another loader.
-      leaveQueue(at: now, strays: true)
+      transfer.leaveQueue(at: now, strays: true, account: context.account)
+      transfer.watched()
       original.urlProtocolDidFinishLoading(sender)
-      for request in requests { ChallengedTaskWatch.begin(task: task, request: request) }
+      for (request, limit) in requests {
+        ChallengedTaskWatch.begin(task: task, transfer: transfer, request: request, reportsAfter: limit)
+      }
       return
     }
-    let report = report(account, isComplete: true, response: response, of: sender, at: now)
-    state.withLock { $0.hasEnded = true }
-    for request in requests { request.end(.response(statusCode: report.statusCode), report: report, at: now) }
+    let statusCode = settle(account, isComplete: true, response: response, of: sender, at: now)
+    _ = transfer.end()
+    for (request, _) in requests { request.end(.response(statusCode: statusCode), at: now) }
     original.urlProtocolDidFinishLoading(sender)
   }
 
   func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) {
-    let isFirst = state.withLock { state in
-      defer { state.hasEnded = true }
-      return !state.hasEnded
-    }
-    guard isFirst else { return }
+    guard transfer.end() else { return }
     end(RequestEnd(error, statusCode: nil), of: sender)
     original.urlProtocol(sender, didFailWithError: error)
   }
@@ -140,69 +134,55 @@ final class ClientRelay: NSObject, URLProtocolClient {
     original.urlProtocol(sender, didCancel: challenge)
   }
 
-  // MARK: What is known
+  // MARK: The end
 
-  /// Notes a fact, unless the loader has reported its end.
-  private func note(_ fact: (inout TransferFacts) -> Void) -> Bool {
-    state.withLock { state in
-      if !state.hasEnded { fact(&state.facts) }
-      return !state.hasEnded
-    }
-  }
-
-  /// A transfer that was cut short.
+  /// Ends a transfer that was cut short.
   private func end(_ end: RequestEnd, of loader: URLProtocol) {
     let now = Instant.now
     var account = account(of: loader)
     account?.discountRefusedRedirect()
-    let report = report(account, isComplete: false, response: nil, of: loader, at: now)
+    let statusCode = settle(account, isComplete: false, response: nil, of: loader, at: now)
     var end = end
-    if case .failure(let type, _) = end { end = .failure(type, statusCode: report.statusCode) }
-    for request in requests { request.end(end, report: report, at: now) }
+    if case .failure(let type, _) = end { end = .failure(type, statusCode: statusCode) }
+    for (request, _) in requests { request.end(end, at: now) }
   }
 
   /// libcurl's account. There is none of what comes from the session's cache.
   private func account(of loader: URLProtocol) -> TransferAccount? {
-    state.withLock { $0.facts.isFromCache } ? nil : context.account?.read(loader)
+    transfer.isFromCache ? nil : context.account?.read(loader)
   }
 
-  private func report(
+  /// Keeps what is known at the end, and gives the status code.
+  private func settle(
     _ account: TransferAccount?, isComplete: Bool, response: HTTPURLResponse?, of loader: URLProtocol,
     at now: Instant
-  ) -> TransferReport {
-    let wait = leaveQueue(at: now, strays: account?.redirectCount != 0)
-    let facts = state.withLock { $0.facts }
+  ) -> Int? {
+    let wait = transfer.leaveQueue(at: now, strays: account?.redirectCount != 0, account: context.account)
+    let headers = transfer.keepsHeaders ? response?.headers ?? [:] : [:]
     let task = loader.task
-    var report: TransferReport
     if let account {
-      report = TransferReport(
-        account, isComplete: isComplete, facts: facts, wait: wait, isSecure: outline.isSecure, task: task,
-        method: outline.method, at: now)
-    } else if let measured = (loader as? ForwardingLoader)?.report {
-      report = measured
-      report.firstByte = facts.head
-    } else {
-      report = TransferReport()
-      report.firstByte = facts.head
-      report.isFromCache = facts.isFromCache
-      if response != nil || facts.loadedBytes != nil {
-        report.requestBodySize = BodySizes.sent(by: task, method: outline.method, account: nil)
-        report.responseBodySize = BodySizes.received(
-          method: outline.method, response: response, loadedBytes: facts.loadedBytes)
-      }
+      transfer.settle(
+        .account(
+          account,
+          TransferResult.End(
+            instant: now, isComplete: isComplete, wait: wait,
+            requestBodySize: BodySizes.sent(by: task, method: transfer.method, account: account),
+            headers: headers)))
+      return account.finalStatusCode ?? response?.statusCode ?? transfer.statusCode
     }
-    report.statusCode = report.statusCode ?? response?.statusCode ?? facts.statusCode
-    if outline.keepsHeaders { report.responseHeaders = response?.headers ?? [:] }
-    return report
-  }
-
-  @discardableResult
-  private func leaveQueue(at now: Instant, strays: Bool) -> ConnectionQueue.Wait {
-    let place = state.withLock { state in
-      defer { state.place = nil }
-      return state.place
+    if var measured = (loader as? ForwardingLoader)?.report {
+      measured.responseHeaders = headers
+      transfer.settle(.report(measured))
+      return measured.statusCode ?? response?.statusCode ?? transfer.statusCode
     }
-    guard let place else { return .unknown }
-    return ConnectionQueue.leave(place, at: now, strays: strays, account: context.account)
+    let loadedBytes = transfer.loadedBytes
+    let isKnown = response != nil || loadedBytes != nil
+    transfer.settle(
+      .headers(
+        requestBodySize: isKnown ? BodySizes.sent(by: task, method: transfer.method, account: nil) : nil,
+        responseBodySize: isKnown
+          ? BodySizes.received(method: transfer.method, response: response, loadedBytes: loadedBytes) : nil,
+        headers))
+    return response?.statusCode ?? transfer.statusCode
   }
 }

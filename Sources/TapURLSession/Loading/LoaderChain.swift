@@ -1,4 +1,5 @@
 import Foundation
+import TapCore
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -25,7 +26,7 @@ struct LoaderChain: Sendable {
   ///
   /// - Parameter url: The text of the request's URL.
   func load(_ request: URLRequest, url: String) -> Bool {
-    PlainAuthority.isHTTP(url) && loader(for: request) != nil
+    URLAuthority.isHTTP(url) && loader(for: request) != nil
   }
 
   /// The class that would load this http or https request if ours were not there, or `nil` if nobody would.

@@ -6,10 +6,15 @@ import TapCore
   import FoundationNetworking
 #endif
 
-/// A tap, and the client name under which it records the requests of a configuration.
-struct TapClient: Sendable {
+/// A tap, and the client name under which it records the requests of a configuration. A class, since each request keeps it.
+final class TapClient: Sendable {
   let tap: URLSessionTap
   let name: String
+
+  init(tap: URLSessionTap, name: String) {
+    self.tap = tap
+    self.name = name
+  }
 }
 
 /// What a metrics protocol class leads back to: all that Foundation cannot pass on.
@@ -63,21 +68,26 @@ final class TapContext: Sendable {
     return false
   }
 
-  /// What a description of a request is made of.
-  func outline(of request: URLRequest) -> RequestOutline {
-    RequestOutline(
+  /// What is known of a request before its transfer.
+  func transfer(of request: URLRequest) -> Transfer {
+    Transfer(
       request, taskContext: TapRequestContext.current,
       keepsHeaders: clients.contains { $0.tap.configuration.collectsHeaders })
   }
 
-  /// The request as its taps see it, an object for each.
-  func observe(_ request: URLRequest, outline: RequestOutline) -> [TappedRequest] {
+  /// The request as its taps record it, an object for each.
+  func observe(
+    _ request: URLRequest, _ transfer: Transfer
+  ) -> [(request: RequestRecord, waitingLimit: Duration?)] {
     // With one tap, `accepts` has asked it.
     let observing =
       clients.count < 2
       ? clients
       : clients.filter { $0.tap.records(request, url: request.url?.absoluteString ?? "") }
-    return observing.map { TappedRequest(outline, client: $0) }
+    return observing.filter { !$0.tap.isStopped }.map { client in
+      let source = TappedTransfer(transfer: transfer, client: client)
+      return (RequestRecord(source, recorder: client.tap.recorder), client.tap.configuration.waitingLimit)
+    }
   }
 
   /// The loader that the metrics protocol observes.
@@ -93,9 +103,10 @@ final class TapContext: Sendable {
 
   /// Foundation fails a task that nobody loads by itself and asks no loader: the question is the one sign of it.
   private func recordRefusal(of request: URLRequest) {
-    for refused in observe(request, outline: outline(of: request)) {
-      refused.start()
-      refused.end(.failure(.unsupportedURL, statusCode: nil))
+    let (now, time) = (Instant.now, Timestamp.now)
+    for (refused, _) in observe(request, transfer(of: request)) {
+      refused.begin(at: now, time: time)
+      refused.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
   }
 }

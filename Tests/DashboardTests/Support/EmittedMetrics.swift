@@ -43,7 +43,7 @@ struct EmittedMetrics {
     let registry = Registry()
     var configuration = RequestMetrics.Configuration()
     configuration.series.limit = 2
-    let metrics = try RequestMetrics(registry: registry, configuration: configuration)
+    let metrics = try RequestDriver(registry: registry, configuration: configuration)
     var timings = RequestTimings()
     for phase in RequestTimings.Phase.allCases { timings[phase] = .milliseconds(1) }
     let ends: [RequestEnd] = [.response(statusCode: 503), .failure(.timeout, statusCode: nil), .cancelled]

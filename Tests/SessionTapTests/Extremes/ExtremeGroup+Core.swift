@@ -5,7 +5,7 @@ import TestSupport
 /// Metrics, and the requests that the app serves.
 extension ExtremeGroup {
   static var inboundExtremes: [Extreme] {
-    func begin(_ parameter: String, _ make: @escaping @Sendable (InboundRequests, String) -> InboundRequest)
+    func begin(_ parameter: String, _ make: @escaping @Sendable (InboundRequests, String) -> ActiveRequest)
       -> [Extreme]
     {
       Extreme.eachWhileRunning(
@@ -15,9 +15,9 @@ extension ExtremeGroup {
     }
     func end<Value: Sendable>(
       _ function: String, _ values: Extremes.Values<Value>,
-      _ end: @escaping @Sendable (InboundRequest, Value) -> Void
+      _ end: @escaping @Sendable (ActiveRequest, Value) -> Void
     ) -> [Extreme] {
-      Extreme.eachWhileRunning("InboundRequest.\(function)", values) {
+      Extreme.eachWhileRunning("ActiveRequest.\(function)", values) {
         end($0.tap.inbound.begin(method: "GET", path: "/"), $1)
       }
     }
@@ -40,6 +40,23 @@ extension ExtremeGroup {
       }
       + end(fails, Extremes.strings) { $0.fail(route: $1) }
       + end("cancel(route:)", Extremes.strings) { $0.cancel(route: $1) }
+      + end("add(_:)", Extremes.fields) { $0.add($1) }
+      + outboundExtremes
+  }
+
+  private static var outboundExtremes: [Extreme] {
+    let begin = "OutboundRequests.begin(client:method:url:urlTemplate:trace:fields:)"
+    func make<Value: Sendable>(
+      _ values: Extremes.Values<Value>, _ make: @escaping @Sendable (OutboundRequests, Value) -> ActiveRequest
+    ) -> [Extreme] {
+      Extreme.each(begin, values) { trial, value in
+        // One more than those that the trial makes.
+        trial.requests = nil
+        trial.whileRunning = { make($0.tap.outbound, value).end(statusCode: 200) }
+      }
+    }
+    return make(Extremes.strings) { $0.begin(client: $1, method: $1, url: $1, urlTemplate: $1) }
+      + make(Extremes.fields) { $0.begin(client: "c", method: "GET", url: "http://h/", fields: $1) }
   }
 
   static var metricsExtremes: [Extreme] {
@@ -47,7 +64,7 @@ extension ExtremeGroup {
       Extreme.each("RequestMetrics.Configuration.knownMethods", Extremes.lists) {
         $0.configuration.metrics.knownMethods = $1
       }
-      + Extreme.each("InboundRequests.Configuration.knownMethods", Extremes.lists) {
+      + Extreme.each("RequestMetrics.Configuration.knownMethods", Extremes.lists) {
         $0.configuration.inbound.knownMethods = $1
       }
     let series =

@@ -8,10 +8,9 @@ import TestSupport
 
 /// The tap itself, its sessions, and what its requests say of themselves.
 extension ExtremeGroup {
-  private struct SilentObserver: RequestObserver, InboundRequestObserver {
+  private struct SilentObserver: RequestObserver {
     func requestStarted(_ request: RequestDescription) {}
     func requestEnded(_ observation: RequestObservation) {}
-    func inboundRequestEnded(_ observation: InboundObservation) {}
   }
 
   private static let counts: Extremes.Values<Int> = [("no element", 0), ("100,000 elements", 100_000)]
@@ -39,9 +38,6 @@ extension ExtremeGroup {
     let observers =
       Extreme.each("Tap.Configuration.observers", counts) { trial, count in
         trial.configuration.observers = Array(repeating: SilentObserver(), count: count)
-      }
-      + Extreme.each("Tap.Configuration.inboundObservers", counts) { trial, count in
-        trial.configuration.inboundObservers = Array(repeating: SilentObserver(), count: count)
       }
     let log =
       Extreme.eachWhileRunning("Tap.log(_:_:_:)", Extremes.strings) { $0.tap.log(.info, $1) }

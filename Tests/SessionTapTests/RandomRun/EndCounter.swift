@@ -2,7 +2,7 @@ import SessionTap
 import Synchronization
 
 /// Counts the starts and the ends of each request, which is known by the number in its path.
-final class EndCounter: RequestObserver {
+final class EndCounter: RequestConsumer {
   private struct State {
     var starts: [UInt8]
     var ends: [UInt8]

@@ -42,20 +42,20 @@ struct RandomRunReport: Codable, Sendable {
     let path = TapTests.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: path) }
     let registry = Registry()
-    let metrics = try RequestMetrics(registry: registry)
-    let log = try RequestLog(to: .file(path))
+    let worker = Worker()
+    let log = try RequestLog(to: .file(path), configuration: .init(), worker: worker)
     let counter = EndCounter(count: requests)
-    let tap = URLSessionTap(observers: [metrics, log, counter])
-    metrics.beforeGathering { [weak tap] in tap?.flush() }
+    let recorder = try RequestRecorder(registry: registry, consumers: [log, counter], worker: worker)
+    let tap = URLSessionTap(recorder: recorder)
     let scrapes = isScraped ? ScrapeWatch { Books(registry.exposition().text).balance } : nil
     let cancelled = try await RandomRun(tap: tap)
       .run(count: requests, seed: seed, cancelsEnding: cancelsEnding)
     let watched = await scrapes?.end()
     // Foundation lets go of a loader after the app has heard of the end.
     let live = try? await Poll.until(seconds: 30, "no live loader") {
-      tap.requestCount.load(ordering: .relaxed) == 0 ? 0 : nil
+      recorder.requestCount == 0 ? 0 : nil
     }
-    tap.flush()
+    recorder.drain()
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         log.shutdown(within: .seconds(10))
@@ -64,7 +64,7 @@ struct RandomRunReport: Codable, Sendable {
     }
     var report = RandomRunReport(
       requests: requests, cancelledBeforeResume: cancelled, residentBytes: residentBytes)
-    report.liveLoaders = live ?? tap.requestCount.load(ordering: .relaxed)
+    report.liveLoaders = live ?? recorder.requestCount
     report.observedOnce = counter.once
     report.neverObserved = counter.never
     let books = Books(registry.exposition().text)

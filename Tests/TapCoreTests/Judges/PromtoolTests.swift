@@ -20,7 +20,7 @@ struct PromtoolTests {
 
   @Test func hasNoAdviceAboutOurOwnMetrics() async throws {
     let registry = Registry()
-    let metrics = try RequestMetrics(registry: registry)
+    let metrics = try RequestDriver(registry: registry)
     try registry.register(ProcessMetrics())
     try registry.register(BuildInfo())
     try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: nil))

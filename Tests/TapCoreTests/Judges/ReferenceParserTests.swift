@@ -36,7 +36,7 @@ struct ReferenceParserTests {
 
   @Test func acceptsTheMetricsOfRequestsWithExemplars() async throws {
     let registry = Registry()
-    let metrics = try RequestMetrics(registry: registry)
+    let metrics = try RequestDriver(registry: registry)
     try registry.register(ProcessMetrics())
     try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: nil))
     try registry.register(BuildInfo())

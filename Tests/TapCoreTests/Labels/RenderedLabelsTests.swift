@@ -37,10 +37,10 @@ struct RenderedLabelsTests {
     let long = String(repeating: "x", count: 1_000)
     let labels = RenderedLabels([.init(name: "a", value: long)])
     let made = table.series(
-      for: HashedKey(long), labels: labels, created: .now, make: DroppedValues.init)
-    #expect(table.series(for: HashedKey(long)) == nil)
+      for: long, labels: labels, created: .now, make: DroppedValues.init)
+    #expect(table.series(for: long) == nil)
     let again = table.series(
-      for: HashedKey(long + "y"), labels: RenderedLabels([.init(name: "a", value: long + "y")]),
+      for: long + "y", labels: RenderedLabels([.init(name: "a", value: long + "y")]),
       created: .now, make: DroppedValues.init)
     #expect(made === again)
   }

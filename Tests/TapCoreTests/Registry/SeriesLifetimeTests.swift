@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TapCore
@@ -86,7 +87,7 @@ struct SeriesLifetimeTests {
   @Test func idleRequestTargetsExpireAndTheBooksStillBalance() throws {
     var configuration = RequestMetrics.Configuration()
     configuration.series.idleExpiry = .seconds(10)
-    let metrics = try RequestMetrics(registry: registry, configuration: configuration)
+    let metrics = try RequestDriver(registry: registry, configuration: configuration)
     let over = RequestDescription(client: "c", method: "GET", serverAddress: "over")
     let active = RequestDescription(client: "c", method: "GET", serverAddress: "active")
     metrics.requestStarted(over)

@@ -1,13 +1,14 @@
 import TapCore
 import TapEndpoint
+import TestSupport
 
 /// Requests for the page to draw, and a look at it.
 struct PageContent: Sendable {
   let registry = Registry()
-  let metrics: RequestMetrics
+  let metrics: RequestDriver
 
   init() throws {
-    metrics = try RequestMetrics(registry: registry)
+    metrics = try RequestDriver(registry: registry)
   }
 
   func request(client: String = "payments", host: String, template: String = "/users/{id}")

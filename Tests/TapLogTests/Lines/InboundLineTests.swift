@@ -9,33 +9,35 @@ struct InboundLineTests {
 
   private func observation(
     _ end: RequestEnd = .response(statusCode: 200), path: String = "/users/42?token=s3cret"
-  ) throws -> InboundObservation {
-    InboundObservation(
-      method: "GET", path: path, trace: try #require(TraceContext(traceparent: Self.header)),
+  ) -> RequestObservation {
+    RequestObservation(
+      request: RequestDescription(
+        direction: .inbound, method: "GET", url: path,
+        traceContext: TraceContext(traceparent: Self.header)),
       start: Timestamp(nanosecondsSinceEpoch: 1_795_253_400_111_111_456), duration: .nanoseconds(12_345_000),
       end: end)
   }
 
   /// The lines that a log writes for these requests.
   private func lines(
-    of observations: InboundObservation..., configuration: RequestLog.Configuration = .init()
+    of observations: RequestObservation..., configuration: RequestLog.Configuration = .init()
   ) throws -> [String] {
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    for observation in observations { log.inboundRequestEnded(observation) }
+    for observation in observations { log.requestEnded(observation) }
     #expect(log.shutdown())
     return sink.lines
   }
 
   @Test("has the names of the conventions, in a fixed order")
   func golden() throws {
-    var observation = try observation()
-    observation.scheme = "https"
-    observation.route = "/users/{id}"
-    observation.clientAddress = "192.0.2.7"
+    var observation = observation()
+    observation.request.scheme = "https"
+    observation.request.urlTemplate = "/users/{id}"
+    observation.request.clientAddress = "192.0.2.7"
     observation.requestBodySize = 0
     observation.responseBodySize = 512
-    observation.fields = ["tenant": "acme"]
+    observation.request.fields = ["tenant": "acme"]
     var configuration = RequestLog.Configuration()
     configuration.fields = ["service.name": "shop"]
     let expected =
@@ -104,12 +106,12 @@ struct InboundLineTests {
     configuration.sampling.rate = 0.3
     let log = try RequestLog(to: .custom(sink), configuration: configuration)
     for _ in 0..<500 {
-      var inbound = try observation()
-      inbound.trace = .random()
-      log.inboundRequestEnded(inbound)
+      var inbound = observation()
+      inbound.request.traceContext = .random()
+      log.requestEnded(inbound)
       for _ in 0..<2 {
         var outbound = RequestObservation.bare()
-        outbound.request.traceContext = inbound.trace.child()
+        outbound.request.traceContext = inbound.request.traceContext?.child()
         log.requestEnded(outbound)
       }
     }
@@ -145,10 +147,12 @@ struct InboundLineTests {
     let long = String(repeating: hostile, count: 200)
     var fields: [String: FieldValue] = ["nan": .double(.nan), "least": .integer(.min), "url.path": "forged"]
     for index in 0..<200 { fields["\(index)\(hostile.prefix(60))"] = .string(long) }
-    let observation = InboundObservation(
-      method: long, path: "/" + long, scheme: long, clientAddress: long, trace: .random(), fields: fields,
+    let observation = RequestObservation(
+      request: RequestDescription(
+        direction: .inbound, method: long, url: "/" + long, urlTemplate: long, scheme: long,
+        clientAddress: long, traceContext: .random(), fields: fields),
       start: Timestamp(nanosecondsSinceEpoch: .max), duration: .seconds(Int64.max),
-      end: .failure(.other, statusCode: .max), route: long, requestBodySize: .min, responseBodySize: .max)
+      end: .failure(.other, statusCode: .max), requestBodySize: .min, responseBodySize: .max)
     let line = try #require(try lines(of: observation).first)
     #expect(line.utf8.count <= 16_384)
     #expect(line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })

@@ -6,7 +6,8 @@ import Testing
 @Suite("The queue of lines")
 struct LineQueueTests {
   private func queue(_ whenFull: RequestLog.FullQueuePolicy = .dropNewest) -> LineQueue {
-    LineQueue(limits: QueueLimits(bytes: 1_000, lines: 4, whenFull: whenFull, batchDelay: .zero))
+    LineQueue(
+      limits: QueueLimits(bytes: 1_000, lines: 4, whenFull: whenFull, batchDelay: .zero), worker: Worker())
   }
 
   private func add(_ text: String, to queue: LineQueue) {
@@ -16,7 +17,8 @@ struct LineQueueTests {
   /// What the writer is given next: the lines, or the number of lines that are to be flushed.
   private func next(_ queue: LineQueue) -> String {
     var batch = LineBuffer(byteLimit: 1_000, lineLimit: 4)
-    switch queue.next(into: &batch, maintenance: .now) {
+    var lingering: Instant?
+    switch queue.next(into: &batch, at: .now, lingering: &lingering, maintenance: .now) {
     case .write:
       var result = LogOutputResult()
       let text = String(decoding: batch.pieces.0, as: UTF8.self)
@@ -27,7 +29,7 @@ struct LineQueueTests {
       queue.flushed(through: target, successfully: true)
       return "flush \(target)"
     case .report(let dropped): return "dropped \(dropped.total)"
-    case .maintain: return "nothing"
+    case .maintain, .wait: return "nothing"
     case .stop: return "stop"
     }
   }

@@ -15,7 +15,7 @@ struct LogSamplingTests {
       TraceContext(traceparent: "00-\($0)-b7ad6b7169203331-01")
     }
     return sampling.decision(
-      on: observation.end.severity, duration: observation.duration, trace: observation.request.traceContext,
+      on: observation.severity, duration: observation.duration, trace: observation.request.traceContext,
       random: { random })
   }
 

@@ -2,8 +2,10 @@ import Synchronization
 import TapCore
 import TestSupport
 
+@testable import TapURLSession
+
 /// Keeps everything that a tap reports.
-final class RecordingObserver: RequestObserver {
+final class RecordingObserver: RequestConsumer {
   private struct State {
     var started: [RequestDescription] = []
     var ended: [RequestObservation] = []
@@ -48,4 +50,15 @@ final class RecordingObserver: RequestObserver {
     }
     if !isReached { try await gate.wait("end number \(count)") }
   }
+}
+
+extension URLSessionTap {
+  /// A tap of its own recorder, without metrics.
+  convenience init(observers: [any RequestConsumer], configuration: Configuration = Configuration()) {
+    self.init(recorder: RequestRecorder(consumers: observers), configuration: configuration)
+  }
+
+  func flush() { recorder.drain() }
+
+  var requestCount: Int { recorder.requestCount }
 }

@@ -1,0 +1,72 @@
+/// A request under way, of either direction: made by the app or served by it.
+///
+/// It ends once, whatever is called how often: the first end counts, and further ones do nothing. Where none comes, because
+/// the request was let go with its caller or its task, it ends as cancelled with the last reference to it. Safe to use from any
+/// thread; no call waits for anything but a short lock.
+public final class ActiveRequest: Sendable {
+  /// The place of the request in its trace: for ``TraceContext/current`` while an inbound request is served, and for the
+  /// `traceparent` header of an outbound one. `nil` for an outbound request that belongs to no trace.
+  public let trace: TraceContext?
+
+  private let record: RequestRecord
+
+  /// Begins a request.
+  init(_ description: RequestDescription, recorder: RequestRecorder) {
+    trace = description.traceContext
+    record = RequestRecord(description, recorder: recorder)
+    record.begin(at: .now, time: .now)
+  }
+
+  deinit { record.end(.cancelled) }
+
+  /// Adds fields to the request's log line, such as the user who is known only after authentication. A field of the same key is
+  /// replaced. Does nothing after the end.
+  public func add(_ fields: [String: FieldValue]) {
+    record.add { $0.fields.merge(fields) { $1 } }
+  }
+
+  /// The response has been sent or received in full.
+  ///
+  /// - Parameters:
+  ///   - statusCode: The status code, whatever it says: 4xx too is an answer, and 5xx an error.
+  ///   - route: The template that the framework matched, such as `/users/{id}`: the label `http_route` of an inbound request,
+  ///     `url_template` of an outbound one. Never the path.
+  ///   - requestBodySize: The bytes of the request's body, or `nil` where they are unknown. Unknown is not 0.
+  ///   - responseBodySize: The bytes of the response's body, likewise.
+  public func end(
+    statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
+  ) {
+    end(.response(statusCode: statusCode), route, requestBodySize, responseBodySize)
+  }
+
+  /// The request came to nothing: there was no whole response. Where an error is answered with a status code,
+  /// ``end(statusCode:route:requestBodySize:responseBodySize:)`` with that code is right instead.
+  ///
+  /// - Parameters:
+  ///   - type: What went wrong: the `error_type` label.
+  ///   - statusCode: The status code, if the head of a response had been sent or received.
+  ///   - route: The template that the framework matched.
+  ///   - requestBodySize: The bytes of the request's body that were transferred.
+  ///   - responseBodySize: The bytes of the response's body that were transferred.
+  public func fail(
+    _ type: RequestErrorType = .other, statusCode: Int? = nil, route: String? = nil,
+    requestBodySize: Int? = nil, responseBodySize: Int? = nil
+  ) {
+    end(.failure(type, statusCode: statusCode), route, requestBodySize, responseBodySize)
+  }
+
+  /// The caller went away, or the task that made or served the request was cancelled. This is no error.
+  ///
+  /// - Parameter route: The template that the framework matched.
+  public func cancel(route: String? = nil) {
+    end(.cancelled, route, nil, nil)
+  }
+
+  private func end(_ end: RequestEnd, _ route: String?, _ requestBodySize: Int?, _ responseBodySize: Int?) {
+    record.end(end) { additions in
+      additions.template = route
+      additions.requestBodySize = requestBodySize.map(Int64.init)
+      additions.responseBodySize = responseBodySize.map(Int64.init)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/// Records the requests that an app serves, by the names of the OpenTelemetry HTTP server conventions: for the
+/// middleware of any framework.
+///
+///     let inbound = tap.inbound.begin(method: "GET", path: "/users/42", scheme: "http", traceparent: header)
+///     let response = try await TraceContext.$current.withValue(inbound.trace) { try await next(request) }
+///     inbound.end(statusCode: response.status, route: "/users/{id}")
+///
+/// See ``RequestMetrics`` for what is exposed: nothing before the first request. Safe to use from any thread; no call waits for
+/// anything but a short lock.
+public struct InboundRequests: Sendable {
+  let recorder: RequestRecorder
+
+  /// Begins a request: it counts as active until it is ended.
+  ///
+  /// - Parameters:
+  ///   - method: The method as received.
+  ///   - path: The path as received. It goes to the log and the observers, never into a label; a query in it is not shown.
+  ///   - scheme: `http` or `https` as the server knows it, in any case. Anything else is `_OTHER`; `nil` leaves it
+  ///     out.
+  ///   - traceparent: The header of this name. Where there is none, or no valid one, a new trace begins.
+  ///   - clientAddress: The caller's address for the log, if it may be known there.
+  ///   - fields: What the app adds to the request's log line.
+  /// - Returns: The request, to be ended once. One that is let go without an end has been cancelled.
+  public func begin(
+    method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
+    clientAddress: String? = nil, fields: [String: FieldValue] = [:]
+  ) -> ActiveRequest {
+    let parent = traceparent.flatMap(TraceContext.init(traceparent:))
+    return recorder.begin(
+      RequestDescription(
+        direction: .inbound, method: method, url: path, scheme: scheme, clientAddress: clientAddress,
+        traceContext: parent?.child() ?? .random(), fields: fields))
+  }
+}
+
+/// Records requests that an app makes with something else than a URLSession, by the names of the OpenTelemetry HTTP client
+/// conventions: for an adapter of any client.
+///
+///     let outbound = tap.outbound.begin(client: "search", method: "GET", url: url)
+///     headers["traceparent"] = outbound.trace?.traceparent
+///     let response = try await client.execute(request)
+///     outbound.end(statusCode: response.status, responseBodySize: body.count)
+///
+/// The requests are in the same metrics and the same log as those of URLSessions. Safe to use from any thread; no call waits for
+/// anything but a short lock.
+public struct OutboundRequests: Sendable {
+  let recorder: RequestRecorder
+
+  /// Begins a request: it counts as active until it is ended.
+  ///
+  /// - Parameters:
+  ///   - client: The name for the `client` label and log field: what the requests are for. Few, and never made of data.
+  ///   - method: The method as sent.
+  ///   - url: The absolute URL as text. Its host and port are labels; the log shows it redacted.
+  ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
+  ///   - trace: The place of the request in its trace, whose `traceparent` header it is to carry. By default a child of
+  ///     ``TraceContext/current``.
+  ///   - fields: What the app adds to the request's log line.
+  /// - Returns: The request, to be ended once. One that is let go without an end has been cancelled.
+  public func begin(
+    client: String, method: String, url: String, urlTemplate: String? = nil,
+    trace: TraceContext? = TraceContext.current?.child(), fields: [String: FieldValue] = [:]
+  ) -> ActiveRequest {
+    let server = URLAuthority(url)
+    return recorder.begin(
+      RequestDescription(
+        client: client, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
+        urlTemplate: urlTemplate, traceContext: trace, fields: fields))
+  }
+}

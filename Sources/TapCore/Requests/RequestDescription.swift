@@ -1,0 +1,79 @@
+/// Which way a request goes.
+public enum RequestDirection: String, Sendable, Hashable, CaseIterable {
+  /// The app makes it.
+  case outbound
+  /// The app serves it.
+  case inbound
+}
+
+/// What is known about a request when it begins.
+///
+/// The values are as the app gave them: nothing is redacted, cut or normalised here. Each consumer applies its own limits, so
+/// that a hostile value is bounded wherever it goes.
+public struct RequestDescription: Sendable, Hashable {
+  /// Whether the app makes or serves the request.
+  public var direction: RequestDirection
+  /// The name that the app gave to what makes the request, such as a session's configuration. Empty for an inbound one.
+  public var client: String
+  /// The method of the request, as sent: `GET`, `get` and `BREW` are three values.
+  public var method: String
+  /// The absolute URL of an outbound request as text, or an empty string if it has none. The path of an inbound one, as
+  /// received.
+  public var url: String
+  /// The host that an outbound request is for, without brackets and without userinfo. `nil` if the URL has none.
+  public var serverAddress: String?
+  /// The port that an outbound request is for: the URL's own, or the default of its scheme.
+  public var serverPort: Int?
+  /// A low-cardinality form of the path such as `/users/{id}`, if the app gave one: the route of an inbound request.
+  public var urlTemplate: String?
+  /// The scheme of an inbound request, as the app's server gave it.
+  public var scheme: String?
+  /// The address of an inbound request's caller, if the app gave it.
+  public var clientAddress: String?
+  /// The place of the request in its trace. An outbound request has one if it carries a `traceparent` header, an inbound one
+  /// always.
+  public var traceContext: TraceContext?
+  /// What the app adds to the request's log line, by key. Metrics take no notice of it.
+  public var fields: [String: FieldValue]
+  /// Headers of the request, by name, for a consumer that the app allows to show some. Empty where they are not collected.
+  public var headers: [String: String]
+
+  /// Makes a description. Only the client and the method always apply.
+  public init(
+    direction: RequestDirection = .outbound, client: String = "", method: String, url: String = "",
+    serverAddress: String? = nil, serverPort: Int? = nil, urlTemplate: String? = nil, scheme: String? = nil,
+    clientAddress: String? = nil, traceContext: TraceContext? = nil, fields: [String: FieldValue] = [:],
+    headers: [String: String] = [:]
+  ) {
+    self.direction = direction
+    self.client = client
+    self.method = method
+    self.url = url
+    self.serverAddress = serverAddress
+    self.serverPort = serverPort
+    self.urlTemplate = urlTemplate
+    self.scheme = scheme
+    self.clientAddress = clientAddress
+    self.traceContext = traceContext
+    self.fields = fields
+    self.headers = headers
+  }
+
+  /// The scheme as labels and lines show it: `http`, `https`, `_OTHER` for anything else, or `nil` where it is unknown. Its
+  /// case does not matter (RFC 3986, section 3.1).
+  package var knownScheme: String? {
+    switch scheme {
+    case nil, "": nil
+    case "http": "http"
+    case "https": "https"
+    // What is longer than `https` is not converted: its length has no bound.
+    case let text? where text.utf8.count <= 5:
+      switch text.lowercased() {
+      case "http": "http"
+      case "https": "https"
+      default: "_OTHER"
+      }
+    default: "_OTHER"
+    }
+  }
+}

@@ -1,0 +1,173 @@
+/// One ended request of either direction: the single value that every consumer receives.
+public struct RequestObservation: Sendable, Hashable {
+  /// What was known of the request, with what the app added until its end.
+  public var request: RequestDescription
+  /// When loading started.
+  public var start: Timestamp
+  /// From the start of loading to the last byte of the body, redirects and challenges included; of an inbound request from its
+  /// begin to its end. In whole nanoseconds, at most 292 years.
+  public var duration: Duration {
+    get { .nanoseconds(elapsed) }
+    set { elapsed = newValue.nanoseconds }
+  }
+  /// How the request ended.
+  public var end: RequestEnd
+  /// The bytes of the request's body, or `nil` where nothing tells them. Unknown is not 0.
+  public var requestBodySize: Int64?
+  /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
+  public var responseBodySize: Int64?
+  /// From the start of loading to the first byte of the final response, or `nil` where that is unknown. In whole
+  /// nanoseconds.
+  public var timeToFirstByte: Duration? {
+    get { elapsedToFirstByte.map { .nanoseconds($0) } }
+    set { elapsedToFirstByte = newValue?.nanoseconds }
+  }
+  /// Where the time went, as far as it is known.
+  public var timings: RequestTimings
+  /// The version of HTTP that the response came by, or `nil` where it is unknown.
+  public var protocolVersion: NetworkProtocolVersion?
+  /// The address of the server's, or the proxy's, side of the connection (OpenTelemetry, `network.peer.address`), or
+  /// `nil` where it is unknown.
+  public var peerAddress: String?
+  /// How many connections the request's last leg has opened, or `nil` where that is unknown.
+  public var openedConnections: Int?
+  /// Whether the request went over a connection that was open before, or `nil` where that is unknown or it got none.
+  public var isConnectionReused: Bool?
+  /// How many times the request was sent again, for a redirect or with credentials (OpenTelemetry,
+  /// `http.request.resend_count`), or `nil` where nothing tells it.
+  public var resendCount: Int?
+  /// Whether the response came from the session's cache and not from the server.
+  public var isFromCache: Bool
+  /// Headers of the response, by name, for a consumer that the app allows to show some. Empty where they are not
+  /// collected.
+  public var responseHeaders: [String: String]
+
+  /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
+  package var elapsed: Int64
+  /// ``timeToFirstByte``, likewise.
+  package var elapsedToFirstByte: Int64?
+
+  /// Makes an observation.
+  public init(
+    request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
+    requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, timeToFirstByte: Duration? = nil,
+    timings: RequestTimings = RequestTimings(), protocolVersion: NetworkProtocolVersion? = nil,
+    peerAddress: String? = nil, openedConnections: Int? = nil, isConnectionReused: Bool? = nil,
+    resendCount: Int? = nil, isFromCache: Bool = false, responseHeaders: [String: String] = [:]
+  ) {
+    self.request = request
+    self.start = start
+    elapsed = duration.nanoseconds
+    self.end = end
+    self.requestBodySize = requestBodySize
+    self.responseBodySize = responseBodySize
+    elapsedToFirstByte = timeToFirstByte?.nanoseconds
+    self.timings = timings
+    self.protocolVersion = protocolVersion
+    self.peerAddress = peerAddress
+    self.openedConnections = openedConnections
+    self.isConnectionReused = isConnectionReused
+    self.resendCount = resendCount
+    self.isFromCache = isFromCache
+    self.responseHeaders = responseHeaders
+  }
+
+  /// An end of which nothing more is known yet.
+  ///
+  /// - Parameter elapsed: The duration in nanoseconds.
+  init(request: RequestDescription, start: Timestamp, elapsed: Int64, end: RequestEnd) {
+    self.init(request: request, start: start, duration: .zero, end: end)
+    self.elapsed = elapsed
+  }
+}
+
+extension RequestObservation {
+  /// The one-word result.
+  public var outcome: RequestOutcome {
+    switch end {
+    case .response(let statusCode): isError(statusCode) ? .httpError : .ok
+    case .failure: .error
+    case .cancelled: .cancelled
+    }
+  }
+
+  /// The status code of a response that is an error, the class of a failure, and `nil` on success (OpenTelemetry,
+  /// `error.type`).
+  public var errorType: String? {
+    switch end {
+    case .response(let statusCode?) where isError(statusCode): String(statusCode)
+    case .failure(let type, _): type.rawValue
+    case .response, .cancelled: nil
+    }
+  }
+
+  /// A 4xx status code is an error for a client. For a server it is none: it says that the caller made one (OpenTelemetry
+  /// HTTP conventions, "Status").
+  private func isError(_ statusCode: Int?) -> Bool {
+    guard let statusCode else { return false }
+    return ((request.direction == .inbound ? 500 : 400)...599).contains(statusCode)
+  }
+
+  /// When the request ended, at most the last moment that a timestamp can express.
+  package var endTime: Timestamp {
+    let (end, isTooLate) = start.nanosecondsSinceEpoch.addingReportingOverflow(max(0, elapsed))
+    return Timestamp(nanosecondsSinceEpoch: isTooLate ? .max : end)
+  }
+}
+
+/// The one-word result of a request.
+public enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
+  /// A response that is no error.
+  case ok
+  /// A response with a status code of 500 to 599, or of 400 to 499 where the app is the client.
+  case httpError = "http_error"
+  /// No whole response.
+  case error
+  /// Cancelled by the app, or by the caller of an inbound request.
+  case cancelled
+}
+
+/// How a request ended. A request that started ends in exactly one of these ways.
+public enum RequestEnd: Sendable, Hashable {
+  /// A response arrived or was sent in full, whatever its status code says. A loader of the app's own may answer without any.
+  case response(statusCode: Int?)
+  /// The request failed before there was a whole response. The status code is there if the status line had arrived or been
+  /// sent.
+  case failure(RequestErrorType, statusCode: Int?)
+  /// The app cancelled the request, or the caller of an inbound request went away. This is no error.
+  case cancelled
+
+  /// The status code of the response, if a head arrived.
+  public var statusCode: Int? {
+    switch self {
+    case .response(let statusCode): statusCode
+    case .failure(_, let statusCode): statusCode
+    case .cancelled: nil
+    }
+  }
+}
+
+/// Why a request failed without a whole response: the values of `error_type` that are not status codes.
+///
+/// The set is closed, so that the label stays bounded; `_OTHER` is the fallback value that the OpenTelemetry
+/// conventions prescribe for `error.type`.
+public enum RequestErrorType: String, Sendable, Hashable, CaseIterable {
+  /// A deadline passed: the request's, the resource's, or the connection's.
+  case timeout
+  /// The host name could not be resolved.
+  case dns
+  /// No connection could be made.
+  case connect
+  /// The connection broke after it was made.
+  case connectionLost = "connection_lost"
+  /// The TLS handshake failed, or the server's certificate was not accepted.
+  case tls
+  /// The chain of redirects was longer than Foundation follows.
+  case tooManyRedirects = "too_many_redirects"
+  /// The request's body could not be read, or the response's could not be decoded or stored.
+  case body
+  /// The URL has a scheme that no loader takes, or no host.
+  case unsupportedURL = "unsupported_url"
+  /// Anything else.
+  case other = "_OTHER"
+}

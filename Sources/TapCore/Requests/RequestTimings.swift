@@ -1,0 +1,67 @@
+/// Where the time of a request went.
+///
+/// The source on Linux is libcurl's own account of the transfer (`curl_easy_getinfo(3)`), in microseconds; on Apple's
+/// platforms it is `URLSessionTaskMetrics`, where this was compiled and not run. A phase that did not take place, or whose length is unknown, is `nil`, which is not 0: on a connection that was
+/// open there are no ``Phase/resolve``, ``Phase/connect`` and ``Phase/tls``. After redirects the phases are those of the last
+/// leg. The last phase of a request that failed or was cancelled ends with it.
+public struct RequestTimings: Sendable, Hashable {
+  /// The phases, in their order. The words are those of Prometheus's blackbox exporter.
+  public enum Phase: String, Sendable, Hashable, CaseIterable {
+    /// Waiting for a connection of the session's: `httpMaximumConnectionsPerHost` are busy.
+    case queue
+    /// Looking up the host's name.
+    case resolve
+    /// Opening a TCP connection.
+    case connect
+    /// The TLS handshake.
+    case tls
+    /// From when the request can be sent to the first byte of the response: the request goes out, and the server works.
+    case processing
+    /// From the first byte of the response to the last.
+    case transfer
+
+    /// From 0 on.
+    var place: Int {
+      switch self {
+      case .queue: 0
+      case .resolve: 1
+      case .connect: 2
+      case .tls: 3
+      case .processing: 4
+      case .transfer: 5
+      }
+    }
+  }
+
+  /// Nanoseconds by the place of the phase; negative where there is none.
+  private var values = SIMD8<Int64>(repeating: -1)
+
+  /// Makes timings without any phase.
+  public init() {}
+
+  /// The length of a phase, in whole nanoseconds. A negative one is taken for `nil`.
+  public subscript(phase: Phase) -> Duration? {
+    get { self[nanoseconds: phase].map { .nanoseconds($0) } }
+    set { self[nanoseconds: phase] = newValue?.nanoseconds }
+  }
+
+  package subscript(nanoseconds phase: Phase) -> Int64? {
+    get { values[phase.place] < 0 ? nil : values[phase.place] }
+    set { values[phase.place] = newValue ?? -1 }
+  }
+
+  /// Whether nothing is known.
+  public var isEmpty: Bool { values == SIMD8(repeating: -1) }
+}
+
+/// The version of HTTP that a response came by (OpenTelemetry, `network.protocol.version`).
+public enum NetworkProtocolVersion: String, Sendable, Hashable, CaseIterable {
+  /// HTTP/1.0
+  case http10 = "1.0"
+  /// HTTP/1.1
+  case http11 = "1.1"
+  /// HTTP/2
+  case http2 = "2"
+  /// HTTP/3
+  case http3 = "3"
+}

@@ -1,0 +1,106 @@
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+/// An end counts where its start did, whatever overflows and expires meanwhile.
+struct ActiveGaugeTests {
+  private let registry = Registry()
+  private let start = ContinuousClock.now
+
+  /// The samples of a gauge, by their labels.
+  private func gauges(_ name: String = "http_client_active_requests", after seconds: Int) -> [String: Int] {
+    let families = registry.gather(at: start + .seconds(seconds))
+    let lines = String(decoding: Exposition(of: families, in: .text, names: [name]).bytes, as: UTF8.self)
+      .split(separator: "\n").filter { !$0.hasPrefix("#") }
+    let samples = lines.compactMap { line in
+      line.lastIndex(of: " ").map { (String(line[..<$0]), Int(line[$0...].dropFirst()) ?? .min) }
+    }
+    return Dictionary(samples) { $0 + $1 }
+  }
+
+  private func makeRecorder(limit: Int) throws -> RequestRecorder {
+    var configuration = RequestMetrics.Configuration()
+    configuration.knownMethods = ["GET"]
+    configuration.series = SeriesOptions(limit: limit, idleExpiry: .seconds(5))
+    return try RequestRecorder(registry: registry, outbound: configuration, inbound: configuration)
+  }
+
+  private func begin(_ host: String, client: String = "c", _ recorder: RequestRecorder) -> ActiveRequest {
+    recorder.outbound.begin(client: client, method: "GET", url: "http://\(host)/")
+  }
+
+  private func gauge(_ host: String) -> String {
+    #"http_client_active_requests{client="c",http_request_method="GET",server_address="\#(host)",server_port="80"}"#
+  }
+
+  @Test func aRequestThatStartedInOverflowEndsThere() throws {
+    let recorder = try makeRecorder(limit: 1)
+    let first = begin("first", recorder)
+    let second = begin("second", recorder)
+    _ = gauges(after: 0)
+    first.end(statusCode: 200)
+    _ = gauges(after: 0)
+    let overflow = #"http_client_active_requests{otel_metric_overflow="true"}"#
+    // The first is gone, and there is room.
+    #expect(gauges(after: 10) == [overflow: 1])
+    let third = begin("second", recorder)
+    #expect(gauges(after: 10) == [overflow: 1, gauge("second"): 1])
+    second.end(statusCode: 200)
+    #expect(gauges(after: 10) == [overflow: 0, gauge("second"): 1])
+    third.end(statusCode: 200)
+    _ = gauges(after: 20)
+    #expect(gauges(after: 30) == [overflow: 0])
+  }
+
+  @Test(arguments: 0..<16)
+  func gaugesAgreeWithAModel(seed: Int) throws {
+    var generator = SeededGenerator(seed: seed)
+    let recorder = try makeRecorder(limit: 1 + seed % 4)
+    var active: [(request: ActiveRequest, gauge: String)] = []
+    var seconds = 0
+    var known: [String: Int] = [:]
+    for _ in 0..<300 {
+      switch Int.random(in: 0..<20, using: &generator) {
+      case 0..<9:
+        let request = begin(
+          "host-\(Int.random(in: 0..<4, using: &generator))",
+          client: Bool.random(using: &generator) ? "a" : "b", recorder)
+        let raised = gauges(after: seconds).filter { $0.value > known[$0.key, default: 0] }
+        #expect(raised.count == 1)
+        active.append((request, raised.keys.first ?? ""))
+      case 9..<19 where !active.isEmpty:
+        active.remove(at: Int.random(in: active.indices, using: &generator)).request.end(statusCode: 200)
+      default:
+        seconds += Int.random(in: 1...6, using: &generator)
+      }
+      known = gauges(after: seconds)
+      let model = Dictionary(active.map { ($0.gauge, 1) }, uniquingKeysWith: +)
+      #expect(known.filter { $0.value != 0 } == model)
+    }
+    for request in active.map(\.request) { request.cancel() }
+    _ = gauges(after: seconds)
+    // With nothing under way every target can expire.
+    #expect(gauges(after: seconds + 10).keys.allSatisfy { $0.contains("overflow") })
+  }
+
+  @Test func inboundGaugesAgreeWithAModel() throws {
+    let requests = try makeRecorder(limit: 4).inbound
+    var generator = SeededGenerator(seed: 1)
+    var active: [(request: ActiveRequest, gauge: String)] = []
+    for step in 0..<400 {
+      if Bool.random(using: &generator) || active.isEmpty {
+        let isKnown = Bool.random(using: &generator)
+        let scheme = Bool.random(using: &generator) ? "http" : "https"
+        let labels = #"http_request_method="\#(isKnown ? "GET" : "_OTHER")",url_scheme="\#(scheme)""#
+        let request = requests.begin(method: isKnown ? "GET" : "BREW", path: "/", scheme: scheme)
+        active.append((request, "http_server_active_requests{\(labels)}"))
+      } else {
+        active.remove(at: Int.random(in: active.indices, using: &generator)).request
+          .end(statusCode: 200, route: "/\(step % 3)")
+      }
+      let model = Dictionary(active.map { ($0.gauge, 1) }, uniquingKeysWith: +)
+      #expect(gauges("http_server_active_requests", after: step).filter { $0.value != 0 } == model)
+    }
+  }
+}

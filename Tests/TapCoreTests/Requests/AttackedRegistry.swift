@@ -1,0 +1,42 @@
+import TestSupport
+
+@testable import TapCore
+
+/// Registries that have seen 100,000 hosts, among them some of a megabyte, ill-formed ones and every control
+/// character. Each is made once for all tests that look at it.
+enum AttackedRegistry {
+  /// With the default limit of 2,000 series.
+  static let whole = Result { try make(limit: 2_000) }
+  /// With a limit of 200, for judges that are slow beside a debug build.
+  static let small = Result { try make(limit: 200) }
+
+  private static func make(limit: Int) throws -> Registry {
+    var configuration = RequestMetrics.Configuration()
+    configuration.series.limit = limit
+    let registry = Registry()
+    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    for number in 0..<100_000 {
+      let request = RequestDescription(
+        client: "c", method: number % 1_000 == 7 ? megabyte : "GET", serverAddress: host(number),
+        urlTemplate: number % 5_000 == 0 ? megabyte : nil)
+      metrics.requestStarted(request)
+      metrics.requestEnded(
+        RequestObservation(
+          request: request, start: .now, duration: .nanoseconds(number), end: .response(statusCode: number),
+          responseBodySize: Int64(number)))
+    }
+    return registry
+  }
+
+  private static let megabyte = String(repeating: "x", count: 1 << 20)
+
+  private static func host(_ number: Int) -> String {
+    switch number % 50 {
+    case 0: return number % 1_000 == 0 ? megabyte + "\(number)" : "h\(number)\"\\\n"
+    case 1:
+      return "\(number)" + String(decoding: [0xff, UInt8(number / 400), 0xc0, 0xed, 0xa0], as: UTF8.self)
+    case 2: return "\(number)" + (UnicodeScalar(number / 50).map(String.init) ?? "")
+    default: return "host-\(number)"
+    }
+  }
+}

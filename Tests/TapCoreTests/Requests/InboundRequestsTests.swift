@@ -1,0 +1,272 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+@Suite("Inbound requests")
+struct InboundRequestsTests {
+  private let registry = Registry()
+  private let observer = InboundObserver()
+
+  private var lines: [String] {
+    String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  private func value(_ sample: String) -> Double? {
+    lines.first { $0.hasPrefix(sample + " ") }.flatMap { Double($0.dropFirst(sample.count + 1)) }
+  }
+
+  private func count(of labels: String) -> Double? {
+    value("http_server_request_duration_seconds_count{\(labels)}")
+  }
+
+  private func make(
+    _ configuration: RequestMetrics.Configuration = .init()
+  ) throws -> InboundRequests {
+    try RequestRecorder(registry: registry, inbound: configuration, consumers: [observer]).inbound
+  }
+
+  @Test("have the metrics of the conventions, from the beginning to the end")
+  func golden() throws {
+    var configuration = RequestMetrics.Configuration()
+    configuration.durationBuckets = [1_000]
+    configuration.bodySizeBuckets = [64]
+    let requests = try make(configuration)
+    let request = requests.begin(method: "POST", path: "/users/42?token=s3cret", scheme: "https")
+    let target = #"http_request_method="POST",url_scheme="https""#
+    #expect(value("http_server_active_requests{\(target)}") == 1)
+    request.end(statusCode: 201, route: "/users/{id}", requestBodySize: 12, responseBodySize: 512)
+    let labels =
+      #"http_request_method="POST",http_response_status_code="201",http_route="/users/{id}",url_scheme="https""#
+    let sum = "http_server_request_duration_seconds_sum"
+    #expect(
+      lines.filter {
+        !$0.hasPrefix(sum) && !$0.contains("http_client_") && !$0.contains("session_tap_started")
+      }
+      .joined(separator: "\n") == """
+        # HELP http_server_active_requests Requests that are being served.
+        # TYPE http_server_active_requests gauge
+        http_server_active_requests{\(target)} 0
+        # HELP http_server_request_body_size_bytes Size of HTTP server request bodies.
+        # TYPE http_server_request_body_size_bytes histogram
+        http_server_request_body_size_bytes_bucket{\(labels),le="64.0"} 1
+        http_server_request_body_size_bytes_bucket{\(labels),le="+Inf"} 1
+        http_server_request_body_size_bytes_sum{\(labels)} 12
+        http_server_request_body_size_bytes_count{\(labels)} 1
+        # HELP http_server_request_duration_seconds Duration of HTTP server requests, from their beginning to the end of their response.
+        # TYPE http_server_request_duration_seconds histogram
+        http_server_request_duration_seconds_bucket{\(labels),le="1000.0"} 1
+        http_server_request_duration_seconds_bucket{\(labels),le="+Inf"} 1
+        http_server_request_duration_seconds_count{\(labels)} 1
+        # HELP http_server_response_body_size_bytes Size of HTTP server response bodies.
+        # TYPE http_server_response_body_size_bytes histogram
+        http_server_response_body_size_bytes_bucket{\(labels),le="64.0"} 0
+        http_server_response_body_size_bytes_bucket{\(labels),le="+Inf"} 1
+        http_server_response_body_size_bytes_sum{\(labels)} 512
+        http_server_response_body_size_bytes_count{\(labels)} 1
+        # HELP session_tap_inbound_cancelled_requests_total Inbound requests whose callers went away, or that were let go without an end.
+        # TYPE session_tap_inbound_cancelled_requests_total counter
+        session_tap_inbound_cancelled_requests_total 0
+        # HELP session_tap_inbound_ended_requests_total Inbound requests that have ended: with a response, with an error or by a cancel.
+        # TYPE session_tap_inbound_ended_requests_total counter
+        session_tap_inbound_ended_requests_total 1
+        # HELP session_tap_inbound_started_requests_total Inbound requests that have begun.
+        # TYPE session_tap_inbound_started_requests_total counter
+        session_tap_inbound_started_requests_total 1
+        # HELP session_tap_series_overflow_total Label sets that found no room in their metric.
+        # TYPE session_tap_series_overflow_total counter
+        session_tap_series_overflow_total{metric="http_server_active_requests"} 0
+        session_tap_series_overflow_total{metric="http_server_request_body_size_bytes"} 0
+        session_tap_series_overflow_total{metric="http_server_request_duration_seconds"} 0
+        session_tap_series_overflow_total{metric="http_server_response_body_size_bytes"} 0
+        """)
+  }
+
+  @Test("expose nothing before the first")
+  func unused() throws {
+    let requests = try make()
+    #expect(!lines.contains { $0.contains("_server_") || $0.contains("_inbound_") })
+    _ = requests.begin(method: "GET", path: "/")
+    #expect(lines.contains { $0.hasPrefix("http_server_request_duration_seconds_count") })
+  }
+
+  @Test(
+    "tell how they ended: 4xx is no error of a server's",
+    arguments: [
+      (RequestEnd.response(statusCode: 204), #"M,http_response_status_code="204""#, "ok"),
+      (.response(statusCode: 404), #"M,http_response_status_code="404""#, "ok"),
+      (.response(statusCode: 503), #"error_type="503",M,http_response_status_code="503""#, "http_error"),
+      (.response(statusCode: 0), "M", "ok"),
+      (.response(statusCode: -500), "M", "ok"),
+      (.response(statusCode: .max), "M", "ok"),
+      (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#, "error"),
+      (
+        .failure(.connectionLost, statusCode: 200),
+        #"error_type="connection_lost",M,http_response_status_code="200""#, "error"
+      ),
+      (.failure(.other, statusCode: 1_000), #"error_type="_OTHER",M"#, "error"),
+      (.cancelled, "M", "cancelled"),
+    ])
+  func ends(how: RequestEnd, labels: String, outcome: String) throws {
+    let request = try make().begin(method: "GET", path: "/")
+    switch how {
+    case .response(let statusCode): request.end(statusCode: statusCode ?? 0)
+    case .failure(let type, let statusCode): request.fail(type, statusCode: statusCode)
+    case .cancelled: request.cancel()
+    }
+    let labels = labels.split(separator: "M", omittingEmptySubsequences: false)
+      .joined(separator: #"http_request_method="GET""#)
+    #expect(count(of: labels) == 1)
+    #expect(observer.ended.map(\.outcome.rawValue) == [outcome])
+    #expect(value("session_tap_inbound_cancelled_requests_total") == (how == .cancelled ? 1 : 0))
+  }
+
+  @Test(
+    "have only known methods and schemes in their labels",
+    arguments: [
+      ("GET", "http", #"http_request_method="GET",url_scheme="http""#),
+      ("QUERY", "HTTPS", #"http_request_method="QUERY",url_scheme="https""#),
+      ("get", nil, #"http_request_method="_OTHER""#),
+      ("", "", #"http_request_method="_OTHER""#),
+      ("GET\0", "wss", #"http_request_method="_OTHER",url_scheme="_OTHER""#),
+      (
+        String(repeating: "A", count: 1 << 20), String(repeating: "h", count: 1 << 20),
+        #"http_request_method="_OTHER",url_scheme="_OTHER""#
+      ),
+    ] as [(String, String?, String)])
+  func targets(method: String, scheme: String?, labels: String) throws {
+    let requests = try make()
+    let request = requests.begin(method: method, path: "/", scheme: scheme)
+    #expect(value("http_server_active_requests{\(labels)}") == 1)
+    request.cancel()
+    #expect(value("http_server_active_requests{\(labels)}") == 0)
+    #expect(count(of: labels) == 1)
+    #expect(observer.ended.map(\.request.method) == [method])
+  }
+
+  @Test("end once: the first end counts")
+  func once() throws {
+    let requests = try make()
+    do {
+      let request = requests.begin(method: "GET", path: "/")
+      request.end(statusCode: 200)
+      request.end(statusCode: 500)
+      request.fail(.timeout)
+      request.cancel()
+    }
+    requests.recorder.drain()
+    #expect(observer.ended.map(\.end) == [.response(statusCode: 200)])
+    #expect(value("session_tap_inbound_ended_requests_total") == 1)
+  }
+
+  @Test("that nobody ends are cancelled when they are let go")
+  func abandoned() throws {
+    let requests = try make()
+    for _ in 0..<3 { _ = requests.begin(method: "GET", path: "/") }
+    requests.recorder.drain()
+    #expect(observer.ended.map(\.end) == [.cancelled, .cancelled, .cancelled])
+    #expect(value("session_tap_inbound_cancelled_requests_total") == 3)
+    #expect(value(#"http_server_active_requests{http_request_method="GET"}"#) == 0)
+  }
+
+  @Test("may outlive everything else that knows their recorder")
+  func recorderIsKept() async throws {
+    let request = try make().begin(method: "GET", path: "/")
+    request.end(statusCode: 200)
+    try await observer.heard.wait("the observer")
+    #expect(observer.ended.count == 1)
+  }
+
+  @Test("end once, though eight threads end each of them")
+  func onceOnEightThreads() throws {
+    let requests = try make()
+    for _ in 0..<200 {
+      let request = requests.begin(method: "GET", path: "/")
+      DispatchQueue.concurrentPerform(iterations: 8) { thread in
+        if thread % 2 == 0 { request.end(statusCode: 200 + thread) } else { request.fail(.other) }
+      }
+    }
+    requests.recorder.drain()
+    #expect(observer.ended.count == 200)
+    #expect(value("session_tap_inbound_started_requests_total") == 200)
+    #expect(value("session_tap_inbound_ended_requests_total") == 200)
+  }
+
+  @Test("that started are those that ended and those active, at any scrape")
+  func booksBalance() throws {
+    let requests = try make()
+    let kept = DispatchQueue(label: "kept")
+    nonisolated(unsafe) var open: [ActiveRequest] = []
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for round in 0..<300 {
+        let method = ["GET", "POST", "BREW"][(thread + round) % 3]
+        let request = requests.begin(method: method, path: "/", scheme: thread % 2 == 0 ? "http" : nil)
+        if round % 50 == 0 { expectBalance() }
+        if round % 3 == 0 { kept.sync { open.append(request) } } else { request.end(statusCode: 200) }
+      }
+    }
+    expectBalance()
+    #expect(open.count == 800)
+    #expect(value("session_tap_inbound_started_requests_total") == 2_400)
+    #expect(value("session_tap_inbound_ended_requests_total") == 1_600)
+    open = []
+    expectBalance()
+    #expect(value("session_tap_inbound_ended_requests_total") == 2_400)
+  }
+
+  /// Adds up one exposition.
+  private func expectBalance() {
+    let lines = lines
+    func sum(_ name: String) -> Double {
+      lines.filter { $0.hasPrefix(name) }
+        .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+    }
+    let started = sum("session_tap_inbound_started_requests_total")
+    let ended = sum("session_tap_inbound_ended_requests_total")
+    #expect(started == ended + sum("http_server_active_requests{"))
+  }
+
+  @Test("are observed with what the middleware told")
+  func observation() throws {
+    let before = Timestamp.now
+    let requests = try make()
+    let request = requests.begin(
+      method: "GET", path: "/a/b", scheme: "ftp", clientAddress: "192.0.2.7", fields: ["tenant": "acme"])
+    request.end(statusCode: 200, route: "/a/{b}", requestBodySize: -1, responseBodySize: .max)
+    requests.recorder.drain()
+    let seen = try #require(observer.ended.first)
+    #expect(seen.request.url == "/a/b")
+    #expect(seen.request.knownScheme == "_OTHER")
+    #expect(seen.request.clientAddress == "192.0.2.7")
+    #expect(seen.request.fields == ["tenant": "acme"])
+    #expect(seen.request.urlTemplate == "/a/{b}")
+    #expect(seen.request.traceContext == request.trace)
+    #expect(seen.start >= before)
+    #expect(seen.duration >= .zero)
+    // What cannot be is no size.
+    #expect(!lines.contains { $0.hasPrefix("http_server_request_body_size_bytes_count") })
+    #expect(lines.contains { $0.hasPrefix("http_server_response_body_size_bytes_count") })
+  }
+
+  @Test("continue their caller's trace, if that is valid")
+  func trace() throws {
+    let requests = try make()
+    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+    let continued = requests.begin(method: "GET", path: "/", traceparent: header)
+    #expect(continued.trace?.traceID == "0af7651916cd43dd8448eb211c80319c")
+    #expect(continued.trace?.spanID != "b7ad6b7169203331")
+    #expect(continued.trace?.isSampled == false)
+    for header in [nil, "", "00-1-2-3", header + "," + header, header.uppercased()] {
+      let own = requests.begin(method: "GET", path: "/", traceparent: header)
+      #expect(own.trace?.traceID != continued.trace?.traceID)
+      #expect(own.trace?.isSampled == true)
+    }
+  }
+
+  @Test("cannot be registered twice")
+  func second() throws {
+    _ = try make()
+    #expect(throws: RegistryError.self) { try make() }
+  }
+}

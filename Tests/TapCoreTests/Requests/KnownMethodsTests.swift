@@ -1,0 +1,41 @@
+import TapCore
+import TestSupport
+import Testing
+
+/// The lists of known methods that an app can give, in both directions.
+struct KnownMethodsTests {
+  private static let long = String(repeating: "X", count: 1 << 20)
+
+  @Test(
+    arguments: [
+      ([], "GET", "_OTHER"), ([], "PROPPATCHES", "_OTHER"), ([], "", "_OTHER"), ([], long, "_OTHER"),
+      ([""], "", "_OTHER"), ([""], "PROPPATCHES", "_OTHER"),
+      (["VERSION-CONTROL"], "VERSION-CONTROL", "VERSION-CONTROL"), (["VERSION-CONTROL"], "GET", "_OTHER"),
+      (["GET"], "\0GET", "_OTHER"), (["\0GET"], "GET", "_OTHER"), (["\0"], "\0", "\0"),
+      (["GET", "GET"], "GET", "GET"), (["_OTHER", "GET"], "_OTHER", "_OTHER"),
+      ([long, "GET"], long, "_OTHER"), ([long, "GET"], "GET", "GET"),
+      ((0..<100_000).map { "M\($0)" }, "M255", "M255"), ((0..<100_000).map { "M\($0)" }, "M256", "_OTHER"),
+    ] as [([String], String, String)])
+  func aMethodIsItselfOrOther(known: [String], method: String, label: String) throws {
+    let registry = Registry()
+    var outbound = RequestMetrics.Configuration()
+    outbound.knownMethods = known
+    var inbound = RequestMetrics.Configuration()
+    inbound.knownMethods = known
+    let recorder = try RequestRecorder(registry: registry, outbound: outbound, inbound: inbound)
+
+    // One of them never is a known one: the two together tell a label that stands twice.
+    for method in [method, "UNHEARD-OF"] {
+      recorder.outbound.begin(client: "", method: method, url: "").end(statusCode: 200)
+      recorder.inbound.begin(method: method, path: "/").end(statusCode: 200)
+    }
+    let lines = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+    for side in ["client", "server"] {
+      let isOther = label == "_OTHER"
+      let name = "http_\(side)_request_duration_seconds_count{http_request_method=\"\(label)\""
+      #expect(lines.filter { $0.hasPrefix(name) }.map { $0.suffix(2) } == [isOther ? " 2" : " 1"])
+      #expect(lines.count { $0.hasPrefix("http_\(side)_active_requests{") } == (isOther ? 1 : 2))
+    }
+    #expect(lines.allSatisfy { $0.utf8.count < 1_000 })
+  }
+}

@@ -1,0 +1,291 @@
+import Dispatch
+import TapCore
+import TestSupport
+import Testing
+
+struct RequestMetricsTests {
+  private let registry = Registry()
+
+  private var lines: [String] {
+    String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  private func value(_ sample: String) -> Double? {
+    lines.first { $0.hasPrefix(sample + " ") }.flatMap { Double($0.dropFirst(sample.count + 1)) }
+  }
+
+  private func count(of labels: String) -> Double? {
+    value("http_client_request_duration_seconds_count{\(labels)}")
+  }
+
+  private func request(
+    _ method: String = "GET", client: String = "payments", host: String? = "api.example.com",
+    template: String? = nil
+  ) -> RequestDescription {
+    RequestDescription(
+      client: client, method: method, url: "https://api.example.com/", serverAddress: host, serverPort: 443,
+      urlTemplate: template)
+  }
+
+  private func end(
+    _ request: RequestDescription, _ end: RequestEnd, sent: Int64? = nil, received: Int64? = nil
+  ) -> RequestObservation {
+    RequestObservation(
+      request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(20), end: end,
+      requestBodySize: sent, responseBodySize: received)
+  }
+
+  @Test func oneRequestFromStartToEnd() throws {
+    var configuration = RequestMetrics.Configuration()
+    configuration.durationBuckets = [0.01, 0.1]
+    configuration.bodySizeBuckets = [64]
+    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    metrics.requestStarted(request())
+    let target =
+      #"client="payments",http_request_method="GET",server_address="api.example.com",server_port="443""#
+    #expect(value("http_client_active_requests{\(target)}") == 1)
+
+    metrics.requestEnded(
+      end(request(template: "/users/{id}"), .response(statusCode: 200), received: 512))
+    let labels =
+      #"client="payments",http_request_method="GET",http_response_status_code="200","#
+      + #"server_address="api.example.com",server_port="443",url_template="/users/{id}""#
+    #expect(
+      String(decoding: registry.exposition().bytes, as: UTF8.self) == """
+        # HELP http_client_active_requests Requests that have started and not ended.
+        # TYPE http_client_active_requests gauge
+        http_client_active_requests{\(target)} 0
+        # HELP http_client_redirects_total Redirects that HTTP client requests followed.
+        # TYPE http_client_redirects_total counter
+        http_client_redirects_total{\(target)} 0
+        # HELP http_client_request_duration_seconds Duration of HTTP client requests, from the start to the last byte of the body.
+        # TYPE http_client_request_duration_seconds histogram
+        http_client_request_duration_seconds_bucket{\(labels),le="0.01"} 0
+        http_client_request_duration_seconds_bucket{\(labels),le="0.1"} 1
+        http_client_request_duration_seconds_bucket{\(labels),le="+Inf"} 1
+        http_client_request_duration_seconds_sum{\(labels)} 0.02
+        http_client_request_duration_seconds_count{\(labels)} 1
+        # HELP http_client_response_body_size_bytes Size of HTTP client response bodies.
+        # TYPE http_client_response_body_size_bytes histogram
+        http_client_response_body_size_bytes_bucket{\(labels),le="64.0"} 0
+        http_client_response_body_size_bytes_bucket{\(labels),le="+Inf"} 1
+        http_client_response_body_size_bytes_sum{\(labels)} 512
+        http_client_response_body_size_bytes_count{\(labels)} 1
+        # HELP session_tap_cancelled_requests_total Requests that the app cancelled.
+        # TYPE session_tap_cancelled_requests_total counter
+        session_tap_cancelled_requests_total{client="payments"} 0
+        # HELP session_tap_ended_requests_total Requests that have ended: with a response, with an error or by a cancel.
+        # TYPE session_tap_ended_requests_total counter
+        session_tap_ended_requests_total{client="payments"} 1
+        # HELP session_tap_series_overflow_total Label sets that found no room in their metric.
+        # TYPE session_tap_series_overflow_total counter
+        session_tap_series_overflow_total{metric="http_client_active_requests"} 0
+        session_tap_series_overflow_total{metric="http_client_connections_opened_total"} 0
+        session_tap_series_overflow_total{metric="http_client_request_body_size_bytes"} 0
+        session_tap_series_overflow_total{metric="http_client_request_duration_seconds"} 0
+        session_tap_series_overflow_total{metric="http_client_request_phase_duration_seconds"} 0
+        session_tap_series_overflow_total{metric="http_client_response_body_size_bytes"} 0
+        session_tap_series_overflow_total{metric="http_client_time_to_first_byte_seconds"} 0
+        # HELP session_tap_started_requests_total Requests that have started.
+        # TYPE session_tap_started_requests_total counter
+        session_tap_started_requests_total{client="payments"} 1
+
+        """)
+  }
+
+  @Test func phasesConnectionsAndTheVersionAreToldWhereTheyAreKnown() throws {
+    let metrics = try RequestDriver(registry: registry)
+    var timings = RequestTimings()
+    timings[.processing] = .milliseconds(3)
+    timings[.transfer] = .microseconds(400)
+    for opened in [1, 0] {
+      metrics.requestStarted(request())
+      metrics.requestEnded(
+        RequestObservation(
+          request: request(), start: .now, duration: .milliseconds(4), end: .response(statusCode: 200),
+          timings: timings, protocolVersion: .http2, openedConnections: opened))
+    }
+    let server = #"server_address="api.example.com",server_port="443""#
+    func phase(_ name: String) -> Double? {
+      value(
+        "http_client_request_phase_duration_seconds_count{client=\"payments\",phase=\"\(name)\",\(server)}")
+    }
+    #expect(phase("processing") == 2)
+    #expect(phase("transfer") == 2)
+    #expect(phase("queue") == nil)
+    #expect(value("http_client_connections_opened_total{client=\"payments\",\(server)}") == 1)
+    #expect(
+      value(
+        "http_client_request_duration_seconds_count{client=\"payments\",http_request_method=\"GET\","
+          + "http_response_status_code=\"200\",network_protocol_version=\"2\",\(server)}") == 2)
+  }
+
+  @Test(
+    arguments: [
+      (RequestEnd.response(statusCode: 204), #"M,http_response_status_code="204""#),
+      (.response(statusCode: 404), #"error_type="404",M,http_response_status_code="404""#),
+      (.response(statusCode: 503), #"error_type="503",M,http_response_status_code="503""#),
+      (.response(statusCode: 0), "M"),
+      (.response(statusCode: 1_000_000), "M"),
+      (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#),
+      (
+        .failure(.connectionLost, statusCode: 200),
+        #"error_type="connection_lost",M,http_response_status_code="200""#
+      ),
+      (.failure(.other, statusCode: nil), #"error_type="_OTHER",M"#),
+      (.cancelled, "M"),
+    ] as [(RequestEnd, String)])
+  func labelsTellHowARequestEnded(how: RequestEnd, labels: String) throws {
+    let metrics = try RequestDriver(registry: registry)
+    let request = RequestDescription(client: "", method: "GET")
+    metrics.requestStarted(request)
+    metrics.requestEnded(end(request, how))
+    let labels = labels.split(separator: "M", omittingEmptySubsequences: false)
+      .joined(separator: #"http_request_method="GET""#)
+    #expect(count(of: labels) == 1)
+  }
+
+  @Test(arguments: [
+    ("GET", "GET"), ("QUERY", "QUERY"), ("get", "_OTHER"), ("BREW", "_OTHER"), ("", "_OTHER"),
+    (String(repeating: "A", count: 10_000), "_OTHER"),
+  ])
+  func unknownMethodsAreOther(method: String, label: String) throws {
+    let metrics = try RequestDriver(registry: registry)
+    let request = RequestDescription(client: "c", method: method)
+    metrics.requestStarted(request)
+    metrics.requestEnded(end(request, .response(statusCode: 200)))
+    #expect(
+      count(of: #"client="c",http_request_method="\#(label)",http_response_status_code="200""#) == 1)
+  }
+
+  @Test func theTimeToTheFirstByteIsThereWhereItIsKnown() throws {
+    var configuration = RequestMetrics.Configuration()
+    configuration.durationBuckets = [0.01]
+    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    let request = RequestDescription(client: "c", method: "GET")
+    let name = "http_client_time_to_first_byte_seconds"
+    let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
+    for time: Duration? in [nil, .milliseconds(5), .milliseconds(-5), .milliseconds(15)] {
+      metrics.requestStarted(request)
+      var observation = end(request, .response(statusCode: 200))
+      observation.timeToFirstByte = time
+      metrics.requestEnded(observation)
+      if time == nil { #expect(!lines.contains { $0.hasPrefix(name) }) }
+    }
+    #expect(value(name + #"_bucket{\#(labels),le="0.01"}"#) == 2)
+    #expect(value(name + "_count{\(labels)}") == 3)
+    #expect(value(name + "_sum{\(labels)}") == 0.02)
+  }
+
+  @Test func whatComesFromTheCacheHasItsOwnSeries() throws {
+    let metrics = try RequestDriver(registry: registry)
+    let request = RequestDescription(client: "c", method: "GET")
+    for isFromCache in [true, false, true] {
+      metrics.requestStarted(request)
+      var observation = end(request, .response(statusCode: 200), received: 10)
+      observation.isFromCache = isFromCache
+      metrics.requestEnded(observation)
+    }
+    let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
+    #expect(count(of: #"cache="hit","# + labels) == 2)
+    #expect(count(of: labels) == 1)
+    #expect(value("http_client_response_body_size_bytes_sum{cache=\"hit\",\(labels)}") == 20)
+  }
+
+  @Test func redirectsAreCountedByTarget() throws {
+    var configuration = RequestMetrics.Configuration()
+    configuration.series.limit = 2
+    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    for (host, count) in [("a", 2), ("b", nil), ("c", 1), ("a", 3), ("d", 1), ("a", -1)] {
+      metrics.requestStarted(request(host: host))
+      var observation = end(request(host: host), .response(statusCode: 200))
+      observation.resendCount = count
+      metrics.requestEnded(observation)
+    }
+    func redirects(_ host: String) -> Double? {
+      value(
+        #"http_client_redirects_total{client="payments",http_request_method="GET",server_address="\#(host)""#
+          + #",server_port="443"}"#)
+    }
+    #expect(redirects("a") == 5)
+    #expect(redirects("b") == 0)
+    #expect(value(#"http_client_redirects_total{otel_metric_overflow="true"}"#) == 2)
+  }
+
+  @Test func aCancelIsNoError() throws {
+    let metrics = try RequestDriver(registry: registry)
+    metrics.requestStarted(request())
+    metrics.requestEnded(end(request(), .cancelled))
+    #expect(value(#"session_tap_cancelled_requests_total{client="payments"}"#) == 1)
+    #expect(!lines.contains { $0.contains("error_type") })
+  }
+
+  @Test(arguments: [
+    "", "a\"b", "a\nb", "a\\b", "\u{0}\u{1}\u{7f}\u{85}\u{2028}\u{feff}",
+    String(repeating: "ä", count: 100_000),
+    String(decoding: [0xff, 0xc0, 0x80, 0xed, 0xa0, 0x80] as [UInt8], as: UTF8.self),
+  ])
+  func hostileHostsStayWellFormed(host: String) throws {
+    let metrics = try RequestDriver(registry: registry)
+    let request = request(client: host, host: host, template: host)
+    metrics.requestStarted(request)
+    metrics.requestEnded(end(request, .response(statusCode: 200)))
+    let bytes = registry.exposition().bytes
+    #expect(String(validating: bytes, as: UTF8.self) != nil)
+    #expect(lines.allSatisfy { $0.utf8.count < 2_500 })
+    #expect(
+      lines.contains { $0.hasPrefix("http_client_request_duration_seconds_count") && $0.hasSuffix(" 1") })
+  }
+
+  @Test func manyHostsAreBoundedAndTheBooksBalance() throws {
+    var configuration = RequestMetrics.Configuration()
+    configuration.series.limit = 10
+    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    for number in 0..<100 {
+      metrics.requestStarted(request(host: "host-\(number)"))
+      if number % 2 == 0 {
+        metrics.requestEnded(end(request(host: "host-\(number)"), .response(statusCode: 200)))
+      }
+    }
+    #expect(lines.filter { $0.hasPrefix("http_client_active_requests{") }.count == 11)
+    #expect(lines.filter { $0.hasPrefix("http_client_request_duration_seconds_count{") }.count == 11)
+    #expect(value(#"http_client_active_requests{otel_metric_overflow="true"}"#) == 45)
+    #expect(value(#"session_tap_started_requests_total{client="payments"}"#) == 100)
+    #expect(value(#"session_tap_ended_requests_total{client="payments"}"#) == 50)
+    #expect(count(of: #"otel_metric_overflow="true""#) == 40)
+  }
+
+  @Test func startedIsEndedAndActiveAtAnyScrape() throws {
+    let metrics = try RequestDriver(registry: registry)
+    let requests = (0..<4).map { request(client: "client-\($0 % 2)", host: "host-\($0)") }
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for round in 0..<300 {
+        let request = requests[(thread + round) % requests.count]
+        metrics.requestStarted(request)
+        if round % 50 == 0 { expectBalance() }
+        if round % 3 != 0 { metrics.requestEnded(end(request, .response(statusCode: 200))) }
+      }
+    }
+    expectBalance()
+    #expect(lines.filter { $0.hasPrefix("session_tap_started") }.count == 2)
+  }
+
+  /// Adds up one exposition.
+  private func expectBalance() {
+    let lines = lines
+    for client in ["client-0", "client-1"] {
+      func sum(_ name: String) -> Double {
+        lines.filter { $0.hasPrefix(name + "{") && $0.contains("client=\"\(client)\"") }
+          .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+      }
+      let started = sum("session_tap_started_requests_total")
+      let ended = sum("session_tap_ended_requests_total")
+      #expect(started == ended + sum("http_client_active_requests"))
+    }
+  }
+
+  @Test func aSecondSetInOneRegistryIsRefused() throws {
+    _ = try RequestDriver(registry: registry)
+    #expect(throws: RegistryError.self) { try RequestDriver(registry: registry) }
+  }
+}

@@ -1,0 +1,121 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+/// What consumers get of a request, wherever in its life the recorder drains.
+struct RequestRecordTests {
+  /// Something that happens to a request.
+  enum Step: CaseIterable, Sendable {
+    case start, startAgain, wait, end, endAgain
+  }
+
+  /// Writes down its calls.
+  private final class Transcript: RequestConsumer {
+    private let lines = Mutex<[String]>([])
+    var text: [String] { lines.withLock { $0 } }
+
+    func requestStarted(_ request: RequestDescription) {
+      lines.withLock { $0.append("start \(request.url)") }
+    }
+    func requestWaits(_ request: RequestDescription, for duration: Duration) {
+      lines.withLock { $0.append("wait \(request.url)") }
+    }
+    func requestEnded(_ observation: RequestObservation) {
+      lines.withLock { $0.append("\(observation.outcome) \(observation.request.url)") }
+    }
+  }
+
+  /// Lives through the steps, with a drain before those that `drains` has a bit for, and is released.
+  private func delivered(of steps: some Sequence<Step>, drains: Int, observers count: Int = 1) throws
+    -> [[String]]
+  {
+    let observers = (0..<count).map { _ in Transcript() }
+    let recorder = RequestRecorder(consumers: observers)
+    let description = RequestDescription(client: "test", method: "GET", url: "http://localhost/")
+    var request: RequestRecord? = RequestRecord(description, recorder: recorder)
+    for (place, step) in steps.enumerated() {
+      if drains >> place & 1 == 1 { recorder.drain() }
+      switch step {
+      case .start, .startAgain: request?.begin(at: .now, time: .now)
+      case .wait: request?.waits(for: .seconds(1))
+      case .end: request?.end(.response(statusCode: 200))
+      case .endAgain: request?.end(.cancelled)
+      }
+    }
+    request = nil
+    recorder.drain()
+    #expect(recorder.requestCount == 0)
+    return observers.map(\.text)
+  }
+
+  @Test(arguments: 0..<32)
+  func aWholeLifeWheneverItIsDelivered(drains: Int) throws {
+    let delivered = try delivered(of: Step.allCases, drains: drains, observers: 2)
+    let expected = ["start", "wait", "ok"].map { "\($0) http://localhost/" }
+    #expect(delivered == [expected, expected])
+  }
+
+  @Test(arguments: 0..<4)
+  func aRequestThatIsLetGoWasCancelled(drains: Int) {
+    let consumer = Transcript()
+    let recorder = RequestRecorder(consumers: [consumer])
+    var request: ActiveRequest? = recorder.begin(RequestDescription(method: "GET", url: "/"))
+    if drains & 1 == 1 { recorder.drain() }
+    request?.add(["key": "value"])
+    request = nil
+    if drains & 2 == 2 { recorder.drain() }
+    recorder.drain()
+    #expect(consumer.text == ["start /", "cancelled /"])
+    #expect(recorder.requestCount == 0)
+  }
+
+  @Test(arguments: 0..<8)
+  func fieldsAreAddedUntilTheEnd(drains: Int) throws {
+    let observer = InboundObserver()
+    let recorder = RequestRecorder(consumers: [observer])
+    let request = recorder.inbound.begin(method: "GET", path: "/", fields: ["a": 1, "b": 1])
+    if drains & 1 == 1 { recorder.drain() }
+    request.add(["b": 2, "c": 2])
+    if drains & 2 == 2 { recorder.drain() }
+    request.add(["c": 3])
+    request.end(statusCode: 200)
+    request.add(["d": 4])
+    if drains & 4 == 4 { recorder.drain() }
+    request.add(["d": 5])
+    recorder.drain()
+    #expect(observer.ended.map(\.request.fields) == [["a": 1, "b": 2, "c": 3]])
+  }
+
+  @Test func aFullQueueIsDrainedByTheRequestThatFindsItFull() {
+    let observer = InboundObserver()
+    let recorder = RequestRecorder(consumers: [observer])
+    for _ in 0..<10 * RequestRecorder.limit {
+      recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+      #expect(recorder.requestCount <= RequestRecorder.limit)
+    }
+    recorder.drain()
+    #expect(observer.ended.count == 10 * RequestRecorder.limit)
+  }
+
+  @Test func theWorkerDeliversByItselfAndGoesOnAfterItsThreadHasEnded() async throws {
+    for _ in 0..<3 {
+      let observer = InboundObserver()
+      let recorder = RequestRecorder(consumers: [observer], worker: Worker(rest: .microseconds(100)))
+      for count in 1...3 {
+        recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+        try await observer.heard.wait("request \(count)")
+      }
+    }
+  }
+
+  @Test(arguments: 0..<4)
+  func nothingOfARequestThatNeverBegins(drains: Int) throws {
+    #expect(try delivered(of: [.wait, .end], drains: drains) == [[]])
+  }
+
+  @Test func withoutConsumersItGoes() throws {
+    #expect(try delivered(of: Step.allCases, drains: 0b10101, observers: 0).isEmpty)
+  }
+}
