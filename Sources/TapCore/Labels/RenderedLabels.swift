@@ -6,8 +6,7 @@ struct RenderedLabels: Sendable, Hashable {
   /// The longest label value, in bytes of UTF-8.
   static let maximumValueLength = 256
 
-  /// What takes the place of every label set that a family has no room for (OpenTelemetry metrics SDK,
-  /// "Overflow attribute").
+  /// The labels of all series beyond the limit of a family (OpenTelemetry metrics SDK, "Overflow attribute").
   static let overflow = RenderedLabels([Labels.Pair(name: "otel_metric_overflow", value: "true")])
 
   let bytes: [UInt8]
@@ -58,5 +57,46 @@ extension RenderedLabels: Comparable {
   static func < (lhs: RenderedLabels, rhs: RenderedLabels) -> Bool {
     func rank(_ byte: UInt8) -> UInt8 { byte == UInt8(ascii: "\"") ? 0 : byte }
     return lhs.bytes.lexicographicallyPrecedes(rhs.bytes) { rank($0) < rank($1) }
+  }
+}
+
+extension RenderedLabels {
+  /// The names and values, no longer escaped: for a format that does not escape.
+  var pairs: [(name: [UInt8], value: [UInt8])] {
+    var pairs: [(name: [UInt8], value: [UInt8])] = []
+    var name: [UInt8] = []
+    var value: [UInt8] = []
+    var isInValue = false
+    var isEscaped = false
+    for byte in bytes {
+      switch (isInValue, byte) {
+      case (true, _) where isEscaped:
+        value.append(byte == UInt8(ascii: "n") ? UInt8(ascii: "\n") : byte)
+        isEscaped = false
+      case (true, UInt8(ascii: "\\")): isEscaped = true
+      case (true, UInt8(ascii: "\"")):
+        pairs.append((name, value))
+        (name, value) = ([], [])
+        isInValue = false
+      case (true, _): value.append(byte)
+      case (false, UInt8(ascii: "\"")): isInValue = true
+      case (false, UInt8(ascii: "=")), (false, UInt8(ascii: ",")): break
+      case (false, _): name.append(byte)
+      }
+    }
+    return pairs
+  }
+}
+
+extension String {
+  /// The longest beginning of at most `limit` bytes of UTF-8 that does not end inside a Unicode scalar.
+  func prefix(utf8Length limit: Int) -> Substring {
+    guard utf8.count > limit else { return self[...] }
+    var end = utf8.index(utf8.startIndex, offsetBy: limit)
+    // At most three steps: a scalar has at most three continuation bytes (RFC 3629, section 3).
+    while utf8[end] & 0b1100_0000 == 0b1000_0000 {
+      end = utf8.index(before: end)
+    }
+    return self[..<end]
   }
 }

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// `target_info`: what OpenTelemetry calls the resource, as labels.
 ///
 /// Without any attribute there is no such metric.
@@ -33,9 +25,9 @@ public struct TargetInfo: Collector {
 
   /// Takes the values from the process's environment.
   public init() {
-    func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
     self.init(
-      serviceName: value("OTEL_SERVICE_NAME"), resourceAttributes: value("OTEL_RESOURCE_ATTRIBUTES"))
+      serviceName: System.environment("OTEL_SERVICE_NAME"),
+      resourceAttributes: System.environment("OTEL_RESOURCE_ATTRIBUTES"))
   }
 
   /// One family, or none.

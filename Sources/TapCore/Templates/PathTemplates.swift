@@ -168,3 +168,54 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     return nodes.count - 1
   }
 }
+
+/// A template of paths that fits no path as it is spelled, or not those that it is meant for.
+///
+/// Such an error is a mistake in the program: ``PathTemplates/validate()`` throws it, and a tap that is made with such a
+/// template. Its description names the template and the right spelling.
+public struct PathTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The template as it was given; at most 256 bytes of it.
+  public let template: String
+  /// The same in the right spelling, such as `/users/{id}` for `/users/:id`; at most 256 bytes of it.
+  public let spelling: String
+
+  /// The cause and the remedy in one line.
+  public var description: String {
+    "path template '\(template)' does not fit the paths that it is meant for: write '\(spelling)' (a parameter is a whole "
+      + "segment in braces, '*' is the last one, the first character is '/')"
+  }
+
+  /// `nil` if the template is in the right spelling.
+  init?(of template: String) {
+    let spelling = Self.spelling(of: template)
+    guard !spelling.utf8.elementsEqual(template.utf8) else { return nil }
+    func cut(_ text: String) -> String { String(text.prefix(utf8Length: RenderedLabels.maximumValueLength)) }
+    (self.template, self.spelling) = (cut(template), cut(spelling))
+  }
+
+  /// A template as it has to be: that is what a right one already is.
+  private static func spelling(of template: String) -> String {
+    // The path is all that is compared (RFC 3986, section 3).
+    let path = template.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+    var segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
+    let hasScheme = segments.count > 2 && segments[0].last == UInt8(ascii: ":") && segments[1].isEmpty
+    if hasScheme { segments = segments.dropFirst(2) }
+    if hasScheme || segments.first?.isEmpty == true { segments = segments.dropFirst() }
+    let last = segments.endIndex - 1
+    return segments.indices.reduce(into: segments.isEmpty ? "/" : "") { spelling, index in
+      spelling += "/" + Self.segment(Substring(segments[index]), isLast: index == last)
+    }
+  }
+
+  /// Others write a parameter as `:id`, `<id>` or `<int:id>`, or as a part of a segment.
+  private static func segment(_ text: Substring, isLast: Bool) -> String {
+    if text.contains("*") { return isLast ? "*" : "{name}" }
+    let isMark = { (character: Character) in "{}<>".contains(character) }
+    guard text.first == ":" || text.contains(where: isMark) else { return String(text) }
+    let start = text.firstIndex { $0 == "{" || $0 == "<" } ?? text.startIndex
+    let inner = text[start...].drop(while: isMark).prefix { !isMark($0) }
+    // Within braces a colon is part of the name.
+    let name = text[start] == "{" ? inner : inner.split(separator: ":").last ?? ""
+    return "{\(name.isEmpty ? "name" : name)}"
+  }
+}

@@ -42,7 +42,7 @@ public final class ScrapeHandler: Sendable {
     if queue.withLock({ $0.add(request) }) { perform { [self] in work() } }
   }
 
-  /// Answers everyone who waits, until nobody does.
+  /// Answers the waiting scrapes until there are none.
   private func work() {
     while let requests = queue.withLock({ $0.takeAll() }) {
       let families = registry.gather()
@@ -57,5 +57,66 @@ public final class ScrapeHandler: Sendable {
 
   private func answer(to form: ScrapeQueue.Form, from families: [any GatheredFamily]) -> ScrapeAnswer {
     ScrapeAnswer(Exposition(of: families, in: form.format, names: form.names), form.coding)
+  }
+}
+
+/// The answer to one scrape, ready to be sent with status 200.
+public struct ScrapeAnswer: Sendable, Hashable {
+  /// The format of the body before any compression.
+  public let format: ExpositionFormat
+  /// How the body is coded.
+  public let coding: ContentCoding
+  /// The body.
+  public let bytes: [UInt8]
+
+  /// The value of the `Content-Type` header.
+  public var contentType: String { format.contentType }
+
+  /// The value of the `Content-Encoding` header, `nil` where there is to be none.
+  public var contentEncoding: String? { coding == .identity ? nil : coding.rawValue }
+
+  /// Codes an exposition as asked, or not at all where the system cannot.
+  init(_ exposition: Exposition, _ coding: ContentCoding) {
+    format = exposition.format
+    if coding == .gzip, let compressed = Gzip.system?.compress(exposition.bytes) {
+      self.coding = .gzip
+      bytes = compressed
+    } else {
+      self.coding = .identity
+      bytes = exposition.bytes
+    }
+  }
+}
+
+/// The scrapes that wait for the next gathering.
+struct ScrapeQueue: Sendable {
+  private var waiting: [Request] = []
+  private var isWorking = false
+
+  /// What a scrape asks for. Scrapes of the same form get the same bytes.
+  struct Form: Sendable, Hashable {
+    let format: ExpositionFormat
+    let coding: ContentCoding
+    let names: Set<String>?
+  }
+
+  /// A scrape that waits.
+  struct Request: Sendable {
+    let form: Form
+    let completion: @Sendable (ScrapeAnswer) -> Void
+  }
+
+  /// Adds a scrape. Returns whether the work has to be started.
+  mutating func add(_ request: Request) -> Bool {
+    waiting.append(request)
+    defer { isWorking = true }
+    return !isWorking
+  }
+
+  /// All that wait; `nil`, which ends the work, if none do.
+  mutating func takeAll() -> [Request]? {
+    defer { waiting = [] }
+    isWorking = !waiting.isEmpty
+    return isWorking ? waiting : nil
   }
 }

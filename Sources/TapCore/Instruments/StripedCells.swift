@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The locked cells of one series: one at first, more when recorders meet.
+/// The locked cells of one series: one at first, more under contention.
 ///
 /// The scheme is that of Striped64 and LongAdder, with a lock in each cell. A recorder tries the cell of its
-/// thread; where it finds the lock taken, the number of cells doubles, up to the number of cores. A reader locks
-/// one cell at a time and adds up.
+/// thread; if the lock is taken, the number of cells doubles, up to the number of cores. A reader locks one cell at
+/// a time and adds up.
 ///
 /// All unsafe memory of the instruments is in this file. A cell is a `Mutex` around its `Header`, followed by
 /// plain counters, and fills whole cache lines: no two cores write to the same line, and no reference count is
@@ -14,7 +14,7 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
   /// The counters that follow each header.
   private let counterCount: Int
   private let home: Cell
-  /// `nil` until recorders have met. Every table holds the cells of the one before it.
+  /// `nil` until the first contention. Every table holds the cells of the one before it.
   private let table: Atomic<UnsafeMutablePointer<Table>?>
 
   /// Makes one cell.
@@ -58,7 +58,7 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
   /// The number of cells now.
   var count: Int { table.load(ordering: .acquiring)?.pointee.count ?? 1 }
 
-  /// Two recorders have met: grow, move this thread on, and wait only if every cell is taken.
+  /// Contention: grow the table, move this thread to another cell, and block only if all cells are locked.
   @inline(never)
   private func withAnotherCell(_ body: (inout Header, UnsafeMutablePointer<UInt64>) -> Void) {
     guard let table = grow() else { return home.lock(body) }
@@ -73,7 +73,7 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
   private func grow() -> UnsafeMutablePointer<Table>? {
     let last = table.load(ordering: .acquiring)
     let count = last?.pointee.count ?? 1
-    guard count < Cores.stripes else { return last }
+    guard count < maximumStripeCount else { return last }
     let cells = UnsafeMutablePointer<Cell>.allocate(capacity: count * 2)
     for index in 0..<count { (cells + index).initialize(to: last?.pointee.cells[index] ?? home) }
     for index in count..<(count * 2) { (cells + index).initialize(to: Cell(counterCount: counterCount)) }
@@ -133,3 +133,16 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
     }
   }
 }
+
+/// The value in a cell of ``StripedCells`` beside its counters.
+protocol StripedCellHeader: Sendable {
+  /// An empty cell.
+  init()
+}
+
+/// The most cells of a series: the power of two at or above the number of cores, at most 64. A global, because a generic
+/// type has no stored static properties.
+private let maximumStripeCount: Int = {
+  let count = min(System.coreCount, 64)
+  return count == 1 ? 1 : 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)
+}()
