@@ -1,6 +1,6 @@
 import TapCore
 
-/// Writes JSON into memory that somebody else owns, and never past its end.
+/// Writes JSON into memory of the caller, and never past its end.
 ///
 /// The first piece that does not fit closes the writer: nothing more goes in, ``isFull`` says so, and
 /// ``rollBack(to:)`` opens it again at an earlier place. A caller therefore checks once a field, not once a byte.
@@ -57,7 +57,7 @@ struct JSONWriter {
     append(text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
-  /// Room for a number of known length, or `nil` if there is none.
+  /// Memory for a number of known length, or `nil` if it does not fit.
   @inline(__always)
   mutating func extend(by length: Int) -> UnsafeMutablePointer<UInt8>? {
     guard length <= end &- count else {

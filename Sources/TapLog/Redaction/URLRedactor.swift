@@ -1,12 +1,12 @@
 import TapCore
 
-/// Takes out of a URL what may be a secret: a pure function of its text, which need not be a valid URL.
+/// Removes the parts of a URL that may be secrets: a pure function of its text, which need not be a valid URL.
 ///
 /// - Userinfo is removed (RFC 3986, section 3.2.1).
 /// - Every value of the query becomes `REDACTED`, unless its key is allowed. An item without `=` has no key: it
 ///   is all value. Values of path parameters (`;jsessionid=…`, section 3.3) are treated alike.
 /// - The fragment is removed (section 3.5).
-/// - Where the authority cannot be told from userinfo, because the port is no number or there is no authority at all, the
+/// - Where the authority cannot be distinguished from userinfo, because the port is no number or there is no authority at all, the
 ///   rest of the URL becomes `REDACTED`.
 struct URLRedactor: Sendable {
   /// Keys whose values are kept, compared byte by byte: an encoded key is not taken for its plain form.
@@ -25,11 +25,11 @@ struct URLRedactor: Sendable {
     templates = allowedPaths
   }
 
-  /// What a text is.
+  /// The kind of a text.
   enum Form {
-    /// What a client asks for.
+    /// The URL of a client's request.
     case url
-    /// What a server is asked for (RFC 9112, section 3.2): shown without its query.
+    /// The target of a server's request (RFC 9112, section 3.2): shown without its query.
     case path
   }
 
@@ -65,7 +65,7 @@ struct URLRedactor: Sendable {
   func pieces(of url: Bytes, _ form: Form = .url, emit: Emit) -> Bool {
     let pathEnd = url.firstIndex(from: 0) { $0 == .question || $0 == .hash } ?? url.count
     if form == .path {
-      // Most requests name a path; some a whole URL (RFC 9112, section 3.2.2), and nobody keeps them from more.
+      // Most requests name a path; some a whole URL (RFC 9112, section 3.2.2), and any text may follow.
       return url.first == .slash
         ? path(url, from: 0, to: pathEnd, emit: emit) : hierarchy(url, end: pathEnd, emit: emit)
     }
@@ -79,7 +79,7 @@ struct URLRedactor: Sendable {
   @inline(__always)
   private func hierarchy(_ url: Bytes, end: Int, emit: Emit) -> Bool {
     guard let schemeEnd = Self.endOfScheme(url, end: end) else {
-      // No scheme, so no telling where an authority would be: whatever stands before an @ goes.
+      // Without a scheme the place of an authority is unknown: everything before an @ is removed.
       return path(
         url, from: url.lastIndex(of: .at, from: 0, to: end).map { $0 + 1 } ?? 0, to: end, emit: emit)
     }

@@ -6,7 +6,7 @@
   import Glibc
 #endif
 
-/// The few calls that the log makes to the operating system, with their results as values.
+/// The system calls of the log, with their results as values.
 enum System {
   /// An `errno`.
   struct Failure: Error, Hashable {
@@ -24,10 +24,10 @@ enum System {
     static let brokenPipe = Failure(code: EPIPE)
     static let nameTooLong = Failure(code: ENAMETOOLONG)
 
-    /// The failure that the last call of this thread left behind.
+    /// The failure of the last call of this thread.
     static var last: Failure { Failure(code: errno) }
 
-    /// What the system says about it.
+    /// The system's description.
     var text: String {
       var buffer = [CChar](repeating: 0, count: 256)
       // Not `strerror`, which is not safe in threads.
@@ -36,7 +36,7 @@ enum System {
     }
   }
 
-  /// Calls until a signal does not interrupt (EINTR, POSIX 2.3).
+  /// Repeats a call that a signal interrupts (EINTR, POSIX 2.3).
   static func uninterrupted(_ call: () -> Int) throws(Failure) -> Int {
     while true {
       let result = call()
@@ -46,7 +46,7 @@ enum System {
     }
   }
 
-  /// Opens a file for appending, and makes it if it is not there. Never waits, not for the reader of a FIFO either.
+  /// Opens a file for appending, and creates it if it does not exist. Never blocks, not for the reader of a FIFO either.
   static func openForAppending(_ path: String, permissions: Int) throws(Failure) -> Int32 {
     let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
     let mode = mode_t(truncatingIfNeeded: permissions)
@@ -67,27 +67,15 @@ enum System {
   static func read(
     _ descriptor: Int32, into memory: UnsafeMutableRawPointer, count: Int
   ) throws(Failure) -> Int {
-    #if canImport(Darwin)
-      try uninterrupted { Darwin.read(descriptor, memory, count) }
-    #elseif canImport(Musl)
-      try uninterrupted { Musl.read(descriptor, memory, count) }
-    #else
-      try uninterrupted { Glibc.read(descriptor, memory, count) }
-    #endif
+    try uninterrupted { callRead(descriptor, memory, count) }
   }
 
   static func close(_ descriptor: Int32) {
     // Not repeated after EINTR: on Linux the descriptor is gone by then.
-    #if canImport(Darwin)
-      _ = Darwin.close(descriptor)
-    #elseif canImport(Musl)
-      _ = Musl.close(descriptor)
-    #else
-      _ = Glibc.close(descriptor)
-    #endif
+    callClose(descriptor)
   }
 
-  /// Writes both pieces in one call, and gives how many bytes went.
+  /// Writes both pieces in one call, and returns the number of written bytes.
   static func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, to descriptor: Int32
   ) throws(Failure) -> Int {
@@ -108,26 +96,20 @@ enum System {
     return poll(&request, 1, milliseconds) != 0
   }
 
-  /// Lets other processes go on for a moment.
+  /// Blocks the thread for some milliseconds.
   static func pause(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }
 
-  /// Memory of another size with the content of this one, which is gone then; `nil` if there is none to have. Not Swift's
-  /// `allocate`, which ends the process then.
+  /// Memory of another size with the content of the given one, which is freed; `nil` if there is none. Swift's
+  /// `allocate` would end the process then.
   static func reallocate(_ memory: UnsafeMutableRawPointer?, byteCount: Int) -> UnsafeMutableRawPointer? {
     realloc(memory, byteCount)
   }
 
   static func free(_ memory: UnsafeMutableRawPointer?) {
-    #if canImport(Darwin)
-      Darwin.free(memory)
-    #elseif canImport(Musl)
-      Musl.free(memory)
-    #else
-      Glibc.free(memory)
-    #endif
+    callFree(memory)
   }
 
-  /// What is behind a path or a descriptor.
+  /// The file at a path or of a descriptor.
   struct FileStatus: Hashable {
     let device: UInt64
     let inode: UInt64
@@ -191,19 +173,12 @@ enum System {
 
   /// Puts a file in the place of another, or of none.
   static func rename(_ path: String, to newPath: String) throws(Failure) {
-    #if canImport(Darwin)
-      let result = Darwin.rename(path, newPath)
-    #elseif canImport(Musl)
-      let result = Musl.rename(path, newPath)
-    #else
-      let result = Glibc.rename(path, newPath)
-    #endif
-    guard result == 0 else { throw .last }
+    guard callRename(path, newPath) == 0 else { throw .last }
   }
 
   static func remove(_ path: String) { _ = unlink(path) }
 
-  /// Claims a file for as long as the descriptor is open, among processes that claim it too. Does not wait.
+  /// Locks a file against other processes that lock it too, for as long as the descriptor is open. Does not block.
   static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
   static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
@@ -222,3 +197,11 @@ enum System {
     return names
   }
 }
+
+// The calls whose names the methods above hide.
+private func callRead(_ descriptor: Int32, _ memory: UnsafeMutableRawPointer, _ count: Int) -> Int {
+  read(descriptor, memory, count)
+}
+private func callClose(_ descriptor: Int32) { _ = close(descriptor) }
+private func callFree(_ memory: UnsafeMutableRawPointer?) { free(memory) }
+private func callRename(_ path: String, _ newPath: String) -> Int32 { rename(path, newPath) }

@@ -9,21 +9,21 @@ final class FileOutput: LogOutput {
   private let reopenRequests = Atomic<Int>(0)
   private let state: Mutex<State>
 
-  /// How long the path may lead nowhere before the file is made anew. `logrotate` moves a file away and makes the
-  /// next one itself (`create`); one that is there before it is moved aside.
+  /// How long the path may lead to no file before the file is created. `logrotate` moves a file away and creates the
+  /// next one itself (`create`); it moves a file aside that is there before.
   private static let absenceLimit = Duration.milliseconds(250)
   private static let absencePause = Duration.milliseconds(1)
 
   private struct State {
     var file: OpenFile?
-    /// Until when a path that leads nowhere is waited for.
+    /// The end of the wait for a file at the path.
     var absentUntil: Instant?
     var seenReopenRequests = 0
-    /// Since when something that was written has not been made durable.
+    /// The time of the first write that has not been made durable.
     var unsynchronizedSince: Instant?
   }
 
-  /// Opens the file. A FIFO that nobody reads yet is no error: the reader may come later.
+  /// Opens the file. A FIFO without a reader is no error: the reader may come later.
   init(_ options: FileOptions) throws(RequestLogError) {
     let path = options.path
     // A path goes to the system as a C string, which ends there: it would be another file's.
@@ -72,7 +72,7 @@ final class FileOutput: LogOutput {
       state.unsynchronizedSince = state.unsynchronizedSince ?? Instant.now
     }
     if result.state == .failed, file.kind == .pipe {
-      // The reader has gone. Whoever comes next reads another pipe by the same name.
+      // The reader has gone. The next one may open another pipe at the same path.
       file.close()
       state.file = nil
     }
@@ -81,19 +81,20 @@ final class FileOutput: LogOutput {
 
   /// Writes to a file that is the right one, or moves it aside first.
   private func write(_ batch: inout LineBuffer, to file: inout OpenFile) -> LogOutputResult {
-    var room = Int.max
+    var capacity = Int.max
     if let rotation = options.rotation, file.kind == .regular, batch.consumedOfFirst == 0 {
       let now = Timestamp.now
-      if let left = rotation.room(
+      if let left = rotation.capacity(
         size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: batch.firstLength)
       {
-        room = left
+        capacity = left
       } else {
         rotate(&file, at: now)
-        room = max(batch.firstLength, rotation.maximumSize ?? .max)
+        capacity = max(batch.firstLength, rotation.maximumSize ?? .max)
       }
     }
-    let result = DescriptorWrite.write(&batch, to: file.descriptor, isPipe: file.kind == .pipe, room: room)
+    let result = DescriptorWrite.write(
+      &batch, to: file.descriptor, isPipe: file.kind == .pipe, capacity: capacity)
     file.size += result.bytes
     return result
   }
@@ -112,8 +113,8 @@ final class FileOutput: LogOutput {
     rotated.tidy()
   }
 
-  /// Gives up a file that is not the one at the path any more, or that is to be opened anew. Gives how many lines could
-  /// not be finished.
+  /// Closes a file that is not the one at the path any more, or that is to be opened anew. Returns the number of lines
+  /// that could not be finished.
   private func leaveStaleFile(_ state: inout State, _ batch: inout LineBuffer) -> UInt64 {
     let requests =
       reopenRequests.load(ordering: .relaxed) &+ (options.reopensOnHangup ? HangupSignal.count : 0)
@@ -134,7 +135,7 @@ final class FileOutput: LogOutput {
     return isTorn ? 1 : 0
   }
 
-  /// How long to wait for somebody to put a file at the path, or `nil` if it is there or has been waited for.
+  /// How long to wait for another process to put a file at the path, or `nil` if it is there or the wait is over.
   private func awaitPath(_ state: inout State) -> Duration? {
     do {
       _ = try System.status(ofPath: options.path)

@@ -1,9 +1,77 @@
 import Synchronization
 import TapCore
 
+/// When a log moves its file aside and begins a new one, and what becomes of the old ones.
+///
+/// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`, a name that never changes again, save for a
+/// `.gz` at its end. The file is moved between two batches, so that `tail -F` misses nothing.
+public struct LogRotation: Sendable, Hashable {
+  /// The size in bytes that a file does not grow past; only a single line may be longer. With 1 or less, each line gets a
+  /// file of its own.
+  public var maximumSize: Int?
+  /// How much time a file covers, at least a second. Counted from 1970 in UTC, so that a day begins at midnight. A file is
+  /// moved when the first line of the next period comes.
+  public var interval: Duration?
+  /// How many old files stay, the newest ones: 5. With 0 or less, none.
+  public var keep = 5
+  /// Whether old files are compressed with gzip, by a thread of their own. The newest stays as it is until the
+  /// next rotation, for a process that still writes to it and for readers that are behind. Uses the system's zlib, and
+  /// leaves files as they are where there is none.
+  public var compresses = false
+
+  /// Rotates by size.
+  ///
+  /// - Parameters:
+  ///   - bytes: the size that a file does not grow past.
+  ///   - keep: how many old files stay.
+  ///   - compresses: whether old files are compressed.
+  public static func size(_ bytes: Int, keep: Int = 5, compresses: Bool = false) -> LogRotation {
+    LogRotation(maximumSize: bytes, keep: keep, compresses: compresses)
+  }
+
+  /// Rotates by time.
+  ///
+  /// - Parameters:
+  ///   - interval: how much time a file covers, counted from midnight of 1970-01-01 in UTC; at least a second.
+  ///   - keep: how many old files stay.
+  ///   - compresses: whether old files are compressed.
+  public static func every(_ interval: Duration, keep: Int = 5, compresses: Bool = false) -> LogRotation {
+    LogRotation(interval: interval, keep: keep, compresses: compresses)
+  }
+
+  /// Rotates by both, whichever comes first. Without either it never rotates.
+  public init(maximumSize: Int? = nil, interval: Duration? = nil, keep: Int = 5, compresses: Bool = false) {
+    self.maximumSize = maximumSize
+    self.interval = interval
+    self.keep = keep
+    self.compresses = compresses
+  }
+}
+
+extension LogRotation {
+  /// The number of bytes that the file can still take, or `nil` if it is time for a new one.
+  ///
+  /// - Parameters:
+  ///   - size: The size of the file.
+  ///   - modified: When it was last written to, in nanoseconds since 1970.
+  ///   - now: The time of the lines that come, in the same unit.
+  ///   - next: The length of the first of them.
+  func capacity(size: Int, modified: Int64, now: Int64, next: Int) -> Int? {
+    guard size > 0 else { return max(next, maximumSize ?? .max) }
+    if let interval {
+      let period = max(1_000_000_000, interval.nanoseconds)
+      // A clock that was set back does not rotate.
+      if now / period > modified / period { return nil }
+    }
+    guard let maximumSize else { return .max }
+    let capacity = maximumSize - min(size, maximumSize)
+    return next <= capacity ? capacity : nil
+  }
+}
+
 /// The old files of a log: their names, their compression, their number.
 ///
-/// Work on them is done by a thread that lives for as long as there is some. Safe from any thread.
+/// A thread works on them for as long as there is work. Safe from any thread.
 final class RotatedFiles: Sendable {
   private let folder: String
   private let prefix: String
@@ -36,7 +104,7 @@ final class RotatedFiles: Sendable {
     }
   }
 
-  /// A name that no file has: of the time, or of the next microsecond that is free.
+  /// A path without a file: that of the time, or of the next free microsecond.
   func freePath(at time: Timestamp) -> String? {
     let microsecond = time.nanosecondsSinceEpoch / 1_000
     for offset in 0..<1_000 {
@@ -51,7 +119,7 @@ final class RotatedFiles: Sendable {
     return nil
   }
 
-  /// Compresses and removes what is due, soon and elsewhere.
+  /// Starts to compress and remove old files, on a thread of its own.
   func tidy() {
     let isFirst = state.withLock { state in
       state.isAsked = true
@@ -131,7 +199,7 @@ final class RotatedFiles: Sendable {
     return text
   }
 
-  /// Whether this is the end of a name that ``stamp(_:)`` made: nothing else in the folder is ours to remove.
+  /// Whether this is the end of a name that ``stamp(_:)`` made: no other file of the folder may be removed.
   private static func isStamp(_ text: Substring) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count == 23 else { return false }

@@ -28,7 +28,7 @@ struct OpenFile {
     }
   }
 
-  /// Whether the last line lacks its end, and nobody is just writing it: another process may have the file open.
+  /// Whether the last line lacks its end, and the file does not grow: another process may be writing the line.
   private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
     for _ in 0..<3 {
       let size = try System.status(ofDescriptor: descriptor).size
@@ -39,8 +39,8 @@ struct OpenFile {
     return false
   }
 
-  /// Looks at the file again. `false` if the path does not lead to it any more, or if the descriptor does not: an app
-  /// that closes descriptors that are not its own may have given ours to another file by now.
+  /// Reads the file's status again. `false` if the path does not lead to it any more, or if the descriptor does not: an
+  /// app that closes descriptors of others may have reused this one for another file.
   mutating func refresh(at path: String) -> Bool {
     guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else {
       return false
@@ -55,9 +55,18 @@ struct OpenFile {
     (try? System.status(ofPath: path))?.isSameFile(as: identity) == true
   }
 
-  /// Closes the descriptor, if it is still ours.
+  /// Closes the descriptor, if it is still that of the file.
   func close() {
     guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else { return }
     System.close(descriptor)
   }
+}
+
+/// The settings of a log file.
+struct FileOptions: Sendable {
+  var path: String
+  var permissions = 0o640
+  var rotation: LogRotation?
+  var synchronizationInterval: Duration?
+  var reopensOnHangup = false
 }
