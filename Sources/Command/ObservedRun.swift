@@ -1,11 +1,13 @@
+import Dispatch
 import Foundation
 import SessionTap
+import Synchronization
 
-/// What both commands do around their requests: serve, log, show a summary, end cleanly.
+/// The common part of both commands: serves metrics, logs, shows a summary, and ends in order.
 struct ObservedRun {
   private let termination = Termination()
   private let tap: Tap
-  private let tally = RequestTally()
+  private let counter = RequestCounter()
 
   /// Starts the tap.
   init(_ options: CommonOptions, templates: PathTemplates = []) throws(TapError) {
@@ -18,7 +20,7 @@ struct ObservedRun {
       case "-": .standardError
       default: .file(options.log)
       }
-    configuration.observers = [tally]
+    configuration.observers = [counter]
     configuration.requests.pathTemplates = templates
     tap = try Tap.start(configuration)
     Terminal.say("metrics  http://\(tap.address?.description ?? "")/metrics")
@@ -44,7 +46,7 @@ struct ObservedRun {
     await traffic.value
     summary.cancel()
     await summary.value
-    Terminal.finishLine(SummaryLine.text(tally.counts, elapsed: start.duration(to: .now)))
+    Terminal.finishLine(counter.summary(elapsed: start.duration(to: .now)))
     await tap.shutdown()
   }
 
@@ -52,8 +54,81 @@ struct ObservedRun {
   private func showSummary(since start: ContinuousClock.Instant) async {
     let pause = Terminal.isInteractive ? Duration.milliseconds(500) : .seconds(10)
     while (try? await Task.sleep(for: pause)) != nil {
-      let line = SummaryLine.text(tally.counts, elapsed: start.duration(to: .now))
+      let line = counter.summary(elapsed: start.duration(to: .now))
       if Terminal.isInteractive { Terminal.replaceLine(line) } else { Terminal.say(line) }
     }
+  }
+}
+
+/// Counts requests for the summary line.
+private final class RequestCounter: RequestObserver {
+  struct Counts {
+    var active = 0
+    var ended: [RequestOutcome: Int] = [:]
+    var totalDuration = Duration.zero
+  }
+
+  private let counts = Mutex(Counts())
+
+  func requestStarted(_ request: RequestDescription) {
+    counts.withLock { $0.active += 1 }
+  }
+
+  func requestEnded(_ observation: RequestObservation) {
+    counts.withLock {
+      $0.active -= 1
+      $0.ended[observation.end.outcome, default: 0] += 1
+      $0.totalDuration += observation.duration
+    }
+  }
+
+  /// The counts in one line.
+  func summary(elapsed: Duration) -> String {
+    let counts = counts.withLock { $0 }
+    let seconds = elapsed / .seconds(1)
+    let total = counts.ended.values.reduce(0, +)
+    let mean = total > 0 ? counts.totalDuration / total / .milliseconds(1) : 0
+    func count(_ outcome: RequestOutcome) -> Int { counts.ended[outcome] ?? 0 }
+    func oneDecimal(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+    let rate = seconds > 0 ? Double(total) / seconds : 0
+    return [
+      "\(Int(seconds)) s", "\(total) requests", "\(oneDecimal(rate))/s", "\(counts.active) active",
+      "\(count(.ok)) ok", "\(count(.httpError)) http errors", "\(count(.error)) errors",
+      "\(count(.cancelled)) cancelled", "mean \(oneDecimal(mean)) ms",
+    ].joined(separator: "  ")
+  }
+}
+
+/// Ends the command on Ctrl-C and SIGTERM.
+private final class Termination: Sendable {
+  private let asked: AsyncStream<Void>
+  private let ask: AsyncStream<Void>.Continuation
+  private let queue = DispatchQueue(label: "session-tap.termination")
+  // Made once and never touched again; dispatch sources are safe to use from any thread.
+  private nonisolated(unsafe) let sources: [any DispatchSourceProtocol]
+
+  /// Begins to listen for the signals.
+  init() {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    asked = stream
+    ask = continuation
+    sources = [SIGINT, SIGTERM].map { [queue] number in
+      signal(number, SIG_IGN)  // the source gets the signal nevertheless
+      let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+      source.setEventHandler { continuation.finish() }
+      source.resume()
+      return source
+    }
+  }
+
+  /// Returns when a signal comes, when the time is over, or when the current task is cancelled. To be called
+  /// once.
+  func wait(atMost duration: Duration?) async {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { [ask] in ask.finish() }
+    timer.schedule(deadline: duration.map { .now() + $0 / .seconds(1) } ?? .distantFuture)
+    timer.resume()
+    for await _ in asked {}
+    timer.cancel()
   }
 }

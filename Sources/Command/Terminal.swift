@@ -1,14 +1,8 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import Foundation
 
-/// The standard streams of the command. A stream that is closed is no reason to end: SIGPIPE is ignored.
+/// The standard streams of the command. SIGPIPE is ignored: a closed stream does not end the command.
 enum Terminal {
-  /// Whether somebody watches: a line may then be written over.
+  /// Whether standard output is a terminal: a line may then be written over.
   static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
   /// Writes a line to standard output.

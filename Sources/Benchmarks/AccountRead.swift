@@ -27,7 +27,7 @@ private struct NoAccount: Error, CustomStringConvertible {
   var description: String { "the loader of the request has no account" }
 }
 
-/// Has a native loader serve its task, and reads that one's account over and over before the end goes on.
+/// Serves its task by a native loader, whose account it reads repeatedly before it passes the end on.
 private final class MeasuredLoader: URLProtocol {
   static let nanosecondsPerRead = Mutex<Double?>(nil)
 

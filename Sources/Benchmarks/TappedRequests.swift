@@ -5,6 +5,39 @@ import SessionTap
   import FoundationNetworking
 #endif
 
+extension Benchmark {
+  /// A small GET on loopback, one in flight.
+  static let requestTappedC1 = requests("request.tapped_vs_stock.c1", inFlight: 1)
+
+  /// The same, eight in flight.
+  static let requestTappedC8 = requests("request.tapped_vs_stock.c8", inFlight: 8)
+
+  /// A download of 10 MB on loopback.
+  static let downloadTapped = Benchmark(
+    "download.tapped_vs_stock", unit: "ms", reference: "the same without the tap", rounds: 101,
+    value: { try await LoopbackTransfers.shared.download(isTapped: true) * 1_000 },
+    referenceValue: { try await LoopbackTransfers.shared.download(isTapped: false) * 1_000 })
+
+  /// Heap allocations of a tapped GET beyond those of a stock one, metrics and log included.
+  static let requestAllocations = Benchmark(
+    "request.allocations", unit: "allocs", reference: "a whole request without the tap", rounds: 1,
+    isUsable: Valgrind.isInstalled,
+    value: {
+      let tapped = try Valgrind.allocations(of: .tappedRequests, count: 200)
+      return try tapped - Valgrind.allocations(of: .stockRequests, count: 200)
+    },
+    referenceValue: { try Valgrind.allocations(of: .stockRequests, count: 200) })
+
+  private static func requests(_ name: String, inFlight: Int) -> Benchmark {
+    Benchmark(
+      name, unit: "us", reference: "the same without the tap", rounds: 301,
+      value: { try await LoopbackTransfers.shared.get(isTapped: true, inFlight: inFlight) * 1_000_000 },
+      referenceValue: {
+        try await LoopbackTransfers.shared.get(isTapped: false, inFlight: inFlight) * 1_000_000
+      })
+  }
+}
+
 /// A server of this process, and two sessions that ask it: one stock, one observed with metrics and a log.
 actor LoopbackTransfers {
   static let shared = LoopbackTransfers()
@@ -69,7 +102,7 @@ actor LoopbackTransfers {
     let running = try start()
     let session = try await freshSession(isTapped: isTapped)
     for _ in 0..<Self.firstRequests + count { _ = try await session.data(from: running.small) }
-    // A scrape hands over what waits for the metrics and the log.
+    // A scrape delivers the requests that wait for the metrics and the log.
     _ = running.tap.registry.exposition()
   }
 

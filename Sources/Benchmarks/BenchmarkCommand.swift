@@ -19,7 +19,7 @@ enum BenchmarkCommand {
         guard let value = rest.popFirst() else { return fail("--filter needs a prefix; " + usage, 64) }
         prefix = value
       case "--loop":
-        guard let loop = rest.popFirst().flatMap(InstructionLoop.init),
+        guard let loop = rest.popFirst().flatMap(Valgrind.Loop.init),
           let count = rest.popFirst().flatMap({ Int($0) }),
           count >= 0
         else { return fail("--loop needs a name and a count", 64) }
@@ -62,4 +62,29 @@ enum BenchmarkCommand {
     FileHandle.standardError.write(Data("session-tap-benchmarks: \(reason)\n".utf8))
     return status
   }
+}
+
+/// Every benchmark, in the order in which they run. One line each.
+enum AllBenchmarks {
+  static let list: [Benchmark] = [
+    .histogramRecordOneThread,
+    .histogramRecordAllThreads,
+    .histogramRecordInstructions,
+    .requestTappedC1,
+    .requestTappedC8,
+    .downloadTapped,
+    .requestAllocations,
+    .accountRead,
+    .observationRecord,
+    .observationP99UnderAttack,
+    .inboundRecord,
+    .recordP99UnderScrape,
+    .seriesBytes,
+    .expositionText1000,
+    .expositionTextInstructions,
+    .expositionScaling,
+    .logEncode,
+    .logEnqueue,
+    .logThroughput,
+  ]
 }
