@@ -1,4 +1,4 @@
-/// One figure and what it stands beside, measured in alternating rounds of the same run.
+/// A value and a reference, measured in alternating rounds of the same run.
 struct Benchmark: Sendable {
   /// Measures once and gives one number.
   typealias Measurement = @Sendable () async throws -> Double
@@ -7,11 +7,11 @@ struct Benchmark: Sendable {
   let name: String
   /// The unit of both numbers: `ns`, `ms`, `B`.
   let unit: String
-  /// What the reference is, in a few words.
+  /// The reference, in a few words.
   let reference: String
-  /// How often each of the two is measured.
+  /// The number of measurements of each of the two.
   let rounds: Int
-  /// What it needs is there.
+  /// Whether the tools that it needs are installed.
   let isUsable: Bool
   private let measureValue: Measurement
   private let measureReference: Measurement
@@ -60,14 +60,14 @@ struct Benchmark: Sendable {
   }
 }
 
-/// What a benchmark found.
+/// The result of a benchmark.
 struct BenchmarkResult: Sendable {
   let name: String
   let unit: String
   let reference: String
   let value: Double
   let referenceValue: Double
-  /// The median over the rounds of the one beside the other: a machine that slows down for a while slows both.
+  /// The median of the ratios of the rounds: a machine that slows down for a while slows both.
   let ratio: Double
 
   /// One JSON object on one line.
@@ -113,7 +113,7 @@ struct BenchmarkResult: Sendable {
     return ((value * digits).rounded() / digits).description
   }
 
-  /// Names and units are ours: only what RFC 8259, section 7 demands is escaped.
+  /// Names and units have no control characters: only quotes and backslashes are escaped (RFC 8259, section 7).
   private func quoted(_ text: String) -> String {
     let escaped = text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }
     return "\"" + escaped.joined() + "\""

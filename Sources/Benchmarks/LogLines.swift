@@ -33,7 +33,7 @@ extension Benchmark {
 
   private static let encodedLines = 100_000
 
-  /// What the queue costs the thread that ends a request, wake-ups of the writer included, beside a lock and a copy
+  /// The cost of the queue for the thread that ends a request, wake-ups of the writer included, beside a lock and a copy
   /// of the line under it.
   static let logEnqueue = Benchmark(
     "log.enqueue", unit: "ns", reference: "a Mutex around a copy of the line",

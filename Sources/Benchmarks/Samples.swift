@@ -80,7 +80,7 @@ enum SeriesFixture {
   }
 }
 
-/// What no lock can be cheaper than: the reference of what takes a lock for each record.
+/// The least cost of a lock: the reference for recorders that lock for each record.
 enum UncontendedMutex {
   /// The time of one lock and unlock around an addition.
   static var nanoseconds: Double {

@@ -86,7 +86,7 @@ enum DemoRequest: CaseIterable {
   case product, search, order, report, recommendations, login, token, missing, warehouse, abandoned, legacy
   case refused
 
-  /// How often each comes up among the others, alone or as a burst.
+  /// The relative frequency, of single requests or bursts.
   private var weight: Int {
     switch self {
     case .product: 40
@@ -100,12 +100,12 @@ enum DemoRequest: CaseIterable {
     }
   }
 
-  /// How many come at once.
+  /// The number of requests at once.
   var burst: Int { self == .report ? 6 : 1 }
 
   private static let weighted = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
 
-  /// One kind, drawn by its weight.
+  /// A kind, chosen by its weight.
   static func random() -> DemoRequest { weighted.randomElement() ?? .product }
 
   /// The client, that is the session, which makes the request.

@@ -3,11 +3,11 @@
 /// The array is as long as its contents may get, and the number of written bytes is counted beside it: space is not
 /// cleared again before each write, nor at all when an array is used for a second time.
 struct ByteBuffer {
-  /// How many bytes are written.
+  /// The number of written bytes.
   private(set) var count = 0
   private var storage: [UInt8] = []
 
-  /// Begins anew in an array, which is empty until ``finish(into:)``.
+  /// Begins to write in an array, which is empty until ``finish(into:)``.
   mutating func start(in array: inout [UInt8]) {
     swap(&storage, &array)
     count = 0

@@ -28,7 +28,7 @@ extension ExpositionFormat {
     }
   }
 
-  /// The most specific range that names this format: its weight is the one that counts.
+  /// The most specific range that names this format: its weight applies.
   private func match(in ranges: [QualityList.Item]) -> Match? {
     guard let mediaType = QualityList(contentType).items.first else { return nil }
     var best: Match?
@@ -49,7 +49,7 @@ extension ExpositionFormat {
     return best
   }
 
-  /// How many parameters of a range name this format's; `nil` if one differs. Parameters that the format does not
+  /// The number of a range's parameters that agree with the format's; `nil` if one differs. Parameters that the format does not
   /// have, such as the `escaping` of Prometheus 3, are ignored.
   private func matchedParameters(of range: QualityList.Item, _ own: [String: String]) -> Int? {
     var matched = 0

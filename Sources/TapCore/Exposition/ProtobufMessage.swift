@@ -2,7 +2,7 @@
 struct ProtobufMessage {
   private(set) var bytes: [UInt8] = []
 
-  /// Begins anew, with the same capacity.
+  /// Removes all bytes and keeps the capacity.
   mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
   }

@@ -6,7 +6,7 @@ struct TextWriter: ExpositionWriter {
   private let isOpenMetrics: Bool
   private var bytes = ByteBuffer()
   private var samples = SampleText()
-  /// What OpenMetrics adds to the family's name.
+  /// The suffix of sample names by OpenMetrics.
   private var sampleSuffix = ""
   /// The place of a family's header, which is removed again if no sample follows.
   private var header = 0..<0

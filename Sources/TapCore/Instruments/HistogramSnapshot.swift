@@ -57,7 +57,7 @@ struct HistogramReading: Sendable {
   /// The number of values.
   var count: UInt64 { counts.reduce(0, &+) }
 
-  /// Begins anew, with the same capacity.
+  /// Sets everything to 0 and keeps the capacity.
   mutating func reset(bucketCount: Int) {
     counts.removeAll(keepingCapacity: true)
     counts += repeatElement(0, count: bucketCount)

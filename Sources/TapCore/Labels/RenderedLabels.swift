@@ -10,7 +10,7 @@ struct RenderedLabels: Sendable, Hashable {
   static let overflow = RenderedLabels([Labels.Pair(name: "otel_metric_overflow", value: "true")])
 
   let bytes: [UInt8]
-  /// A value had to be cut: the key that it came from must not be kept, because its size has no bound.
+  /// Whether a value was cut: its key must then not be kept, because its size has no limit.
   let isCut: Bool
 
   /// Renders pairs that are sorted by name and whose names are valid.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// An object that delivers what it still holds at a normal exit of the process.
 package protocol FlushedAtExit: AnyObject, Sendable {
-  /// Delivers what there is, and gives up after this time.
+  /// Delivers everything, or as much as it can within the limit.
   func flushAtExit(within limit: Duration)
 }
 

@@ -24,7 +24,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   }
 
   private var nodes = [Node()]
-  /// What is wrong with the first template that is not in the right spelling.
+  /// The error of the first template that is not in the right spelling.
   private let error: PathTemplateError?
 
   /// Compiles templates. Of two that fit the same paths the first counts.

@@ -6,7 +6,7 @@ extension JSONWriter {
     append(.quote)
   }
 
-  /// What stands between the quotes of a string, cut between two characters at `limit` bytes and ended with `…` there.
+  /// The content of a string, without its quotes, cut between two characters at `limit` bytes and ended with `…` there.
   @inline(__always)
   mutating func content(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) {
     if bytes.count <= limit { return content(bytes) }
@@ -14,7 +14,7 @@ extension JSONWriter {
     append("…")
   }
 
-  /// What stands between the quotes of a string (RFC 8259, section 7).
+  /// The content of a string, without its quotes (RFC 8259, section 7).
   ///
   /// Escaped are the quote, the backslash, every control character (C0, DEL and C1) and U+2028 and U+2029, which
   /// end a line in JavaScript and in some readers of lines. Ill-formed UTF-8 becomes U+FFFD, one for each maximal
@@ -22,7 +22,7 @@ extension JSONWriter {
   mutating func content(_ bytes: UnsafeBufferPointer<UInt8>) {
     guard let base = bytes.baseAddress else { return }
     let length = bytes.count
-    var plain = 0  // Where the run of bytes that go as they are began.
+    var plain = 0  // The start of the run of bytes that need no escaping.
     var index = 0
     while true {
       index &+= PlainText.prefix(of: base + index, count: length &- index)
@@ -84,9 +84,9 @@ extension JSONWriter {
   }
 }
 
-/// Finds text that stands in a JSON string as it is, eight bytes at a time: nearly all that a line shows is such text.
+/// Finds text that needs no escaping in a JSON string, eight bytes at a time: nearly all text of a line needs none.
 enum PlainText {
-  /// How many bytes at the start surely go as they are: all of them, or fewer than stand before the first that does not.
+  /// A number of bytes at the start that need no escaping: all of them, or at most those before the first that does.
   @inline(__always)
   static func prefix(of bytes: UnsafePointer<UInt8>, count: Int) -> Int {
     guard count >= 8 else { return isPlain(shortWord(of: bytes, count: count)) ? count : 0 }
@@ -120,7 +120,7 @@ enum PlainText {
   private static let spaces = ones &* 0x20
   private static let ones: UInt64 = 0x0101_0101_0101_0101
 
-  /// Whether all eight bytes go as they are: ASCII, no control character, no quote, no backslash.
+  /// Whether all eight bytes need no escaping: ASCII, no control character, no quote, no backslash.
   @inline(__always)
   private static func isPlain(_ word: UInt64) -> Bool {
     let tops: UInt64 = 0x8080_8080_8080_8080
@@ -135,7 +135,7 @@ enum PlainText {
   }
 }
 
-/// What a byte above 0x7F begins: a well-formed character or a maximal subpart of an ill-formed one (Unicode
+/// The character at a byte above 0x7F: a well-formed character or a maximal subpart of an ill-formed one (Unicode
 /// 3.9, table 3-7 and definition D93b).
 struct UTF8Character {
   let length: Int

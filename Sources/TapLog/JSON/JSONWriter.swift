@@ -9,7 +9,7 @@ struct JSONWriter {
   private let capacity: Int
   /// The bytes written so far.
   private(set) var count = 0
-  /// Where writing ends: the capacity, or `count` once something did not fit.
+  /// The end of writing: the capacity, or `count` once a piece did not fit.
   private var end: Int
 
   init(_ memory: UnsafeMutablePointer<UInt8>, capacity: Int) {
@@ -21,7 +21,7 @@ struct JSONWriter {
   /// Whether something did not fit.
   private(set) var isFull = false
 
-  /// What has been written.
+  /// The written bytes.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
 
   /// Forgets what was written after `mark`, an earlier ``count``.
@@ -113,7 +113,7 @@ extension JSONWriter {
     }
   }
 
-  /// So many nanoseconds, in seconds: all digits, no zero too many, and no way through a floating-point number. A
+  /// A time in seconds: all digits, no trailing zeros, and no conversion to a floating-point number. A
   /// negative time, which no monotonic clock gives, is 0.
   mutating func seconds(nanoseconds: Int64) {
     let nanoseconds = UInt64(max(0, nanoseconds))

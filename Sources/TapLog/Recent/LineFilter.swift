@@ -42,7 +42,7 @@ struct LineFilter: Sendable {
 
 /// The members of an object that this library has written, `"key":value` each: split at the commas that are not in a
 /// string. Such objects hold no other objects, arrays apart.
-struct JSONMembers: Sequence, IteratorProtocol {
+private struct JSONMembers: Sequence, IteratorProtocol {
   private let text: UnsafeRawBufferPointer
   private var index: Int
 

@@ -86,15 +86,15 @@ extension Timestamp {
   }
 }
 
-/// Reads numbers of fixed widths, and what stands between them.
-struct DigitReader {
+/// Reads numbers of fixed widths, and the characters between them.
+private struct DigitReader {
   private var rest: Substring.UTF8View
 
   init(_ text: String) { rest = Substring(text).utf8 }
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// A number of exactly so many digits.
+  /// A number with exactly this many digits.
   mutating func number(_ digits: Int) -> Int64? {
     var value: Int64 = 0
     for _ in 0..<digits {
@@ -104,7 +104,7 @@ struct DigitReader {
     return value
   }
 
-  /// The digits behind a decimal point, one at least, as a number of so many; more are cut off.
+  /// The digits after a decimal point, one at least, as a number with this many digits; more are cut off.
   mutating func fraction(_ digits: Int) -> Int64? {
     guard var value = digit() else { return nil }
     var count = 1

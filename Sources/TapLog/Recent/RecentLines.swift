@@ -24,7 +24,7 @@ final class RecentLines: Sendable {
     state = Mutex(State(lines: LineBuffer(byteLimit: bytes, lineLimit: lines)))
   }
 
-  /// Takes in the lines of a batch, in their order. Called by the writer alone.
+  /// Adds the lines of a batch, in their order. Called by the writer alone.
   func add(_ batch: borrowing LineBuffer) {
     let followers = state.withLock { state in
       batch.forEach { line, severity in

@@ -2,7 +2,7 @@ import Synchronization
 import TapCore
 
 /// Appends to the file at a path, and follows the path: when the file is moved away, removed or replaced, or the
-/// descriptor stops being ours, the next write opens the path anew.
+/// descriptor is not that of the file any more, the next write opens the path anew.
 final class FileOutput: LogOutput {
   private let options: FileOptions
   private let rotated: RotatedFiles?

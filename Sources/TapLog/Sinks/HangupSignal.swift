@@ -8,11 +8,11 @@ import Synchronization
   import Glibc
 #endif
 
-/// Counts SIGHUP, for logs that asked to open their file anew on it.
+/// Counts SIGHUP, for logs that open their file anew on it.
 ///
-/// A handler that the app had installed before is called as ever: with three arguments if it was installed for three
-/// (`SA_SIGINFO`), and once if it was installed for one signal (`SA_RESETHAND`; sigaction(2)). A handler may do next to
-/// nothing (signal-safety(7)); this one adds to a number, which the writer looks at before each batch.
+/// An earlier handler of the app is still called: with three arguments if it was installed for three
+/// (`SA_SIGINFO`), and once if it was installed for one signal (`SA_RESETHAND`; sigaction(2)). A handler may do very
+/// little (signal-safety(7)); this one increments a number, which the writer reads before each batch.
 enum HangupSignal {
   fileprivate typealias Handler =
     @convention(c) (
@@ -21,28 +21,28 @@ enum HangupSignal {
 
   private static let counter = Atomic<Int>(0)
   private static let installed = Mutex(false)
-  /// The handler of before, as an address, or 0; and the flags it was installed with.
+  /// The earlier handler, as an address, or 0; and the flags it was installed with.
   private static let previous = Atomic<Int>(0)
   private static let previousFlags = Atomic<Int32>(0)
   private static var once: Int32 { Int32(truncatingIfNeeded: SA_RESETHAND) }
 
-  /// How often the signal has come.
+  /// The number of signals so far.
   static var count: Int { counter.load(ordering: .relaxed) }
 
-  /// Starts to count. Again does nothing.
+  /// Starts to count. A later call does nothing.
   static func install() {
     installed.withLock { isInstalled in
       guard !isInstalled else { return }
       isInstalled = true
       var action = sigaction()
       guard sigaction(SIGHUP, nil, &action) == 0 else { return }
-      // The handler must find these in place, and not make them.
+      // The handler must not initialize these.
       _ = counter.load(ordering: .relaxed)
       previousFlags.store(action.sa_flags, ordering: .relaxed)
       // SIG_DFL and SIG_IGN are 0 and 1: nothing to call.
       let address = unsafeBitCast(action.handler, to: Int.self)
       previous.store(address == 1 ? 0 : address, ordering: .relaxed)
-      // The mask and the stack stay those of the handler of before.
+      // The mask and the stack stay those of the earlier handler.
       action.sa_flags = (action.sa_flags | SA_SIGINFO | SA_RESTART) & ~once
       action.handler = { HangupSignal.handle($0, $1, $2) }
       sigaction(SIGHUP, &action, nil)

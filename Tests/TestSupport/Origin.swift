@@ -42,7 +42,7 @@ package final class Origin: Sendable {
 
   /// Closes the listener and every connection.
   package func stop() {
-    // Under the lock, so that no descriptor is closed and given to somebody else meanwhile.
+    // Under the lock, so that no descriptor is closed and reused meanwhile.
     state.withLock { state in
       if state.isStopped { return }
       state.isStopped = true
@@ -88,5 +88,62 @@ package final class Origin: Sendable {
     // Accepting ends because of `stop`, which holds the lock until it is done with the listener.
     state.withLock { _ in }
     close(listener)
+  }
+}
+
+/// A request as it came over the wire.
+package struct OriginRequest: Sendable, Equatable {
+  package var method: String
+  package var target: String
+  /// Names in lower case; a repeated header keeps its last value.
+  package var headers: [String: String]
+  package var body: [UInt8]
+
+  /// The target without its query.
+  package var path: String { String(target.prefix { $0 != "?" }) }
+}
+
+/// One step of an answer.
+package enum OriginStep: Sendable {
+  /// Sends these bytes.
+  case send([UInt8])
+  /// Waits until the test lets the answer go on (or a deadline ends the test).
+  case hold(Gate)
+  /// Thinks for so many milliseconds.
+  case think(Int)
+  /// Opens the gate: the answer has come to this step.
+  case signal(Gate)
+  /// Closes the connection in order.
+  case close
+  /// Breaks the connection with a TCP reset.
+  case reset
+
+  /// Sends text.
+  package static func text(_ text: String) -> OriginStep { .send(Array(text.utf8)) }
+
+  /// A whole response with a Content-Length.
+  package static func response(
+    _ status: String = "200 OK", headers: [(String, String)] = [], body: [UInt8] = [], head: Bool = false
+  ) -> OriginStep {
+    var text = "HTTP/1.1 \(status)\r\n"
+    for (name, value) in headers { text += "\(name): \(value)\r\n" }
+    text += "Content-Length: \(body.count)\r\n\r\n"
+    return .send(Array(text.utf8) + (head ? [] : body))
+  }
+
+  /// A response in chunks of at most this many bytes.
+  package static func chunked(
+    _ status: String = "200 OK", headers: [(String, String)] = [], body: [UInt8], chunk: Int
+  ) -> OriginStep {
+    var text = "HTTP/1.1 \(status)\r\n"
+    for (name, value) in headers { text += "\(name): \(value)\r\n" }
+    var bytes = Array((text + "Transfer-Encoding: chunked\r\n\r\n").utf8)
+    var rest = body[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(chunk)
+      rest = rest.dropFirst(chunk)
+      bytes += Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8)
+    }
+    return .send(bytes + Array("0\r\n\r\n".utf8))
   }
 }

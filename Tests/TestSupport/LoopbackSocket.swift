@@ -7,7 +7,7 @@ import Foundation
 /// The system calls of ``Origin``.
 enum LoopbackSocket {
   /// A socket on 127.0.0.1 and a port that the system chose. Bound but not listening it refuses every
-  /// connection, and nobody else can take the port.
+  /// connection, and the port is not free for others.
   static func bind(listens: Bool) throws -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
@@ -139,4 +139,18 @@ enum LoopbackSocket {
     pending += buffer[..<count]
     return true
   }
+}
+
+/// A loopback port that refuses every connection for as long as this object lives.
+package final class ClosedPort: Sendable {
+  /// The port that the system chose.
+  package let port: Int
+  private let descriptor: Int32
+
+  /// Takes a free port.
+  package init() throws {
+    (descriptor, port) = try LoopbackSocket.bind(listens: false)
+  }
+
+  deinit { close(descriptor) }
 }

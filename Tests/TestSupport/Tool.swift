@@ -1,12 +1,13 @@
 package import Foundation
+import Synchronization
 
-/// A program that a test asks for its opinion.
+/// An external program that a test runs.
 ///
 /// Tests that need one are skipped where it is missing, unless `SESSION_TAP_REQUIRE_TOOLS` is `1`:
 ///
 ///     @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
 package struct Tool: Sendable {
-  /// Where the program is.
+  /// The path of the program.
   package let url: URL
 
   /// Looks a program up in `PATH`.
@@ -18,12 +19,12 @@ package struct Tool: Sendable {
     url = URL(fileURLWithPath: found)
   }
 
-  /// Whether a test with this program is to run: it is there, or it has to be.
+  /// Whether tests with this program run: it is installed, or required.
   package static func isUsable(_ name: String) -> Bool {
     isRequired || (try? Tool(name)) != nil
   }
 
-  /// Whether a test with this Python package is to run.
+  /// Whether tests with this Python package run.
   package static func isUsable(python package: String) -> Bool {
     isRequired
       || (try? Tool("python3").runBlocking(["-c", "import \(package)"], input: [], seconds: 60).status) == 0
@@ -74,7 +75,7 @@ package struct Tool: Sendable {
     try ToolProcess(url, arguments, input: input, output: output)
   }
 
-  /// How a program ended, and what it wrote.
+  /// The exit status and the output of a program.
   package struct Result: Sendable {
     package let status: Int32
     package let output: String
@@ -85,5 +86,32 @@ package struct Tool: Sendable {
   package struct Missing: Error, CustomStringConvertible {
     let name: String
     package var description: String { "\(name) is not installed" }
+  }
+}
+
+/// A program that runs.
+package final class ToolProcess: Sendable {
+  /// Opened when the program has ended.
+  package let ended = Gate()
+  private let process: Mutex<Process>
+
+  init(_ url: URL, _ arguments: [String], input: FileHandle, output: FileHandle) throws {
+    let process = Process()
+    process.executableURL = url
+    process.arguments = arguments
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = output
+    process.terminationHandler = { [ended] _ in ended.open() }
+    try process.run()
+    self.process = Mutex(process)
+  }
+
+  /// The exit status, once ``ended`` is open.
+  package var status: Int32 { process.withLock { $0.terminationStatus } }
+
+  /// Asks the program to end.
+  package func stop() {
+    process.withLock { if $0.isRunning { $0.terminate() } }
   }
 }
