@@ -1,11 +1,13 @@
+import Dispatch
 import Foundation
 import SessionTap
+import Synchronization
 
-/// What both commands do around their requests: serve, log, show a summary, end cleanly.
+/// The common part of both commands: serves metrics, logs, shows a summary, and ends in order.
 struct ObservedRun {
   private let termination = Termination()
   private let tap: Tap
-  private let tally = RequestTally()
+  private let counter = RequestCounter()
 
   /// Starts the tap.
   init(_ options: CommonOptions, templates: PathTemplates = []) throws(TapError) {
@@ -18,7 +20,7 @@ struct ObservedRun {
       case "-": .standardError
       default: .file(options.log)
       }
-    configuration.observers = [tally]
+    configuration.observers = [counter]
     configuration.requests.pathTemplates = templates
     tap = try Tap.start(configuration)
     Terminal.say("metrics  http://\(tap.address?.description ?? "")/metrics")
@@ -44,16 +46,103 @@ struct ObservedRun {
     await traffic.value
     summary.cancel()
     await summary.value
-    Terminal.finishLine(SummaryLine.text(tally.counts, elapsed: start.duration(to: .now)))
+    let elapsed = start.duration(to: .now)
+    // With the last requests: they come with a delay, and at the latest now.
     await tap.shutdown()
+    Terminal.finishLine(counter.summary(elapsed: elapsed))
   }
 
   /// A line that is written over on a terminal, and one every ten seconds elsewhere.
   private func showSummary(since start: ContinuousClock.Instant) async {
     let pause = Terminal.isInteractive ? Duration.milliseconds(500) : .seconds(10)
     while (try? await Task.sleep(for: pause)) != nil {
-      let line = SummaryLine.text(tally.counts, elapsed: start.duration(to: .now))
+      let line = counter.summary(elapsed: start.duration(to: .now))
       if Terminal.isInteractive { Terminal.replaceLine(line) } else { Terminal.say(line) }
     }
+  }
+}
+
+/// Counts requests for the summary line.
+private final class RequestCounter: RequestObserver {
+  struct Counts {
+    var active = 0
+    var ended: [RequestOutcome: Int] = [:]
+    var totalDuration = Duration.zero
+  }
+
+  private let counts = Mutex(Counts())
+
+  func requestStarted(_ request: RequestDescription) {
+    counts.withLock { $0.active += 1 }
+  }
+
+  func requestEnded(_ observation: RequestObservation) {
+    counts.withLock {
+      $0.active -= 1
+      $0.ended[observation.outcome, default: 0] += 1
+      $0.totalDuration += observation.duration
+    }
+  }
+
+  /// The counts in one line.
+  func summary(elapsed: Duration) -> String {
+    let counts = counts.withLock { $0 }
+    let seconds = elapsed / .seconds(1)
+    let total = counts.ended.values.reduce(0, +)
+    let mean = total > 0 ? counts.totalDuration / total / .milliseconds(1) : 0
+    func count(_ outcome: RequestOutcome) -> Int { counts.ended[outcome] ?? 0 }
+    func oneDecimal(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
+    let rate = seconds > 0 ? Double(total) / seconds : 0
+    return [
+      "\(Int(seconds)) s", "\(total) requests", "\(oneDecimal(rate))/s", "\(counts.active) active",
+      "\(count(.ok)) ok", "\(count(.httpError)) http errors", "\(count(.error)) errors",
+      "\(count(.cancelled)) cancelled", "mean \(oneDecimal(mean)) ms",
+    ].joined(separator: "  ")
+  }
+}
+
+/// Where the handler of signals writes a byte: a plain number, so that the handler makes nothing.
+private nonisolated(unsafe) var signalPipe: Int32 = -1
+
+/// Ends the command on Ctrl-C and SIGTERM.
+///
+/// By a handler and a pipe: Dispatch's own source wants the signal to be ignored, and misses it where the kernel discards it
+/// first, since Dispatch lets the main thread wait with no signal blocked (`_dispatch_sigsuspend`).
+private final class Termination: Sendable {
+  private let asked: AsyncStream<Void>
+  private let ask: AsyncStream<Void>.Continuation
+  private let queue = DispatchQueue(label: "session-tap.termination")
+  // Made once and never touched again; dispatch sources are safe to use from any thread.
+  private nonisolated(unsafe) let source: any DispatchSourceProtocol
+
+  /// Begins to listen for the signals.
+  init() {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    asked = stream
+    ask = continuation
+    let pipe = Pipe()
+    signalPipe = pipe.fileHandleForWriting.fileDescriptor
+    source = DispatchSource.makeReadSource(
+      fileDescriptor: pipe.fileHandleForReading.fileDescriptor, queue: queue)
+    // The handler keeps the pipe.
+    source.setEventHandler { [pipe] in
+      _ = pipe.fileHandleForReading.availableData
+      continuation.finish()
+    }
+    source.resume()
+    for number in [SIGINT, SIGTERM] {
+      signal(number) { _ in _ = write(signalPipe, "!", 1) }
+    }
+  }
+
+  /// Returns when a signal comes, when the time is over, or when the current task is cancelled. To be called
+  /// once.
+  func wait(atMost duration: Duration?) async {
+    let timer = DispatchSource.makeTimerSource(queue: queue)
+    timer.setEventHandler { [ask] in ask.finish() }
+    timer.schedule(deadline: duration.map { .now() + $0 / .seconds(1) } ?? .distantFuture)
+    timer.resume()
+    for await _ in asked {}
+    timer.cancel()
   }
 }

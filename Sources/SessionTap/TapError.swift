@@ -1,6 +1,7 @@
-import TapCore
-import TapEndpoint
-import TapLog
+public import Foundation
+public import TapCore
+public import TapEndpoint
+public import TapLog
 
 /// Why a tap cannot do what it was asked for. Its description names the cause and the remedy in one line.
 public struct TapError: Error, CustomStringConvertible {
@@ -67,4 +68,37 @@ public struct TapError: Error, CustomStringConvertible {
       }
     self.init(code: code, underlying: error, description: "\(error)")
   }
+}
+
+// Without these, `localizedDescription` is "The operation could not be completed". The conformances stand here since the
+// modules of the errors do without Foundation.
+
+extension TapError: LocalizedError {
+  /// The ``description``.
+  public var errorDescription: String? { description }
+}
+
+extension PathTemplateError: LocalizedError {
+  /// The description of the error.
+  public var errorDescription: String? { description }
+}
+
+extension RegistryError: LocalizedError {
+  /// The description of the error.
+  public var errorDescription: String? { description }
+}
+
+extension RequestLogError: LocalizedError {
+  /// The description of the error.
+  public var errorDescription: String? { description }
+}
+
+extension EndpointError: LocalizedError {
+  /// The description of the error.
+  public var errorDescription: String? { description }
+}
+
+extension PushError: LocalizedError {
+  /// The description of the error.
+  public var errorDescription: String? { description }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Lets a number of tasks pass at a time. Who waits takes no thread.
+/// Lets a number of tasks pass at a time. A task that waits blocks no thread.
 package final class AsyncSemaphore: Sendable {
   private struct State {
     var free: Int

@@ -42,7 +42,7 @@ package final class ChildProcess: Sendable {
     try self.init(folder.appendingPathComponent(product), arguments)
   }
 
-  /// What the program has written.
+  /// The output of the program so far.
   package var output: String { state.withLock { $0.output } }
 
   /// The status that the program ended with.

@@ -60,3 +60,11 @@ package final class Gate: Sendable {
     guard isOpen else { throw DeadlinePassed(what: what, seconds: seconds) }
   }
 }
+
+/// Distinguishes the first call from all others.
+private final class Once: Sendable {
+  private let isClaimed = Atomic<Bool>(false)
+
+  /// `true` for the first call, `false` for every later one.
+  func claim() -> Bool { !isClaimed.exchange(true, ordering: .relaxed) }
+}

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Waits for what another process does, which sends no event.
+/// Waits for the effects of another process, which sends no event.
 package enum Poll {
   /// Asks again and again, with a pause, until there is an answer. Throws when the deadline has passed.
   package static func until<T>(
@@ -20,4 +20,11 @@ package enum Poll {
       DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }
     }
   }
+}
+
+/// An event that a test waited for did not happen in time.
+package struct DeadlinePassed: Error, CustomStringConvertible {
+  package var what: String
+  package var seconds: Double
+  package var description: String { "no \(what) within \(seconds) s" }
 }

@@ -12,7 +12,7 @@ public struct Exposition: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - names: names of families or of their samples, to which the exposition is limited; `nil` for all.
-  ///   - capacity: about how many bytes that will take, so that there is room for them at once.
+  ///   - capacity: the expected number of bytes, which are allocated at once.
   init(
     of families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
     capacity: Int = 0
@@ -24,15 +24,14 @@ public struct Exposition: Sendable, Hashable {
     self.bytes = bytes
   }
 
-  /// Writes families in place of what the buffer holds; its capacity is used again.
+  /// Writes families in place of the buffer's content; its capacity is used again.
   static func write(
     _ families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
     to buffer: inout [UInt8]
   ) {
     var writer: any ExpositionWriter =
       switch format {
-      case .text: TextWriter()
-      case .openMetrics: OpenMetricsWriter()
+      case .text, .openMetrics: TextWriter(format)
       case .protobuf: ProtobufWriter()
       }
     writer.start(in: &buffer)
@@ -42,4 +41,40 @@ public struct Exposition: Sendable, Hashable {
     }
     writer.finish(into: &buffer)
   }
+}
+
+/// The formats that a scraper can ask for.
+public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
+  /// The Prometheus text format, version 0.0.4.
+  case text
+  /// OpenMetrics 1.0: text with units, exemplars and the time when each series began.
+  case openMetrics = "openmetrics"
+  /// Prometheus's protocol buffers, delimited: the only format with native histograms.
+  case protobuf
+
+  /// The media type of an answer in this format. Prometheus 3 fails a scrape whose media type it does not know.
+  public var contentType: String {
+    switch self {
+    case .text: "text/plain; version=0.0.4; charset=utf-8"
+    case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    case .protobuf:
+      "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
+    }
+  }
+}
+
+/// Writes metric families in one format. No lock is held while it writes.
+protocol ExpositionWriter {
+  /// Begins to write in place of the buffer's content. The buffer is empty until ``finish(into:)``.
+  mutating func start(in buffer: inout [UInt8])
+  /// Begins a family; its samples follow.
+  mutating func begin(_ family: FamilyDescriptor)
+  /// A sample of a counter.
+  mutating func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?)
+  /// A sample of a gauge or an info.
+  mutating func gauge(_ value: Double, labels: RenderedLabels)
+  /// A series of a histogram.
+  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
+  /// Ends the exposition and gives the buffer back.
+  mutating func finish(into buffer: inout [UInt8])
 }

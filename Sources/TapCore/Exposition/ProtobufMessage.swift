@@ -2,12 +2,12 @@
 struct ProtobufMessage {
   private(set) var bytes: [UInt8] = []
 
-  /// Begins anew, with the room there is.
+  /// Removes all bytes and keeps the capacity.
   mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Takes other bytes and gives its own for them.
+  /// Exchanges the bytes for others.
   mutating func exchangeBytes(_ other: inout [UInt8]) {
     swap(&bytes, &other)
   }

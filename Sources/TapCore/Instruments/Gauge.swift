@@ -34,7 +34,7 @@ extension Registry {
       state.withLock { $0.value }
     }
 
-    /// Changes with every write, be it of the same value.
+    /// Changes with every write, even of the same value.
     var writes: UInt64 {
       state.withLock { $0.writes }
     }

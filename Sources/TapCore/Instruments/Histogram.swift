@@ -9,7 +9,7 @@ extension Registry {
   /// copies one cell.
   public final class Histogram: Sendable {
     let layout: BucketLayout
-    private let cells: StripedCells<HistogramCell>
+    private let cells: StripedCells<Cell>
     private let dropped: DroppedValues
 
     init(layout: BucketLayout, dropped: DroppedValues) {
@@ -40,8 +40,8 @@ extension Registry {
     ///
     /// - Parameters:
     ///   - value: the value, in the unit of the metric's name.
-    ///   - trace: the trace that the value belongs to. It is kept only if the trace is sampled: nobody could look
-    ///     another one up.
+    ///   - trace: the trace that the value belongs to. It is kept only if the trace is sampled: another one
+    ///     cannot be looked up.
     ///   - timestamp: when the value came about.
     public func record(
       _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
@@ -72,14 +72,14 @@ extension Registry {
       snapshot.native.quantile(quantile)
     }
 
-    /// Which parts are to be read.
+    /// The parts to read.
     enum Parts {
       case classic
       case classicAndExemplars
       case everything
     }
 
-    /// Reads the parts, one cell after another, in place of what `reading` held.
+    /// Reads the parts, one cell after another, in place of the content of `reading`.
     func read(_ parts: Parts, into reading: inout HistogramReading) {
       reading.reset(bucketCount: layout.bucketCount)
       cells.forEachCell { cell, counts in
@@ -94,6 +94,19 @@ extension Registry {
       var reading = HistogramReading()
       read(.classic, into: &reading)
       return reading.count
+    }
+
+    /// The part of a cell beside the counts of its classic buckets.
+    private struct Cell: StripedCellHeader {
+      var sum = 0.0
+      var native = NativeBuckets()
+      /// The latest exemplar of each classic bucket; empty until there is one.
+      var exemplars: [Exemplar?] = []
+
+      mutating func keep(_ exemplar: Exemplar, bucket: Int, of bucketCount: Int) {
+        if exemplars.isEmpty { exemplars = Array(repeating: nil, count: bucketCount) }
+        exemplars[bucket] = exemplar
+      }
     }
   }
 }

@@ -1,13 +1,6 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
-/// A point on the monotonic clock: a plain number, where the layout of `ContinuousClock.Instant` is unknown to the
-/// compiler, which copies it by way of a function.
+/// A point on the monotonic clock.
+///
+/// A plain number: the compiler does not know the layout of `ContinuousClock.Instant`, and copies one by a function call.
 package struct Instant: Sendable, Hashable, Comparable {
   package let nanoseconds: Int64
 
@@ -15,17 +8,15 @@ package struct Instant: Sendable, Hashable, Comparable {
     self.nanoseconds = nanoseconds
   }
 
-  /// The monotonic clock, read now (POSIX, `CLOCK_MONOTONIC`).
+  /// The current time of the monotonic clock.
   package static var now: Instant {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Instant(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+    Instant(nanoseconds: System.monotonicNanoseconds)
   }
 
   /// Later than any time.
   package static let never = Instant(nanoseconds: .max)
 
-  /// The next moment at which the clock stands at a multiple of the duration, after now.
+  /// The first later instant that is a multiple of the duration.
   package func next(multipleOf duration: Duration) -> Instant {
     let step = max(1, duration.nanoseconds)
     return advanced(by: .nanoseconds(step - nanoseconds % step))
@@ -33,9 +24,26 @@ package struct Instant: Sendable, Hashable, Comparable {
 
   package static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
 
-  /// So much later; at most ``never``, at least the same.
+  /// The instant after a duration: at most ``never``, and never an earlier one.
   package func advanced(by duration: Duration) -> Instant {
     let (sum, overflow) = nanoseconds.addingReportingOverflow(max(0, duration.nanoseconds))
     return overflow ? .never : Instant(nanoseconds: sum)
+  }
+}
+
+extension Duration {
+  /// The duration in seconds, rounded to the nearest `Double`.
+  package var seconds: Double {
+    // `components` ends the process where the seconds need more than 64 bits, as those of a sum may.
+    let (seconds, attoseconds) = min(max(self, .seconds(Int64.min)), .seconds(Int64.max)).components
+    return Double(seconds) + Double(attoseconds) * 1e-18
+  }
+
+  /// Whole nanoseconds, as near as 64 bits allow: up to 292 years.
+  package var nanoseconds: Int64 {
+    if self >= .nanoseconds(Int64.max) { return .max }
+    if self <= .nanoseconds(Int64.min) { return .min }
+    let (seconds, attoseconds) = components
+    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
 }

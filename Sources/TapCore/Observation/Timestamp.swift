@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A point in wall-clock time.
 public struct Timestamp: Sendable, Hashable, Comparable {
   /// Nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted (POSIX time). Reaches the year 2262.
@@ -18,13 +10,28 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
   /// The system's real-time clock, read now.
   public static var now: Timestamp {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Timestamp(nanosecondsSinceEpoch: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    Timestamp(nanosecondsSinceEpoch: System.realTimeNanoseconds)
   }
 
   /// Orders by time.
   public static func < (lhs: Timestamp, rhs: Timestamp) -> Bool {
     lhs.nanosecondsSinceEpoch < rhs.nanosecondsSinceEpoch
+  }
+}
+
+extension Timestamp {
+  /// Whole seconds, rounded down, and the nanoseconds since then.
+  var secondsAndNanoseconds: (seconds: Int64, nanoseconds: Int64) {
+    let (seconds, nanoseconds) = nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
+    return (seconds, nanoseconds)
+  }
+}
+
+extension Int64 {
+  /// Division that rounds down, that is towards the past. The divisor is positive.
+  @inlinable
+  package func flooredQuotientAndRemainder(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }

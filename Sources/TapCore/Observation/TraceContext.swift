@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The trace that a request belongs to, as its W3C `traceparent` header says, and the place of the request in it.
 public struct TraceContext: Sendable, Hashable {
   /// The trace id as two numbers, never both 0.
@@ -41,7 +43,7 @@ public struct TraceContext: Sendable, Hashable {
     self.isSampled = isSampled
   }
 
-  /// The first span of a new trace. Its identifiers are random, but no secrets: who sees some may guess others.
+  /// The first span of a new trace. Its identifiers are random but not secret: some of them allow a guess at others.
   public static func random(isSampled: Bool = true) -> TraceContext {
     let identifiers = TraceIdentifiers.next()
     return TraceContext(identifiers.trace, span: identifiers.span, isSampled: isSampled)
@@ -92,5 +94,109 @@ public struct TraceContext: Sendable, Hashable {
     hasher.combine(traceBits.low)
     hasher.combine(spanBits)
     hasher.combine(isSampled)
+  }
+}
+
+extension TraceContext {
+  /// The trace of the request that the current Swift task serves.
+  ///
+  /// A middleware sets it for what comes behind it, so that the requests which are made there belong to the same
+  /// trace:
+  ///
+  /// ```swift
+  /// let response = try await TraceContext.$current.withValue(inbound.trace) { try await next(request) }
+  /// ```
+  ///
+  /// Child tasks inherit it; detached tasks and queues do not.
+  @TaskLocal public static var current: TraceContext?
+}
+
+/// Makes the identifiers of traces and spans.
+///
+/// They have to be random, not secret (W3C Trace Context, section 3.2.2.3): a call to the system for each number takes
+/// longer than to record the whole request. Instead, a counter is mixed (``SplitMix64``) from three seeds that the
+/// system gives once: no number comes twice in a process, and two processes share a trace id only if their seeds agree
+/// in 128 bits.
+private enum TraceIdentifiers {
+  /// A trace id, not all zero, and a span id, not zero.
+  static func next() -> (trace: (high: UInt64, low: UInt64), span: UInt64) {
+    let number = count.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue
+    return (
+      (SplitMix64.mix(number &+ seeds.high), max(1, SplitMix64.mix(number &+ seeds.low))),
+      max(1, SplitMix64.mix(number &+ seeds.span))
+    )
+  }
+
+  private static let count = Atomic<UInt64>(0)
+  private static let seeds = (
+    high: UInt64.random(in: 0 ... .max), low: UInt64.random(in: 0 ... .max),
+    span: UInt64.random(in: 0 ... .max)
+  )
+}
+
+/// Makes random-looking numbers of the numbers of a counter (Steele, Lea and Flood 2014, "Fast splittable pseudorandom
+/// number generators"): a bijection of all 64 bits.
+package enum SplitMix64 {
+  /// The step of the counter.
+  package static var step: UInt64 { 0x9e37_79b9_7f4a_7c15 }
+
+  package static func mix(_ number: UInt64) -> UInt64 {
+    var mixed = number
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+/// Numbers as the lowercase hexadecimal digits of W3C Trace Context, section 3.2.
+package enum HexadecimalDigits {
+  /// The number of two digits, or `nil` if one is something else.
+  @inline(__always)
+  static func byte(_ digits: UnsafePointer<UInt8>) -> UInt8? {
+    // Eight digits are read at once; these are the last of them.
+    number(of: 0x3030_3030_3030_0000 | UInt64(digits[0]) << 8 | UInt64(digits[1])).map(UInt8.init)
+  }
+
+  /// The number of 16 digits, or `nil` if one is something else.
+  @inline(__always)
+  static func number(_ digits: UnsafePointer<UInt8>) -> UInt64? {
+    let digits = UnsafeRawPointer(digits)
+    guard let high = number(of: UInt64(bigEndian: digits.loadUnaligned(as: UInt64.self))),
+      let low = number(of: UInt64(bigEndian: digits.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    else { return nil }
+    return UInt64(high) << 32 | UInt64(low)
+  }
+
+  /// The number of eight digits, the first in the highest byte. A letter is nine more than its lower half. Text that is not
+  /// digits gives a number with other digits.
+  @inline(__always)
+  private static func number(of text: UInt64) -> UInt32? {
+    let letters = text >> 6 & 0x0101_0101_0101_0101
+    var halves = (text & 0x0f0f_0f0f_0f0f_0f0f) &+ letters &* 9
+    halves = (halves | halves >> 4) & 0x00ff_00ff_00ff_00ff
+    halves = (halves | halves >> 8) & 0x0000_ffff_0000_ffff
+    let number = UInt32(truncatingIfNeeded: halves | halves >> 16)
+    return digits(number) == text ? number : nil
+  }
+
+  /// Writes all 16 digits of a number.
+  @inline(__always)
+  package static func write(_ number: UInt64, to target: UnsafeMutablePointer<UInt8>) {
+    let target = UnsafeMutableRawPointer(target)
+    target.storeBytes(of: digits(UInt32(truncatingIfNeeded: number >> 32)).bigEndian, as: UInt64.self)
+    target.storeBytes(
+      of: digits(UInt32(truncatingIfNeeded: number)).bigEndian, toByteOffset: 8, as: UInt64.self)
+  }
+
+  /// Eight digits at once, the first in the highest byte: each half of a byte moves into a byte of its own, and becomes its
+  /// character, which for ten and above is 39 further on.
+  @inline(__always)
+  private static func digits(_ number: UInt32) -> UInt64 {
+    var halves = UInt64(number)
+    halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff
+    halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff
+    halves = (halves | halves << 4) & 0x0f0f_0f0f_0f0f_0f0f
+    let letters = ((halves + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+    return halves + 0x3030_3030_3030_3030 + letters * 39
   }
 }

@@ -1,21 +1,13 @@
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
-/// What hands on, at a normal exit of the process, what it still holds.
+/// An object that delivers what it still holds at a normal exit of the process.
 package protocol FlushedAtExit: AnyObject, Sendable {
-  /// Hands on what there is, and gives up after this time.
+  /// Delivers everything, or as much as it can within the limit.
   func flushAtExit(within limit: Duration)
 }
 
-/// Flushes what is still there when the process exits normally: last what was added first, since that is where the
-/// others hand on to.
+/// Flushes objects at a normal exit of the process, in the reverse of the order in which they were added: a later
+/// one delivers to an earlier one.
 package enum ExitFlush {
   private struct State {
     var isRegistered = false
@@ -30,7 +22,7 @@ package enum ExitFlush {
   /// How long all of them together may take.
   private static let limit = Duration.seconds(1)
 
-  /// Adds an object, which is forgotten with its last owner.
+  /// Adds an object. The reference is weak.
   package static func add(_ object: any FlushedAtExit) {
     let isFirst = state.withLock { state in
       state.references.removeAll { $0.object == nil }
@@ -38,7 +30,7 @@ package enum ExitFlush {
       defer { state.isRegistered = true }
       return !state.isRegistered
     }
-    if isFirst { atexit { ExitFlush.flush() } }
+    if isFirst { System.atExit { ExitFlush.flush() } }
   }
 
   private static func flush() {

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// `target_info`: what OpenTelemetry calls the resource, as labels.
 ///
 /// Without any attribute there is no such metric.
@@ -33,9 +25,9 @@ public struct TargetInfo: Collector {
 
   /// Takes the values from the process's environment.
   public init() {
-    func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
     self.init(
-      serviceName: value("OTEL_SERVICE_NAME"), resourceAttributes: value("OTEL_RESOURCE_ATTRIBUTES"))
+      serviceName: System.environment("OTEL_SERVICE_NAME"),
+      resourceAttributes: System.environment("OTEL_RESOURCE_ATTRIBUTES"))
   }
 
   /// One family, or none.
@@ -68,5 +60,32 @@ public struct TargetInfo: Collector {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// `session_tap_build_info`: which version of SessionTap this is, and where it knows transfers from.
+public struct BuildInfo: Collector {
+  /// The version of SessionTap.
+  public static let version = "0.1.0"
+
+  private let transferAccount: String?
+
+  /// Makes the collector.
+  ///
+  /// - Parameter transferAccount: Whose account of each transfer is read: `libcurl`, or `none` where times and sizes come
+  ///   from headers. By default the label is left out.
+  public init(transferAccount: String? = nil) {
+    self.transferAccount = transferAccount
+  }
+
+  /// The one family.
+  public func collect() -> [MetricFamily] {
+    var labels = ["version": Self.version]
+    labels["transfer_account"] = transferAccount
+    return [
+      MetricFamily(
+        name: "session_tap_build_info", help: "The version of SessionTap.", kind: .info,
+        samples: [.init(labels: Labels(labels), value: 1)])
+    ]
   }
 }

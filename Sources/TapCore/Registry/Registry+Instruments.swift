@@ -107,3 +107,82 @@ extension Registry {
     return try histograms(descriptor, buckets, options, render: render)
   }
 }
+
+extension Registry {
+  typealias Renderer<Key> = @Sendable (Key) -> RenderedLabels
+
+  func counters<Key>(
+    _ descriptor: FamilyDescriptor, _ options: SeriesOptions, render: @escaping Renderer<Key>
+  ) throws(RegistryError) -> Family<Key, Counter> {
+    try source(descriptor) {
+      let dropped = DroppedValues()
+      return Family(descriptor: descriptor, options: options, dropped: dropped, render: render) {
+        Counter(dropped: dropped)
+      }
+    }
+  }
+
+  func gauges<Key>(
+    _ descriptor: FamilyDescriptor, _ options: SeriesOptions, render: @escaping Renderer<Key>
+  ) throws(RegistryError) -> Family<Key, Gauge> {
+    try source(descriptor) {
+      Family(descriptor: descriptor, options: options, dropped: DroppedValues(), render: render) { Gauge() }
+    }
+  }
+
+  func histograms<Key>(
+    _ descriptor: FamilyDescriptor, _ buckets: HistogramBuckets, _ options: SeriesOptions,
+    render: @escaping Renderer<Key>
+  ) throws(RegistryError) -> Family<Key, Histogram> {
+    guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: descriptor.name) }
+    let histograms: Family<Key, Histogram> = try source(descriptor) {
+      let dropped = DroppedValues()
+      let layout = BucketLayout(buckets)
+      return Family(
+        descriptor: descriptor, options: options, dropped: dropped, buckets: buckets, render: render
+      ) {
+        Histogram(layout: layout, dropped: dropped)
+      }
+    }
+    guard histograms.buckets == buckets else {
+      throw RegistryError(.conflictingBuckets, metric: descriptor.name)
+    }
+    return histograms
+  }
+}
+
+/// The check of label names, which typed keys and run-time labels share.
+enum LabelNames {
+  /// `le` and `quantile` belong to the samples of histograms and summaries.
+  private static let reserved: Set<String> = ["le", "quantile"]
+
+  /// Throws for the first name that cannot be used.
+  static func check(_ names: [String], metric: String) throws(RegistryError) {
+    var seen: Set<String> = []
+    for name in names {
+      guard MetricName.isValidLabel(name) else {
+        throw RegistryError(.invalidLabelName, metric: metric, detail: name)
+      }
+      guard !reserved.contains(name) else {
+        throw RegistryError(.reservedLabelName, metric: metric, detail: name)
+      }
+      guard seen.insert(name).inserted else {
+        throw RegistryError(.duplicateLabelName, metric: metric, detail: name)
+      }
+    }
+  }
+
+  /// How keys of a type are rendered, once their names are known to be valid.
+  static func renderer<Key: LabelSet>(
+    of key: Key.Type, metric: String
+  ) throws(RegistryError) -> @Sendable (Key) -> RenderedLabels {
+    let labels = Key.labels.sorted { $0.name < $1.name }
+    try check(labels.map(\.name), metric: metric)
+    return { key in
+      RenderedLabels(
+        labels.lazy.compactMap { label in
+          label.value(key).map { Labels.Pair(name: label.name, value: $0) }
+        })
+    }
+  }
+}

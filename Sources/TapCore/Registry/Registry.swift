@@ -87,3 +87,63 @@ public final class Registry: Sendable {
     }
   }
 }
+
+extension Registry {
+  /// Writes all metrics in the format that a scraper prefers.
+  ///
+  /// Families are in the order of their names, series in the order of their label values. No lock is held while
+  /// bytes are written.
+  ///
+  /// - Parameter accept: the value of the request's `Accept` header; text 0.0.4 where there is none.
+  public func exposition(accept: String? = nil) -> Exposition {
+    exposition(in: ExpositionFormat(accept: accept))
+  }
+
+  /// Writes metrics in one format.
+  ///
+  /// - Parameters:
+  ///   - format: the format.
+  ///   - names: names of families, or of samples such as `x_seconds_count`, to which the exposition is limited.
+  ///     `nil` stands for all; a name that there is not is ignored.
+  public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
+    Exposition(of: gather(), in: format, names: names)
+  }
+
+  /// Writes all metrics in one format in place of what the buffer holds, whose capacity is used again.
+  ///
+  /// - Parameters:
+  ///   - format: the format.
+  ///   - buffer: takes the exposition. To keep one and pass it again saves an allocation for each scrape.
+  public func write(_ format: ExpositionFormat, into buffer: inout [UInt8]) {
+    Exposition.write(gather(), in: format, to: &buffer)
+  }
+}
+
+extension Registry {
+  /// Removes one series that was made with run-time labels, from the next scrape on.
+  ///
+  /// Whoever keeps its instrument goes on recording unseen; to ask for the series again makes a new one. Typed families
+  /// have ``Family/remove(_:)``.
+  ///
+  /// - Parameters:
+  ///   - name: the metric's name, as it was registered.
+  ///   - labels: the labels of the series, in any order.
+  /// - Returns: whether there was such a series.
+  @discardableResult
+  public func removeSeries(of name: String, labels: Labels) -> Bool {
+    removableFamily(name)?.remove(RenderedLabels(labels.pairs)) ?? false
+  }
+
+  /// Removes all series of a metric. Its name stays taken.
+  public func removeAllSeries(of name: String) {
+    removableFamily(name)?.removeAll()
+  }
+}
+
+/// A family whose series are named by labels at run time and can be removed.
+protocol SeriesRemoval {
+  /// Removes the series with these labels. `false` if there is none.
+  func remove(_ labels: RenderedLabels) -> Bool
+  /// Removes all series.
+  func removeAll()
+}

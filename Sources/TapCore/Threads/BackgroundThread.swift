@@ -40,7 +40,7 @@ package enum BackgroundThread {
     }
   }
 
-  /// What tells the calling thread from the others that run. Never 0.
+  /// The identity of the calling thread among the running ones. Never 0.
   package static var current: UInt {
     #if canImport(Darwin)
       UInt(bitPattern: pthread_self())

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Somebody who reads a log as it is written. A reader that is slower than the log is dropped, not waited for, and
-/// one that nobody holds any more is forgotten.
+/// A reader of a log as it is written. A follower that is slower than the log is ended, not waited for. The log does not
+/// retain it.
 public final class LogFollower: Sendable {
   private let filter: LineFilter
   private let byteLimit: Int
@@ -58,9 +58,9 @@ public final class LogFollower: Sendable {
 
   var isOver: Bool { end != nil }
 
-  /// Takes in the lines that match.
+  /// Adds the lines that match.
   func add(_ batch: borrowing LineBuffer) {
-    let isNews = state.withLock { state in
+    let hasChanged = state.withLock { state in
       guard state.end == nil else { return false }
       let wasEmpty = state.waiting.isEmpty
       batch.forEach { line, severity in
@@ -74,14 +74,14 @@ public final class LogFollower: Sendable {
       }
       return state.end != nil || wasEmpty && !state.waiting.isEmpty
     }
-    if isNews { onLines() }
+    if hasChanged { onLines() }
   }
 
   func finish() {
-    let isNews = state.withLock { state in
+    let hasChanged = state.withLock { state in
       defer { if state.end == nil { state.end = .finished } }
       return state.end == nil
     }
-    if isNews { onLines() }
+    if hasChanged { onLines() }
   }
 }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The last lines of a log, in memory, and those who follow it.
+/// The last lines of a log, in memory, and the followers of the log.
 final class RecentLines: Sendable {
   private let state: Mutex<State>
 
   private struct State: ~Copyable {
     var lines: LineBuffer
-    /// Whoever lets go of a follower has no more use for it.
+    /// Weak: a released follower is not used any more.
     var followers: [Reference] = []
 
-    /// Those that still want lines.
+    /// The followers that have not ended.
     mutating func activeFollowers() -> [LogFollower] {
       followers.removeAll { $0.follower?.isOver ?? true }
       return followers.compactMap(\.follower)
@@ -24,7 +24,7 @@ final class RecentLines: Sendable {
     state = Mutex(State(lines: LineBuffer(byteLimit: bytes, lineLimit: lines)))
   }
 
-  /// Takes in the lines of a batch, in their order. Called by the writer alone.
+  /// Adds the lines of a batch, in their order. Called by the writer alone.
   func add(_ batch: borrowing LineBuffer) {
     let followers = state.withLock { state in
       batch.forEach { line, severity in
@@ -51,8 +51,8 @@ final class RecentLines: Sendable {
     return result
   }
 
-  /// Begins to follow: the newest lines that match, and from then on each one that comes. `nil` if there are
-  /// too many followers.
+  /// A follower that gets the newest lines that match, and from then on each new one. `nil` if there are too many
+  /// followers.
   func follow(_ query: LogQuery, limits: LogFollower.Limits, onLines: @escaping @Sendable () -> Void)
     -> LogFollower?
   {

@@ -25,3 +25,34 @@ extension LogSink {
   /// Does nothing.
   public func close() {}
 }
+
+/// The sink of a log that keeps its lines in memory only.
+struct MemorySink: LogSink {
+  func write(_ lines: UnsafeRawBufferPointer) {}
+}
+
+/// Writes to a sink of the app.
+struct SinkOutput: LogOutput {
+  let sink: any LogSink
+
+  func write(_ batch: inout LineBuffer) -> LogOutputResult {
+    let lines = batch.pieces.0
+    var result = LogOutputResult()
+    var taken = Tally<LogSeverity>()
+    do {
+      try sink.write(lines)
+      batch.consume(lines.count, into: &taken)
+      result.written = taken
+      result.bytes = lines.count
+    } catch {
+      batch.consume(lines.count, into: &taken)
+      result.dropped = taken.total
+      result.state = .failed
+    }
+    return result
+  }
+
+  func flush() -> Bool { (try? sink.flush()) != nil }
+
+  func close() { sink.close() }
+}

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 
@@ -29,5 +30,95 @@ final class ForwardingSession: Sendable {
     guard transfer.begin(task) else { return task.cancel() }
     router.add(transfer, for: task)
     task.resume()
+  }
+}
+
+/// The delegate of a ``ForwardingSession``: hands each event to the transfer that it belongs to.
+final class TransferRouter: NSObject, URLSessionDataDelegate {
+  private let transfers = Mutex<[Int: ForwardedTransfer]>([:])
+
+  func add(_ transfer: ForwardedTransfer, for task: URLSessionTask) {
+    transfers.withLock { $0[task.taskIdentifier] = transfer }
+  }
+
+  private func transfer(of task: URLSessionTask) -> ForwardedTransfer? {
+    transfers.withLock { $0[task.taskIdentifier] }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @Sendable @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    transfer(of: dataTask)?.received(response)
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    transfer(of: dataTask)?.received(data)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+  ) {
+    transfer(of: task)?.measured(metrics)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.completed(error)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
+  ) {
+    #if canImport(FoundationNetworking)
+      // On Linux a client that is told of a redirect ends the process (`_ProtocolClient` in
+      // `URLSessionTask.swift` of swift-corelibs-foundation).
+      completionHandler(request)
+    #else
+      // The tapped session asks its own delegate, and makes a new loader for the new request.
+      transfer(of: task)?.redirected(to: request, by: response)
+      completionHandler(nil)
+    #endif
+  }
+}
+
+/// The loader of a tapped task where the native one is out of reach: see ``ForwardingSession``.
+final class ForwardingLoader: URLProtocol {
+  private let session: ForwardingSession
+  private var transfer: ForwardedTransfer?
+
+  init(
+    task: URLSessionTask, request: URLRequest, client: any URLProtocolClient, session: ForwardingSession
+  ) {
+    self.session = session
+    super.init(request: request, cachedResponse: nil, client: client)
+    #if canImport(FoundationNetworking)
+      self.task = task
+    #endif
+  }
+
+  required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
+    session = ForwardingSession(.ephemeral)
+    super.init(request: request, cachedResponse: cachedResponse, client: client)
+  }
+
+  /// What URLSession has measured of the transfer.
+  var report: TransferReport? { transfer?.report }
+
+  override func startLoading() {
+    // Foundation starts a loader again after a suspension: the transfer goes on.
+    guard transfer == nil else { return }
+    nonisolated(unsafe) let loader = self
+    let transfer = ForwardedTransfer(for: loader)
+    self.transfer = transfer
+    let (session, request) = (session, request)
+    // On Linux a task cannot be made here: all sessions work on one queue, and this is it.
+    DispatchQueue.global().async { session.send(request, for: transfer) }
+  }
+
+  override func stopLoading() {
+    guard task?.state != .suspended else { return }
+    transfer?.stop()
   }
 }

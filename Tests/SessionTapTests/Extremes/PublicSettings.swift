@@ -101,7 +101,6 @@ struct PublicSettings {
     "BuildInfo.init(transferAccount:)": "a tap makes it",
     "Endpoint.init(configuration:routes:)": "a tap makes it of its configuration",
     "RequestRecorder.init(registry:outbound:inbound:observers:)": "a tap makes it of its configuration",
-    "URLSessionTap.init(recorder:configuration:)": "a tap makes it of its configuration",
     "URLSessionTap.sessionConfiguration(from:client:)": "the tap's function of that name calls it",
     "URLSessionTap.install(on:client:)": "the tap's function of that name calls it",
     "EndpointBodyWriter.write(_:)": "bytes, which any route may send",

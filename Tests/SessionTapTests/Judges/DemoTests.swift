@@ -105,7 +105,7 @@ import Testing
         && has(phases, #"client="warehouse""#, #"phase="processing""#)
         && has(phases, #"client="tokens""#, #"phase="resolve""#) ? true : nil
     }
-    func counts() async throws -> (opened: Double, ended: Double) {
+    func counts() async throws -> (opened: Int, ended: Int) {
       let lines = try await Self.text(of: url).split(separator: "\n").filter {
         $0.contains(#"client="tokens""#)
       }

@@ -17,8 +17,8 @@ final class PrometheusServer: Sendable {
 
   /// Starts to serve the registry and to scrape it.
   ///
-  /// Prometheus cannot tell which port it was given, so that it gets one that was free a moment ago; if somebody
-  /// takes it meanwhile, the next one is tried.
+  /// Prometheus does not report the port that the system chose, so it gets one that was free shortly before; if another
+  /// process takes it meanwhile, the next one is tried.
   static func start(scraping registry: Registry, features: [String]) async throws -> PrometheusServer {
     var attempts = 0
     while true {

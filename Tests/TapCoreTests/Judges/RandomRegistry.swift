@@ -98,3 +98,9 @@ struct RandomRegistry {
     labels.filter { !$0.value.isEmpty }
   }
 }
+
+/// The identity of a sample.
+struct SampleKey: Hashable {
+  var name: String
+  var labels: [String: String]
+}

@@ -67,27 +67,27 @@ struct ProcessMetricsTests {
         ["-o", "rss=,vsz=,etimes=,cputimes=", "-p", "\(ProcessInfo.processInfo.processIdentifier)"]
       ).output
       let after = values
-      let told = output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
-      try #require(told.count == 4)
+      let printed = output.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
+      try #require(printed.count == 4)
       func value(_ name: String, in values: [String: Double]) throws -> Double {
         try #require(values["process_" + name])
       }
       // Other tests run meanwhile: what ps says lies near what was read before and after.
       let resident = try value("resident_memory_bytes", in: before)
-      #expect(abs(told[0] * 1_024 - resident) < resident / 2 + 64e6)
+      #expect(abs(printed[0] * 1_024 - resident) < resident / 2 + 64e6)
       let virtual = try value("virtual_memory_bytes", in: before)
-      #expect(abs(told[1] * 1_024 - virtual) < virtual / 2 + 512e6)
+      #expect(abs(printed[1] * 1_024 - virtual) < virtual / 2 + 512e6)
       // In whole seconds; the time of the start is known to a hundredth, the system's boot to a second.
-      #expect((youngest - 3...age(after) + 3).contains(told[2]))
-      #expect(told[3] + 1 >= (try value("cpu_seconds_total", in: before)).rounded(.down))
-      #expect(told[3] <= (try value("cpu_seconds_total", in: after)) + 1)
+      #expect((youngest - 3...age(after) + 3).contains(printed[2]))
+      #expect(printed[3] + 1 >= (try value("cpu_seconds_total", in: before)).rounded(.down))
+      #expect(printed[3] <= (try value("cpu_seconds_total", in: after)) + 1)
     }
 
     @Test func countsOpenFiles() throws {
       let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-      let told = try #require(values["process_open_fds"])
-      #expect(abs(told - Double(files)) < 64)
-      #expect(values["process_max_fds"] ?? 0 >= told)
+      let openFiles = try #require(values["process_open_fds"])
+      #expect(abs(openFiles - Double(files)) < 64)
+      #expect(values["process_max_fds"] ?? 0 >= openFiles)
     }
   #endif
 

@@ -93,7 +93,8 @@ struct RequestRecordTests {
     let recorder = RequestRecorder(consumers: [observer])
     for _ in 0..<10 * RequestRecorder.limit {
       recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
-      #expect(recorder.requestCount <= RequestRecorder.limit)
+      // As many wait at most, and as many are being delivered.
+      #expect(recorder.requestCount <= 2 * RequestRecorder.limit)
     }
     recorder.drain()
     #expect(observer.ended.count == 10 * RequestRecorder.limit)

@@ -96,7 +96,7 @@ struct FileFaultTests {
     #expect(log.statistics.droppedLines(.writeError) == 90)
     #expect(!log.flush(within: .milliseconds(1)))
     #expect(!log.shutdown(within: .milliseconds(1)))
-    _ = try await Poll.until("an account of all lines") { log.statistics.droppedLines == 101 ? true : nil }
+    _ = try await Poll.until("a count of all lines") { log.statistics.droppedLines == 101 ? true : nil }
     #expect(log.statistics.lines == 0)
   }
 
@@ -147,7 +147,7 @@ struct FileFaultTests {
     let folder = try TemporaryFolder()
     let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
-    // Closed as far as the log can tell: no other thread may be given the number in between.
+    // Closed as the log sees it: no other thread may get the number in between.
     let null = open("/dev/null", O_WRONLY)
     #expect(dup2(null, descriptor) == descriptor)
     var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
@@ -168,7 +168,7 @@ struct FileFaultTests {
       #expect(Array(line.utf8).withUnsafeBytes { batch.append($0, severity: .info) })
     }
     var lines = Tally<LogSeverity>()
-    batch.consume(2, into: &lines)  // As after a short write that nobody saw.
+    batch.consume(2, into: &lines)  // As after a short write that went unnoticed.
     try Data("other\n".utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))
     let result = output.write(&batch)
     #expect(result.dropped == 1)
@@ -188,20 +188,30 @@ struct FileFaultTests {
     #expect(result == 7)
   }
 
-  @Test("ends the app neither by SIGPIPE nor by a pipe that nobody empties")
+  @Test("ends the app neither by SIGPIPE nor by a pipe that is not read")
   func pipe() async throws {
     var ends: [Int32] = [0, 0]
     #expect(Glibc.pipe(&ends) == 0)
     let log = try RequestLog(to: .descriptor(ends[1]))
     for _ in 0..<2_000 { log.log(.info, String(repeating: "x", count: 200)) }
-    // The pipe is full, and nobody reads: flushing ends at its deadline.
+    // The pipe is full and not read: flushing ends at its deadline.
     #expect(!log.flush(within: .milliseconds(50)))
     close(ends[0])
     _ = try await Poll.until("EPIPE") { log.statistics.writeErrors > 0 ? true : nil }
     #expect(!log.shutdown(within: .milliseconds(1)))
-    _ = try await Poll.until("an account of all lines") {
+    _ = try await Poll.until("a count of all lines") {
       log.statistics.lines + log.statistics.droppedLines == 2_000 ? true : nil
     }
     close(ends[1])
+  }
+}
+
+/// The descriptors of this process, by what they are open on.
+enum OpenDescriptors {
+  static func of(_ path: String) -> [Int32] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return names.compactMap(Int32.init).filter { descriptor in
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) == path
+    }
   }
 }

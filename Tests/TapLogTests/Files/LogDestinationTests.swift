@@ -77,7 +77,7 @@ struct LogDestinationTests {
         "it is a block device; choose a path where this process can append"))
   }
 
-  @Test("is a FIFO that nobody reads yet: the start does not wait")
+  @Test("is a FIFO without a reader: the start does not wait")
   func fifo() throws {
     let folder = try TemporaryFolder()
     #expect(mkfifo(folder("requests.fifo"), 0o600) == 0)

@@ -12,20 +12,20 @@ struct LogRotationTests {
   @Test("is due by size, for whole lines")
   func size() {
     let rotation = LogRotation.size(1_000)
-    #expect(rotation.room(size: 0, modified: 0, now: 0, next: 100) == 1_000)
-    #expect(rotation.room(size: 0, modified: 0, now: 0, next: 2_000) == 2_000)
-    #expect(rotation.room(size: 900, modified: 0, now: 0, next: 100) == 100)
-    #expect(rotation.room(size: 901, modified: 0, now: 0, next: 100) == nil)
-    #expect(rotation.room(size: 5_000, modified: 0, now: 0, next: 1) == nil)
+    #expect(rotation.capacity(size: 0, modified: 0, now: 0, next: 100) == 1_000)
+    #expect(rotation.capacity(size: 0, modified: 0, now: 0, next: 2_000) == 2_000)
+    #expect(rotation.capacity(size: 900, modified: 0, now: 0, next: 100) == 100)
+    #expect(rotation.capacity(size: 901, modified: 0, now: 0, next: 100) == nil)
+    #expect(rotation.capacity(size: 5_000, modified: 0, now: 0, next: 1) == nil)
   }
 
   @Test("is due by time, at midnight in UTC, and not when a clock is set back")
   func time() {
     let rotation = LogRotation.every(.seconds(86_400))
-    #expect(rotation.room(size: 1, modified: day, now: 2 * day - 1, next: 1) == .max)
-    #expect(rotation.room(size: 1, modified: day, now: 2 * day, next: 1) == nil)
-    #expect(rotation.room(size: 0, modified: day, now: 2 * day, next: 1) == .max)
-    #expect(rotation.room(size: 1, modified: 2 * day, now: day, next: 1) == .max)
+    #expect(rotation.capacity(size: 1, modified: day, now: 2 * day - 1, next: 1) == .max)
+    #expect(rotation.capacity(size: 1, modified: day, now: 2 * day, next: 1) == nil)
+    #expect(rotation.capacity(size: 0, modified: day, now: 2 * day, next: 1) == .max)
+    #expect(rotation.capacity(size: 1, modified: 2 * day, now: day, next: 1) == .max)
   }
 
   private func rotated(_ folder: TemporaryFolder) throws -> [String] {

@@ -60,21 +60,21 @@ struct RecentLinesTests {
     let log = try log()
     log.log(.info, "1")
     #expect(log.flush())
-    let news = Gate()
-    let following = log.follow(LogQuery(severity: .info)) { news.open() }
+    let lines = Gate()
+    let following = log.follow(LogQuery(severity: .info)) { lines.open() }
     let follower = try #require(following)
     #expect(messages(try #require(follower.read())) == ["1"])
     #expect(follower.read() == [])
     log.log(.debug, "2")
     log.log(.info, "3")
-    try await news.wait("lines")
+    try await lines.wait("lines")
     #expect(messages(try #require(follower.read())) == ["3"])
     #expect(log.shutdown())
     #expect(follower.read() == nil)
     #expect(follower.end == .finished)
   }
 
-  @Test("forget a follower that nobody holds any more")
+  @Test("do not retain a follower")
   func forgotten() throws {
     let log = try log()
     for _ in 0..<10 { #expect(log.follow(onLines: {}) != nil) }
@@ -84,7 +84,7 @@ struct RecentLinesTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("drop a follower that is too slow, and tell it")
+  @Test("end a follower that is too slow")
   func tooSlow() async throws {
     let log = try log(lines: 100, bytes: 32_768)
     let followers = [log.follow(onLines: {}), log.follow(onLines: {})].compactMap(\.self)

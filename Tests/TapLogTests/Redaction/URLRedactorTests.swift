@@ -49,7 +49,7 @@ struct URLRedactorTests {
   }
 
   @Test(
-    "hides the rest where userinfo cannot be told from a host",
+    "hides the rest where userinfo cannot be distinguished from a host",
     arguments: [
       ("https://user:s3/cret@a/", "https://REDACTED"),
       ("https://user:s3?cret@a/", "https://REDACTED"),

@@ -1,6 +1,0 @@
-import Foundation
-
-/// The cores of the machine.
-enum Cores {
-  static var count: Int { ProcessInfo.processInfo.activeProcessorCount }
-}

@@ -1,0 +1,164 @@
+import Foundation
+import SessionTap
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension Benchmark {
+  /// A small GET on loopback, one in flight.
+  static let requestTappedC1 = requests("request.tapped_vs_stock.c1", inFlight: 1)
+
+  /// The same, eight in flight.
+  static let requestTappedC8 = requests("request.tapped_vs_stock.c8", inFlight: 8)
+
+  /// A download of 10 MB on loopback.
+  static let downloadTapped = Benchmark(
+    "download.tapped_vs_stock", unit: "ms", reference: "the same without the tap", rounds: 101,
+    value: { try await LoopbackTransfers.shared.download(isTapped: true) * 1_000 },
+    referenceValue: { try await LoopbackTransfers.shared.download(isTapped: false) * 1_000 })
+
+  /// Heap allocations of a tapped GET beyond those of a stock one, metrics and log included.
+  static let requestAllocations = Benchmark(
+    "request.allocations", unit: "allocs", reference: "a whole request without the tap", rounds: 1,
+    isUsable: Valgrind.isInstalled,
+    value: {
+      let tapped = try Valgrind.allocations(of: .tappedRequests, count: 200)
+      return try tapped - Valgrind.allocations(of: .stockRequests, count: 200)
+    },
+    referenceValue: { try Valgrind.allocations(of: .stockRequests, count: 200) })
+
+  private static func requests(_ name: String, inFlight: Int) -> Benchmark {
+    Benchmark(
+      name, unit: "us", reference: "the same without the tap", rounds: 301,
+      value: { try await LoopbackTransfers.shared.get(isTapped: true, inFlight: inFlight) * 1_000_000 },
+      referenceValue: {
+        try await LoopbackTransfers.shared.get(isTapped: false, inFlight: inFlight) * 1_000_000
+      })
+  }
+}
+
+/// A server of this process, and two sessions that ask it: one stock, one observed with metrics and a log.
+actor LoopbackTransfers {
+  static let shared = LoopbackTransfers()
+
+  private struct Running {
+    let origin: Endpoint
+    let tap: Tap
+    let small: URL
+    let large: URL
+  }
+
+  /// Two sessions that are compared for some rounds. Where a session and its connection happen to lie in memory makes
+  /// 1% or 2% of difference, between two stock ones too; only over many pairs does that average out.
+  private struct Pair {
+    static let rounds = 10
+
+    let stock: URLSession
+    let tapped: URLSession
+    var roundsLeft = 2 * rounds
+
+    init(_ tap: Tap, tappedFirst: Bool) {
+      let observed = tap.sessionConfiguration(from: .ephemeral, client: "benchmark")
+      if tappedFirst {
+        tapped = URLSession(configuration: observed)
+        stock = URLSession(configuration: .ephemeral)
+      } else {
+        stock = URLSession(configuration: .ephemeral)
+        tapped = URLSession(configuration: observed)
+      }
+    }
+
+    func session(isTapped: Bool) -> URLSession { isTapped ? tapped : stock }
+  }
+
+  private static let requestsARound = 48
+  private static let firstRequests = 20
+  private static let largeBody = [UInt8](repeating: 0x5A, count: 10_000_000)
+  private var running: Running?
+  private var pair: Pair?
+  private var pairsMade = 0
+
+  /// Seconds for each of some requests that are made this many at a time.
+  func get(isTapped: Bool, inFlight: Int) async throws -> Double {
+    let running = try start()
+    let session = try await freshSession(isTapped: isTapped)
+    let clock = ContinuousClock()
+    let elapsed = try await clock.measure {
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<inFlight {
+          group.addTask {
+            for _ in 0..<Self.requestsARound / inFlight { _ = try await session.data(from: running.small) }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    return elapsed / .seconds(1) / Double(Self.requestsARound)
+  }
+
+  /// Makes some requests, one after another, after a few that open the connection and fill the caches.
+  func get(_ count: Int, isTapped: Bool) async throws {
+    let running = try start()
+    let session = try await freshSession(isTapped: isTapped)
+    for _ in 0..<Self.firstRequests + count { _ = try await session.data(from: running.small) }
+    // A scrape delivers the requests that wait for the metrics and the log.
+    _ = running.tap.registry.exposition()
+  }
+
+  /// Makes one request with a session of the caller's.
+  func get(from session: URLSession) async throws { _ = try await session.data(from: start().small) }
+
+  /// Seconds for one download.
+  func download(isTapped: Bool) async throws -> Double {
+    let running = try start()
+    let session = try await freshSession(isTapped: isTapped)
+    let clock = ContinuousClock()
+    let start = clock.now
+    let (file, _) = try await session.download(from: running.large)
+    let elapsed = clock.now - start
+    try FileManager.default.removeItem(at: file)
+    return elapsed / .seconds(1)
+  }
+
+  /// The session for a round, warm. A pair that has done its rounds makes place for another.
+  private func freshSession(isTapped: Bool) async throws -> URLSession {
+    if var pair, pair.roundsLeft > 0 {
+      pair.roundsLeft -= 1
+      self.pair = pair
+      return pair.session(isTapped: isTapped)
+    }
+    let running = try start()
+    pair?.stock.invalidateAndCancel()
+    pair?.tapped.invalidateAndCancel()
+    pairsMade += 1
+    let made = Pair(running.tap, tappedFirst: pairsMade.isMultiple(of: 2))
+    for _ in 0..<Self.firstRequests {
+      _ = try await made.stock.data(from: running.small)
+      _ = try await made.tapped.data(from: running.small)
+    }
+    pair = made
+    return try await freshSession(isTapped: isTapped)
+  }
+
+  private func start() throws -> Running {
+    if let running { return running }
+    let origin = Endpoint(
+      configuration: .init(address: .loopback(port: 0)),
+      routes: [
+        EndpointRoute("/small", immediate: { _ in .text("hello\n") }),
+        EndpointRoute("/large", immediate: { _ in EndpointResponse(body: .bytes(Self.largeBody)) }),
+      ])
+    let address = try origin.start()
+    var configuration = Tap.Configuration()
+    configuration.endpoint = nil
+    configuration.log = .file("/dev/null")
+    let tap = try Tap(configuration)
+    guard let small = URL(string: "http://\(address)/small"),
+      let large = URL(string: "http://\(address)/large")
+    else { throw URLError(.badURL) }
+    let made = Running(origin: origin, tap: tap, small: small, large: large)
+    running = made
+    return made
+  }
+}

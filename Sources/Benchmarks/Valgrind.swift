@@ -1,0 +1,98 @@
+import Foundation
+import SessionTap
+import Synchronization
+
+/// Counts what one operation costs, by running this program under valgrind: the same in every run, however noisy the
+/// machine.
+enum Valgrind {
+  struct Failure: Error, CustomStringConvertible {
+    var description: String { "valgrind did not count" }
+  }
+
+  /// Whether valgrind is installed.
+  static var isInstalled: Bool { path != nil }
+
+  private static let path = ["/usr/bin/valgrind", "/usr/local/bin/valgrind"].first {
+    FileManager.default.isExecutableFile(atPath: $0)
+  }
+
+  /// The instructions of one operation, as `--tool=callgrind` counts them.
+  static func instructions(of loop: Loop, count: Int) throws -> Double {
+    try perOperation(count) { count in
+      // Collected : 1234567
+      let lines = try run(["--tool=callgrind", "--callgrind-out-file=/dev/null"], loop, count)
+      return lines.last { $0.contains("Collected :") }?.split(separator: " ").last.flatMap { Int($0) }
+    }
+  }
+
+  /// The heap allocations of one operation, as `--tool=memcheck` counts the calls of `malloc` and its relatives: in all
+  /// threads and libraries.
+  static func allocations(of loop: Loop, count: Int) throws -> Double {
+    try perOperation(count) { count in
+      // total heap usage: 1,234 allocs, 1,000 frees, 99,999 bytes allocated
+      let lines = try run(["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"], loop, count)
+      let line = lines.last { $0.contains("total heap usage:") }
+      let figure = line?.components(separatedBy: "usage:").last?.components(separatedBy: "allocs").first
+      return figure.flatMap { Int($0.filter(\.isNumber)) }
+    }
+  }
+
+  /// The difference between `count` repetitions and none, for each repetition.
+  private static func perOperation(_ count: Int, _ total: (Int) throws -> Int?) throws -> Double {
+    guard let all = try total(count), let none = try total(0) else { throw Failure() }
+    return Double(all - none) / Double(count)
+  }
+
+  /// The lines that valgrind writes.
+  private static func run(_ options: [String], _ loop: Loop, _ count: Int) throws -> [Substring] {
+    guard let path, let program = Bundle.main.executablePath else { throw Failure() }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = options + [program, "--loop", loop.rawValue, "\(count)"]
+    let output = Pipe()
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Failure() }
+    return text.split(separator: "\n")
+  }
+
+  /// An operation that this program repeats under valgrind: `--loop NAME COUNT`.
+  enum Loop: String {
+    case mutex
+    case record
+    case exposition
+    case memcpy
+    case stockRequests
+    case tappedRequests
+
+    func run(_ count: Int) async throws {
+      let samples = Samples.durations
+      switch self {
+      case .mutex:
+        let mutex = Mutex(0.0)
+        for index in 0..<count { mutex.withLock { $0 += samples[index & 65_535] } }
+      case .record:
+        let histogram = try Registry().histogram("duration_seconds", help: "")
+        for value in samples { histogram.record(value) }
+        for index in 0..<count { histogram.record(samples[index & 65_535]) }
+      case .exposition:
+        let registry = try SeriesFixture.make(seriesCount: 1_000)
+        var buffer: [UInt8] = []
+        for _ in 0...count { registry.write(.text, into: &buffer) }
+      case .stockRequests:
+        try await LoopbackTransfers.shared.get(count, isTapped: false)
+      case .tappedRequests:
+        try await LoopbackTransfers.shared.get(count, isTapped: true)
+      case .memcpy:
+        var source: [UInt8] = []
+        try SeriesFixture.make(seriesCount: 1_000).write(.text, into: &source)
+        var target = source
+        for _ in 0..<count {
+          target.withUnsafeMutableBytes { target in source.withUnsafeBytes { target.copyMemory(from: $0) } }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import SessionTap
+
+/// The server that the demo makes requests to: a small shop with its latencies and its failures.
+struct DemoOrigin {
+  private let endpoint: Endpoint
+  /// The address of the listener.
+  let address: EndpointAddress
+
+  init() throws(EndpointError) {
+    endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: Self.routes)
+    address = try endpoint.start()
+  }
+
+  /// The paths in their low-cardinality form.
+  static let templates: PathTemplates = [
+    "/products/{id}", "/search", "/orders", "/reports/{name}", "/recommendations", "/login", "/token",
+    "/warehouse", "/legacy",
+  ]
+
+  func stop() async { await endpoint.shutdown(within: .seconds(1)) }
+
+  private static let routes = [
+    EndpointRoute("/products/*") { request in
+      try await pause(2...25)
+      return json(#"{"path":"\#(request.path.filter { $0 != "\"" })","price":1299}"#)
+    },
+    EndpointRoute("/search") { _ in
+      try await pause(40...350)
+      return json(#"{"hits":[\#((0..<40).map { "\($0)" }.joined(separator: ","))]}"#)
+    },
+    EndpointRoute("/orders", methods: [.post]) { request in
+      try await pause(20...120)
+      guard !request.body.isEmpty else { return .text("an order needs a body\n", status: .badRequest) }
+      return EndpointResponse(status: 201, headers: ["Location": "/orders/1"])
+    },
+    EndpointRoute("/reports/monthly.csv", handler: { _ in monthlyReport }),
+    EndpointRoute("/recommendations") { _ in
+      try await pause(5...60)
+      return Int.random(in: 0..<4) == 0
+        ? .text("overloaded\n", status: .serviceUnavailable) : json(#"{"items":[]}"#)
+    },
+    EndpointRoute(
+      "/login", immediate: { _ in EndpointResponse(status: 302, headers: ["Location": "/search"]) }),
+    EndpointRoute(
+      "/token",
+      immediate: { _ in EndpointResponse(body: .bytes(Array("granted\n".utf8)), closesConnection: true) }),
+    EndpointRoute("/warehouse") { _ in
+      try await pause(1_500...4_000)
+      return json("{}")
+    },
+    EndpointRoute("/legacy", immediate: { _ in .reset }),
+  ]
+
+  /// Rows that come a few at a time. An immediate handler could not stream them: hence the label above.
+  private static var monthlyReport: EndpointResponse {
+    .init(
+      headers: ["Content-Type": "text/csv"],
+      body: .stream(length: nil) { writer in
+        let rows = Array(String(repeating: "2026-11,42,1299\n", count: 1_000).utf8)
+        for _ in 0..<12 {
+          try await writer.write(rows)
+          try await pause(2...40)
+        }
+      })
+  }
+
+  private static func json(_ text: String) -> EndpointResponse {
+    EndpointResponse(headers: ["Content-Type": "application/json"], body: .bytes(Array(text.utf8)))
+  }
+
+  /// Takes its time, as servers do: mostly the short end of the range.
+  private static func pause(_ milliseconds: ClosedRange<Double>) async throws {
+    let share = Double.random(in: 0...1)
+    let span = milliseconds.upperBound - milliseconds.lowerBound
+    try await Task.sleep(for: .milliseconds(milliseconds.lowerBound + span * share * share * share))
+  }
+}

@@ -1,0 +1,122 @@
+import Synchronization
+
+/// Answers scrapes of a registry: chooses the format, gathers, writes and compresses.
+///
+/// The work is done where `perform` puts it, one gathering at a time. Scrapes that arrive while one is under way
+/// wait for the next and share it: each sees everything that was recorded before it came, and a crowd of
+/// scrapers costs no more than two gatherings in a row.
+public final class ScrapeHandler: Sendable {
+  /// Called once with the answer, on the thread that did the work.
+  public typealias Completion = @Sendable (ScrapeAnswer) -> Void
+
+  private let registry: Registry
+  private let perform: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private let queue = Mutex(ScrapeQueue())
+
+  /// Makes a handler.
+  ///
+  /// - Parameters:
+  ///   - registry: what is exposed.
+  ///   - perform: runs the work away from the caller, such as `{ queue.async(execute: $0) }`.
+  public init(
+    registry: Registry, perform: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) {
+    self.registry = registry
+    self.perform = perform
+  }
+
+  /// Answers one scrape. Returns at once.
+  ///
+  /// - Parameters:
+  ///   - accept: the value of the request's `Accept` header, if it has one.
+  ///   - acceptEncoding: the value of its `Accept-Encoding` header, if it has one.
+  ///   - names: the families that are wanted, by their names or those of their samples; `nil` for all.
+  ///   - completion: takes the answer, which is to be sent with status 200.
+  public func scrape(
+    accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
+  ) {
+    let form = ScrapeQueue.Form(
+      format: ExpositionFormat(accept: accept), coding: ContentCoding(acceptEncoding: acceptEncoding),
+      names: names)
+    let request = ScrapeQueue.Request(form: form, completion: completion)
+    if queue.withLock({ $0.add(request) }) { perform { [self] in work() } }
+  }
+
+  /// Answers the waiting scrapes until there are none.
+  private func work() {
+    while let requests = queue.withLock({ $0.takeAll() }) {
+      let families = registry.gather()
+      var answers: [ScrapeQueue.Form: ScrapeAnswer] = [:]
+      for request in requests {
+        let answer = answers[request.form] ?? answer(to: request.form, from: families)
+        answers[request.form] = answer
+        request.completion(answer)
+      }
+    }
+  }
+
+  private func answer(to form: ScrapeQueue.Form, from families: [any GatheredFamily]) -> ScrapeAnswer {
+    ScrapeAnswer(Exposition(of: families, in: form.format, names: form.names), form.coding)
+  }
+}
+
+/// The answer to one scrape, ready to be sent with status 200.
+public struct ScrapeAnswer: Sendable, Hashable {
+  /// The format of the body before any compression.
+  public let format: ExpositionFormat
+  /// How the body is coded.
+  public let coding: ContentCoding
+  /// The body.
+  public let bytes: [UInt8]
+
+  /// The value of the `Content-Type` header.
+  public var contentType: String { format.contentType }
+
+  /// The value of the `Content-Encoding` header, `nil` where there is to be none.
+  public var contentEncoding: String? { coding == .identity ? nil : coding.rawValue }
+
+  /// Codes an exposition as asked, or not at all where the system cannot.
+  init(_ exposition: Exposition, _ coding: ContentCoding) {
+    format = exposition.format
+    if coding == .gzip, let compressed = Gzip.system?.compress(exposition.bytes) {
+      self.coding = .gzip
+      bytes = compressed
+    } else {
+      self.coding = .identity
+      bytes = exposition.bytes
+    }
+  }
+}
+
+/// The scrapes that wait for the next gathering.
+struct ScrapeQueue: Sendable {
+  private var waiting: [Request] = []
+  private var isWorking = false
+
+  /// What a scrape asks for. Scrapes of the same form get the same bytes.
+  struct Form: Sendable, Hashable {
+    let format: ExpositionFormat
+    let coding: ContentCoding
+    let names: Set<String>?
+  }
+
+  /// A scrape that waits.
+  struct Request: Sendable {
+    let form: Form
+    let completion: @Sendable (ScrapeAnswer) -> Void
+  }
+
+  /// Adds a scrape. Returns whether the work has to be started.
+  mutating func add(_ request: Request) -> Bool {
+    waiting.append(request)
+    defer { isWorking = true }
+    return !isWorking
+  }
+
+  /// All that wait; `nil`, which ends the work, if none do.
+  mutating func takeAll() -> [Request]? {
+    defer { waiting = [] }
+    isWorking = !waiting.isEmpty
+    return isWorking ? waiting : nil
+  }
+}

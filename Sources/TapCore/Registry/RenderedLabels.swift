@@ -1,0 +1,102 @@
+/// The labels of one series as every text format writes them: `kind="email",queue="slow"`, by name, escaped.
+///
+/// Rendered once, when the series is made. Label values are cut at ``maximumValueLength`` bytes, at the
+/// boundary of a Unicode scalar; two values that differ only after that are one series.
+struct RenderedLabels: Sendable, Hashable {
+  /// The longest label value, in bytes of UTF-8.
+  static let maximumValueLength = 256
+
+  /// The labels of all series beyond the limit of a family (OpenTelemetry metrics SDK, "Overflow attribute").
+  static let overflow = RenderedLabels([Labels.Pair(name: "otel_metric_overflow", value: "true")])
+
+  let bytes: [UInt8]
+  /// Whether a value was cut: its key must then not be kept, because its size has no limit.
+  let isCut: Bool
+
+  /// Renders pairs that are sorted by name and whose names are valid.
+  init(_ pairs: some Sequence<Labels.Pair>) {
+    var bytes: [UInt8] = []
+    var isCut = false
+    for pair in pairs where !pair.value.isEmpty {
+      if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(contentsOf: pair.name.utf8)
+      bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
+      let value = pair.value.prefix(utf8Length: Self.maximumValueLength)
+      isCut = isCut || value.utf8.count < pair.value.utf8.count
+      Self.escape(value, into: &bytes)
+      bytes.append(UInt8(ascii: "\""))
+    }
+    self.bytes = bytes
+    self.isCut = isCut
+  }
+
+  /// Text format 0.0.4 and OpenMetrics 1.0 escape the same three characters in a label value.
+  private static func escape(_ value: Substring, into bytes: inout [UInt8]) {
+    for byte in value.utf8 {
+      switch byte {
+      case UInt8(ascii: "\\"): bytes.append(contentsOf: [byte, UInt8(ascii: "\\")])
+      case UInt8(ascii: "\""): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
+      case UInt8(ascii: "\n"): bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "n")])
+      default: bytes.append(byte)
+      }
+    }
+  }
+
+  static func == (lhs: RenderedLabels, rhs: RenderedLabels) -> Bool {
+    lhs.bytes == rhs.bytes
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(bytes)
+  }
+}
+
+extension RenderedLabels: Comparable {
+  /// Orders by label values, the first label first. The closing quote ranks below every character, so that
+  /// a value comes before those that it is the beginning of.
+  static func < (lhs: RenderedLabels, rhs: RenderedLabels) -> Bool {
+    func rank(_ byte: UInt8) -> UInt8 { byte == UInt8(ascii: "\"") ? 0 : byte }
+    return lhs.bytes.lexicographicallyPrecedes(rhs.bytes) { rank($0) < rank($1) }
+  }
+}
+
+extension RenderedLabels {
+  /// The names and values, no longer escaped: for a format that does not escape.
+  var pairs: [(name: [UInt8], value: [UInt8])] {
+    var pairs: [(name: [UInt8], value: [UInt8])] = []
+    var name: [UInt8] = []
+    var value: [UInt8] = []
+    var isInValue = false
+    var isEscaped = false
+    for byte in bytes {
+      switch (isInValue, byte) {
+      case (true, _) where isEscaped:
+        value.append(byte == UInt8(ascii: "n") ? UInt8(ascii: "\n") : byte)
+        isEscaped = false
+      case (true, UInt8(ascii: "\\")): isEscaped = true
+      case (true, UInt8(ascii: "\"")):
+        pairs.append((name, value))
+        (name, value) = ([], [])
+        isInValue = false
+      case (true, _): value.append(byte)
+      case (false, UInt8(ascii: "\"")): isInValue = true
+      case (false, UInt8(ascii: "=")), (false, UInt8(ascii: ",")): break
+      case (false, _): name.append(byte)
+      }
+    }
+    return pairs
+  }
+}
+
+extension String {
+  /// The longest beginning of at most `limit` bytes of UTF-8 that does not end inside a Unicode scalar.
+  func prefix(utf8Length limit: Int) -> Substring {
+    guard utf8.count > limit else { return self[...] }
+    var end = utf8.index(utf8.startIndex, offsetBy: limit)
+    // At most three steps: a scalar has at most three continuation bytes (RFC 3629, section 3).
+    while utf8[end] & 0b1100_0000 == 0b1000_0000 {
+      end = utf8.index(before: end)
+    }
+    return self[..<end]
+  }
+}

@@ -1,5 +1,0 @@
-/// What a cell of ``StripedCells`` holds beside its counters.
-protocol StripedCellHeader: Sendable {
-  /// An empty cell.
-  init()
-}

@@ -1,0 +1,119 @@
+import Synchronization
+import TapCore
+
+/// Which requests get a line. Metrics count all of them regardless.
+///
+///     var configuration = RequestLog.Configuration()
+///     configuration.sampling = LogSampling(rate: 0.01, slow: .seconds(1))
+///
+/// A request is kept if its severity is at least ``keepsFrom`` or it took at least ``slow``. Of the others, those
+/// below ``minimumSeverity`` are left out, and the rest is kept at ``rate``.
+public struct LogSampling: Sendable, Hashable {
+  /// Below this, only slow requests get a line. `.trace` by default: none is left out for its severity.
+  public var minimumSeverity: LogSeverity
+  /// From this severity on, every request gets a line: `.error` by default.
+  public var keepsFrom: LogSeverity
+  /// A request that takes so long always gets a line; with 0 or less, every request. `nil` by default: a duration keeps
+  /// nothing.
+  public var slow: Duration?
+  /// How many of the other requests get a line, from 0 to 1: all, by default. What is no number (`nan`) counts as 0.
+  ///
+  /// Decided by the trace, so that the lines of a trace are all there or none of them, in every service that uses the
+  /// same rate: by the last 56 bits of the trace id, as OpenTelemetry's consistent probability sampling has it (W3C
+  /// Trace Context Level 2, random trace id). A request without a trace is decided by itself.
+  public var rate: Double
+
+  /// Everything, unless said otherwise.
+  public init(
+    rate: Double = 1, slow: Duration? = nil, minimumSeverity: LogSeverity = .trace,
+    keepsFrom: LogSeverity = .error
+  ) {
+    self.rate = rate
+    self.slow = slow
+    self.minimumSeverity = minimumSeverity
+    self.keepsFrom = keepsFrom
+  }
+}
+
+extension LogSampling {
+  /// Whether a request gets a line, and why not.
+  ///
+  /// - Parameter random: Decides for a request without a trace: any 56 bits, evenly spread.
+  func decision(
+    on severity: LogSeverity, duration: Duration, trace: TraceContext?, random: () -> UInt64
+  ) -> LogFilterReason? {
+    if severity >= keepsFrom { return nil }
+    if let slow, duration >= slow { return nil }
+    if severity < minimumSeverity { return .severity }
+    if rate >= 1 { return nil }
+    guard rate > 0 else { return .sampling }
+    let randomness = trace?.randomness ?? random()
+    // Kept at or above the threshold: a higher rate keeps all that a lower one keeps.
+    return randomness >= UInt64((1 - rate) * 0x1p56) ? nil : .sampling
+  }
+}
+
+extension TraceContext {
+  /// The last 56 bits of the trace id.
+  fileprivate var randomness: UInt64 { traceBits.low & 0x00ff_ffff_ffff_ffff }
+}
+
+/// Why a line was not wanted: the `reason` label of `session_tap_log_filtered_lines_total`. A line that was wanted and
+/// lost is dropped, not filtered (``LogDropReason``).
+public enum LogFilterReason: Int, Sendable, Hashable, CaseIterable {
+  /// Below the minimum severity.
+  case severity
+  /// Not among those that the sampling rate keeps.
+  case sampling
+
+  /// As the label has it.
+  public var text: String {
+    switch self {
+    case .severity: "severity"
+    case .sampling: "sampling"
+    }
+  }
+}
+
+/// Decides which lines are written, and counts those that are not.
+final class LogFilter: Sendable {
+  private let sampling: LogSampling
+  private let clients: [String: LogSampling]
+  private let keepsAll: Bool
+  private let sequence = Atomic<UInt64>(0)
+  private let filtered = Mutex(Tally<LogFilterReason>())
+
+  init(sampling: LogSampling, clients: [String: LogSampling]) {
+    self.sampling = sampling
+    self.clients = clients
+    keepsAll = clients.isEmpty && sampling.rate >= 1 && sampling.minimumSeverity == .trace
+  }
+
+  var statistics: Tally<LogFilterReason> { filtered.withLock { $0 } }
+
+  /// Whether the line of an ended request is written.
+  func keeps(_ request: RequestObservation, severity: LogSeverity) -> Bool {
+    if keepsAll { return true }
+    let sampling = clients[request.request.client] ?? sampling
+    return count(
+      sampling.decision(
+        on: severity, duration: .nanoseconds(request.elapsed), trace: request.request.traceContext,
+        random: nextRandom))
+  }
+
+  /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity for all.
+  func keeps(_ severity: LogSeverity, client: String? = nil) -> Bool {
+    let sampling = client.flatMap { clients[$0] } ?? sampling
+    return count(severity < sampling.minimumSeverity ? .severity : nil)
+  }
+
+  private func count(_ reason: LogFilterReason?) -> Bool {
+    if let reason { filtered.withLock { $0[reason] += 1 } }
+    return reason == nil
+  }
+
+  /// A number for each request without a trace: a counter, mixed.
+  private func nextRandom() -> UInt64 {
+    SplitMix64.mix(sequence.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue) >> 8
+  }
+}

@@ -1,0 +1,99 @@
+public import TapCore
+
+/// What a log has done so far. Each line that it was given is written, dropped, or still on its way.
+public struct LogStatistics: Sendable, Hashable {
+  var written = Tally<LogSeverity>()
+  var dropped = Tally<LogDropReason>()
+  var filtered = Tally<LogFilterReason>()
+
+  /// Bytes written, newlines included.
+  public internal(set) var bytes: UInt64 = 0
+  /// Writes that failed. A failed write is tried again, so this is not the number of lines lost.
+  public internal(set) var writeErrors: UInt64 = 0
+  /// Lines in the queue and in the batch of the writer.
+  public internal(set) var pending: UInt64 = 0
+
+  /// Lines written.
+  public var lines: UInt64 { written.total }
+
+  /// Lines dropped, for whatever reason.
+  public var droppedLines: UInt64 { dropped.total }
+
+  /// Lines of a severity written.
+  public func lines(_ severity: LogSeverity) -> UInt64 { written[severity] }
+
+  /// Lines dropped for a reason.
+  public func droppedLines(_ reason: LogDropReason) -> UInt64 { dropped[reason] }
+
+  /// Lines that were not wanted, for a reason.
+  public func filteredLines(_ reason: LogFilterReason) -> UInt64 { filtered[reason] }
+}
+
+/// A registry that ``RequestLog`` is registered with exposes `session_tap_log_lines_total`,
+/// `session_tap_log_dropped_lines_total`, `session_tap_log_filtered_lines_total`, `session_tap_log_bytes_total` and `session_tap_log_write_errors_total`.
+extension RequestLog: Collector {
+  /// The families as they are now.
+  public func collect() -> [MetricFamily] {
+    let statistics = statistics
+    return [
+      MetricFamily(
+        name: "session_tap_log_lines_total", help: "Log lines written.", kind: .counter,
+        samples: LogSeverity.allCases.map {
+          .init(labels: ["level": $0.text], value: Double(statistics.lines($0)))
+        }),
+      MetricFamily(
+        name: "session_tap_log_dropped_lines_total", help: "Log lines dropped.", kind: .counter,
+        samples: LogDropReason.allCases.map {
+          .init(labels: ["reason": $0.text], value: Double(statistics.droppedLines($0)))
+        }),
+      MetricFamily(
+        name: "session_tap_log_filtered_lines_total", help: "Log lines left out by severity or sampling.",
+        kind: .counter,
+        samples: LogFilterReason.allCases.map {
+          .init(labels: ["reason": $0.text], value: Double(statistics.filteredLines($0)))
+        }),
+      MetricFamily(
+        name: "session_tap_log_bytes_total", help: "Bytes of log written.", kind: .counter,
+        samples: [.init(value: Double(statistics.bytes))]),
+      MetricFamily(
+        name: "session_tap_log_write_errors_total",
+        help: "Writes of log lines that failed and were tried again.",
+        kind: .counter, samples: [.init(value: Double(statistics.writeErrors))]),
+    ]
+  }
+}
+
+/// Why a line was dropped: the `reason` label of `session_tap_log_dropped_lines_total`.
+public enum LogDropReason: Int, Sendable, Hashable, CaseIterable {
+  /// The queue was full: lines came faster than the sink took them.
+  case queueFull
+  /// The sink failed: the disk is full, the file cannot be opened, the pipe has no reader.
+  case writeError
+  /// The log was shut down before the line came, or before it could be written.
+  case shutdown
+
+  /// As the label has it.
+  public var text: String {
+    switch self {
+    case .queueFull: "queue_full"
+    case .writeError: "write_error"
+    case .shutdown: "shutdown"
+    }
+  }
+}
+
+/// A count for each case of a small enumeration.
+struct Tally<Key: CaseIterable & RawRepresentable & Sendable>: Sendable, Hashable where Key.RawValue == Int {
+  private var counts = [UInt64](repeating: 0, count: Key.allCases.count)
+
+  var total: UInt64 { counts.reduce(0, &+) }
+
+  subscript(key: Key) -> UInt64 {
+    get { counts.indices.contains(key.rawValue) ? counts[key.rawValue] : 0 }
+    set { if counts.indices.contains(key.rawValue) { counts[key.rawValue] = newValue } }
+  }
+
+  static func += (lhs: inout Tally, rhs: Tally) {
+    for index in lhs.counts.indices { lhs.counts[index] &+= rhs.counts[index] }
+  }
+}

@@ -1,0 +1,184 @@
+import Synchronization
+import TapCore
+
+/// Appends to the file at a path, and follows the path: when the file is moved away, removed or replaced, or the
+/// descriptor is not that of the file any more, the next write opens the path anew.
+final class FileOutput: LogOutput {
+  private let options: FileOptions
+  private let rotated: RotatedFiles?
+  private let reopenRequests = Atomic<Int>(0)
+  private let state: Mutex<State>
+
+  /// How long the path may lead to no file before the file is created. `logrotate` moves a file away and creates the
+  /// next one itself (`create`); it moves a file aside that is there before.
+  private static let absenceLimit = Duration.milliseconds(250)
+  private static let absencePause = Duration.milliseconds(1)
+
+  private struct State {
+    var file: OpenFile?
+    /// The end of the wait for a file at the path.
+    var absentUntil: Instant?
+    var seenReopenRequests = 0
+    /// The time of the first write that has not been made durable.
+    var unsynchronizedSince: Instant?
+  }
+
+  /// Opens the file. A FIFO without a reader is no error: the reader may come later.
+  init(_ options: FileOptions) throws(RequestLogError) {
+    let path = options.path
+    // A path goes to the system as a C string, which ends there: it would be another file's.
+    if path.utf8.contains(0) { throw .cannotOpen(path: path, because: .nul) }
+    if path.isEmpty { throw .cannotOpen(path: path, because: .empty) }
+    self.options = options
+    rotated = options.rotation.map { RotatedFiles(path: path, rotation: $0) }
+    if rotated?.hasTooLongNames == true { throw .cannotOpen(path: path, because: .rotatedNameTooLong) }
+    var file: OpenFile?
+    do {
+      file = try OpenFile(options)
+    } catch {
+      // A FIFO without a reader; but also a Unix socket, and a device without a driver (open(2), ENXIO).
+      let kind = try? System.status(ofPath: path).kind
+      guard error == .noReader, kind == .pipe else {
+        throw .cannotOpen(path: path, because: kind == .socket ? .socket : .failure(error))
+      }
+    }
+    if file?.kind == .blockDevice {
+      file?.close()
+      throw .cannotOpen(path: path, because: .blockDevice)
+    }
+    if options.reopensOnHangup { HangupSignal.install() }
+    state = Mutex(State(file: file, seenReopenRequests: options.reopensOnHangup ? HangupSignal.count : 0))
+  }
+
+  func write(_ batch: inout LineBuffer) -> LogOutputResult {
+    state.withLock { state in
+      let torn = leaveStaleFile(&state, &batch)
+      var result = write(&batch, &state)
+      result.dropped += torn
+      return result
+    }
+  }
+
+  private func write(_ batch: inout LineBuffer, _ state: inout State) -> LogOutputResult {
+    if batch.isEmpty { return LogOutputResult() }
+    if state.file == nil {
+      if let pause = awaitPath(&state) { return .busy(pause) }
+      state.file = try? OpenFile(options)
+    }
+    guard var file = state.file else { return .failed }
+    let result = write(&batch, to: &file)
+    state.file = file
+    if result.bytes > 0, options.synchronizationInterval != nil {
+      state.unsynchronizedSince = state.unsynchronizedSince ?? Instant.now
+    }
+    if result.state == .failed, file.kind == .pipe {
+      // The reader has gone. The next one may open another pipe at the same path.
+      file.close()
+      state.file = nil
+    }
+    return result
+  }
+
+  /// Writes to a file that is the right one, or moves it aside first.
+  private func write(_ batch: inout LineBuffer, to file: inout OpenFile) -> LogOutputResult {
+    var capacity = Int.max
+    if let rotation = options.rotation, file.kind == .regular, batch.consumedOfFirst == 0 {
+      let now = Timestamp.now
+      if let left = rotation.capacity(
+        size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: batch.firstLength)
+      {
+        capacity = left
+      } else {
+        rotate(&file, at: now)
+        capacity = max(batch.firstLength, rotation.maximumSize ?? .max)
+      }
+    }
+    let result = DescriptorWrite.write(
+      &batch, to: file.descriptor, isPipe: file.kind == .pipe, capacity: capacity)
+    file.size += result.bytes
+    return result
+  }
+
+  /// Moves the file aside and opens the next one. If either fails, the old one goes on.
+  private func rotate(_ file: inout OpenFile, at time: Timestamp) {
+    // Of two processes that find it time, one moves the file, and the other finds it moved.
+    guard let rotated, System.lock(file.descriptor) else { return }
+    defer { System.unlock(file.descriptor) }
+    guard file.isCurrent(at: options.path), let target = rotated.freePath(at: time),
+      (try? System.rename(options.path, to: target)) != nil, let next = try? OpenFile(options)
+    else { return }
+    let old = file
+    file = next
+    old.close()
+    rotated.tidy()
+  }
+
+  /// Closes a file that is not the one at the path any more, or that is to be opened anew. Returns the number of lines
+  /// that could not be finished.
+  private func leaveStaleFile(_ state: inout State, _ batch: inout LineBuffer) -> UInt64 {
+    let requests =
+      reopenRequests.load(ordering: .relaxed) &+ (options.reopensOnHangup ? HangupSignal.count : 0)
+    let isAsked = requests != state.seenReopenRequests
+    state.seenReopenRequests = requests
+    guard var file = state.file else { return 0 }
+    let written = file.size
+    let isCurrent = file.refresh(at: options.path)
+    // The rest of a line that began elsewhere, or that another process has written behind, makes no sense here.
+    let isTorn = batch.consumedOfFirst > 0 && file.kind == .regular && (!isCurrent || file.size != written)
+    if isTorn { batch.removeFirst() }
+    if isCurrent, !isAsked || batch.consumedOfFirst > 0 {
+      state.file = file
+    } else {
+      file.close()
+      state.file = nil
+    }
+    return isTorn ? 1 : 0
+  }
+
+  /// How long to wait for another process to put a file at the path, or `nil` if it is there or the wait is over.
+  private func awaitPath(_ state: inout State) -> Duration? {
+    do {
+      _ = try System.status(ofPath: options.path)
+    } catch {
+      let now = Instant.now
+      if error == .missing {
+        let end = state.absentUntil ?? now.advanced(by: Self.absenceLimit)
+        state.absentUntil = end
+        if now < end { return Self.absencePause }
+      }
+    }
+    state.absentUntil = nil
+    return nil
+  }
+
+  func flush() -> Bool {
+    options.synchronizationInterval == nil || state.withLock { synchronize(&$0) }
+  }
+
+  func maintain(now: Instant) -> Instant {
+    guard let interval = options.synchronizationInterval else { return .never }
+    return state.withLock { state in
+      guard let since = state.unsynchronizedSince else { return .never }
+      let due = since.advanced(by: interval)
+      guard now >= due else { return due }
+      _ = synchronize(&state)
+      return .never
+    }
+  }
+
+  private func synchronize(_ state: inout State) -> Bool {
+    state.unsynchronizedSince = nil
+    guard let file = state.file, file.kind == .regular else { return true }
+    return (try? System.synchronize(file.descriptor)) != nil
+  }
+
+  func reopen() { reopenRequests.wrappingAdd(1, ordering: .relaxed) }
+
+  func close() {
+    state.withLock { state in
+      if options.synchronizationInterval != nil { _ = synchronize(&state) }
+      state.file?.close()
+      state.file = nil
+    }
+  }
+}

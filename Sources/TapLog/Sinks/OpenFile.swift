@@ -1,0 +1,72 @@
+/// A file that is open for appending, and what it was when it was opened.
+struct OpenFile {
+  let descriptor: Int32
+  private let identity: System.FileStatus
+  /// The size, as far as this process knows.
+  var size: Int
+  /// When it was last written to, in nanoseconds since 1970.
+  private(set) var modified: Int64
+
+  var kind: System.FileStatus.Kind { identity.kind }
+
+  /// Opens the file, and ends a line that a killed process left unfinished in it.
+  init(_ options: FileOptions) throws(System.Failure) {
+    descriptor = try System.openForAppending(options.path, permissions: options.permissions)
+    do {
+      identity = try System.status(ofDescriptor: descriptor)
+      size = identity.size
+      modified = identity.modified
+      if kind == .regular, try Self.endsInsideLine(options.path, of: descriptor) {
+        var newline = UInt8.newline
+        size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
+          try System.write(bytes, UnsafeRawBufferPointer(start: nil, count: 0), to: descriptor)
+        }
+      }
+    } catch {
+      System.close(descriptor)
+      throw error
+    }
+  }
+
+  /// Whether the last line lacks its end, and the file does not grow: another process may be writing the line.
+  private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
+    for _ in 0..<3 {
+      let size = try System.status(ofDescriptor: descriptor).size
+      guard let last = System.lastByte(ofPath: path, size: size), last != .newline else { return false }
+      System.pause(milliseconds: 2)
+      if try System.status(ofDescriptor: descriptor).size == size { return true }
+    }
+    return false
+  }
+
+  /// Reads the file's status again. `false` if the path does not lead to it any more, or if the descriptor does not: an
+  /// app that closes descriptors of others may have reused this one for another file.
+  mutating func refresh(at path: String) -> Bool {
+    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else {
+      return false
+    }
+    size = own.size
+    modified = own.modified
+    return isCurrent(at: path)
+  }
+
+  /// Whether the path leads to this file.
+  func isCurrent(at path: String) -> Bool {
+    (try? System.status(ofPath: path))?.isSameFile(as: identity) == true
+  }
+
+  /// Closes the descriptor, if it is still that of the file.
+  func close() {
+    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else { return }
+    System.close(descriptor)
+  }
+}
+
+/// The settings of a log file.
+struct FileOptions: Sendable {
+  var path: String
+  var permissions = 0o640
+  var rotation: LogRotation?
+  var synchronizationInterval: Duration?
+  var reopensOnHangup = false
+}

@@ -1,0 +1,117 @@
+import Synchronization
+public import TapCore
+
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// What an app says about a request beyond what the request itself tells.
+///
+/// ```swift
+/// var request = URLRequest(url: url)
+/// request.tapContext = TapRequestContext(urlTemplate: "/users/{id}", fields: ["tenant": "acme"])
+/// ```
+public struct TapRequestContext: Sendable, Hashable {
+  /// A low-cardinality form of the path: the `url_template` label. Wins over the tap's own templates.
+  public var urlTemplate: String?
+  /// Fields for the request's log line.
+  public var fields: [String: FieldValue]
+  /// The trace that the request belongs to, where it carries no `traceparent` header.
+  public var traceContext: TraceContext?
+
+  /// Makes a context.
+  public init(
+    urlTemplate: String? = nil, fields: [String: FieldValue] = [:], traceContext: TraceContext? = nil
+  ) {
+    self.urlTemplate = urlTemplate
+    self.fields = fields
+    self.traceContext = traceContext
+  }
+
+  /// The context of the requests that the current Swift task makes, for those without one of their own.
+  ///
+  /// On Linux a loader is made within `resume()`, where this is visible, only for download tasks and in
+  /// sessions whose configuration has no `urlCache`. Elsewhere use `URLRequest.tapContext`.
+  @TaskLocal public static var current: TapRequestContext?
+}
+
+extension URLRequest {
+  /// What the app says about this request. It survives copies and changes of the request.
+  ///
+  /// Set it after `timeoutInterval`: on Linux Foundation forgets that a time-out of exactly 60 seconds was set
+  /// on purpose, and applies the configuration's. It is not sent. A request without a URL has none.
+  public var tapContext: TapRequestContext? {
+    get {
+      // Foundation on Linux cannot copy a request without a URL: to try ends the process
+      // (`NSURLRequest.mutableCopy(with:)`).
+      guard ContextualURLRequest.isInUse, url != nil else { return nil }
+      return (self as NSURLRequest as? ContextualURLRequest)?.context
+    }
+    set {
+      guard url != nil else { return }
+      let timeout = timeoutInterval
+      self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest
+      // Foundation on Linux keeps beside the request whether its time-out was set (`isTimeoutIntervalSet`).
+      if timeout != Self.defaultTimeout { timeoutInterval = timeout }
+    }
+  }
+
+  /// Makes the request carry a trace: sets its `traceparent` header (W3C Trace Context, section 3.2). The tap
+  /// itself changes no request.
+  ///
+  /// - Parameter trace: The place of this request in its trace. By default a child of ``/TapCore/TraceContext/current``,
+  ///   so that what an app asks of others while it serves a request belongs to that request's trace; and a new trace
+  ///   where there is none.
+  public mutating func setTrace(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) {
+    setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
+  }
+
+  /// The time-out of a request that none was given.
+  private static let defaultTimeout: TimeInterval = 60
+}
+
+/// A request that keeps a context through copies and changes.
+///
+/// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux. What
+/// does is the reference that a `URLRequest` stands on, as long as its copies are of the same class.
+final class ContextualURLRequest: NSMutableURLRequest {
+  let context: TapRequestContext?
+
+  /// Whether the process has made any. To look for a context costs a copy of the request, which apps that use
+  /// none need not pay.
+  static var isInUse: Bool { used.load(ordering: .relaxed) }
+  private static let used = Atomic<Bool>(false)
+
+  init(copying source: NSURLRequest, context: TapRequestContext?) {
+    self.context = context
+    Self.used.store(true, ordering: .relaxed)
+    super.init(
+      url: source.url ?? URL(fileURLWithPath: "/"), cachePolicy: source.cachePolicy,
+      timeoutInterval: source.timeoutInterval)
+    if source.url == nil { url = nil }
+    mainDocumentURL = source.mainDocumentURL
+    networkServiceType = source.networkServiceType
+    allowsCellularAccess = source.allowsCellularAccess
+    httpShouldHandleCookies = source.httpShouldHandleCookies
+    httpMethod = source.httpMethod ?? "GET"
+    allHTTPHeaderFields = source.allHTTPHeaderFields
+    // One of the two: setting either clears the other.
+    if let stream = source.httpBodyStream { httpBodyStream = stream } else { httpBody = source.httpBody }
+  }
+
+  required init?(coder: NSCoder) {
+    context = nil
+    super.init(coder: coder)
+  }
+
+  override func copy(with zone: NSZone? = nil) -> Any {
+    ContextualURLRequest(copying: self, context: context)
+  }
+
+  override func mutableCopy(with zone: NSZone? = nil) -> Any {
+    ContextualURLRequest(copying: self, context: context)
+  }
+}

@@ -1,5 +1,0 @@
-/// What makes a sample one of its kind.
-struct SampleKey: Hashable {
-  var name: String
-  var labels: [String: String]
-}

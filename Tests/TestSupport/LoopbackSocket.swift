@@ -1,0 +1,156 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// The system calls of ``Origin``.
+enum LoopbackSocket {
+  /// A socket on 127.0.0.1 and a port that the system chose. Bound but not listening it refuses every
+  /// connection, and the port is not free for others.
+  static func bind(listens: Bool) throws -> (descriptor: Int32, port: Int) {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        descriptor >= 0 && Glibc.bind(descriptor, pointer, length) == 0
+          && (!listens || listen(descriptor, 512) == 0)
+          && getsockname(descriptor, pointer, &length) == 0
+      }
+    }
+    guard result else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+  }
+
+  /// Answers the requests of one connection until either side ends it.
+  static func serve(
+    _ connection: Int32, greeting: [OriginStep] = [], script: (OriginRequest) -> [OriginStep]
+  ) {
+    var noDelay: Int32 = 1
+    setsockopt(
+      connection, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+    var pending: [UInt8] = []
+    guard greeting.allSatisfy({ take($0, on: connection) }) else { return }
+    while let request = readRequest(connection, pending: &pending) {
+      guard script(request).allSatisfy({ take($0, on: connection) }) else { return }
+    }
+  }
+
+  /// Takes one step of an answer. `false` if the connection ends with it.
+  private static func take(_ step: OriginStep, on connection: Int32) -> Bool {
+    switch step {
+    case .send(let bytes):
+      return send(bytes, to: connection)
+    case .think(let milliseconds):
+      poll(nil, 0, Int32(milliseconds))
+      return true
+    case .hold(let gate):
+      gate.waitBlocking()
+      return true
+    case .signal(let gate):
+      gate.open()
+      return true
+    case .close:
+      return false
+    case .reset:
+      var linger = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(
+        connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+      return false
+    }
+  }
+
+  private static func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes {
+        Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  private static func readRequest(_ connection: Int32, pending: inout [UInt8]) -> OriginRequest? {
+    let separator = Array("\r\n\r\n".utf8)
+    guard let head = take(until: separator, from: connection, pending: &pending) else { return nil }
+    let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
+    let words = lines[0].split(separator: " ")
+    guard words.count == 3 else { return nil }
+    var headers: [String: String] = [:]
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      guard parts.count == 2 else { continue }
+      headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+    }
+    var body: [UInt8] = []
+    if headers["expect"] == "100-continue" {
+      guard send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8), to: connection) else { return nil }
+    }
+    if headers["transfer-encoding"]?.lowercased() == "chunked" {
+      let lineEnd = Array("\r\n".utf8)
+      while let line = take(until: lineEnd, from: connection, pending: &pending),
+        let size = Int(String(decoding: line, as: UTF8.self), radix: 16)
+      {
+        guard let chunk = take(size, from: connection, pending: &pending),
+          take(until: lineEnd, from: connection, pending: &pending) != nil
+        else { return nil }
+        if size == 0 { break }
+        body += chunk
+      }
+    } else if let length = headers["content-length"].flatMap({ Int($0) }) {
+      guard let bytes = take(length, from: connection, pending: &pending) else { return nil }
+      body = bytes
+    }
+    return OriginRequest(method: String(words[0]), target: String(words[1]), headers: headers, body: body)
+  }
+
+  private static func take(
+    until separator: [UInt8], from connection: Int32, pending: inout [UInt8]
+  ) -> [UInt8]? {
+    while true {
+      if let range = pending.firstRange(of: separator) {
+        defer { pending.removeSubrange(..<range.upperBound) }
+        return Array(pending[..<range.lowerBound])
+      }
+      guard receive(from: connection, into: &pending), pending.first != tlsHandshake else { return nil }
+    }
+  }
+
+  /// The type of a TLS record that opens a connection (RFC 8446, section 5.1): this server has no TLS.
+  private static let tlsHandshake: UInt8 = 22
+
+  private static func take(_ count: Int, from connection: Int32, pending: inout [UInt8]) -> [UInt8]? {
+    while pending.count < count {
+      guard receive(from: connection, into: &pending) else { return nil }
+    }
+    defer { pending.removeFirst(count) }
+    return Array(pending.prefix(count))
+  }
+
+  private static func receive(from connection: Int32, into pending: inout [UInt8]) -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    let count = recv(connection, &buffer, buffer.count, 0)
+    guard count > 0 else { return false }
+    pending += buffer[..<count]
+    return true
+  }
+}
+
+/// A loopback port that refuses every connection for as long as this object lives.
+package final class ClosedPort: Sendable {
+  /// The port that the system chose.
+  package let port: Int
+  private let descriptor: Int32
+
+  /// Takes a free port.
+  package init() throws {
+    (descriptor, port) = try LoopbackSocket.bind(listens: false)
+  }
+
+  deinit { close(descriptor) }
+}

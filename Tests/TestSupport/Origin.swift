@@ -1,0 +1,149 @@
+package import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// An HTTP server under a test's control, byte for byte, on a free loopback port.
+///
+/// Every connection has a thread of its own and blocking sockets: simple to reason about, and misbehaviour
+/// (a reset, a torn body, a silence) is one step of an answer.
+package final class Origin: Sendable {
+  /// Chooses the answer to a request.
+  package typealias Script = @Sendable (OriginRequest) -> [OriginStep]
+
+  private struct State {
+    var requests: [OriginRequest] = []
+    var connections: Set<Int32> = []
+    var isStopped = false
+  }
+
+  /// The port that the system chose.
+  package let port: Int
+  private let listener: Int32
+  private let keepsRequests: Bool
+  private let greeting: [OriginStep]
+  private let state = Mutex(State())
+
+  /// Starts to listen and answer.
+  ///
+  /// - Parameters:
+  ///   - keepsRequests: Whether ``requests`` is filled: not where memory is measured.
+  ///   - greeting: What every connection gets before its first request is read.
+  package init(
+    keepsRequests: Bool = true, greeting: [OriginStep] = [], _ script: @escaping Script
+  ) throws {
+    self.keepsRequests = keepsRequests
+    self.greeting = greeting
+    (listener, port) = try LoopbackSocket.bind(listens: true)
+    Thread.detachNewThread { [self] in accept(script) }
+  }
+
+  /// Closes the listener and every connection.
+  package func stop() {
+    // Under the lock, so that no descriptor is closed and reused meanwhile.
+    state.withLock { state in
+      if state.isStopped { return }
+      state.isStopped = true
+      shutdown(listener, Int32(SHUT_RDWR))
+      for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  /// The requests that arrived whole so far, in their order.
+  package var requests: [OriginRequest] { state.withLock { $0.requests } }
+
+  /// A URL of this server.
+  package func url(_ path: String = "/") -> URL {
+    URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
+  }
+
+  private func note(_ request: OriginRequest) {
+    if keepsRequests { state.withLock { $0.requests.append(request) } }
+  }
+
+  private func accept(_ script: @escaping Script) {
+    while true {
+      let connection = Glibc.accept(listener, nil, nil)
+      guard connection >= 0 else { break }
+      let isWanted = state.withLock { state in
+        if state.isStopped { return false }
+        state.connections.insert(connection)
+        return true
+      }
+      guard isWanted else {
+        close(connection)
+        break
+      }
+      Thread.detachNewThread { [weak self, greeting] in
+        LoopbackSocket.serve(connection, greeting: greeting) { request in
+          self?.note(request)
+          return script(request)
+        }
+        _ = self?.state.withLock { $0.connections.remove(connection) }
+        close(connection)
+      }
+    }
+    // Accepting ends because of `stop`, which holds the lock until it is done with the listener.
+    state.withLock { _ in }
+    close(listener)
+  }
+}
+
+/// A request as it came over the wire.
+package struct OriginRequest: Sendable, Equatable {
+  package var method: String
+  package var target: String
+  /// Names in lower case; a repeated header keeps its last value.
+  package var headers: [String: String]
+  package var body: [UInt8]
+
+  /// The target without its query.
+  package var path: String { String(target.prefix { $0 != "?" }) }
+}
+
+/// One step of an answer.
+package enum OriginStep: Sendable {
+  /// Sends these bytes.
+  case send([UInt8])
+  /// Waits until the test lets the answer go on (or a deadline ends the test).
+  case hold(Gate)
+  /// Thinks for so many milliseconds.
+  case think(Int)
+  /// Opens the gate: the answer has come to this step.
+  case signal(Gate)
+  /// Closes the connection in order.
+  case close
+  /// Breaks the connection with a TCP reset.
+  case reset
+
+  /// Sends text.
+  package static func text(_ text: String) -> OriginStep { .send(Array(text.utf8)) }
+
+  /// A whole response with a Content-Length.
+  package static func response(
+    _ status: String = "200 OK", headers: [(String, String)] = [], body: [UInt8] = [], head: Bool = false
+  ) -> OriginStep {
+    var text = "HTTP/1.1 \(status)\r\n"
+    for (name, value) in headers { text += "\(name): \(value)\r\n" }
+    text += "Content-Length: \(body.count)\r\n\r\n"
+    return .send(Array(text.utf8) + (head ? [] : body))
+  }
+
+  /// A response in chunks of at most this many bytes.
+  package static func chunked(
+    _ status: String = "200 OK", headers: [(String, String)] = [], body: [UInt8], chunk: Int
+  ) -> OriginStep {
+    var text = "HTTP/1.1 \(status)\r\n"
+    for (name, value) in headers { text += "\(name): \(value)\r\n" }
+    var bytes = Array((text + "Transfer-Encoding: chunked\r\n\r\n").utf8)
+    var rest = body[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(chunk)
+      rest = rest.dropFirst(chunk)
+      bytes += Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8)
+    }
+    return .send(bytes + Array("0\r\n\r\n".utf8))
+  }
+}
