@@ -23,8 +23,8 @@ extension Endpoint.Configuration {
     /// For every 64 KiB of an answer, and for what is less at its end, to be taken by the client's system.
     /// 10 s.
     public var writeDeadline = Duration.seconds(10)
-    /// Open connections. A further one closes the oldest idle one; without an idle one, the oldest that
-    /// waits for its client, which has not sent its request or does not read its answer. 512.
+    /// Open connections. A further one closes the one that has been idle longest; without an idle one, the one that has
+    /// waited for its client longest, which has not sent its request or does not read its answer. 512.
     public var connections = 512
     /// Requests that wait for a handler of the app's or for a readiness check: 503. 256, and never more than half of
     /// the ``connections``. A request counts until it is answered, its deadline has passed or its client is
@@ -52,11 +52,12 @@ extension Endpoint.Configuration {
       return limits
     }
 
-    /// Half of the connections at most, so that requests that hang leave some to scrapes and probes.
-    package var appRequestsInFlight: Int { min(requestsInFlight, max(connections / 2, 1)) }
+    /// The requests in flight of the app's handlers, where the system allows that many connections. Half of these at
+    /// most, so that requests that hang leave some to scrapes and probes.
+    func appRequestsInFlight(connections: Int) -> Int { min(requestsInFlight, max(connections / 2, 1)) }
 
-    /// Scrapes that arrive together share a gathering, so that many cost little.
-    package var scrapesInFlight: Int { max(connections / 4, 1) }
+    /// The scrapes in flight. Those that arrive together share a gathering, so that many cost little.
+    func scrapesInFlight(connections: Int) -> Int { max(connections / 4, 1) }
 
     /// The first limit that is out of its range, by name.
     package var firstInvalid: String? {

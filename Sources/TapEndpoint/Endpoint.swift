@@ -61,14 +61,14 @@ public final class Endpoint: Sendable {
     if let invalid = configuration.limits.firstInvalid {
       throw EndpointError(.invalidConfiguration, "invalid limit: \(invalid)")
     }
-    let gatekeeper = Gatekeeper(configuration.access)
-    if let file = gatekeeper.unusableFile {
+    let authenticator = Authenticator(configuration.access)
+    if let file = authenticator.unusableFile {
       throw EndpointError(
         .invalidConfiguration,
         "no credentials: \(file) (write one a line, and let this process read the file)")
     }
     let loop = EventLoop(
-      router: router, gatekeeper: gatekeeper, limits: configuration.limits,
+      router: router, authenticator: authenticator, limits: configuration.limits,
       logRefusal: configuration.logRefusal)
     let isClaimed = state.withLock { state in
       guard case .stopped = state.phase else { return false }

@@ -1,13 +1,5 @@
 import Dispatch
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// One request over a connection of its own, and its answer. It blocks a thread of its queue, for no longer than the
 /// deadline and what the resolver takes.
 enum ClientExchange {
@@ -20,7 +12,7 @@ enum ClientExchange {
   /// - Parameter resolve: finds the addresses.
   static func run(
     _ request: [UInt8], host: String, port: Int, within time: Duration,
-    resolve: @escaping @Sendable (String, Int) throws(PushError) -> [ResolvedAddress] = ResolvedAddress.all
+    resolve: @escaping @Sendable (String, Int) throws(PushError) -> [SocketAddress] = addresses
   ) async throws(PushError) -> ClientAnswer {
     let gateway = EndpointAddress.tcp(host: host, port: port).description
     let result: Result<ClientAnswer, PushError> = await withCheckedContinuation { continuation in
@@ -44,7 +36,7 @@ enum ClientExchange {
   }
 
   private static func answer(
-    to request: [UInt8], _ addresses: [ResolvedAddress], _ gateway: String,
+    to request: [UInt8], _ addresses: [SocketAddress], _ gateway: String,
     _ deadline: ContinuousClock.Instant
   ) throws(PushError) -> ClientAnswer {
     var failure = PushError(.unreachable, "no address: \(gateway)", isTransient: true)
@@ -61,19 +53,16 @@ enum ClientExchange {
   }
 
   private static func exchange(
-    _ request: [UInt8], _ address: ResolvedAddress, _ gateway: String, until deadline: ContinuousClock.Instant
+    _ request: [UInt8], _ address: SocketAddress, _ gateway: String, until deadline: ContinuousClock.Instant
   ) throws(PushError) -> ClientAnswer {
-    let descriptor = socket(address.family, address.type, address.number)
-    guard descriptor >= 0 else { throw unreachable(gateway, errno) }
+    let descriptor = address.makeSocket()
+    guard descriptor >= 0 else { throw unreachable(gateway, Socket.lastError) }
     defer { closeDescriptor(descriptor) }
-    ListeningSocket.configure(descriptor)
-    Socket.prepare(descriptor)
+    Socket.configureConnected(descriptor)
     if address.connect(descriptor) != 0 {
-      guard errno == EINPROGRESS else { throw unreachable(gateway, errno) }
-      try wait(descriptor, POLLOUT, gateway, until: deadline)
-      var failure: Int32 = 0
-      var length = socklen_t(MemoryLayout.size(ofValue: failure))
-      getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &failure, &length)
+      guard Socket.lastError == Socket.connectInProgress else { throw unreachable(gateway, Socket.lastError) }
+      try wait(descriptor, for: .writable, gateway, until: deadline)
+      let failure = Socket.connectError(descriptor)
       guard failure == 0 else { throw unreachable(gateway, failure) }
     }
     var output = OutputQueue()
@@ -81,7 +70,7 @@ enum ClientExchange {
     while !output.isEmpty {
       switch Socket.send(descriptor, from: output) {
       case .done(let count): output.removeFirst(count)
-      case .wouldBlock: try wait(descriptor, POLLOUT, gateway, until: deadline)
+      case .wouldBlock: try wait(descriptor, for: .writable, gateway, until: deadline)
       case .failed:
         // A server may refuse early, and has perhaps said why.
         output.removeAll()
@@ -93,28 +82,27 @@ enum ClientExchange {
       switch Socket.receive(descriptor, into: &buffer) {
       case .done(0), .failed: return parser.answer
       case .done(let count): if parser.take(buffer[..<count]) { return parser.answer }
-      case .wouldBlock: try wait(descriptor, POLLIN, gateway, until: deadline)
+      case .wouldBlock: try wait(descriptor, for: .readable, gateway, until: deadline)
       }
     }
   }
 
+  private static func addresses(of host: String, port: Int) throws(PushError) -> [SocketAddress] {
+    let addresses = SocketAddress.resolve(host: host, port: port)
+    if addresses.isEmpty { throw PushError(.unreachable, "unknown host: \(host)", isTransient: true) }
+    return addresses
+  }
+
   private static func unreachable(_ gateway: String, _ code: Int32) -> PushError {
-    PushError(
-      .unreachable, "cannot connect to \(gateway): \(String(cString: strerror(code)))", isTransient: true)
+    PushError(.unreachable, "cannot connect to \(gateway): \(Socket.message(code))", isTransient: true)
   }
 
   private static func wait(
-    _ descriptor: Int32, _ events: Int32, _ gateway: String, until deadline: ContinuousClock.Instant
+    _ descriptor: Int32, for readiness: Socket.Readiness, _ gateway: String,
+    until deadline: ContinuousClock.Instant
   ) throws(PushError) {
-    while true {
-      let left = ContinuousClock.now.duration(to: deadline)
-      guard left > .zero else {
-        throw PushError(.unreachable, "\(gateway) does not answer in time", isTransient: true)
-      }
-      var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-      // Rounded up, so that the last look is behind the deadline; a day is for ever.
-      let milliseconds = Int32(min(left / .milliseconds(1), 86_400_000)) + 1
-      if poll(&entry, 1, milliseconds) > 0 { return }
+    guard Socket.wait(descriptor, for: readiness, until: deadline) else {
+      throw PushError(.unreachable, "\(gateway) does not answer in time", isTransient: true)
     }
   }
 }

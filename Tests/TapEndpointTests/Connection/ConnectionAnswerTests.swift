@@ -16,10 +16,10 @@ import Testing
     driver.receive(
       "GET /a HTTP/1.\(minor)\r\nHost: h\r\n\(minor == 0 ? "Connection: keep-alive\r\n" : "")\r\n")
     for part in ["ab", "", "c"] {
-      driver.connection.bodyPart(Array(part.utf8), of: 0, at: driver.moment)
+      driver.connection.bodyPart(Array(part.utf8), of: 0, at: driver.time)
       driver.run()
     }
-    driver.connection.bodyEnded(of: 0, complete: true, at: driver.moment)
+    driver.connection.bodyEnded(of: 0, complete: true, at: driver.time)
     driver.run()
     #expect(driver.sent.hasSuffix(suffix))
     #expect(driver.isOutputShut == closes)
@@ -30,8 +30,8 @@ import Testing
     var driver = Driver()
     driver.answer = { _ in EndpointResponse(body: .stream(length: 3, { _ in })) }
     driver.receive(get)
-    driver.connection.bodyPart(Array(part.utf8), of: 0, at: driver.moment)
-    driver.connection.bodyEnded(of: 0, complete: complete, at: driver.moment)
+    driver.connection.bodyPart(Array(part.utf8), of: 0, at: driver.time)
+    driver.connection.bodyEnded(of: 0, complete: complete, at: driver.time)
     driver.run()
     #expect(driver.end == "reset")
   }
@@ -93,7 +93,7 @@ import Testing
     driver.connection.drain()
     driver.run()
     #expect(driver.end == nil)
-    driver.connection.answer(.text("x"), to: 0, at: driver.moment)
+    driver.connection.answer(.text("x"), to: 0, at: driver.time)
     driver.run()
     #expect(driver.sent.contains("Connection: close"))
     #expect(driver.isOutputShut)

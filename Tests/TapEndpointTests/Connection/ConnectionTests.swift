@@ -45,11 +45,11 @@ import Testing
     driver.receive(String(repeating: get, count: 600))
     #expect(!driver.connection.wantsInput)
     #expect(driver.connection.activity == .answering)
-    driver.connection.answer(.text("x"), to: 0, at: driver.moment)
+    driver.connection.answer(.text("x"), to: 0, at: driver.time)
     driver.run()
     #expect(driver.requests.count == 2)
     // An answer to the request before is not one to this.
-    driver.connection.answer(.text("y"), to: 0, at: driver.moment)
+    driver.connection.answer(.text("y"), to: 0, at: driver.time)
     driver.run()
     #expect(driver.statuses == ["200"])
   }
@@ -133,7 +133,7 @@ import Testing
     driver.receive(get)
     driver.finishInput()
     #expect(!driver.connection.wantsInput)
-    driver.connection.answer(.text("x"), to: 0, at: driver.moment)
+    driver.connection.answer(.text("x"), to: 0, at: driver.time)
     driver.run()
     #expect(driver.statuses == ["200"])
     #expect(driver.end == "closed")
@@ -145,5 +145,46 @@ import Testing
     driver.finishInput()
     #expect(driver.statuses == ["400"])
     #expect(driver.end == "closed")
+  }
+
+  // MARK: Which connection is closed first when there is no room for another
+
+  @Test func anIdleConnectionIsClosedBeforeOneThatWaitsForItsClient() {
+    var slow = Driver()
+    slow.receive("GET / H")
+    var idle = Driver()
+    idle.pass(.seconds(1))
+    idle.receive(get)
+    #expect(idle.connection.isIdleLonger(than: slow.connection))
+    #expect(!slow.connection.isIdleLonger(than: idle.connection))
+  }
+
+  @Test func ofIdleConnectionsTheOneThatIsSoLongestIsClosedFirst() {
+    var first = Driver()
+    var second = Driver()
+    first.receive(get)
+    second.pass(.seconds(1))
+    second.receive(get)
+    #expect(first.connection.isIdleLonger(than: second.connection))
+    first.pass(.seconds(2))
+    first.receive(get)
+    #expect(second.connection.isIdleLonger(than: first.connection))
+  }
+
+  /// Bytes of the same request do not make a sender younger, however many.
+  @Test func aTrickleKeepsNoConnectionOpen() {
+    var first = Driver()
+    var second = Driver()
+    first.receive(get)
+    first.pass(.seconds(1))
+    first.receive("GET")
+    second.receive(get)
+    second.pass(.seconds(2))
+    second.receive("GET")
+    for byte in " /a HTTP" {
+      first.pass(.milliseconds(500))
+      first.receive(String(byte))
+    }
+    #expect(first.connection.isIdleLonger(than: second.connection))
   }
 }

@@ -3,8 +3,8 @@ import TapEndpoint
 /// A connection whose handler answers at once with the request's path, and whose socket takes everything.
 struct Driver {
   static let start = ContinuousClock.now
-  var connection: Connection
-  var moment = Moment(instant: Driver.start, date: Array("D".utf8))
+  var connection: ConnectionState
+  var time = EventTime(instant: Driver.start, date: Array("D".utf8))
   var sent = ""
   var requests: [EndpointRequest] = []
   var ids: [UInt64] = []
@@ -17,16 +17,16 @@ struct Driver {
   var answer: (EndpointRequest) -> EndpointResponse? = { .text($0.path) }
 
   init(_ limits: ConnectionLimits = ConnectionLimits()) {
-    connection = Connection(limits: limits, at: moment)
+    connection = ConnectionState(limits: limits, at: time)
   }
 
   mutating func run() {
     while end == nil {
-      switch connection.nextAction(at: moment) {
+      switch connection.nextAction(at: time) {
       case .handle(let request, let id):
         requests.append(request)
         ids.append(id)
-        if let response = answer(request) { connection.answer(response, to: id, at: moment) }
+        if let response = answer(request) { connection.answer(response, to: id, at: time) }
       case .refused(let failure):
         refused.append(failure.status.rawValue)
       case .cancel(let id):
@@ -41,7 +41,7 @@ struct Driver {
         }
         if room != .max { room -= bytes.count }
         sent += String(decoding: bytes, as: UTF8.self)
-        connection.wrote(bytes.count, at: moment)
+        connection.wrote(bytes.count, at: time)
       case .shutdownOutput:
         isOutputShut = true
       case .close(let reset):
@@ -63,8 +63,8 @@ struct Driver {
   }
 
   mutating func pass(_ duration: Duration) {
-    moment.instant += duration
-    if connection.deadline <= moment.instant { connection.deadlinePassed(at: moment) }
+    time.instant += duration
+    if connection.deadline <= time.instant { connection.deadlinePassed(at: time) }
     run()
   }
 

@@ -163,8 +163,8 @@ import Testing
       Array("PUT / HTTP/1.1\r\nHost: gw\r\nContent-Length: 0\r\n\r\n".utf8), host: "gw", port: 80,
       within: .seconds(6)
     ) { _, _ throws(PushError) in
-      try ResolvedAddress.all(of: "127.0.0.1", port: ports[0])
-        + ResolvedAddress.all(of: "127.0.0.1", port: ports[1])
+      SocketAddress.resolve(host: "127.0.0.1", port: ports[0])
+        + SocketAddress.resolve(host: "127.0.0.1", port: ports[1])
     }
     #expect(answer.status == 202)
     #expect(live.requests.count == 1)

@@ -46,9 +46,7 @@ struct SocketActivation {
         .addressNotAvailable,
         "no activated socket\(name.map { ": " + $0 } ?? "") (start this process from a systemd socket unit)")
     }
-    var isListening: Int32 = 0
-    var length = socklen_t(MemoryLayout.size(ofValue: isListening))
-    guard getsockopt(original, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0, isListening != 0 else {
+    guard let isListening = Socket.option(original, SO_ACCEPTCONN), isListening != 0 else {
       throw EndpointError(
         .addressNotAvailable, "the activated descriptor \(original) does not listen (use ListenStream=)")
     }
@@ -57,7 +55,7 @@ struct SocketActivation {
       throw EndpointError(
         .tooManyOpenFiles, "too many open files: descriptor \(original) (raise the limit, see ulimit -n)")
     }
-    ListeningSocket.configure(descriptor)
+    Socket.configure(descriptor)
     return ListeningSocket(
       descriptor: descriptor, address: SocketAddress.local(descriptor) ?? .activated(name: name))
   }

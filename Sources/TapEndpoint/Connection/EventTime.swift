@@ -1,8 +1,8 @@
-/// What the edge's clocks say when an event reaches a connection, which has none of its own.
-package struct Moment: Sendable {
+/// The clocks' readings when an event reaches a connection, whose state machine reads no clock.
+package struct EventTime: Sendable {
   /// For deadlines.
   package var instant: ContinuousClock.Instant
-  /// The `Date` of an answer that is made now (RFC 9110, section 6.6.1), encoded.
+  /// The encoded `Date` of a response that is made now (RFC 9110, section 6.6.1).
   package var date: [UInt8]
 
   package init(instant: ContinuousClock.Instant, date: [UInt8]) {

@@ -1,5 +1,5 @@
-/// Lets requests in that carry the right credentials.
-struct Gatekeeper: Sendable {
+/// Authenticates requests by their credentials.
+struct Authenticator: Sendable {
   private let files: [CredentialFile]
   private let openPaths: Set<String>
 
@@ -12,12 +12,12 @@ struct Gatekeeper: Sendable {
     openPaths = access.openPaths
   }
 
-  /// A file that lets nobody in, so that a mistake shows at the start.
+  /// A file without credentials, so that a mistake shows at the start.
   var unusableFile: String? {
     files.first { $0.current() == nil }?.path
   }
 
-  /// The answer to a request that is not let in.
+  /// The answer to a request without valid credentials; `nil` if it has some or needs none.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {
     guard !files.isEmpty, !openPaths.contains(request.path) else { return nil }
     let fields = request.headers.values(of: "Authorization")
