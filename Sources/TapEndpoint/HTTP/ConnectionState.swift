@@ -50,6 +50,18 @@ package struct ConnectionState: Sendable {
     case answering
   }
 
+  /// The order in which connections are closed when there is no room for another: the smallest first. Idle ones come
+  /// before those that wait for their clients, and of these the one that has been so longest.
+  package struct ClosingOrder: Sendable, Comparable {
+    package let activity: Activity
+    /// When the connection took up the activity.
+    let begin: ContinuousClock.Instant
+
+    package static func < (lhs: ClosingOrder, rhs: ClosingOrder) -> Bool {
+      lhs.activity == rhs.activity ? lhs.begin < rhs.begin : lhs.activity.rawValue < rhs.activity.rawValue
+    }
+  }
+
   enum Phase {
     case receiving
     case answering(Exchange)
@@ -99,9 +111,11 @@ package struct ConnectionState: Sendable {
   var wait = Wait.idle
   var waitDeadline: ContinuousClock.Instant
   var writeDeadline: ContinuousClock.Instant?
-  /// The last activity, its request, and when it began.
-  private var lastActivity: (activity: Activity, request: UInt64, begin: ContinuousClock.Instant)
+  /// The request that the closing order is for.
+  private var closingOrderRequest: UInt64 = 0
 
+  /// Compares this connection, which waits for an event, with others.
+  package private(set) var closingOrder: ClosingOrder
   /// The requests so far.
   package private(set) var requestCount: UInt64 = 0
   /// What is to be sent.
@@ -111,7 +125,7 @@ package struct ConnectionState: Sendable {
     self.limits = limits
     parser = RequestParser(limits: limits.parser)
     waitDeadline = time.instant + limits.idleDeadline
-    lastActivity = (.waiting, 0, time.instant)
+    closingOrder = ClosingOrder(activity: .waiting, begin: time.instant)
   }
 
   // MARK: Queries
@@ -147,12 +161,6 @@ package struct ConnectionState: Sendable {
     case .receiving where output.isEmpty && parser.isIdle && input.isEmpty && requestCount > 0: .idle
     case .receiving, .closing, .lingering, .closed: .waiting
     }
-  }
-
-  /// Whether this connection is closed before the other when there is no room for another.
-  package func isIdleLonger(than other: ConnectionState) -> Bool {
-    activity != other.activity
-      ? activity.rawValue < other.activity.rawValue : lastActivity.begin < other.lastActivity.begin
   }
 
   /// Whether this is the request that is being answered.
@@ -204,8 +212,9 @@ package struct ConnectionState: Sendable {
       break
     }
     // A client that sends a byte now and then for the same request begins nothing new.
-    if lastActivity.activity != activity || lastActivity.request != requestCount {
-      lastActivity = (activity, requestCount, time.instant)
+    if closingOrder.activity != activity || closingOrderRequest != requestCount {
+      closingOrder = ClosingOrder(activity: activity, begin: time.instant)
+      closingOrderRequest = requestCount
     }
     return .wait
   }

@@ -70,7 +70,7 @@ actor EventLoop {
       case .connection(let descriptor):
         let connection = open(descriptor)
         connections.noteAccepted(descriptor, at: .now)
-        if connections.count > connections.capacity, !closeLongestIdle(except: connection) {
+        if connections.count > connections.capacity, !makeRoom(except: connection) {
           close(connection, reset: true)
         }
       case .none:
@@ -79,7 +79,7 @@ actor EventLoop {
         connections.noteShortage(at: .now)
         listener.pause()
         // If it is the app that has taken all descriptors, it may give some back until the next attempt.
-        if !closeLongestIdle(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
+        if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
         return
       }
     }
@@ -97,8 +97,8 @@ actor EventLoop {
     return connection
   }
 
-  private func closeLongestIdle(except kept: Connection?) -> Bool {
-    guard let connection = connections.longestIdle(except: kept) else { return false }
+  private func makeRoom(except kept: Connection?) -> Bool {
+    guard let connection = connections.firstToClose(except: kept) else { return false }
     close(connection, reset: !connection.state.output.isEmpty)
     return true
   }

@@ -155,8 +155,8 @@ import Testing
     var idle = ConnectionDriver()
     idle.pass(.seconds(1))
     idle.receive(get)
-    #expect(idle.connection.isIdleLonger(than: slow.connection))
-    #expect(!slow.connection.isIdleLonger(than: idle.connection))
+    #expect(idle.connection.closingOrder < slow.connection.closingOrder)
+    #expect(slow.connection.closingOrder >= idle.connection.closingOrder)
   }
 
   @Test func ofIdleConnectionsTheOneThatIsSoLongestIsClosedFirst() {
@@ -165,10 +165,10 @@ import Testing
     first.receive(get)
     second.pass(.seconds(1))
     second.receive(get)
-    #expect(first.connection.isIdleLonger(than: second.connection))
+    #expect(first.connection.closingOrder < second.connection.closingOrder)
     first.pass(.seconds(2))
     first.receive(get)
-    #expect(second.connection.isIdleLonger(than: first.connection))
+    #expect(second.connection.closingOrder < first.connection.closingOrder)
   }
 
   /// Bytes of the same request do not make a sender younger, however many.
@@ -185,6 +185,6 @@ import Testing
       first.pass(.milliseconds(500))
       first.receive(String(byte))
     }
-    #expect(first.connection.isIdleLonger(than: second.connection))
+    #expect(first.connection.closingOrder < second.connection.closingOrder)
   }
 }
