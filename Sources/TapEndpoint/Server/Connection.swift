@@ -17,7 +17,9 @@ final class Connection {
   var task: Task<Void, Never>?
   /// A streamed body that waits for room in the output.
   var producer: CheckedContinuation<Bool, Never>?
-  /// Whether the queue reads once more before the dispatch source does.
+  /// Whether the last read did not block, so that another one may find more.
+  var mayHaveInput = false
+  /// Whether another read is in the queue.
   var isReadQueued = false
   private(set) var isClosed = false
 

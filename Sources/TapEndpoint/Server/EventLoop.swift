@@ -109,27 +109,29 @@ actor EventLoop {
     guard let connection = connections[id] else { return }
     connection.isReadQueued = false
     guard connection.state.wantsInput else { return }
-    let requestCount = connection.state.requestCount
     switch Socket.receive(connection.descriptor, into: &buffer) {
     case .done(0): connection.state.inputEnded()
-    case .done(let count):
-      connection.state.received(buffer[..<count])
-      connection.isReadQueued = true
-    case .wouldBlock: return connection.watchReading(true)
+    case .done(let count): connection.state.received(buffer[..<count])
+    case .wouldBlock:
+      connection.mayHaveInput = false
+      return connection.watchReading(true)
     case .failed: connection.state.failed()
     }
+    connection.mayHaveInput = true
     advance(connection)
-    guard connection.isReadQueued, !connection.isClosed else { return }
-    // A dispatch source is armed again after each event by a thread of its own, which costs more than a small
-    // request. Behind an answer, the client's next request often arrives while the queue serves the others: it is read
-    // once more at the end of the queue, and only if nothing is there the source takes over. So nothing is polled: each
-    // further read is paid for by a request.
-    if connection.state.requestCount != requestCount, connection.state.activity == .idle {
-      connection.watchReading(false)
-      executor.queue.async { [weak self] in self?.assumeIsolated { $0.receive(on: id) } }
-    } else {
-      connection.isReadQueued = false
-      connection.watchReading(connection.state.wantsInput)
+  }
+
+  /// Reads again at the end of the queue, until a read would block; only then the dispatch source takes over. Two
+  /// reasons, and no busy loop, because each further read is paid for by bytes that have arrived:
+  /// - A client that resets the connection behind some bytes causes one event for both. On Linux the source is silent
+  ///   after such a hangup, so the reset shows in a read alone.
+  /// - A source is armed again after each event by a thread of its own, which costs more than a small request. Behind an
+  ///   answer, the client's next request often arrives while the queue serves the others.
+  private func queueRead(_ connection: Connection) {
+    connection.isReadQueued = true
+    connection.watchReading(false)
+    executor.queue.async { [weak self, id = connection.id] in
+      self?.assumeIsolated { $0.receive(on: id) }
     }
   }
 
@@ -188,7 +190,13 @@ actor EventLoop {
       connection.producer = nil
       producer.resume(returning: true)
     }
-    if !connection.isReadQueued { connection.watchReading(connection.state.wantsInput) }
+    if !connection.state.wantsInput {
+      connection.watchReading(false)
+    } else if !connection.mayHaveInput {
+      connection.watchReading(true)
+    } else if !connection.isReadQueued {
+      queueRead(connection)
+    }
     connection.watchWriting(connection.state.wantsOutput) { [weak self, id = connection.id] in
       self?.assumeIsolated { $0.writable(id) }
     }
