@@ -1,7 +1,7 @@
 import Synchronization
 import TapCore
 
-/// A small HTTP/1.1 server (RFC 9110, RFC 9112) for metrics, health checks and the app's own small handlers.
+/// A small HTTP/1.1 server (RFC 9110, RFC 9112) for metrics, health checks and small handlers of the app.
 ///
 ///     let endpoint = Endpoint(
 ///       configuration: .init(address: .loopback(port: 0)),
@@ -11,13 +11,13 @@ import TapCore
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
 /// All connections are served by one serial dispatch queue, and so by at most one core; asynchronous handlers
-/// run in tasks of their own. What clients may take is bounded by ``Configuration/Limits``. There is no TLS:
+/// run in tasks of their own. ``Configuration/Limits`` bound what clients can use. There is no TLS:
 /// a reverse proxy adds it.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. One that is released
 /// while it runs ends its connections.
 public final class Endpoint: Sendable {
-  /// What the endpoint does, in a circle.
+  /// The phases of an endpoint. After `stopping` it is `stopped` again.
   private enum Phase {
     case stopped
     case starting
@@ -38,9 +38,9 @@ public final class Endpoint: Sendable {
   /// Makes an endpoint, which does not listen yet.
   ///
   /// - Parameters:
-  ///   - configuration: where it listens, who may read, and what clients may take. It is checked at the start.
-  ///   - routes: what it answers. Of those with the same path and method the first counts; what none takes is
-  ///     answered with 404, or 405 if another method would do.
+  ///   - configuration: the address, the access and the limits. It is checked at the start.
+  ///   - routes: the paths that it serves. Of those with the same path and method the first is used; a request that
+  ///     none takes is answered with 404, or with 405 if there is a route for another method.
   public init(configuration: Configuration = Configuration(), routes: [EndpointRoute]) {
     self.configuration = configuration
     router = Router(routes)
@@ -61,14 +61,14 @@ public final class Endpoint: Sendable {
     if let invalid = configuration.limits.firstInvalid {
       throw EndpointError(.invalidConfiguration, "invalid limit: \(invalid)")
     }
-    let gatekeeper = Gatekeeper(configuration.access)
-    if let file = gatekeeper.unusableFile {
+    let authenticator = Authenticator(configuration.access)
+    if let file = authenticator.unusableFile {
       throw EndpointError(
         .invalidConfiguration,
         "no credentials: \(file) (write one a line, and let this process read the file)")
     }
     let loop = EventLoop(
-      router: router, gatekeeper: gatekeeper, limits: configuration.limits,
+      router: router, authenticator: authenticator, limits: configuration.limits,
       logRefusal: configuration.logRefusal)
     let isClaimed = state.withLock { state in
       guard case .stopped = state.phase else { return false }
@@ -97,7 +97,7 @@ public final class Endpoint: Sendable {
     }
   }
 
-  /// Where the endpoint listens, with the actual port. `nil` while it does not.
+  /// The address that the endpoint listens at, with the actual port. `nil` while it does not.
   public var address: EndpointAddress? {
     guard case .running(_, let address) = state.withLock({ $0.phase }) else { return nil }
     return address
@@ -155,5 +155,44 @@ public final class Endpoint: Sendable {
       }
       if !waits { continuation.resume() }
     }
+  }
+}
+
+/// Why an endpoint cannot start. Its description names the cause and the remedy in one line.
+public struct EndpointError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The causes. New ones may come: a `switch` over them needs a default.
+  public struct Code: Sendable, Hashable {
+    private enum Name {
+      case addressInUse, addressNotAvailable, permissionDenied, invalidConfiguration
+      case alreadyRunning, tooManyOpenFiles, accessNotRestricted, system
+    }
+    private let name: Name
+
+    /// Another socket listens at the address.
+    public static let addressInUse = Code(name: .addressInUse)
+    /// The host is none of this machine's, or its name does not resolve.
+    public static let addressNotAvailable = Code(name: .addressNotAvailable)
+    /// The process may not listen there.
+    public static let permissionDenied = Code(name: .permissionDenied)
+    /// A setting is out of its range, or two contradict each other.
+    public static let invalidConfiguration = Code(name: .invalidConfiguration)
+    /// The endpoint was started already and not shut down.
+    public static let alreadyRunning = Code(name: .alreadyRunning)
+    /// The process or the system has no file descriptor left.
+    public static let tooManyOpenFiles = Code(name: .tooManyOpenFiles)
+    /// Other machines could read without credentials, and the configuration does not allow that.
+    public static let accessNotRestricted = Code(name: .accessNotRestricted)
+    /// A system call failed for another reason.
+    public static let system = Code(name: .system)
+  }
+
+  /// The cause.
+  public let code: Code
+  /// The cause and the remedy in one line, such as `address in use: 127.0.0.1:9464 (…)`.
+  public let description: String
+
+  package init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
   }
 }

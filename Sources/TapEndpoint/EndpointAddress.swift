@@ -1,4 +1,4 @@
-/// Where an endpoint listens.
+/// The address that an endpoint listens at.
 public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   /// The kinds of addresses.
   package enum Kind: Sendable, Hashable {
@@ -10,7 +10,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   package let kind: Kind
 
   /// An address and port of TCP. The host is a numeric address, an IPv6 one in brackets or without, or a name that
-  /// resolves to one; the port 0 lets the system choose a free one, which ``Endpoint/address`` tells once the endpoint
+  /// resolves to one; the port 0 lets the system choose a free one, which ``Endpoint/address`` has once the endpoint
   /// has started.
   public static func tcp(host: String, port: Int) -> EndpointAddress {
     let host = host.hasPrefix("[") ? Host.parse(host) ?? host : host
@@ -22,8 +22,8 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
     .tcp(host: "127.0.0.1", port: port)
   }
 
-  /// A Unix socket, which only processes of the same user can open (mode 0600). A socket that is left over at
-  /// the path from a process that is gone is replaced, and the shutdown removes the file.
+  /// A Unix socket, which only processes of the same user can open (mode 0600). A socket at the path that an
+  /// ended process has left behind is replaced, and the shutdown removes the file.
   public static func unix(path: String) -> EndpointAddress {
     EndpointAddress(kind: .unix(path: path))
   }
@@ -57,5 +57,44 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   package var isReachableFromNetwork: Bool {
     guard case .tcp(let host, _) = kind else { return false }
     return !(host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127."))
+  }
+}
+
+/// The host of an address, as users write it: an IP address, an IPv6 one in brackets or without, or a name.
+package enum Host {
+  /// The host without brackets; `nil` if the text is not one. A name need not resolve.
+  package static func parse(_ text: String) -> String? {
+    // RFC 3986, section 3.2.2: brackets are for IPv6 alone.
+    if text.hasPrefix("[") {
+      let address = String(text.dropFirst().dropLast())
+      return text.hasSuffix("]") && isIPv6(address) ? address : nil
+    }
+    return isIPv6(text) || SocketAddress.isIPv4(text) || isName(text) ? text : nil
+  }
+
+  /// An address, and perhaps a zone (RFC 4007, section 11).
+  private static func isIPv6(_ text: String) -> Bool {
+    let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+    if parts.count == 2, parts[1].isEmpty || !parts[1].utf8.allSatisfy(ByteClass.isUnreserved) {
+      return false
+    }
+    return SocketAddress.isIPv6(String(parts[0]))
+  }
+
+  /// RFC 1123, section 2.1: labels of letters, digits and hyphens, of which the last is not a number, because a name can
+  /// then not be mistaken for an IPv4 address. Underscores are in no host name but in those of containers.
+  private static func isName(_ text: String) -> Bool {
+    let name = text.hasSuffix(".") ? text.dropLast() : text[...]
+    let hyphen = UInt8(ascii: "-")
+    let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard name.utf8.count <= 253, let last = labels.last,
+      last.contains(where: { ByteClass.decimalValue($0) == nil })
+    else { return false }
+    return labels.allSatisfy { label in
+      (1...63).contains(label.count) && label.first != hyphen && label.last != hyphen
+        && label.allSatisfy { byte in
+          ByteClass.isUnreserved(byte) && byte != UInt8(ascii: "~") && byte != UInt8(ascii: ".")
+        }
+    }
   }
 }

@@ -36,24 +36,24 @@ private func converse(_ bytes: [UInt8], step: Int) {
   var limits = ConnectionLimits()
   limits.parser = ParserLimits(headBytes: 512, headerCount: 8, bodyBytes: 256)
   limits.pipelinedAnswers = 3
-  var moment = Moment(instant: .now, date: [])
-  var connection = Connection(limits: limits, at: moment)
+  var time = EventTime(instant: .now, date: [])
+  var connection = ConnectionState(limits: limits, at: time)
   var isClosed = false
   var unanswered: UInt64?
 
   func run() {
     for _ in 0..<10_000 where !isClosed {
-      switch connection.nextAction(at: moment) {
+      switch connection.nextAction(at: time) {
       case .handle(let request, let id):
         check(request.body.count <= 256 && request.headers.fields.count <= 8, "a limit does not hold")
         check(!request.path.utf8.contains(0), "a NUL in a path")
         // Some answers come later, some never.
-        if id % 4 == 3 { unanswered = id } else { connection.answer(.text("x"), to: id, at: moment) }
+        if id % 4 == 3 { unanswered = id } else { connection.answer(.text("x"), to: id, at: time) }
       case .cancel, .refused, .shutdownOutput: break
       case .write:
         let sent = connection.output.withFirstParts { $0.count + $1.count }
         check(sent > 0, "an empty write")
-        connection.wrote(min(sent, 100), at: moment)
+        connection.wrote(min(sent, 100), at: time)
       case .close: isClosed = true
       case .wait: return
       }
@@ -65,7 +65,7 @@ private func converse(_ bytes: [UInt8], step: Int) {
     if connection.wantsInput { connection.received(bytes[start..<min(start + step, bytes.count)]) }
     run()
     if let id = unanswered, start % 3 == 0 {
-      connection.answer(.text("y"), to: id, at: moment)
+      connection.answer(.text("y"), to: id, at: time)
       unanswered = nil
       run()
     }
@@ -75,8 +75,8 @@ private func converse(_ bytes: [UInt8], step: Int) {
     run()
   }
   for _ in 0..<8 where !isClosed {
-    moment.instant = connection.deadline
-    connection.deadlinePassed(at: moment)
+    time.instant = connection.deadline
+    connection.deadlinePassed(at: time)
     run()
   }
   check(isClosed, "the connection does not end")

@@ -5,8 +5,8 @@ public import TapCore
 ///     let gateway = try PushGateway("http://gateway:9091", job: "backup", grouping: ["instance": "db-1"])
 ///     try await MetricsPusher(registry: registry, to: gateway).push()
 ///
-/// Each push replaces what the group had before. What the gateway has it keeps, and Prometheus scrapes it, until
-/// somebody deletes it: push from jobs, not from servers.
+/// Each push replaces what the group had before. The gateway keeps the metrics, and Prometheus scrapes
+/// them, until they are deleted: push from jobs, not from servers.
 public final class MetricsPusher: Sendable {
   private let registry: Registry
   private let gateway: PushGateway
@@ -18,9 +18,9 @@ public final class MetricsPusher: Sendable {
   /// Makes a pusher. It counts itself in the registry, as `session_tap_pushes_total{outcome}`.
   ///
   /// - Parameters:
-  ///   - registry: what is pushed, all of it.
+  ///   - registry: the metrics, all of which are pushed.
   ///   - gateway: the gateway, and the group whose metrics these replace.
-  ///   - retry: how often a push that may yet succeed is tried.
+  ///   - retry: how often a push that failed for a transient reason is tried again.
   /// - Throws: `RegistryError` if that name is taken by something else.
   public convenience init(
     registry: Registry, to gateway: PushGateway, retry: PushRetry = PushRetry()
@@ -43,8 +43,8 @@ public final class MetricsPusher: Sendable {
     failures = outcomes[OutcomeLabels(outcome: "error")]
   }
 
-  /// Pushes the metrics as they are now. What may be over soon is tried again, as ``PushRetry`` says; each try
-  /// sends the metrics as they are then.
+  /// Pushes the current metrics. A transient failure is tried again, as ``PushRetry`` says; each try sends the metrics
+  /// of its time.
   ///
   /// - Throws: ``PushError`` of the last try.
   public func push() async throws(PushError) {
@@ -68,7 +68,7 @@ public final class MetricsPusher: Sendable {
   ///
   /// - Parameters:
   ///   - interval: from the end of one push to the begin of the next: 10 ms to 292 years, or the nearer of these.
-  ///   - onError: hears of each push that failed.
+  ///   - onError: called for each push that failed.
   public func run(
     every interval: Duration, onError: @escaping @Sendable (PushError) -> Void = { _ in }
   ) async {
@@ -86,14 +86,14 @@ public final class MetricsPusher: Sendable {
     var head = "PUT \(gateway.path) HTTP/1.1\r\nHost: \(gateway.authority)\r\nConnection: close\r\n"
     head += "Content-Type: \(exposition.contentType)\r\nContent-Length: \(exposition.bytes.count)\r\n"
     if let authorization = gateway.authorization { head += "Authorization: \(authorization)\r\n" }
-    let answer = try await ClientExchange.run(
+    let answer = try await HTTPClient.run(
       Array((head + "\r\n").utf8) + exposition.bytes, host: gateway.host, port: gateway.port,
       within: retry.deadline)
     guard let status = answer.status else {
       throw PushError(.unreachable, "\(gateway.authority) does not speak HTTP", isTransient: true)
     }
     guard (200...299).contains(status) else {
-      // RFC 9110, sections 15.5.9, 15.6 and RFC 6585, section 4: these may be over soon.
+      // RFC 9110, sections 15.5.9, 15.6 and RFC 6585, section 4: these may be transient.
       let isTransient = status >= 500 || status == 408 || status == 429
       throw PushError(
         .refused, "\(gateway.authority) answers \(status): \(answer.reason)", isTransient: isTransient)
@@ -104,5 +104,33 @@ public final class MetricsPusher: Sendable {
     let outcome: String
 
     static var labels: [Label<OutcomeLabels>] { [Label("outcome", \.outcome)] }
+  }
+}
+
+/// How often a push is tried, and how long is waited in between. A value out of its range is replaced by the
+/// nearest one in it.
+public struct PushRetry: Sendable, Hashable {
+  /// The number of tries, including the first: at least 1. 5.
+  public var attempts = 5
+  /// The delay after the first try, from 0; it doubles with each further one. 0.5 s.
+  public var firstDelay = Duration.milliseconds(500)
+  /// The maximum of the delay: 0 to a day. 30 s.
+  public var maximumDelay = Duration.seconds(30)
+  /// How long one try may take, up to a day; without any time, it fails. Where the gateway's name has several
+  /// addresses, they share it: each is asked for its part of what is left. 10 s.
+  public var deadline = Duration.seconds(10)
+
+  /// Makes the default.
+  public init() {}
+
+  /// The delay after the given try, which is counted from 1.
+  ///
+  /// - Parameter jitter: 0 to 1. It shortens the delay by up to half, so that the tries of many jobs spread
+  ///   after a failure of their gateway.
+  package func delay(after attempt: Int, jitter: Double) -> Duration {
+    let maximum = min(max(maximumDelay, .zero), .seconds(86_400))
+    var delay = min(max(firstDelay, .zero), maximum)
+    for _ in 1..<min(max(attempt, 1), 64) where delay < maximum { delay = min(delay * 2, maximum) }
+    return delay * (1 - min(max(jitter, 0), 1) / 2)
   }
 }

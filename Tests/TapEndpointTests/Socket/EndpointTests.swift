@@ -189,6 +189,42 @@ import Testing
     }
   }
 
+  /// Idle ones first, then slow senders; never one whose request is being answered.
+  @Test func closesNoConnectionWhoseHandlerWorks() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.connections = 4
+    limits.headDeadline = .seconds(3600)
+    let (started, starting) = AsyncStream.makeStream(of: Void.self)
+    let (release, releasing) = AsyncStream.makeStream(of: Void.self)
+    let slow = EndpointRoute("/slow") { _ in
+      starting.yield()
+      for await _ in release { break }
+      return .text("done\n")
+    }
+    try await withEndpoint(routes: [Self.ok, slow], limits: limits) { port in
+      let answering = try RawClient(port: port)
+      answering.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
+      for await _ in started { break }
+      let sender = try RawClient(port: port)
+      sender.send("GET /ok HTTP/1.1\r\nHost: h\r\nX: ")
+      var idle: [RawClient] = []
+      for _ in 0..<2 {
+        let client = try RawClient(port: port)
+        client.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+        #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
+        idle.append(client)
+      }
+      var new: [RawClient] = []
+      for closed in idle + [sender] {
+        new.append(try RawClient(port: port))
+        #expect(await closed.receiveAll().text == "")
+      }
+      releasing.yield()
+      #expect(await answering.receive(until: "done\n").hasSuffix("done\n"))
+      withExtendedLifetime(new) {}
+    }
+  }
+
   @Test func refusesMoreRequestsThanItAnswersAtOnce() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1

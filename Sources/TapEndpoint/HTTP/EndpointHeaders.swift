@@ -1,0 +1,66 @@
+/// Header fields in the order in which they stand in the message (RFC 9110, section 5). Names are compared
+/// without regard to ASCII case; a name may occur more than once.
+public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+  /// One field line.
+  public struct Field: Sendable, Hashable {
+    /// The name, as it was written.
+    public var name: String
+    /// The value, without the white space around it.
+    public var value: String
+  }
+
+  /// All field lines, in order.
+  public private(set) var fields: [Field] = []
+
+  /// Makes an empty list.
+  public init() {}
+
+  /// Makes a list from a literal such as `["Content-Type": "text/plain"]`, in the literal's order.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    fields = elements.map { Field(name: $0.0, value: $0.1) }
+  }
+
+  /// The value of the first field of that name. Setting replaces every field of that name by one; setting
+  /// `nil` removes them.
+  public subscript(name: String) -> String? {
+    get { fields.first { $0.name.isEqualIgnoringASCIICase(to: name) }?.value }
+    set {
+      fields.removeAll { $0.name.isEqualIgnoringASCIICase(to: name) }
+      if let newValue { add(name, newValue) }
+    }
+  }
+
+  /// Appends a field line, whether or not its name is there already.
+  public mutating func add(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// The values of all fields of that name as one list (RFC 9110, section 5.3); `nil` if there is none.
+  package func combined(_ name: String) -> String? {
+    let values = values(of: name)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+
+  /// The values of all fields of that name, in order.
+  public func values(of name: String) -> [String] {
+    fields.filter { $0.name.isEqualIgnoringASCIICase(to: name) }.map(\.value)
+  }
+}
+
+extension String {
+  /// Whether both are equal up to the case of ASCII letters, as names and tokens of HTTP are compared
+  /// (RFC 9110, section 5.1).
+  package func isEqualIgnoringASCIICase(to other: String) -> Bool {
+    let left = utf8
+    let right = other.utf8
+    return left.count == right.count
+      && zip(left, right).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+  }
+}
+
+extension UInt8 {
+  /// The lowercase form of an ASCII letter, and any other byte itself.
+  package var asciiLowercased: UInt8 {
+    self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self
+  }
+}

@@ -1,0 +1,153 @@
+import Synchronization
+import TapCore
+
+/// Whether an app is ready for traffic: the checks that the app adds, asked by the `/readyz` route.
+///
+///     let readiness = Readiness()
+///     readiness.add("database") { await pool.isConnected ? nil : "no connection" }
+///
+/// Checks may be added and removed from any thread, while the endpoint runs too.
+public final class Readiness: Sendable {
+  /// A check returns `nil` if all is well, else the reason in one line.
+  public typealias Check = @Sendable () async -> String?
+
+  private let checks = Mutex<[RunningCheck]>([])
+
+  /// Without a check, an app is ready.
+  public init() {}
+
+  /// Adds a check, or replaces the one of that name.
+  ///
+  /// Every request of `/readyz` asks all checks at the same time, each in a task of its own. A check does not run twice at
+  /// a time: further requests wait for the run that is under way. One that has not answered shortly before
+  /// the endpoint's answer deadline counts as failed, with the reason `has not answered`. When no request waits for it any
+  /// more, its task is cancelled.
+  ///
+  /// - Parameters:
+  ///   - name: stands before the check's line in the answer, and in ``remove(_:)``.
+  ///   - check: asked at each request, so it should be quick; what it returns is shown to every client.
+  public func add(_ name: String, _ check: @escaping Check) {
+    checks.withLock { checks in
+      checks.removeAll { $0.name == name }
+      checks.append(RunningCheck(name, check))
+    }
+  }
+
+  /// Removes the check of that name.
+  public func remove(_ name: String) {
+    checks.withLock { $0.removeAll { $0.name == name } }
+  }
+
+  /// A line for each check, in the order in which they were added, and whether all is well.
+  ///
+  /// - Parameter time: how long to wait for the checks.
+  package func report(within time: Duration) async -> (isReady: Bool, text: String) {
+    let checks = checks.withLock { $0 }
+    let (answers, answer) = AsyncStream.makeStream(of: (Int, String?).self)
+    let requests = checks.enumerated().map { index, check in check.ask { answer.yield((index, $0)) } }
+    let limit = Task {
+      try await Task.sleep(for: .nanoseconds(time.nanoseconds))
+      answer.finish()
+    }
+    defer {
+      limit.cancel()
+      for (check, request) in zip(checks, requests) { check.giveUp(request) }
+    }
+    var reasons = [String?](repeating: "has not answered", count: checks.count)
+    var missing = checks.count
+    var iterator = answers.makeAsyncIterator()
+    while missing > 0, let (index, reason) = await iterator.next() {
+      reasons[index] = reason
+      missing -= 1
+    }
+    let lines = zip(checks, reasons).map { check, reason in
+      "\(Self.line(check.name)): \(reason.map(Self.line) ?? "ok")\n"
+    }
+    let isReady = reasons.allSatisfy { $0 == nil }
+    return (isReady, (isReady ? "ready\n" : "not ready\n") + lines.joined())
+  }
+
+  /// The text without line breaks.
+  private static func line(_ text: String) -> String {
+    String(text.prefix(1000).map { $0.isNewline ? " " : $0 })
+  }
+}
+
+/// A check that runs once at a time, however many requests wait for its answer.
+private final class RunningCheck: Sendable {
+  typealias Answer = @Sendable (String?) -> Void
+
+  private struct State {
+    var task: Task<Void, Never>?
+    var requests: [Int: Answer] = [:]
+    var requestCount = 0
+  }
+
+  let name: String
+  private let check: Readiness.Check
+  private let state = Mutex(State())
+
+  init(_ name: String, _ check: @escaping Readiness.Check) {
+    self.name = name
+    self.check = check
+  }
+
+  /// Calls back with the answer, once, unless the request is given up.
+  /// - Returns: the number of the request.
+  func ask(_ answer: @escaping Answer) -> Int {
+    state.withLock { state in
+      state.requestCount += 1
+      state.requests[state.requestCount] = answer
+      if state.task == nil { state.task = run() }
+      return state.requestCount
+    }
+  }
+
+  /// Abandons a request, and cancels the run if no other request waits for it.
+  func giveUp(_ request: Int) {
+    let task = state.withLock { state in
+      state.requests[request] = nil
+      return state.requests.isEmpty ? state.task : nil
+    }
+    task?.cancel()
+  }
+
+  private func run() -> Task<Void, Never> {
+    Task { ended(await check()) }
+  }
+
+  private func ended(_ reason: String?) {
+    let answers: [Answer] = state.withLock { state in
+      if Task.isCancelled, !state.requests.isEmpty {
+        // These requests came after the cancellation: the result of a cancelled check is not for them.
+        state.task = run()
+        return []
+      }
+      state.task = nil
+      defer { state.requests = [:] }
+      return Array(state.requests.values)
+    }
+    for answer in answers { answer(reason) }
+  }
+}
+
+extension EndpointRoute {
+  /// Answers `ok` for as long as the process serves.
+  public static func liveness(at path: String = "/healthz") -> EndpointRoute {
+    let response = EndpointResponse.text("ok\n")
+    return EndpointRoute(path, immediate: { _ in response })
+  }
+
+  /// Answers 200 if every check passes, else 503; either way with a line for each check. One that has not answered
+  /// shortly before the endpoint's answer deadline counts as failed.
+  ///
+  /// - Parameters:
+  ///   - readiness: the checks. They may change while the endpoint runs.
+  ///   - path: the path of the route.
+  public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> EndpointRoute {
+    EndpointRoute(path) { request in
+      let (isReady, text) = await readiness.report(within: ScrapeTimeout.time(within: request.answerTime))
+      return .text(text, status: isReady ? .ok : .serviceUnavailable)
+    }
+  }
+}

@@ -1,0 +1,261 @@
+import Dispatch
+import TapCore
+
+/// Serves all connections on one serial queue: it moves bytes and events between sockets, clocks and handlers, and
+/// the state machines of the connections decide.
+actor EventLoop {
+  /// Descriptors that may wait to be closed before no further connection is accepted.
+  private static let pendingCloses = 8
+
+  nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  let router: Router
+  let authenticator: Authenticator
+  let limits: Endpoint.Configuration.Limits
+  let logRefusal: (@Sendable (String) -> Void)?
+  var connections: ConnectionTable
+  /// The requests that wait for a handler of the app.
+  var requestsInFlight = 0
+  /// The scrapes whose gathering has not ended.
+  var scrapesInFlight = 0
+  var refusals = RefusalLog()
+  var clock = EventClock()
+
+  private let connectionLimits: ConnectionLimits
+  private var listener: Listener?
+  /// Those of the connections, and those that are being closed.
+  private var openDescriptors = 0
+  private var isDraining = false
+  private var drained: [CheckedContinuation<Void, Never>] = []
+  private var deadlines: DeadlineTimer?
+  private var buffer = [UInt8](repeating: 0, count: 65_536)
+
+  init(
+    router: Router, authenticator: Authenticator, limits: Endpoint.Configuration.Limits,
+    logRefusal: (@Sendable (String) -> Void)?
+  ) {
+    self.router = router
+    self.authenticator = authenticator
+    self.limits = limits
+    self.logRefusal = logRefusal
+    connectionLimits = limits.connection
+    connections = ConnectionTable(limit: limits.connections)
+  }
+
+  /// Begins to accept from the socket, whose ownership it takes.
+  nonisolated func start(_ socket: ListeningSocket) {
+    executor.queue.async { self.assumeIsolated { $0.listen(socket) } }
+  }
+
+  private func listen(_ socket: ListeningSocket) {
+    deadlines = DeadlineTimer(queue: executor.queue) { [weak self] in
+      self?.assumeIsolated { $0.checkDeadlines() }
+    }
+    listener = Listener(socket, queue: executor.queue) { [weak self] in
+      self?.assumeIsolated { $0.acceptConnections() }
+    }
+  }
+
+  // MARK: New connections
+
+  private func acceptConnections() {
+    guard let listener else { return }
+    connections.updateCapacity(at: .now)
+    // Bounded, so that a flood of new connections leaves time to the open ones.
+    for _ in 0..<64 {
+      // A descriptor is closed some time after its connection: a flood must not overtake that.
+      guard openDescriptors - connections.count < Self.pendingCloses else { return listener.pause() }
+      switch listener.socket.accept() {
+      case .connection(let descriptor):
+        let connection = open(descriptor)
+        connections.noteAccepted(descriptor, at: .now)
+        if connections.count > connections.capacity, !makeRoom(except: connection) {
+          close(connection, reset: true)
+        }
+      case .none:
+        return
+      case .exhausted:
+        connections.noteShortage(at: .now)
+        listener.pause()
+        // If it is the app that has taken all descriptors, it may give some back until the next attempt.
+        if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
+        return
+      }
+    }
+  }
+
+  private func open(_ descriptor: Int32) -> Connection {
+    let state = ConnectionState(limits: connectionLimits, at: clock.now())
+    let connection = connections.insert { id in
+      Connection(id: id, descriptor: descriptor, state: state, queue: executor.queue) { [weak self] in
+        self?.assumeIsolated { $0.receive(on: id) }
+      }
+    }
+    openDescriptors += 1
+    deadlines?.schedule(connection.state.deadline)
+    return connection
+  }
+
+  private func makeRoom(except kept: Connection?) -> Bool {
+    guard let connection = connections.firstToClose(except: kept) else { return false }
+    close(connection, reset: !connection.state.output.isEmpty)
+    return true
+  }
+
+  // MARK: Events
+
+  private func receive(on id: Connection.ID) {
+    guard let connection = connections[id] else { return }
+    connection.isReadQueued = false
+    guard connection.state.wantsInput else { return }
+    switch Socket.receive(connection.descriptor, into: &buffer) {
+    case .done(0): connection.state.inputEnded()
+    case .done(let count): connection.state.received(buffer[..<count])
+    case .wouldBlock:
+      connection.mayHaveInput = false
+      return connection.watchReading(true)
+    case .failed: connection.state.failed()
+    }
+    connection.mayHaveInput = true
+    advance(connection)
+  }
+
+  /// Reads again at the end of the queue, until a read would block; only then the dispatch source takes over. Two
+  /// reasons, and no busy loop, because each further read is paid for by bytes that have arrived:
+  /// - A client that resets the connection behind some bytes causes one event for both. On Linux the source is silent
+  ///   after such a hangup, so the reset shows in a read alone.
+  /// - A source is armed again after each event by a thread of its own, which costs more than a small request. Behind an
+  ///   answer, the client's next request often arrives while the queue serves the others.
+  private func queueRead(_ connection: Connection) {
+    connection.isReadQueued = true
+    connection.watchReading(false)
+    executor.queue.async { [weak self, id = connection.id] in
+      self?.assumeIsolated { $0.receive(on: id) }
+    }
+  }
+
+  private func writable(_ id: Connection.ID) {
+    guard let connection = connections[id] else { return }
+    connection.state.writable()
+    advance(connection)
+  }
+
+  private func checkDeadlines() {
+    let time = clock.now()
+    listener?.resume()
+    var next: ContinuousClock.Instant?
+    for connection in connections.all {
+      if connection.state.deadline <= time.instant {
+        connection.state.deadlinePassed(at: time)
+        advance(connection)
+      }
+      if !connection.isClosed {
+        next = min(next ?? connection.state.deadline, connection.state.deadline)
+      }
+    }
+    if let next { deadlines?.schedule(next) }
+  }
+
+  /// Performs the connection's actions until it waits for an event.
+  func advance(_ connection: Connection) {
+    let time = clock.now()
+    while true {
+      switch connection.state.nextAction(at: time) {
+      case .handle(let request, let id):
+        handle(request, id, on: connection, at: time)
+      case .refused(let failure):
+        log(failure.status, failure.reason, on: connection, at: time)
+      case .cancel:
+        connection.task?.cancel()
+      case .write:
+        switch Socket.send(connection.descriptor, from: connection.state.output) {
+        case .done(let count): connection.state.wrote(count, at: time)
+        case .wouldBlock: connection.state.writeBlocked()
+        case .failed: connection.state.failed()
+        }
+      case .shutdownOutput:
+        Socket.endOutput(connection.descriptor)
+      case .close(let reset):
+        return close(connection, reset: reset)
+      case .wait:
+        return waitForEvents(connection)
+      }
+    }
+  }
+
+  private func waitForEvents(_ connection: Connection) {
+    releasePlace(of: connection)
+    if connection.state.hasRoom, let producer = connection.producer {
+      connection.producer = nil
+      producer.resume(returning: true)
+    }
+    if !connection.state.wantsInput {
+      connection.watchReading(false)
+    } else if !connection.mayHaveInput {
+      connection.watchReading(true)
+    } else if !connection.isReadQueued {
+      queueRead(connection)
+    }
+    connection.watchWriting(connection.state.wantsOutput) { [weak self, id = connection.id] in
+      self?.assumeIsolated { $0.writable(id) }
+    }
+    deadlines?.schedule(connection.state.deadline)
+  }
+
+  private func close(_ connection: Connection, reset: Bool) {
+    guard !connection.isClosed else { return }
+    connections.remove(connection)
+    connection.close(reset: reset) { [weak self] in self?.assumeIsolated { $0.descriptorClosed() } }
+    releasePlace(of: connection)
+  }
+
+  private func descriptorClosed() {
+    openDescriptors -= 1
+    listener?.resume()
+    if isDraining, openDescriptors == 0 {
+      for continuation in drained { continuation.resume() }
+      drained = []
+    }
+  }
+
+  // MARK: Shutdown
+
+  /// Stops accepting, and lets the connections end in order.
+  func drain() async {
+    isDraining = true
+    // Before anything is awaited: an answer that is sent meanwhile must say that it is the last.
+    drainConnections()
+    await withCheckedContinuation { continuation in
+      guard let listener else { return continuation.resume() }
+      self.listener = nil
+      listener.close { continuation.resume() }
+    }
+    // Those that were accepted meanwhile.
+    drainConnections()
+    guard openDescriptors > 0 else { return }
+    await withCheckedContinuation { drained.append($0) }
+  }
+
+  private func drainConnections() {
+    for connection in connections.all {
+      connection.state.drain()
+      advance(connection)
+    }
+  }
+
+  /// Closes what is left.
+  func abort() {
+    for connection in connections.all { close(connection, reset: true) }
+    deadlines = nil
+  }
+
+  /// Closes everything without waiting for it, because the endpoint was released.
+  nonisolated func abandon() {
+    Task {
+      let draining = Task { await self.drain() }
+      await self.abort()
+      await draining.value
+    }
+  }
+}

@@ -1,0 +1,197 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A socket that listens, and the address that the system gave it.
+struct ListeningSocket: Sendable {
+  /// The result of an accept.
+  enum Accepted {
+    case connection(Int32)
+    /// No connection waits.
+    case none
+    /// The process or the system is out of descriptors or memory: the connection stays in the queue.
+    case exhausted
+  }
+
+  /// Connections that may wait to be accepted; the system may allow fewer.
+  private static let backlog: Int32 = 1024
+
+  let descriptor: Int32
+  let address: EndpointAddress
+  /// A file to remove when the socket is closed.
+  private let file: SocketFile?
+
+  init(descriptor: Int32, address: EndpointAddress) {
+    self.init(descriptor: descriptor, address: address, file: nil)
+  }
+
+  private init(descriptor: Int32, address: EndpointAddress, file: SocketFile?) {
+    self.descriptor = descriptor
+    self.address = address
+    self.file = file
+  }
+
+  /// Binds and listens.
+  init(_ address: EndpointAddress) throws(EndpointError) {
+    switch address.kind {
+    case .tcp(let host, let port): self = try Self.tcp(host: host, port: port)
+    case .unix(let path): self = try Self.unix(path: path)
+    case .activated(let name): self = try SocketActivation.current.socket(named: name)
+    }
+  }
+
+  private static func tcp(host: String, port: Int) throws(EndpointError) -> ListeningSocket {
+    let address = EndpointAddress.tcp(host: host, port: port)
+    guard (0...65535).contains(port) else {
+      throw EndpointError(
+        .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
+    }
+    // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nothing.
+    let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
+    guard let resolved = SocketAddress.resolve(host: name, port: port, isPassive: true).first else {
+      throw EndpointError(
+        .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
+    }
+    let descriptor = resolved.makeSocket()
+    guard descriptor >= 0 else { throw failure(errno, address) }
+    // Without this, connections that were closed recently keep the port for a minute.
+    Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+    guard resolved.bind(descriptor) == 0, listen(descriptor, backlog) == 0 else {
+      throw failure(closing: descriptor, address)
+    }
+    return ListeningSocket(descriptor: descriptor, address: SocketAddress.local(descriptor) ?? address)
+  }
+
+  private static func unix(path: String) throws(EndpointError) -> ListeningSocket {
+    let address = EndpointAddress.unix(path: path)
+    guard let socketAddress = SocketAddress.unix(path: path) else {
+      throw EndpointError(
+        .invalidConfiguration, "invalid socket path: \(path) (choose one of 1 to 100 bytes)")
+    }
+    let descriptor = socketAddress.makeSocket()
+    guard descriptor >= 0 else { throw failure(errno, address) }
+    // On Linux the file gets the socket's mode, so that at no time others can open it.
+    fchmod(descriptor, 0o600)
+    SocketFile.removeLeftover(path, at: socketAddress)
+    guard socketAddress.bind(descriptor) == 0 else { throw failure(closing: descriptor, address) }
+    // Elsewhere the mode of the file is set before anybody can connect.
+    guard chmod(path, 0o600) == 0, listen(descriptor, backlog) == 0 else {
+      let error = failure(closing: descriptor, address)
+      unlink(path)
+      throw error
+    }
+    return ListeningSocket(descriptor: descriptor, address: address, file: SocketFile(path))
+  }
+
+  /// The next connection that waits.
+  func accept() -> Accepted {
+    while true {
+      let descriptor = acceptClosingOnExec()
+      if descriptor >= 0 {
+        Socket.configureConnected(descriptor)
+        return .connection(descriptor)
+      }
+      switch errno {
+      case EINTR, ECONNABORTED, EPROTO: continue
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+      default: return .none
+      }
+    }
+  }
+
+  /// Closes the descriptor, and removes the file of a Unix socket.
+  func close() {
+    file?.remove()
+    closeDescriptor(descriptor)
+  }
+
+  private func acceptClosingOnExec() -> Int32 {
+    #if canImport(Glibc)
+      // accept4 sets both flags at once, so that no child process can start in between. Its declaration
+      // needs _GNU_SOURCE, without which Swift sees glibc.
+      if let accept4 = Self.accept4 {
+        return accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
+      }
+      let accepted = Glibc.accept(descriptor, nil, nil)
+    #elseif canImport(Musl)
+      let accepted = Musl.accept(descriptor, nil, nil)
+    #else
+      let accepted = Darwin.accept(descriptor, nil, nil)
+    #endif
+    if accepted >= 0 { Socket.configure(accepted) }
+    return accepted
+  }
+
+  #if canImport(Glibc)
+    private typealias Accept4 =
+      @convention(c) (
+        Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?, Int32
+      ) -> Int32
+    private static let accept4 = dlsym(nil, "accept4").map { unsafeBitCast($0, to: Accept4.self) }
+  #endif
+
+  private static func failure(closing descriptor: Int32, _ address: EndpointAddress) -> EndpointError {
+    let code = errno
+    closeDescriptor(descriptor)
+    return failure(code, address)
+  }
+
+  private static func failure(_ code: Int32, _ address: EndpointAddress) -> EndpointError {
+    switch code {
+    case EADDRINUSE:
+      EndpointError(
+        .addressInUse, "address in use: \(address) (stop who listens there, or choose another one)")
+    case EADDRNOTAVAIL:
+      EndpointError(
+        .addressNotAvailable, "address not available: \(address) (use an address of this machine)")
+    case ENOENT, ENOTDIR:
+      EndpointError(.addressNotAvailable, "no such directory: \(address) (create it first)")
+    case EACCES, EPERM, EROFS:
+      EndpointError(
+        .permissionDenied,
+        "permission denied: \(address) (choose a port above 1023, or a directory that can be written)")
+    case EMFILE, ENFILE:
+      EndpointError(.tooManyOpenFiles, "too many open files: \(address) (raise the limit, see ulimit -n)")
+    default:
+      EndpointError(.system, "cannot listen: \(address) (\(Socket.message(code)))")
+    }
+  }
+}
+
+/// The file of a Unix socket that this process has bound.
+private struct SocketFile: Sendable {
+  private let path: String
+  private let inode: UInt64
+
+  init?(_ path: String) {
+    guard let status = Self.socketStatus(path) else { return nil }
+    self.path = path
+    inode = numericCast(status.st_ino)
+  }
+
+  /// Removes the file, unless another process has put its own in its place.
+  func remove() {
+    guard let status = Self.socketStatus(path), UInt64(status.st_ino) == inode else { return }
+    unlink(path)
+  }
+
+  /// Removes a socket that no process listens on any more: one that crashed has left it. Any other file is
+  /// left alone, and lets the binding fail.
+  static func removeLeftover(_ path: String, at address: SocketAddress) {
+    guard socketStatus(path) != nil else { return }
+    let probe = address.makeSocket()
+    guard probe >= 0 else { return }
+    defer { closeDescriptor(probe) }
+    if address.connect(probe) == -1, errno == ECONNREFUSED { unlink(path) }
+  }
+
+  private static func socketStatus(_ path: String) -> stat? {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
+    return status
+  }
+}

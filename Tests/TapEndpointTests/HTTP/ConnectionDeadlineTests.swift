@@ -1,0 +1,116 @@
+import TapEndpoint
+import Testing
+
+/// Deadlines, on a clock that the test sets.
+@Suite struct ConnectionDeadlineTests {
+  private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+
+  @Test func closesAnIdleConnection() {
+    var driver = ConnectionDriver()
+    driver.pass(.seconds(74))
+    #expect(driver.end == nil)
+    driver.receive(get)
+    driver.pass(.seconds(74))
+    #expect(driver.end == nil)
+    driver.pass(.seconds(1))
+    #expect(driver.end == "closed")
+    #expect(driver.statuses == ["200"])
+  }
+
+  @Test func givesAHeadSomeTimeInAll() {
+    var driver = ConnectionDriver()
+    for byte in "GET / H" {
+      driver.receive(String(byte))
+      driver.pass(.milliseconds(700))
+    }
+    #expect(driver.statuses.isEmpty)
+    driver.receive("T")
+    driver.pass(.milliseconds(700))
+    #expect(driver.statuses == ["408"])
+    #expect(driver.isOutputShut)
+  }
+
+  @Test func emptyLinesDoNotKeepAConnection() {
+    var driver = ConnectionDriver()
+    for _ in 0..<8 {
+      driver.receive("\r\n")
+      driver.pass(.milliseconds(700))
+    }
+    #expect(driver.statuses == ["408"])
+  }
+
+  @Test func givesABodySomeTimeInAll() {
+    var driver = ConnectionDriver()
+    driver.receive("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n")
+    for _ in 0..<9 {
+      driver.pass(.seconds(1))
+      driver.receive("x")
+    }
+    #expect(driver.statuses.isEmpty)
+    driver.pass(.seconds(1))
+    #expect(driver.statuses == ["408"])
+  }
+
+  @Test func answersForAHandlerThatDoesNot() {
+    var driver = ConnectionDriver()
+    driver.answer = { _ in nil }
+    driver.receive(get)
+    driver.pass(.seconds(60))
+    #expect(driver.statuses == ["503"])
+    #expect(driver.cancelled == [0])
+    driver.answer = { .text($0.path) }
+    driver.receive(get)
+    #expect(driver.statuses == ["503", "200"])
+  }
+
+  @Test(arguments: [
+    ("10", 9_500), ("1", 900), ("0.1", 50), ("0.01", 1), ("1e1", 9_500), ("600", 60_000), ("0", 60_000),
+    ("-1", 60_000), ("nan", 60_000),
+    ("inf", 60_000), ("x", 60_000), ("", 60_000), ("1e300", 60_000),
+  ])
+  func answersBeforeAScraperHangsUp(timeout: String, milliseconds: Int) {
+    var driver = ConnectionDriver()
+    driver.answer = { _ in nil }
+    driver.receive(
+      "GET /metrics HTTP/1.1\r\nHost: h\r\nX-Prometheus-Scrape-Timeout-Seconds: \(timeout)\r\n\r\n")
+    driver.pass(.milliseconds(milliseconds) - .nanoseconds(1))
+    #expect(driver.statuses.isEmpty)
+    driver.pass(.milliseconds(1))
+    #expect(driver.statuses == ["503"])
+  }
+
+  @Test func resetsAReaderThatDoesNotRead() {
+    var driver = ConnectionDriver()
+    driver.room = 0
+    driver.receive(get)
+    driver.pass(.milliseconds(9_999))
+    #expect(driver.end == nil)
+    driver.pass(.milliseconds(1))
+    #expect(driver.end == "reset")
+  }
+
+  @Test func bearsAReaderThatIsSlow() {
+    var driver = ConnectionDriver()
+    driver.answer = { _ in EndpointResponse(body: .bytes([UInt8](repeating: 120, count: 200_000))) }
+    driver.room = 0
+    driver.receive(get)
+    for _ in 0..<4 {
+      driver.pass(.seconds(9))
+      #expect(driver.end == nil)
+      driver.room = 65_536
+      driver.connection.writable()
+      driver.run()
+    }
+    #expect(driver.connection.output.isEmpty)
+    // A trickle is not enough.
+    driver.room = 0
+    driver.receive(get)
+    for _ in 0..<5 where driver.end == nil {
+      driver.pass(.seconds(3))
+      driver.room = 10
+      driver.connection.writable()
+      driver.run()
+    }
+    #expect(driver.end == "reset")
+  }
+}

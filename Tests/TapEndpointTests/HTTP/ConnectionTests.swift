@@ -1,0 +1,190 @@
+import TapEndpoint
+import Testing
+
+@Suite struct ConnectionTests {
+  private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+
+  @Test func answersAndStays() {
+    var driver = ConnectionDriver()
+    driver.receive(get)
+    #expect(
+      driver.takeSent()
+        == "HTTP/1.1 200 OK\r\nDate: D\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\nContent-Length: 2\r\n\r\n/a"
+    )
+    #expect(driver.connection.activity == .idle)
+    #expect(driver.connection.wantsInput)
+    driver.receive(get)
+    #expect(driver.statuses == ["200"])
+    #expect(driver.ids == [0, 1])
+  }
+
+  @Test func answersHEADWithTheHeadOfGET() {
+    var driver = ConnectionDriver()
+    driver.receive("HEAD /abc HTTP/1.1\r\nHost: h\r\n\r\n")
+    #expect(driver.sent.hasSuffix("Content-Length: 4\r\n\r\n"))
+    #expect(driver.end == nil)
+  }
+
+  @Test func answersPipelinedRequestsInOrder() {
+    var driver = ConnectionDriver()
+    driver.receive((0..<100).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
+    #expect(driver.requests.map(\.path) == (0..<100).map { "/\($0)" })
+    #expect(driver.statuses.count == 100)
+    let bodies = driver.sent.split(separator: "\r\n\r\n").dropFirst().compactMap {
+      $0.split(separator: "HTTP", omittingEmptySubsequences: false).first
+    }
+    #expect(bodies.map(String.init) == (0..<100).map { "/\($0)" })
+  }
+
+  @Test func waitsForAnAnswerBeforeItLooksAtTheNextRequest() {
+    var driver = ConnectionDriver()
+    driver.answer = { _ in nil }
+    driver.receive(get + get)
+    #expect(driver.requests.count == 1)
+    #expect(driver.connection.wantsInput)
+    driver.receive(String(repeating: get, count: 600))
+    #expect(!driver.connection.wantsInput)
+    #expect(driver.connection.activity == .answering)
+    driver.connection.answer(.text("x"), to: 0, at: driver.time)
+    driver.run()
+    #expect(driver.requests.count == 2)
+    // An answer to the request before is not one to this.
+    driver.connection.answer(.text("y"), to: 0, at: driver.time)
+    driver.run()
+    #expect(driver.statuses == ["200"])
+  }
+
+  @Test func owesNoMoreAnswersThanItsLimit() {
+    var limits = ConnectionLimits()
+    limits.pipelinedAnswers = 3
+    var driver = ConnectionDriver(limits)
+    driver.room = 0
+    driver.receive(String(repeating: get, count: 10))
+    #expect(driver.requests.count == 3)
+    #expect(!driver.connection.wantsInput)
+    #expect(driver.connection.wantsOutput)
+    #expect(driver.connection.activity == .waiting)
+    driver.room = .max
+    driver.connection.writable()
+    driver.run()
+    #expect(driver.requests.count == 10)
+    #expect(driver.connection.wantsInput)
+  }
+
+  @Test(arguments: [
+    "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n",
+  ])
+  func closesWhenTheClientSaysSo(_ text: String) {
+    var driver = ConnectionDriver()
+    driver.receive(text + get)
+    #expect(driver.requests.count == 1)
+    #expect(driver.sent.contains("\r\nConnection: close\r\n"))
+    #expect(driver.isOutputShut)
+    #expect(driver.end == nil)
+    driver.finishInput()
+    #expect(driver.end == "closed")
+  }
+
+  @Test func tellsAnOldClientThatItStays() {
+    var driver = ConnectionDriver()
+    driver.receive("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+    #expect(driver.sent.contains("\r\nConnection: keep-alive\r\n"))
+    #expect(!driver.isOutputShut)
+  }
+
+  @Test func refusesAndLingers() {
+    var driver = ConnectionDriver()
+    driver.receive(get + "nonsense\r\n" + get)
+    #expect(driver.statuses == ["200", "400"])
+    #expect(driver.refused == [400])
+    #expect(driver.isOutputShut)
+    #expect(driver.connection.wantsInput)
+    driver.receive(String(repeating: "x", count: 100_000))
+    #expect(driver.end == nil)
+    driver.pass(.seconds(2))
+    #expect(driver.end == "closed")
+  }
+
+  @Test func doesNotLingerForMoreThanItsBound() {
+    var driver = ConnectionDriver()
+    driver.receive("nonsense\r\n")
+    for _ in 0..<5 where driver.end == nil { driver.receive(String(repeating: "x", count: 65_536)) }
+    #expect(driver.end == "reset")
+  }
+
+  @Test func asksForABody() {
+    var driver = ConnectionDriver()
+    driver.receive("POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    #expect(driver.takeSent() == "HTTP/1.1 100 Continue\r\n\r\n")
+    driver.receive("hi")
+    #expect(driver.requests.first?.body == Array("hi".utf8))
+    #expect(driver.statuses == ["200"])
+  }
+
+  @Test func closesWhenTheClientDoes() {
+    var driver = ConnectionDriver()
+    driver.finishInput()
+    #expect(driver.end == "closed")
+  }
+
+  @Test func answersAClientThatHasEndedItsHalf() {
+    var driver = ConnectionDriver()
+    driver.answer = { _ in nil }
+    driver.receive(get)
+    driver.finishInput()
+    #expect(!driver.connection.wantsInput)
+    driver.connection.answer(.text("x"), to: 0, at: driver.time)
+    driver.run()
+    #expect(driver.statuses == ["200"])
+    #expect(driver.end == "closed")
+  }
+
+  @Test func refusesHalfARequest() {
+    var driver = ConnectionDriver()
+    driver.receive("GET / HTTP/1.1\r\n")
+    driver.finishInput()
+    #expect(driver.statuses == ["400"])
+    #expect(driver.end == "closed")
+  }
+
+  // MARK: Which connection is closed first when there is no room for another
+
+  @Test func anIdleConnectionIsClosedBeforeOneThatWaitsForItsClient() {
+    var slow = ConnectionDriver()
+    slow.receive("GET / H")
+    var idle = ConnectionDriver()
+    idle.pass(.seconds(1))
+    idle.receive(get)
+    #expect(idle.connection.closingOrder < slow.connection.closingOrder)
+    #expect(slow.connection.closingOrder >= idle.connection.closingOrder)
+  }
+
+  @Test func ofIdleConnectionsTheOneThatIsSoLongestIsClosedFirst() {
+    var first = ConnectionDriver()
+    var second = ConnectionDriver()
+    first.receive(get)
+    second.pass(.seconds(1))
+    second.receive(get)
+    #expect(first.connection.closingOrder < second.connection.closingOrder)
+    first.pass(.seconds(2))
+    first.receive(get)
+    #expect(second.connection.closingOrder < first.connection.closingOrder)
+  }
+
+  /// Bytes of the same request do not make a sender younger, however many.
+  @Test func aTrickleKeepsNoConnectionOpen() {
+    var first = ConnectionDriver()
+    var second = ConnectionDriver()
+    first.receive(get)
+    first.pass(.seconds(1))
+    first.receive("GET")
+    second.receive(get)
+    second.pass(.seconds(2))
+    second.receive("GET")
+    for byte in " /a HTTP" {
+      first.pass(.milliseconds(500))
+      first.receive(String(byte))
+    }
+    #expect(first.connection.closingOrder < second.connection.closingOrder)
+  }
+}

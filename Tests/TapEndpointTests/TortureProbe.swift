@@ -1,0 +1,235 @@
+/// One thing that a hostile or broken client does, and the statuses that it is answered with.
+struct TortureProbe: Sendable {
+  enum Step: Sendable {
+    case send(String)
+    case sendBytes([UInt8])
+    /// One byte a segment.
+    case trickle(String)
+    case endOutput
+    /// Closes with a reset, and ends the probe.
+    case reset
+    /// Goes away without reading.
+    case leave
+    /// Reads until that many heads of answers have come.
+    case receive(answers: Int)
+  }
+
+  var name: String
+  var steps: [Step]
+  /// The status codes of all answers until the server closes; `nil` if nobody reads them.
+  var statuses: [Int]?
+
+  init(_ name: String, _ steps: [Step], _ statuses: [Int]?) {
+    self.name = name
+    self.steps = steps
+    self.statuses = statuses
+  }
+
+  /// Sends a text and reads to the end.
+  init(_ name: String, _ text: String, _ statuses: [Int]) {
+    self.init(name, [.send(text)], statuses)
+  }
+}
+
+extension TortureProbe {
+  private static let ok = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
+  private static let last = "GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+
+  private static func get(_ fields: String, _ target: String = "/healthz") -> String {
+    "GET \(target) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\(fields)\r\n"
+  }
+
+  private static func post(_ fields: String, _ body: String = "") -> String {
+    "POST /healthz HTTP/1.1\r\nHost: h\r\n\(fields)\r\n\r\n\(body)"
+  }
+
+  static let all = smuggling + grammar + sizes + halves + pipelining + otherProtocols + semantics + departures
+
+  /// RFC 9112, section 11.2. The request inside of the body must never be answered.
+  private static let smuggling: [TortureProbe] = [
+    TortureProbe("CL.TE", post("Content-Length: 4\r\nTransfer-Encoding: chunked", "0\r\n\r\n" + ok), [400]),
+    TortureProbe("TE.CL", post("Transfer-Encoding: chunked\r\nContent-Length: 4", "0\r\n\r\n" + ok), [400]),
+    TortureProbe("two lengths", post("Content-Length: 0\r\nContent-Length: 44", ok), [400]),
+    TortureProbe("two equal lengths", post("Content-Length: 5\r\nContent-Length: 5", "hello" + ok), [400]),
+    TortureProbe("list of lengths", post("Content-Length: 5, 5", "hello" + ok), [400]),
+    TortureProbe("length with a sign", post("Content-Length: +5", "hello" + ok), [400]),
+    TortureProbe("negative length", post("Content-Length: -1", ok), [400]),
+    TortureProbe("hexadecimal length", post("Content-Length: 0x5", "hello" + ok), [400]),
+    TortureProbe("length with a space inside", post("Content-Length: 4 4", ok), [400]),
+    TortureProbe("two chunked", post("Transfer-Encoding: chunked, chunked", "0\r\n\r\n" + ok), [400]),
+    TortureProbe(
+      "two codings in two fields",
+      post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "0\r\n\r\n" + ok), [400]),
+    TortureProbe("identity", post("Transfer-Encoding: identity", ok), [501]),
+    TortureProbe("unknown coding", post("Transfer-Encoding: xchunked", "0\r\n\r\n" + ok), [501]),
+    TortureProbe(
+      "coding behind a vertical tab", post("Transfer-Encoding: \u{b}chunked", "0\r\n\r\n" + ok), [400]),
+    TortureProbe("coding before a space", post("Transfer-Encoding : chunked", "0\r\n\r\n" + ok), [400]),
+    TortureProbe("folded coding", post("Transfer-Encoding:\r\n chunked", "0\r\n\r\n" + ok), [400]),
+    TortureProbe(
+      "coding behind a bare CR", post("X: y\rTransfer-Encoding: chunked", "0\r\n\r\n" + ok), [400]),
+    TortureProbe(
+      "chunked in HTTP/1.0", "POST /healthz HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + ok,
+      [400]),
+    TortureProbe(
+      "chunk size that overflows", post("Transfer-Encoding: chunked", "FFFFFFFFFFFFFFFF\r\n" + ok), [413]),
+    TortureProbe("chunk size with a prefix", post("Transfer-Encoding: chunked", "0x0\r\n\r\n" + ok), [400]),
+    TortureProbe(
+      "chunk that is longer than its size", post("Transfer-Encoding: chunked", "1\r\nab\r\n0\r\n\r\n"), [400]),
+    TortureProbe(
+      "chunk line that ends in LF", post("Transfer-Encoding: chunked", "1\na\r\n0\r\n\r\n"), [400]),
+    TortureProbe(
+      "chunk extension with LF", post("Transfer-Encoding: chunked", "1;a\n\r\na\r\n0\r\n\r\n"), [400]),
+    TortureProbe("request in the body of a GET", get("Content-Length: \(ok.utf8.count)\r\n") + ok, [200]),
+    TortureProbe(
+      "request in a chunk",
+      post(
+        "Transfer-Encoding: chunked\r\nConnection: close",
+        "\(String(ok.utf8.count, radix: 16))\r\n\(ok)\r\n0\r\n\r\n"), [405]),
+    TortureProbe("request behind a request that closes", last + ok, [200]),
+  ]
+
+  private static let grammar: [TortureProbe] = [
+    TortureProbe("no Host", "GET / HTTP/1.1\r\n\r\n", [400]),
+    TortureProbe("two Hosts", get("Host: g\r\n"), [400]),
+    TortureProbe("Host with a path", "GET / HTTP/1.1\r\nHost: h/x\r\n\r\n", [400]),
+    TortureProbe("absolute target", get("", "http://elsewhere/healthz"), [200]),
+    TortureProbe("absolute target of another scheme", get("", "file:///etc/passwd"), [400]),
+    TortureProbe("way out of the root", get("", "/../../etc/passwd"), [404]),
+    TortureProbe("encoded way out", get("", "/%2e%2e/%2e%2e/etc/passwd"), [404]),
+    TortureProbe("NUL in the target", get("", "/\u{0}"), [400]),
+    TortureProbe("encoded NUL", get("", "/healthz%00.html"), [400]),
+    TortureProbe("half an escape", get("", "/%2"), [400]), TortureProbe("raw UTF-8", get("", "/ü"), [400]),
+    TortureProbe("NUL in a name", get("X\u{0}: y\r\n"), [400]),
+    TortureProbe("NUL in a value", get("X: \u{0}\r\n"), [400]),
+    TortureProbe("no name", get(": y\r\n"), [400]), TortureProbe("no colon", get("X\r\n"), [400]),
+    TortureProbe("folded line", get("X: y\r\n z\r\n"), [400]),
+    TortureProbe("space before the first field", "GET / HTTP/1.1\r\n Host: h\r\n\r\n", [400]),
+    TortureProbe("LF alone", "GET /healthz HTTP/1.1\nHost: h\n\n", [400]),
+    TortureProbe("CR alone", "GET /healthz HTTP/1.1\rHost: h\r\r", [400]),
+    TortureProbe("two spaces", "GET  /healthz HTTP/1.1\r\nHost: h\r\n\r\n", [400]),
+    TortureProbe("tabs", "GET\t/healthz\tHTTP/1.1\r\nHost: h\r\n\r\n", [400]),
+    TortureProbe("lower case version", "GET / http/1.1\r\nHost: h\r\n\r\n", [400]),
+    TortureProbe("no version", "GET /\r\n\r\n", [400]),
+  ]
+
+  private static let sizes: [TortureProbe] = [
+    TortureProbe("long target", get("", "/" + String(repeating: "a", count: 9000)), [414]),
+    TortureProbe("endless target", "GET /" + String(repeating: "a", count: 200_000), [414]),
+    TortureProbe("long value", get("X: " + String(repeating: "a", count: 9000) + "\r\n"), [431]),
+    TortureProbe("long name", get(String(repeating: "a", count: 9000) + ": x\r\n"), [431]),
+    TortureProbe("many fields", get(String(repeating: "a: b\r\n", count: 101)), [431]),
+    TortureProbe("long method", String(repeating: "A", count: 9000) + " / HTTP/1.1\r\n\r\n", [501]),
+    TortureProbe("many empty lines", String(repeating: "\r\n", count: 5000), [414]),
+    TortureProbe("large body", post("Content-Length: 70000", String(repeating: "x", count: 70_000)), [413]),
+    TortureProbe("huge length", post("Content-Length: 99999999999999999999999999"), [413]),
+    TortureProbe(
+      "large chunks",
+      post(
+        "Transfer-Encoding: chunked",
+        String(repeating: "1000\r\n" + String(repeating: "x", count: 4096) + "\r\n", count: 20)), [413]),
+    TortureProbe(
+      "long chunk extension", post("Transfer-Encoding: chunked", "1;" + String(repeating: "x", count: 9000)),
+      [431]),
+    TortureProbe(
+      "many small chunk extensions",
+      post("Transfer-Encoding: chunked", String(repeating: "1;abcdefgh\r\na\r\n", count: 2000)), [431]),
+    TortureProbe(
+      "many trailers",
+      post("Transfer-Encoding: chunked", "0\r\n" + String(repeating: "a: b\r\n", count: 101) + "\r\n"), [431]),
+  ]
+
+  /// Those that are answered when a deadline has passed.
+  static let slowness: [TortureProbe] = [
+    TortureProbe("silence", [], []), TortureProbe("half a head", [.send("GET /healthz HT")], [408]),
+    TortureProbe("head without its end", [.send("GET /healthz HTTP/1.1\r\nHost: h\r\n")], [408]),
+    TortureProbe("an empty line", [.send("\r\n")], [408]),
+    TortureProbe("half a body", [.send(post("Content-Length: 10", "hello"))], [408]),
+    TortureProbe("half a chunk", [.send(post("Transfer-Encoding: chunked", "a\r\nhello"))], [408]),
+    TortureProbe(
+      "answers that nobody reads",
+      [.send(String(repeating: "GET /large HTTP/1.1\r\nHost: h\r\n\r\n", count: 60)), .leave], nil),
+  ]
+
+  private static let halves: [TortureProbe] = [
+    TortureProbe("half-close behind a request", [.send(ok), .endOutput], [200]),
+    TortureProbe("half-close within a head", [.send("GET / HT"), .endOutput], [400]),
+    TortureProbe(
+      "half-close within a body", [.send(post("Content-Length: 10", "hello")), .endOutput], [400]),
+    TortureProbe("half-close at once", [.endOutput], []),
+  ]
+
+  private static let pipelining: [TortureProbe] = [
+    TortureProbe("byte by byte", [.trickle(last)], [200]),
+    TortureProbe(
+      "byte by byte with chunks",
+      [.trickle(post("Connection: close\r\nTransfer-Encoding: chunked", "2\r\nhi\r\n0\r\nX: y\r\n\r\n"))],
+      [405]),
+    TortureProbe(
+      "a hundred requests", String(repeating: ok, count: 99) + last, [Int](repeating: 200, count: 100)),
+    TortureProbe(
+      "two thousand requests", String(repeating: ok, count: 1999) + last, [Int](repeating: 200, count: 2000)),
+    TortureProbe("a bad one among good ones", ok + ok + "bad\r\n" + ok, [200, 200, 400]),
+    TortureProbe(
+      "HEAD between GETs", ok + "HEAD /large HTTP/1.1\r\nHost: h\r\n\r\n" + last, [200, 200, 200]),
+    TortureProbe(
+      "bodies between requests",
+      post("Content-Length: 3", "abc") + post("Transfer-Encoding: chunked", "1\r\na\r\n0\r\n\r\n") + last,
+      [405, 405, 200]),
+    TortureProbe(
+      "slow handlers between quick ones", ok + "GET /later HTTP/1.1\r\nHost: h\r\n\r\n" + ok + last,
+      [200, 200, 200, 200]),
+    TortureProbe("empty lines between requests", ok + "\r\n\r\n" + last, [200, 200]),
+  ]
+
+  private static let otherProtocols: [TortureProbe] = [
+    TortureProbe(
+      "TLS",
+      [
+        .sendBytes(
+          [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03]
+            + [UInt8](repeating: 0xAB, count: 500))
+      ], [400]),
+    TortureProbe("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u{0}\u{0}\u{0}\u{4}\u{0}", [505]),
+    TortureProbe("HTTP/3.0", "GET / HTTP/3.0\r\nHost: h\r\n\r\n", [505]),
+    TortureProbe(
+      "upgrade to h2c", get("Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n"), [200]),
+    TortureProbe("upgrade to WebSocket", get("Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"), [200]),
+    TortureProbe("SSH", "SSH-2.0-OpenSSH_9.2p1\r\n", [400]),
+    TortureProbe("SMTP", "EHLO example.com\r\n", [400]), TortureProbe("Redis", "*1\r\n$4\r\nPING\r\n", [400]),
+    TortureProbe("memcached", "stats\r\n", [400]),
+    TortureProbe("PROXY", "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n" + ok, [400]),
+    TortureProbe(
+      "noise", [.sendBytes((0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 7919 &+ 128) })], [400]),
+  ]
+
+  private static let semantics: [TortureProbe] = [
+    TortureProbe("CONNECT", "CONNECT h:443 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [404]),
+    TortureProbe("TRACE", "TRACE /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [405]),
+    TortureProbe("unknown method", "BREW /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [501]),
+    TortureProbe("OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [204]),
+    TortureProbe("unknown expectation", get("Expect: tea\r\n"), [417]),
+    TortureProbe(
+      "expectation",
+      [
+        .send(post("Expect: 100-continue\r\nConnection: close\r\nContent-Length: 1")), .receive(answers: 1),
+        .send("x"),
+      ], [100, 405]),
+    TortureProbe("expectation of too much", post("Expect: 100-continue\r\nContent-Length: 70000"), [413]),
+    TortureProbe("HTTP/1.0", "GET /healthz HTTP/1.0\r\n\r\n", [200]),
+    TortureProbe("HTTP/1.9", "GET /healthz HTTP/1.9\r\nHost: h\r\nConnection: close\r\n\r\n", [200]),
+  ]
+
+  private static let departures: [TortureProbe] = [
+    TortureProbe("reset at once", [.reset], nil),
+    TortureProbe("reset within a head", [.send("GET / HT"), .reset], nil),
+    TortureProbe("reset behind a request", [.send(ok), .reset], nil),
+    TortureProbe("reset behind many requests", [.send(String(repeating: ok, count: 1000)), .reset], nil),
+    TortureProbe(
+      "reset within an answer",
+      [.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n"), .receive(answers: 1), .reset], nil),
+    TortureProbe(
+      "reset while the handler works", [.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n"), .reset], nil),
+    TortureProbe("end within an answer", [.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n"), .leave], nil),
+  ]
+}
