@@ -44,10 +44,16 @@ public final class RequestMetrics: Sendable {
   }
 
   /// What a request keeps from its begin to its end, which counts there, whatever expired or overflowed meanwhile.
-  package struct ActiveSeries: Sendable {
+  package final class ActiveSeries: Sendable {
     fileprivate let labels: TargetLabels
     fileprivate let target: TargetCounts
     fileprivate let client: ClientCounts
+
+    fileprivate init(_ labels: TargetLabels, _ target: TargetCounts, _ client: ClientCounts) {
+      self.labels = labels
+      self.target = target
+      self.client = client
+    }
   }
 
   private struct State {
@@ -90,7 +96,7 @@ public final class RequestMetrics: Sendable {
       ) { ClientCounts() }
       target.started &+= 1
       client.started &+= 1
-      return ActiveSeries(labels: labels, target: target, client: client)
+      return ActiveSeries(labels, target, client)
     }
   }
 

@@ -6,29 +6,31 @@ import TapCore
   import FoundationNetworking
 #endif
 
-/// How long the transfers of the process wait for a connection, where libcurl does not say it (before 8.6).
+/// How long the transfers of a configuration's sessions wait for a connection, where libcurl does not say it (before 8.6).
 ///
 /// A session opens `httpMaximumConnectionsPerHost` connections to a host and port; by HTTP/1.x each serves one transfer at a
 /// time. Below that number a transfer does not wait; above it, turns come first in, first out, one at each end
 /// (`process_pending_handles` in libcurl's `multi.c`). Where a turn cannot be known (a transfer of the session has gone
 /// elsewhere by a redirect, or is not ours to see), it is unknown, and never wrong.
-enum ConnectionQueue {
-  /// One transfer among those of its session to a host and port. What changes of it is under the lock of the queue.
+final class ConnectionQueue: Sendable {
+  /// One transfer among those of its session. What changes of it is under the lock of the queue.
   final class Place: @unchecked Sendable {
-    fileprivate let line: Line
-    /// Alive as long as the transfer is in line: its `MetricsURLProtocol` leaves before it releases the loader. A weak
+    fileprivate let session: SessionTransfers
+    fileprivate let host: Host
+    /// The transfers to the same host, once the session has more than a host gets connections.
+    fileprivate var line: Line?
+    /// Alive as long as the transfer has its place: its `MetricsURLProtocol` leaves before it releases the loader. A weak
     /// reference would make each use of the object slower.
     fileprivate unowned(unsafe) let loader: URLProtocol
     /// When the transfer got its turn, or `nil` while it waits.
     fileprivate var turn: Instant?
-    fileprivate let hasWaited: Bool
+    fileprivate var hasWaited = false
     fileprivate var isCertain = true
 
-    fileprivate init(in line: Line, loader: URLProtocol, turn: Instant?) {
-      self.line = line
+    fileprivate init(in session: SessionTransfers, host: Host, loader: URLProtocol) {
+      self.session = session
+      self.host = host
       self.loader = loader
-      self.turn = turn
-      hasWaited = turn == nil
     }
   }
 
@@ -49,20 +51,15 @@ enum ConnectionQueue {
   }
 
   /// The transfers of a session to one host and port, in the order of their arrival. Under the lock of the queue.
-  fileprivate final class Line: @unchecked Sendable {
-    let session: ObjectIdentifier
+  fileprivate final class Line {
     private(set) var active: [Place] = []
     private(set) var waiting: [Place] = []
 
-    init(session: ObjectIdentifier) { self.session = session }
-
     var isEmpty: Bool { active.isEmpty && waiting.isEmpty }
 
-    func add(_ loader: URLProtocol, limit: Int, at now: Instant) -> Place {
-      let hasRoom = limit <= 0 || active.count < limit
-      let place = Place(in: self, loader: loader, turn: hasRoom ? now : nil)
-      if hasRoom { active.append(place) } else { waiting.append(place) }
-      return place
+    func add(_ place: Place, limit: Int, at now: Instant) {
+      if limit <= 0 || active.count < limit { place.turn = place.turn ?? now }
+      if place.turn == nil { waiting.append(place) } else { active.append(place) }
     }
 
     /// Takes a transfer out. The first that waits gets the turn of one that had one.
@@ -76,69 +73,96 @@ enum ConnectionQueue {
       next.turn = now
       active.append(next)
     }
-
-    /// No turn of these transfers is certain any more.
-    func doubt() {
-      for place in active { place.isCertain = false }
-      for place in waiting { place.isCertain = false }
-    }
-
-    /// Whether a transfer has followed a redirect.
-    func hasStray(_ account: CurlAccount?) -> Bool {
-      guard let account else { return !active.isEmpty }
-      return active.contains { account.redirectCount(of: $0.loader) ?? 0 > 0 }
-    }
   }
 
-  private struct Key: Hashable {
+  /// The transfers of one session. Under the lock of the queue.
+  fileprivate final class SessionTransfers: @unchecked Sendable {
     let session: ObjectIdentifier
-    let host: Host
-  }
-
-  private struct State {
-    private var lines: [Key: Line] = [:]
-    /// How many lines there may be before the empty ones go.
-    private var sweepCount = 64
+    /// All transfers, as long as they are not more than one host gets connections: then none waits, whatever the hosts.
+    private var few: [Place] = []
+    /// The transfers by host, while they are more.
+    private var lines: [Host: Line] = [:]
     /// The transfers under way that have waited, or wait. While there are none, nothing else has to be looked at.
-    var waited = 0
+    private var waitedCount = 0
 
-    /// An empty line is kept for the next transfer. It says nothing, so it may serve another session at the same address.
-    mutating func line(_ key: Key) -> Line {
-      if let line = lines[key] { return line }
-      if lines.count >= sweepCount {
-        lines = lines.filter { !$0.value.isEmpty }
-        sweepCount = max(64, 2 * lines.count)
+    init(session: ObjectIdentifier) { self.session = session }
+
+    var isEmpty: Bool { few.isEmpty && lines.isEmpty }
+
+    func add(_ place: Place, limit: Int, at now: Instant) {
+      if lines.isEmpty, limit <= 0 || few.count < limit {
+        place.turn = now
+        return few.append(place)
       }
-      let line = Line(session: key.session)
-      lines[key] = line
-      return line
+      for place in few { addToLine(place, limit: limit, at: now) }
+      few = []
+      addToLine(place, limit: limit, at: now)
+      guard place.turn == nil else { return }
+      place.hasWaited = true
+      waitedCount += 1
     }
 
-    /// Whether a transfer of a session has followed a redirect, and may be at another host.
-    func hasStray(in session: ObjectIdentifier, _ account: CurlAccount?) -> Bool {
-      lines.values.contains { $0.session == session && $0.hasStray(account) }
+    private func addToLine(_ place: Place, limit: Int, at now: Instant) {
+      let line = lines[place.host] ?? Line()
+      lines[place.host] = line
+      place.line = line
+      line.add(place, limit: limit, at: now)
     }
 
-    /// No turn of a session's transfers is certain any more.
-    func doubt(_ session: ObjectIdentifier) {
-      for line in lines.values where line.session == session { line.doubt() }
+    func remove(_ place: Place, at now: Instant) {
+      guard let line = place.line else { return few.removeAll { $0 === place } }
+      line.remove(place, at: now)
+      if line.isEmpty { lines[place.host] = nil }
+    }
+
+    func wait(of place: Place, strays: Bool, _ account: CurlAccount?) -> Wait {
+      guard waitedCount > 0 else { return .none }
+      if strays || hasStray(account) {
+        // No turn of the session's transfers is certain any more.
+        place.isCertain = false
+        for line in lines.values {
+          for other in line.active { other.isCertain = false }
+          for other in line.waiting { other.isCertain = false }
+        }
+      }
+      guard place.hasWaited else { return .none }
+      waitedCount -= 1
+      guard place.isCertain, !strays else { return .unknown }
+      return place.turn.map { .until($0) } ?? .whole
+    }
+
+    /// Whether a transfer has followed a redirect, and may be at another host.
+    private func hasStray(_ account: CurlAccount?) -> Bool {
+      lines.values.contains { line in
+        guard let account else { return !line.active.isEmpty }
+        return line.active.contains { account.redirectCount(of: $0.loader) ?? 0 > 0 }
+      }
     }
   }
 
-  private static let state = Mutex(State())
+  private let sessions = Mutex<[SessionTransfers]>([])
+  /// How many sessions without transfers are kept at most.
+  private static let idleLimit = 8
 
   /// A transfer begins. On Foundation's queue.
   ///
   /// - Parameters:
-  ///   - loader: Who keeps it must leave before letting it go.
+  ///   - loader: Its owner must leave before releasing it.
   ///   - limit: The session's `httpMaximumConnectionsPerHost`.
-  static func enter(
+  func enter(
     _ loader: URLProtocol, session: URLSession, host: Host, limit: Int, at now: Instant
   ) -> Place {
-    let key = Key(session: ObjectIdentifier(session), host: host)
-    return state.withLock { state in
-      let place = state.line(key).add(loader, limit: limit, at: now)
-      if place.hasWaited { state.waited += 1 }
+    let identifier = ObjectIdentifier(session)
+    return sessions.withLock { sessions in
+      // A configuration has one session, most often. One without transfers may stand for a later one at the same address.
+      let known = sessions.first { $0.session == identifier }
+      let transfers = known ?? SessionTransfers(session: identifier)
+      if known == nil {
+        if sessions.count >= Self.idleLimit { sessions.removeAll { $0.isEmpty } }
+        sessions.append(transfers)
+      }
+      let place = Place(in: transfers, host: host, loader: loader)
+      transfers.add(place, limit: limit, at: now)
       return place
     }
   }
@@ -149,19 +173,10 @@ enum ConnectionQueue {
   ///   - strays: Whether the transfer was at another host, or goes on unseen: it followed a redirect, or is sent again
   ///     after a challenge.
   ///   - account: Reads whether other transfers have followed a redirect.
-  static func leave(_ place: Place, at now: Instant, strays: Bool, account: CurlAccount?) -> Wait {
-    state.withLock { state in
-      place.line.remove(place, at: now)
-      guard state.waited > 0 else { return .none }
-      let session = place.line.session
-      if strays || state.hasStray(in: session, account) {
-        place.isCertain = false
-        state.doubt(session)
-      }
-      guard place.hasWaited else { return .none }
-      state.waited -= 1
-      guard place.isCertain, !strays else { return .unknown }
-      return place.turn.map { .until($0) } ?? .whole
+  func leave(_ place: Place, at now: Instant, strays: Bool, account: CurlAccount?) -> Wait {
+    sessions.withLock { _ in
+      place.session.remove(place, at: now)
+      return place.session.wait(of: place, strays: strays, account)
     }
   }
 }

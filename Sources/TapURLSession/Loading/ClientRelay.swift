@@ -51,7 +51,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
       context.seesAllRequests, let host = transfer.host, let session = account.session(of: task)
     else { return }
     transfer.enter(
-      ConnectionQueue.enter(
+      context.connectionQueue.enter(
         loader, session: session, host: host, limit: session.configuration.httpMaximumConnectionsPerHost,
         at: now))
   }
@@ -63,7 +63,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   /// The transfer gives its connection up: the app has suspended the task, or the loader is about to be released.
-  func leave() { transfer.leaveQueue(at: .now, strays: true, account: context.account) }
+  func leave() { transfer.leave(context.connectionQueue, at: .now, strays: true, account: context.account) }
 
   // MARK: The loader's side
 
@@ -97,7 +97,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     }
     if let task, response?.asksForCredentials == true {
       // No end: Foundation asks for credentials, and may serve the rest with another loader.
-      transfer.leaveQueue(at: now, strays: true, account: context.account)
+      transfer.leave(context.connectionQueue, at: now, strays: true, account: context.account)
       transfer.watched()
       original.urlProtocolDidFinishLoading(sender)
       for (request, limit) in requests {
@@ -157,7 +157,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     _ account: TransferAccount?, isComplete: Bool, response: HTTPURLResponse?, of loader: URLProtocol,
     at now: Instant
   ) -> Int? {
-    let wait = transfer.leaveQueue(at: now, strays: account?.redirectCount != 0, account: context.account)
+    let wait = transfer.leave(
+      context.connectionQueue, at: now, strays: account?.redirectCount != 0, account: context.account)
     let headers = transfer.keepsHeaders ? response?.headers ?? [:] : [:]
     let task = loader.task
     if let account {

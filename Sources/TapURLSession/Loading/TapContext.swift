@@ -32,6 +32,7 @@ final class TapContext: Sendable {
   let isInstalled: Bool
   /// libcurl's account of the transfers, where there is one.
   let account: CurlAccount?
+  let connectionQueue = ConnectionQueue()
   private let hasExcluded = Atomic<Bool>(false)
 
   init(

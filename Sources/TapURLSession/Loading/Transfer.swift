@@ -101,13 +101,15 @@ final class Transfer: Sendable {
   ///
   /// - Parameter strays: Whether the transfer goes on elsewhere: see ``ConnectionQueue/leave(_:at:strays:account:)``.
   @discardableResult
-  func leaveQueue(at now: Instant, strays: Bool, account: CurlAccount?) -> ConnectionQueue.Wait {
+  func leave(
+    _ queue: ConnectionQueue, at now: Instant, strays: Bool, account: CurlAccount?
+  ) -> ConnectionQueue.Wait {
     let place = state.withLock { state in
       defer { state.place = nil }
       return state.place
     }
     guard let place else { return .unknown }
-    return ConnectionQueue.leave(place, at: now, strays: strays, account: account)
+    return queue.leave(place, at: now, strays: strays, account: account)
   }
 
   // MARK: Its end
