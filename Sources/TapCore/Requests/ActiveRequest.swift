@@ -5,14 +5,18 @@
 /// thread; no call waits for anything but a short lock.
 public final class ActiveRequest: Sendable {
   /// The place of the request in its trace: for ``TraceContext/current`` while an inbound request is served, and for the
-  /// `traceparent` header of an outbound one. `nil` for an outbound request that belongs to no trace.
-  public let trace: TraceContext?
+  /// `traceparent` header of an outbound one.
+  public let trace: TraceContext
 
   private let record: RequestRecord
 
   /// Begins a request.
-  init(_ description: RequestDescription, recorder: RequestRecorder) {
-    trace = description.traceContext
+  ///
+  /// - Parameter description: Without its trace.
+  init(_ description: RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
+    self.trace = trace
+    var description = description
+    description.traceContext = trace
     record = RequestRecord(description, recorder: recorder)
     record.begin(at: .now, time: .now)
   }

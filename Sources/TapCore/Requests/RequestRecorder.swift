@@ -86,11 +86,6 @@ public final class RequestRecorder: Sendable {
   /// Records requests that the app serves.
   public var inbound: InboundRequests { InboundRequests(recorder: self) }
 
-  /// Begins a request.
-  package func begin(_ description: RequestDescription) -> ActiveRequest {
-    ActiveRequest(description, recorder: self)
-  }
-
   /// Puts a request into the queue.
   func add(_ request: RequestRecord) {
     let (isFull, wakesWorker) = state.withLock { state in

@@ -26,10 +26,11 @@ public struct InboundRequests: Sendable {
     clientAddress: String? = nil, fields: [String: FieldValue] = [:]
   ) -> ActiveRequest {
     let parent = traceparent.flatMap(TraceContext.init(traceparent:))
-    return recorder.begin(
+    return ActiveRequest(
       RequestDescription(
         direction: .inbound, method: method, url: path, scheme: scheme, clientAddress: clientAddress,
-        traceContext: parent?.child() ?? .random(), fields: fields))
+        fields: fields),
+      trace: parent?.child() ?? .random(), recorder: recorder)
   }
 }
 
@@ -37,7 +38,7 @@ public struct InboundRequests: Sendable {
 /// conventions: for an adapter of any client.
 ///
 ///     let outbound = tap.outbound.begin(client: "search", method: "GET", url: url)
-///     headers["traceparent"] = outbound.trace?.traceparent
+///     headers["traceparent"] = outbound.trace.traceparent
 ///     let response = try await client.execute(request)
 ///     outbound.end(statusCode: response.status, responseBodySize: body.count)
 ///
@@ -54,17 +55,18 @@ public struct OutboundRequests: Sendable {
   ///   - url: The absolute URL as text. Its host and port are labels; the log shows it redacted.
   ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
   ///   - trace: The place of the request in its trace, whose `traceparent` header it is to carry. By default a child of
-  ///     ``TraceContext/current``.
+  ///     ``TraceContext/current``, and a new trace where there is none.
   ///   - fields: What the app adds to the request's log line.
   /// - Returns: The request, to be ended once. One that is let go without an end has been cancelled.
   public func begin(
     client: String, method: String, url: String, urlTemplate: String? = nil,
-    trace: TraceContext? = TraceContext.current?.child(), fields: [String: FieldValue] = [:]
+    trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:]
   ) -> ActiveRequest {
     let server = URLAuthority(url)
-    return recorder.begin(
+    return ActiveRequest(
       RequestDescription(
         client: client, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
-        urlTemplate: urlTemplate, traceContext: trace, fields: fields))
+        urlTemplate: urlTemplate, fields: fields),
+      trace: trace, recorder: recorder)
   }
 }

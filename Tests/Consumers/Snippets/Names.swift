@@ -14,12 +14,12 @@ nonisolated(unsafe) public var configuration = Tap.Configuration()
 public let tap = unmade(Tap.self)
 /// For the pages of TapCore, which know no tap.
 public let registry = Registry()
-/// An observer of requests.
-public let metrics = unmade(RequestMetrics.self)
-/// Another one.
+/// Where requests are recorded.
+public let recorder = unmade(RequestRecorder.self)
+/// A log.
 public let log = unmade(RequestLog.self)
 /// A request that the app serves.
-public let inbound = unmade(InboundRequest.self)
+public let inbound = unmade(ActiveRequest.self)
 
 // What Foundation makes.
 

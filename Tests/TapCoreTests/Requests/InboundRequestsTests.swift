@@ -254,13 +254,13 @@ struct InboundRequestsTests {
     let requests = try make()
     let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
     let continued = requests.begin(method: "GET", path: "/", traceparent: header)
-    #expect(continued.trace?.traceID == "0af7651916cd43dd8448eb211c80319c")
-    #expect(continued.trace?.spanID != "b7ad6b7169203331")
-    #expect(continued.trace?.isSampled == false)
+    #expect(continued.trace.traceID == "0af7651916cd43dd8448eb211c80319c")
+    #expect(continued.trace.spanID != "b7ad6b7169203331")
+    #expect(!continued.trace.isSampled)
     for header in [nil, "", "00-1-2-3", header + "," + header, header.uppercased()] {
       let own = requests.begin(method: "GET", path: "/", traceparent: header)
-      #expect(own.trace?.traceID != continued.trace?.traceID)
-      #expect(own.trace?.isSampled == true)
+      #expect(own.trace.traceID != continued.trace.traceID)
+      #expect(own.trace.isSampled)
     }
   }
 

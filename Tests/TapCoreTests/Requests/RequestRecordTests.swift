@@ -61,7 +61,7 @@ struct RequestRecordTests {
   func aRequestThatIsLetGoWasCancelled(drains: Int) {
     let consumer = Transcript()
     let recorder = RequestRecorder(consumers: [consumer])
-    var request: ActiveRequest? = recorder.begin(RequestDescription(method: "GET", url: "/"))
+    var request: ActiveRequest? = recorder.inbound.begin(method: "GET", path: "/")
     if drains & 1 == 1 { recorder.drain() }
     request?.add(["key": "value"])
     request = nil

@@ -26,7 +26,7 @@ private final class Connection: Sendable {
 
   /// A request, and how it was answered so far.
   private struct Exchange {
-    let request: InboundRequest
+    let request: ActiveRequest
     var status: Int?
     var route: String?
     var bodySize = 0
@@ -34,7 +34,7 @@ private final class Connection: Sendable {
 
   private let exchange = Mutex<Exchange?>(nil)
 
-  func begin(_ request: InboundRequest) { exchange.withLock { $0 = Exchange(request: request) } }
+  func begin(_ request: ActiveRequest) { exchange.withLock { $0 = Exchange(request: request) } }
 
   /// The place in its trace of the request at hand.
   var trace: TraceContext? { exchange.withLock { $0?.request.trace } }
