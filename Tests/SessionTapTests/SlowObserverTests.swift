@@ -219,4 +219,23 @@ import Testing
     #expect(lines + dropped == made)
     #expect(dropped > 0)
   }
+
+  @Test func `a scrape does not wait for a disk that is full, and every line is counted`() async throws {
+    var configuration = Tap.Configuration()
+    configuration.endpoint = nil
+    configuration.log = .file("/dev/full")
+    configuration.logOptions.queueByteLimit = 32_768
+    configuration.shutdownDeadline = .milliseconds(10)
+    let tap = try Tap(configuration)
+    let made = 2_000
+    for round in 1...10 {
+      Self.serve(made / 10, by: tap)
+      let count = Self.value("http_server_request_duration_seconds_count", in: tap.registry)
+      #expect(count == made / 10 * round)
+    }
+    await tap.shutdown()
+    let statistics = try #require(tap.requestLog).statistics
+    #expect(statistics.lines == 0)
+    #expect(LogDropReason.allCases.reduce(0) { $0 + Int(statistics.droppedLines($1)) } == made)
+  }
 }

@@ -37,10 +37,10 @@ public struct InboundRequests: Sendable {
 /// Records requests that an app makes with something else than a URLSession, by the names of the OpenTelemetry HTTP client
 /// conventions: for an adapter of any client.
 ///
-///     let outbound = tap.outbound.begin(client: "search", method: "GET", url: url)
-///     headers["traceparent"] = outbound.trace.traceparent
-///     let response = try await client.execute(request)
-///     outbound.end(statusCode: response.status, responseBodySize: body.count)
+///     let outbound = tap.outbound.begin(client: "search", method: "GET", url: "https://search.example.com/")
+///     let header = outbound.trace.traceparent  // for the header of that name
+///     // … the request …
+///     outbound.end(statusCode: 200, responseBodySize: 512)
 ///
 /// The requests are in the same metrics and the same log as those of URLSessions. Safe to use from any thread; no call waits for
 /// anything but a short lock.
