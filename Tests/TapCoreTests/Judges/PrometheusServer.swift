@@ -3,41 +3,17 @@ import Synchronization
 import TapCore
 import TestSupport
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A real Prometheus that scrapes a registry.
 final class PrometheusServer: Sendable {
   private let origin: Origin
-  private let process: ToolProcess
-  private let port: Int
-  private let folder: URL
+  private let prometheus: Prometheus
   private let scrapes: Scrapes
 
   /// Starts to serve the registry and to scrape it.
-  ///
-  /// Prometheus does not report the port that the system chose, so it gets one that was free shortly before; if another
-  /// process takes it meanwhile, the next one is tried.
   static func start(scraping registry: Registry, features: [String]) async throws -> PrometheusServer {
-    var attempts = 0
-    while true {
-      do {
-        let server = try PrometheusServer(registry, features: features)
-        try await server.waitForScrapes(1)
-        return server
-      } catch {
-        attempts += 1
-        if attempts == 3 { throw error }
-      }
-    }
-  }
-
-  private init(_ registry: Registry, features: [String]) throws {
     let scrapes = Scrapes()
-    self.scrapes = scrapes
     let handler = ScrapeHandler(registry: registry) { $0() }
-    origin = try Origin { request in
+    let origin = try Origin { request in
       let answer = Mutex<ScrapeAnswer?>(nil)
       let isDone = Gate()
       handler.scrape(accept: request.headers["accept"], acceptEncoding: request.headers["accept-encoding"]) {
@@ -53,33 +29,19 @@ final class PrometheusServer: Sendable {
       if let coding = scrape.contentEncoding { headers.append(("Content-Encoding", coding)) }
       return [.response(headers: headers, body: scrape.bytes)]
     }
-    port = try ClosedPort().port
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("prometheus-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let configuration = """
-      global: {scrape_interval: 1s, scrape_timeout: 1s}
-      scrape_configs:
-      - job_name: app
-        static_configs: [{targets: ["127.0.0.1:\(origin.port)"]}]
-      """
-    let file = folder.appendingPathComponent("prometheus.yml")
-    try Data(configuration.utf8).write(to: file)
-    process = try Tool("prometheus").start(
-      [
-        "--config.file=\(file.path)", "--storage.tsdb.path=\(folder.path)/data",
-        "--web.listen-address=127.0.0.1:\(port)",
-      ] + (features.isEmpty ? [] : ["--enable-feature=" + features.joined(separator: ",")]))
+    let prometheus = try await Prometheus.start(scraping: origin.port, features: features)
+    let server = PrometheusServer(origin: origin, prometheus: prometheus, scrapes: scrapes)
+    try await server.waitForScrapes(1)
+    return server
   }
 
-  deinit {
-    process.stop()
-    origin.stop()
-    // Not here: a thread of Swift's tasks must not wait.
-    Thread.detachNewThread { [process, folder] in
-      process.ended.waitBlocking(seconds: 20)
-      try? FileManager.default.removeItem(at: folder)
-    }
+  private init(origin: Origin, prometheus: Prometheus, scrapes: Scrapes) {
+    self.origin = origin
+    self.prometheus = prometheus
+    self.scrapes = scrapes
   }
+
+  deinit { origin.stop() }
 
   /// The format of the last answer.
   var format: ExpositionFormat? { scrapes.last?.format }
@@ -97,7 +59,7 @@ final class PrometheusServer: Sendable {
     var value: Double?
     for _ in 0..<40 {
       try await waitForScrapes(1)
-      value = try await ask("query", ["query": expression]).data.result?.first?.value?.number
+      value = try await prometheus.query(expression).first?.value
       if let value, isRight(value) { return value }
     }
     throw NoAnswer(expression: expression, last: value)
@@ -105,45 +67,12 @@ final class PrometheusServer: Sendable {
 
   /// The labels of each series that matches.
   func series(_ matcher: String) async throws -> [[String: String]] {
-    try await ask("query", ["query": matcher]).data.result?.map { $0.metric ?? [:] } ?? []
-  }
-
-  /// The answer of the HTTP API.
-  private func ask(_ path: String, _ parameters: [String: String]) async throws -> Answer {
-    var components = URLComponents()
-    (components.scheme, components.host, components.port) = ("http", "127.0.0.1", port)
-    components.path = "/api/v1/" + path
-    components.queryItems = parameters.map { URLQueryItem(name: $0.key, value: $0.value) }
-    guard let url = components.url else { throw URLError(.badURL) }
-    let (data, _) = try await URLSession.shared.data(from: url)
-    return try JSONDecoder().decode(Answer.self, from: data)
+    try await prometheus.query(matcher).map(\.labels)
   }
 
   struct NoAnswer: Error {
     let expression: String
     let last: Double?
-  }
-
-  private struct Answer: Decodable {
-    let data: Content
-
-    struct Content: Decodable {
-      let result: [Series]?
-    }
-    struct Series: Decodable {
-      let metric: [String: String]?
-      let value: Value?
-    }
-    /// `[time, "value"]`
-    struct Value: Decodable {
-      let number: Double
-
-      init(from decoder: any Decoder) throws {
-        var list = try decoder.unkeyedContainer()
-        _ = try list.decode(Double.self)
-        number = Double(try list.decode(String.self)) ?? .nan
-      }
-    }
   }
 
   /// The scrapes that have come.
