@@ -20,7 +20,11 @@ package final class Prometheus: Sendable {
     package init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       labels = try container.decodeIfPresent([String: String].self, forKey: .metric) ?? [:]
-      // `[time, "value"]`
+      // `[time, "value"]`; a native histogram has none.
+      guard container.contains(.value) else {
+        value = .nan
+        return
+      }
       var pair = try container.nestedUnkeyedContainer(forKey: .value)
       _ = try pair.decode(Double.self)
       value = Double(try pair.decode(String.self)) ?? .nan
