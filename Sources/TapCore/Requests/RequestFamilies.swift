@@ -105,14 +105,17 @@ final class EndSeries: Sendable {
   var activity: UInt64 { duration.count }
 
   func record(_ observation: RequestObservation) {
-    func record(_ value: Double, in histogram: Registry.Histogram) {
-      histogram.record(value, trace: observation.request.traceContext, at: observation.endTime)
+    let (trace, end) = (observation.request.traceContext, observation.endTime)
+    duration.record(Self.seconds(observation.elapsed), trace: trace, at: end)
+    if let size = observation.requestBodySize, size >= 0 {
+      requestBodySize.record(Double(size), trace: trace, at: end)
     }
-    record(Self.seconds(observation.elapsed), in: duration)
-    if let size = observation.requestBodySize, size >= 0 { record(Double(size), in: requestBodySize) }
-    if let size = observation.responseBodySize, size >= 0 { record(Double(size), in: responseBodySize) }
+    if let size = observation.responseBodySize, size >= 0 {
+      responseBodySize.record(Double(size), trace: trace, at: end)
+    }
     if let time = observation.elapsedToFirstByte, let family = firstByteFamily {
-      record(Self.seconds(time), in: firstByte.load() ?? firstByte.storeIfNil(family.makeHistogram()))
+      let histogram = firstByte.load() ?? firstByte.storeIfNil(family.makeHistogram())
+      histogram.record(Self.seconds(time), trace: trace, at: end)
     }
   }
 

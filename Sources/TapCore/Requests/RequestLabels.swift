@@ -8,8 +8,9 @@ struct TargetLabels: Hashable, Sendable {
   /// Of the known ones, of inbound requests only.
   let scheme: String?
 
-  /// What is too long to be a label is cut, so that a key has a bound.
-  init(_ request: RequestDescription, _ methods: KnownMethods) {
+  /// What is too long to be a label is cut, so that a key has a bound. The request is borrowed: an initializer gets a copy by
+  /// default.
+  init(_ request: borrowing RequestDescription, _ methods: KnownMethods) {
     client = request.client.asLabel
     method = methods.label(of: request.method)
     address = request.serverAddress?.asLabel
@@ -39,7 +40,7 @@ struct EndLabels: Hashable, Sendable {
   private let protocolVersion: NetworkProtocolVersion?
   private let direction: RequestDirection
 
-  init(_ observation: RequestObservation, _ target: TargetLabels) {
+  init(_ observation: borrowing RequestObservation, _ target: TargetLabels) {
     self.target = target
     // What is no status code (RFC 9110, section 15) would only make series.
     statusCode = observation.end.statusCode.flatMap { (100...599).contains($0) ? $0 : nil }

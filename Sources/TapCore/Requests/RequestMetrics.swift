@@ -103,16 +103,20 @@ public final class RequestMetrics: Sendable {
   /// Records a request in the histograms and counts it as ended.
   package func end(_ observation: RequestObservation, _ active: ActiveSeries) {
     let labels = EndLabels(observation, active.labels)
-    state.withLock { state in
-      state.ended.element(for: labels, labels: { $0.rendered(errorType: observation.errorType) }) {
-        families.makeSeries()
-      }
-      .record(observation)
+    let errorType = observation.errorType
+    let isCancelled = observation.end == .cancelled
+    let redirects = observation.resendCount ?? 0
+    // The closures capture no observation: they would copy it.
+    let series = state.withLock { state in
       active.target.ended &+= 1
       active.client.ended &+= 1
-      if observation.end == .cancelled { active.client.cancelled &+= 1 }
-      if let count = observation.resendCount, count > 0 { active.target.addRedirects(UInt64(count)) }
+      if isCancelled { active.client.cancelled &+= 1 }
+      if redirects > 0 { active.target.addRedirects(UInt64(redirects)) }
+      return state.ended.element(for: labels, labels: { $0.rendered(errorType: errorType) }) {
+        families.makeSeries()
+      }
     }
+    series.record(observation)
     phases?.record(observation, active.labels.server)
   }
 
