@@ -6,15 +6,8 @@ import re
 import time
 
 from stack.programs import DASHBOARDS, Demo, get, until
-from stack.prometheus import Prometheus
+from stack.prometheus import Prometheus, config
 
-CONFIG = """\
-global: {{scrape_interval: 1s, evaluation_interval: 1s}}
-rule_files: ["{folder}/prometheus/rules/*.yml"]
-scrape_configs:
-  - job_name: demo
-    static_configs: [{{targets: ["127.0.0.1:{port}"]}}]
-"""
 # What only one of the two servers can show.
 OTHER_FORM = {"classic": "(native)", "native": "(classic buckets)"}
 VARIABLE = re.compile(r"\$(\{\w+(:\w+)?\}|\w+)")
@@ -27,10 +20,10 @@ READY = 'sum(rate(http_client_request_duration_seconds_count{error_type="connect
 def check(folder):
     wrong, count = [], 0
     with Demo(folder, rate=100) as demo:
-        config = CONFIG.format(folder=DASHBOARDS, port=demo.port)
+        scraping = config("demo", [{"targets": [demo.address]}])
         servers = {
-            "classic": Prometheus(config, folder),
-            "native": Prometheus(config, folder, features=("exemplar-storage", "native-histograms")),
+            "classic": Prometheus(scraping, folder),
+            "native": Prometheus(scraping, folder, features=("exemplar-storage", "native-histograms")),
         }
         try:
             for server in servers.values():

@@ -33,7 +33,7 @@ def until(what, question, seconds=60):
 
 
 def get(url, seconds=10, headers=None):
-    """The body of an answer, or None while nobody answers."""
+    """The body of an answer, or None without an answer."""
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=seconds) as answer:
             return answer.read().decode()
@@ -84,7 +84,7 @@ class Demo(Program):
                                          "--log", str(Path(folder) / "requests.jsonl")], folder,
                          environment={"OTEL_SERVICE_NAME": "session-tap-demo"})
         self.url = until("start of the demo", self._url)
-        self.port = int(self.url.rsplit(":", 1)[1].split("/")[0])
+        self.address = self.url.split("/")[2]
 
     @staticmethod
     def binary():

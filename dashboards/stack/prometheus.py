@@ -9,6 +9,18 @@ from pathlib import Path
 from .programs import DASHBOARDS, Program, free_port, get, until
 
 
+def config(job, targets, seconds=1):
+    """The text of a configuration with the committed rules. It scrapes one job, whose `targets` are as in
+    static_configs, and evaluates the rules, every so many seconds."""
+    return f"""\
+global: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
+rule_files: ["{DASHBOARDS}/prometheus/rules/*.yml"]
+scrape_configs:
+  - job_name: {job}
+    static_configs: {json.dumps(targets)}
+"""
+
+
 class Prometheus(Program):
     """Starts a server with the consoles. It reads `config`, the text of its configuration, from `folder`."""
 

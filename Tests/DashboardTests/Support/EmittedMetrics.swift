@@ -13,7 +13,13 @@ struct EmittedMetrics {
   /// The labels of each family.
   private(set) var labels: [String: Set<String>] = [:]
 
-  /// A tap that has served a scrape, and request metrics that have seen a request of every kind.
+  /// An observer of the app's own.
+  private struct SilentObserver: RequestObserver {
+    func requestStarted(_ request: RequestDescription) {}
+    func requestEnded(_ observation: RequestObservation) {}
+  }
+
+  /// A tap that has an observer and has served a scrape, and request metrics that have seen a request of every kind.
   static func everything() async throws -> EmittedMetrics {
     var emitted = EmittedMetrics()
     emitted.read(try requests().exposition(in: .text))
@@ -22,6 +28,7 @@ struct EmittedMetrics {
     defer { try? FileManager.default.removeItem(atPath: log) }
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
     configuration.log = .file(log)
+    configuration.observers = [SilentObserver()]
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     let tap = try Tap.start(configuration)
     if let url = URL(string: "http://\(tap.address?.description ?? "")/metrics") {

@@ -30,7 +30,7 @@ def _variables(names):
                    'label_values(session_tap_started_requests_total{job=~"$job"}, client)'),
         "host": ("Host", "Which server the requests went to.",
                  f'label_values({ACTIVE}{{job=~"$job", client=~"$client"}}, server_address)'),
-        "template": ("Template", "Which form of path, where the app has told it.",
+        "template": ("Template", "Which form of path, where the app names it.",
                      f'label_values({{__name__=~"{DURATION}(_count)?", {process}, client=~"$client"}}, url_template)'),
     }
     for name in names:

@@ -46,7 +46,7 @@ def fleet():
                        f"1 - max({BAD}ratio_rate3d{{{CHOSEN}}}) / {BUDGET}",
                        steps=thresholds("red", (0, "yellow"), (0.25, "green"))),
                 graph("Budget burnt", "How many times faster than the objective allows, by window: 14.4 over an hour "
-                      "and five minutes wakes somebody, 1 over three days and six hours is a ticket.", "short",
+                      "and five minutes is a page, 1 over three days and six hours a ticket.", "short",
                       *[(f"max({BAD}ratio_rate{window}{{{CHOSEN}}}) / {BUDGET}", window) for window in WINDOWS],
                       width=16, steps=thresholds("green", (1, "yellow"), (14.4, "red"))),
                 graph("Alerts", "Alerts of these rules that are pending or firing.", "short",

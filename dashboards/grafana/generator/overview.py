@@ -26,7 +26,7 @@ def overview():
                "app cancelled counts on neither side.", "percentunit", error_share(), steps=ERRORS, decimals=2),
         number("p99", "One request in a hundred takes longer than this.", "s", quantile(0.99, DURATION),
                steps=SECONDS),
-        number("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s; an error satisfies nobody.", "none", apdex(),
+        number("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s; an error counts as neither.", "none", apdex(),
                steps=APDEX, decimals=2),
         number("Active", "Requests that have started and not ended.", "short", f"sum({ACTIVE}{{{HOST}}})"),
         number("Processes", "Processes that are scraped.", "short", f"count(session_tap_build_info{{{PROCESS}}})"),

@@ -11,7 +11,7 @@ def tap():
     each = "{{instance}}"
     duration = "session_tap_scrape_duration_seconds"
     return board(
-        "session-tap-tap", "its own health", "Scrapes, series, log lines: whether SessionTap tells all that it sees.",
+        "session-tap-tap", "its own health", "Scrapes, series, log, observers: whether SessionTap tells all that it sees.",
         ("job", "instance"),
         [
             ("Now", [
@@ -41,10 +41,10 @@ def tap():
                       (f"max(scrape_duration_seconds{{{PROCESS}}})", "slowest, as Prometheus sees it")),
                 graph("In flight", "Scrapes that wait for their answer. One that asks for the metrics counts itself.",
                       "short", (f"session_tap_scrapes_in_flight{{{PROCESS}}}", each)),
-                graph("Scrapes by instance", "More scrapers than are known of?", "reqps",
+                graph("Scrapes by instance", "More scrapers than expected?", "reqps",
                       (counted(duration, "instance", labels=PROCESS), each)),
                 graph("Pushes", "Pushes to a Pushgateway, each with its retries. Nought where nothing pushes.", "short",
-                      (f"{by('outcome')} ({rate('session_tap_pushes_total', PROCESS)}) or vector(0)", "{{outcome}}"),
+                      (f"{by('outcome')} ({rate('session_tap_pushes_total', PROCESS)}) or on () vector(0)", "{{outcome}}"),
                       width=24, height=6),
             ]),
             ("Series", [
@@ -62,14 +62,17 @@ def tap():
                       (f"sum(rate(session_tap_dropped_values_total{{{PROCESS}}}[$__rate_interval])) or vector(0)",
                        "values")),
             ]),
-            ("Log", [
+            ("Log and observers", [
                 graph("Lines by level", "Lines written.", "short",
                       (f"{by('level')} ({rate('session_tap_log_lines_total', PROCESS)})", "{{level}}"), stack=True),
+                graph("Lines left out by reason", "By severity or by sampling, as configured.", "short",
+                      (f"{by('reason')} ({rate('session_tap_log_filtered_lines_total', PROCESS)})", "{{reason}}")),
                 graph("Lines dropped by reason", "queue_full: the disk is slower than the lines. write_error: it "
                       "refuses them. shutdown: there was no time left.", "short",
                       (f"{by('reason')} ({rate('session_tap_log_dropped_lines_total', PROCESS)})", "{{reason}}")),
-                graph("Lines left out by reason", "By severity or by sampling, as configured.", "short",
-                      (f"{by('reason')} ({rate('session_tap_log_filtered_lines_total', PROCESS)})", "{{reason}}")),
+                graph("Observer calls dropped", "Calls of the app's own observers for which there was no room: an observer is "
+                      "too slow. No data where an app has no observers.", "short",
+                      (f"{by('instance')} ({rate('session_tap_observer_dropped_total', PROCESS)})", each)),
                 graph("Bytes", "Bytes of log written.", "Bps",
                       (f"{by('instance')} ({rate('session_tap_log_bytes_total', PROCESS)})", each)),
                 graph("Write errors", "Writes that failed and were tried again.", "short",
@@ -78,6 +81,6 @@ def tap():
                     "phases, and sizes come from headers.",
                     f"sum by (job, instance, version, transfer_account) (session_tap_build_info{{{PROCESS}}})",
                     {"job": "Job", "instance": "Instance", "version": "Version", "transfer_account": "Account"},
-                    "none"),
+                    "none", width=24),
             ]),
         ])
