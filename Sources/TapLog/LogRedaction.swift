@@ -17,7 +17,7 @@ public struct LogRedaction: Sendable {
   public var allowedResponseHeaders: Set<String> = []
   /// The app's own rule, after all others: gets the key and the text of `url.full` or `url.path`, of each header, and of each field
   /// that the app has added with text for a value. Gives the text to show, or `nil` to leave the field out. Called on the
-  /// thread that delivers the request, which must not wait.
+  /// thread that delivers the request, which may be one that serves a scrape: it must return within microseconds.
   public var custom: (@Sendable (_ key: String, _ value: String) -> String?)?
 
   /// The defaults.
