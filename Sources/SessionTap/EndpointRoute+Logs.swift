@@ -12,7 +12,7 @@ extension EndpointRoute {
   /// | `since=2026-11-21T09:30:00Z` | of this time or later |
   /// | `follow=1` | go on with each line that matches, as it comes |
   ///
-  /// Whoever follows and falls behind by more than `recentByteLimit` is cut off, not waited for. While no line comes,
+  /// A follower that lags by more than `recentByteLimit` is disconnected, not waited for. While no line comes,
   /// an empty one goes out every 15 seconds: readers of JSON lines ignore it, and proxies need it.
   ///
   /// - Parameters:

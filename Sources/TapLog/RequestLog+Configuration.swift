@@ -37,7 +37,7 @@ extension RequestLog {
     /// How long a line may be in the system's memory only: a loss of power takes no more than that (`fsync`). `nil`
     /// by default: the system decides, usually within half a minute. With 0 or less, after each batch.
     public var synchronizationInterval: Duration?
-    /// Whether SIGHUP makes the log open its file anew. Without it too, a file that has been moved or replaced is noticed
+    /// Whether SIGHUP makes the log reopen its file. Without it too, a file that has been moved or replaced is noticed
     /// at the next batch. A handler that was installed before is called as well, with what it asked for (`SA_SIGINFO`); one
     /// that is installed later takes the place of this one, and can call ``RequestLog/reopen()``.
     public var reopensOnHangup = false

@@ -61,11 +61,11 @@ public final class RequestLog: RequestObserver {
   }
 
   deinit {
-    // Nobody can flush any more; the writer gets some time by itself.
+    // A flush is no longer possible; the writer gets some time by itself.
     queue.beginShutdown(until: Instant.now.advanced(by: .seconds(5)))
   }
 
-  /// Does nothing: a line tells of a request that has ended.
+  /// Does nothing: a line describes a request that has ended.
   public func requestStarted(_ request: RequestDescription) {}
 
   /// Puts the line of the request into the buffer, unless sampling leaves it out. Waits for nothing.
@@ -180,7 +180,7 @@ public final class RequestLog: RequestObserver {
     recentLines?.follow(query, limits: followerLimits, onLines: onLines)
   }
 
-  /// Opens the file anew before the next line, as after a rotation by others. Returns at once.
+  /// Reopens the file before the next line, as after a rotation by others. Returns at once.
   public func reopen() { output.reopen() }
 
   /// Waits until every line that came before is written, or dropped and counted; not for lines that come meanwhile. Safe

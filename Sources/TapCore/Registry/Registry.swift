@@ -122,7 +122,7 @@ extension Registry {
 extension Registry {
   /// Removes one series that was made with run-time labels, from the next scrape on.
   ///
-  /// Whoever keeps its instrument goes on recording unseen; to ask for the series again makes a new one. Typed families
+  /// An instrument of it that the app keeps goes on recording unseen; to ask for the series again makes a new one. Typed families
   /// have ``Family/remove(_:)``.
   ///
   /// - Parameters:

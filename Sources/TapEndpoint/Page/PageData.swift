@@ -127,7 +127,7 @@ enum PageHistory {
 
     function learn(scrape, now) {
       const { series: durations, bounds } = scrape.durations;
-      // Other buckets: the app was started anew, with another configuration.
+      // Other buckets: the app was restarted with another configuration.
       if (known.series.size && durations.size && known.bounds.join() !== bounds.join()) {
         known.series.clear();
         known.steps = [];
@@ -140,7 +140,7 @@ enum PageHistory {
         const before = known.series.get(text);
         const one = before || describe(text);
         if (one.isError) numbers[ERRORS] = numbers[COUNT];
-        // After a restart the counters begin anew.
+        // After a restart the counters begin at 0.
         const base = before && before.numbers[COUNT] <= numbers[COUNT] ? before.numbers : undefined;
         if (numbers[COUNT] > (base ? base[COUNT] : 0)) {
           let party = step.parties.get(one.party.key);

@@ -63,7 +63,7 @@ enum PageLive {
       }
     }
 
-    // Screen readers tell of it, so it changes only when there is something to tell.
+    // Screen readers announce it, so it changes only when there is something to announce.
     function say(text, isFailure) {
       if ($("status").textContent !== text) $("status").textContent = text;
       $("status").className = isFailure ? "failed" : "";

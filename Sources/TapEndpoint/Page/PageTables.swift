@@ -57,7 +57,7 @@ enum PageTables {
         [seconds(one.p99)]] })), "No request has ended yet.");
     }
 
-    // What the charts show, for those who do not see them. Only if somebody has opened it.
+    // What the charts show, for those who do not see them. Only if it is open.
     function numbers(choice) {
       if (!$("numbers").open) return;
       const rows = [], all = nothing(), part = 30000;

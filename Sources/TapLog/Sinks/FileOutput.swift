@@ -2,7 +2,7 @@ import Synchronization
 import TapCore
 
 /// Appends to the file at a path, and follows the path: when the file is moved away, removed or replaced, or the
-/// descriptor is not that of the file any more, the next write opens the path anew.
+/// descriptor is not that of the file any more, the next write reopens the path.
 final class FileOutput: LogOutput {
   private let options: FileOptions
   private let rotated: RotatedFiles?
@@ -113,7 +113,7 @@ final class FileOutput: LogOutput {
     rotated.tidy()
   }
 
-  /// Closes a file that is not the one at the path any more, or that is to be opened anew. Returns the number of lines
+  /// Closes a file that is not the one at the path any more, or that is to be reopened. Returns the number of lines
   /// that could not be finished.
   private func leaveStaleFile(_ state: inout State, _ batch: inout LineBuffer) -> UInt64 {
     let requests =

@@ -8,7 +8,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// Counts SIGHUP, for logs that open their file anew on it.
+/// Counts SIGHUP, for logs that reopen their file on it.
 ///
 /// An earlier handler of the app is still called: with three arguments if it was installed for three
 /// (`SA_SIGINFO`), and once if it was installed for one signal (`SA_RESETHAND`; sigaction(2)). A handler may do very

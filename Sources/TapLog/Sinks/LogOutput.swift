@@ -11,7 +11,7 @@ protocol LogOutput: Sendable {
   /// Does the work that is due, and returns when to call it again.
   func maintain(now: Instant) -> Instant
 
-  /// Opens the file anew at the next write, if there is one. Safe from any thread.
+  /// Reopens the file at the next write, if there is one. Safe from any thread.
   func reopen()
 
   /// Releases its resources.

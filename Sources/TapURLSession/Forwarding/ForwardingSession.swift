@@ -72,7 +72,7 @@ final class TransferRouter: NSObject, URLSessionDataDelegate {
     newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // On Linux a client that is told of a redirect ends the process (`_ProtocolClient` in
+      // On Linux a client that gets a redirect ends the process (`_ProtocolClient` in
       // `URLSessionTask.swift` of swift-corelibs-foundation).
       completionHandler(request)
     #else

@@ -29,7 +29,7 @@ struct LoaderChain: Sendable {
     URLAuthority.isHTTP(url) && loader(for: request) != nil
   }
 
-  /// The class that would load this http or https request if ours were not there, or `nil` if nobody would.
+  /// The class that would load this http or https request if ours were not there, or `nil` if there is none.
   ///
   /// Without a class of the configuration's own that takes the request, Foundation falls back to the registered
   /// classes, which are not readable; the native loaders of `URLSessionConfiguration.default` stand for them.
@@ -45,7 +45,7 @@ struct LoaderChain: Sendable {
     }
   }
 
-  /// Whether nobody loads the request: it has no scheme, and no class of the app's own takes it.
+  /// Whether no class loads the request: it has no scheme, and no class of the app's own takes it.
   func refuses(_ request: URLRequest) -> Bool {
     guard request.url?.scheme?.isEmpty ?? true else { return false }
     return !classes.contains { $0.canInit(with: request) }

@@ -102,7 +102,7 @@ final class TapContext: Sendable {
     return loaders.loader(for: request)?.init(task: task, cachedResponse: cachedResponse, client: client)
   }
 
-  /// Foundation fails a task that nobody loads by itself and asks no loader: the question is the one sign of it.
+  /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign of it.
   private func recordRefusal(of request: URLRequest) {
     let (now, time) = (Instant.now, Timestamp.now)
     for (refused, _) in observe(request, transfer(of: request)) {
