@@ -4,41 +4,57 @@ import Foundation
 enum Command {
   case demo(DemoOptions)
   case probe(ProbeOptions)
-  case help
+  /// Shows a text.
+  case help(String)
 
   /// Parses the words after the program's name.
   init(parsing words: [String]) throws(UsageError) {
     let name = words.first ?? "help"
-    if words.dropFirst().contains(where: { $0 == "--help" || $0 == "-h" }) {
-      self = .help
-      return
-    }
+    let asksForHelp = words.dropFirst().contains { $0 == "--help" || $0 == "-h" }
     switch name {
-    case "demo": self = .demo(try DemoOptions(parsing: words.dropFirst()))
-    case "probe": self = .probe(try ProbeOptions(parsing: words.dropFirst()))
-    case "help", "--help", "-h": self = .help
+    case "demo":
+      self = asksForHelp ? .help(Self.demoHelp) : .demo(try DemoOptions(parsing: words.dropFirst()))
+    case "probe":
+      self = asksForHelp ? .help(Self.probeHelp) : .probe(try ProbeOptions(parsing: words.dropFirst()))
+    case "help", "--help", "-h": self = .help(Self.help)
     default: throw UsageError("unknown command \(name)")
     }
   }
 
-  /// The text of `--help`.
-  static let helpText = """
+  static let help = """
     Shows what URLSession does: metrics for Prometheus and one log line per request.
 
     session-tap demo [options]
-        Starts a small origin server on loopback and makes requests to it through an observed
-        URLSession, until Ctrl-C or SIGTERM.
+        Requests of the demo's own, to a server of its own.
+    session-tap probe URL... [options]
+        Requests to URLs of yours, over and over.
+
+    'session-tap demo --help' and 'session-tap probe --help' list the options.
+
+    """
+
+  static let demoHelp = """
+    session-tap demo [options]
+
+    Starts a small origin server on loopback and makes requests to it through observed URLSessions,
+    until Ctrl-C or SIGTERM.
       --rate N            requests per second (default \(DemoOptions.defaultRate))
       --requests N        stop making requests after N, and go on serving
       --duration TIME     end after this time, such as 30s, 500ms or 2m
 
+    """ + commonHelp
+
+  static let probeHelp = """
     session-tap probe URL... [options]
-        Requests each URL over and over through an observed URLSession.
+
+    Requests each URL over and over through an observed URLSession, until Ctrl-C or SIGTERM.
       --every TIME        the pause between two rounds (default 5s)
       --count N           end after N rounds
       --timeout TIME      how long one request may take (default 10s, at least 1s)
 
-    Both:
+    """ + commonHelp
+
+  private static let commonHelp = """
       --port PORT         serve the metrics at 127.0.0.1:PORT (default 9464; 0 takes a free one)
       --log PATH          where the request log goes (default requests.jsonl; '-' is standard error,
                           'off' writes none)

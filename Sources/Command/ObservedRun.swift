@@ -23,7 +23,9 @@ struct ObservedRun {
     configuration.observers = [counter]
     configuration.requests.pathTemplates = templates
     tap = try Tap.start(configuration)
-    Terminal.say("metrics  http://\(tap.address?.description ?? "")/metrics")
+    let address = tap.address?.description ?? ""
+    Terminal.say("page     http://\(address)/")
+    Terminal.say("metrics  http://\(address)/metrics")
     Terminal.say("log      \(options.log == "-" ? "standard error" : options.log)")
   }
 

@@ -12,8 +12,8 @@ import SessionTap
   private static func run(_ words: [String]) async -> ExitCode {
     do {
       switch try Command(parsing: words) {
-      case .help:
-        Terminal.say(Command.helpText)
+      case .help(let text):
+        Terminal.say(text)
       case .demo(let options):
         try await demo(options)
       case .probe(let options):

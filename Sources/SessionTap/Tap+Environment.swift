@@ -9,7 +9,7 @@ extension Tap.Configuration {
   /// |---|---|
   /// | `OTEL_EXPORTER_PROMETHEUS_HOST` | the host to serve the metrics at, an IP address or a name (`localhost`) |
   /// | `OTEL_EXPORTER_PROMETHEUS_PORT` | the port (`9464`) |
-  /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the labels of `target_info`; the name is also the field `service.name` of each log line |
+  /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the labels of `target_info`; the name, and the attribute `service.version`, are also fields of each log line |
   /// | `OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS` | the methods that appear as themselves, separated by commas |
   /// | `SESSION_TAP_LOG` | a path, `stderr` or `off` |
   ///
@@ -42,6 +42,7 @@ extension Tap.Configuration {
     target = TargetInfo(
       serviceName: text("OTEL_SERVICE_NAME"), resourceAttributes: text("OTEL_RESOURCE_ATTRIBUTES"))
     if let name = text("OTEL_SERVICE_NAME") { logOptions.fields["service.name"] = .string(name) }
+    if let version = target["service_version"] { logOptions.fields["service.version"] = .string(version) }
     if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty }

@@ -61,17 +61,22 @@ import Testing
 
   @Test func `the service is in target_info, and in each line of the log`() async throws {
     var configuration = Tap.Configuration(environment: [
-      "OTEL_SERVICE_NAME": "shop", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test",
+      "OTEL_SERVICE_NAME": "shop",
+      "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test,service.version=1.2%2B3",
     ])
     configuration.endpoint?.address = .loopback(port: 0)
     configuration.servesLog = true
     let tap = try Tap.start(configuration)
     let exposition = try await TapTests.scrape(tap)
-    #expect(exposition.contains(#"target_info{deployment_environment="test",service_name="shop"} 1"#))
+    #expect(
+      exposition.contains(
+        #"target_info{deployment_environment="test",service_name="shop",service_version="1.2+3"} 1"#))
     let log = try #require(tap.requestLog)
     log.log(.info, "hello")
     #expect(log.flush())
-    #expect(String(decoding: log.recent(), as: UTF8.self).contains(#""service.name":"shop""#))
+    #expect(
+      String(decoding: log.recent(), as: UTF8.self).contains(
+        #""service.name":"shop","service.version":"1.2+3""#))
     await tap.shutdown()
   }
 

@@ -20,6 +20,17 @@ def free_port():
         return one.getsockname()[1]
 
 
+def is_free(port):
+    """Whether no program listens at a port of this machine."""
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
 def until(what, question, seconds=60):
     """Asks until there is an answer, and gives up when the time is over."""
     end = time.monotonic() + seconds

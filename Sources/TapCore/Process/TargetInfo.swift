@@ -30,6 +30,9 @@ public struct TargetInfo: Collector {
       resourceAttributes: System.environment("OTEL_RESOURCE_ATTRIBUTES"))
   }
 
+  /// The value of a label.
+  package subscript(label: String) -> String? { labels.pairs.first { $0.name == label }?.value }
+
   /// One family, or none.
   public func collect() -> [MetricFamily] {
     guard labels != .none else { return [] }

@@ -158,6 +158,16 @@ import Testing
     #expect(process.output.split(separator: "\n").count == 1)
   }
 
+  @Test(arguments: [("demo", "--rate", "--every"), ("probe", "--every", "--rate")])
+  func `a command has a help text of its own`(command: String, own: String, other: String) async throws {
+    let process = try ChildProcess(product: "session-tap", [command, "--help"])
+    try await process.waitForExit()
+    try await process.waitForOutput("Exit codes")
+    #expect(process.status == 0)
+    #expect(process.output.contains(own) && process.output.contains("--port"))
+    #expect(!process.output.contains(other))
+  }
+
   @Test func `the probe makes its rounds and ends`() async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
