@@ -11,14 +11,9 @@ public final class ActiveRequest: Sendable {
   private let record: RequestRecord
 
   /// Begins a request.
-  ///
-  /// - Parameter description: Without its trace.
-  init(_ description: RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
+  init(_ description: consuming RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
     self.trace = trace
-    var description = description
-    description.traceContext = trace
-    record = RequestRecord(description, recorder: recorder)
-    record.begin(at: .now, time: .now)
+    record = RequestRecord(consume description, recorder: recorder)
   }
 
   deinit { record.end(.cancelled) }
@@ -26,7 +21,7 @@ public final class ActiveRequest: Sendable {
   /// Adds fields to the request's log line, such as the user who is known only after authentication. A field of the same key is
   /// replaced. Does nothing after the end.
   public func add(_ fields: [String: FieldValue]) {
-    record.add { $0.fields.merge(fields) { $1 } }
+    record.add(fields)
   }
 
   /// The response has been sent or received in full.
@@ -67,10 +62,7 @@ public final class ActiveRequest: Sendable {
   }
 
   private func end(_ end: RequestEnd, _ route: String?, _ requestBodySize: Int?, _ responseBodySize: Int?) {
-    record.end(end) { additions in
-      additions.template = route
-      additions.requestBodySize = requestBodySize.map(Int64.init)
-      additions.responseBodySize = responseBodySize.map(Int64.init)
-    }
+    record.end(
+      end, template: route, requestBodySize: requestBodySize, responseBodySize: responseBodySize)
   }
 }

@@ -23,7 +23,7 @@ public struct RequestObservation: Sendable, Hashable {
     set { elapsedToFirstByte = newValue?.nanoseconds }
   }
   /// Where the time went, as far as it is known.
-  public var timings: RequestTimings
+  public var timings = RequestTimings()
   /// The version of HTTP that the response came by, or `nil` where it is unknown.
   public var protocolVersion: NetworkProtocolVersion?
   /// The address of the server's, or the proxy's, side of the connection (OpenTelemetry, `network.peer.address`), or
@@ -37,10 +37,10 @@ public struct RequestObservation: Sendable, Hashable {
   /// `http.request.resend_count`), or `nil` where nothing tells it.
   public var resendCount: Int?
   /// Whether the response came from the session's cache and not from the server.
-  public var isFromCache: Bool
+  public var isFromCache = false
   /// Headers of the response, by name, for a consumer that the app allows to show some. Empty where they are not
   /// collected.
-  public var responseHeaders: [String: String]
+  public var responseHeaders: [String: String] = [:]
 
   /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
   package var elapsed: Int64
@@ -76,8 +76,10 @@ public struct RequestObservation: Sendable, Hashable {
   ///
   /// - Parameter elapsed: The duration in nanoseconds.
   init(request: RequestDescription, start: Timestamp, elapsed: Int64, end: RequestEnd) {
-    self.init(request: request, start: start, duration: .zero, end: end)
+    self.request = request
+    self.start = start
     self.elapsed = elapsed
+    self.end = end
   }
 }
 
