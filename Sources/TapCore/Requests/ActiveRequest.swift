@@ -35,7 +35,9 @@ public final class ActiveRequest: Sendable {
   public func end(
     statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) {
-    end(.response(statusCode: statusCode), route, requestBodySize, responseBodySize)
+    record.end(
+      .response(statusCode: statusCode), template: route, requestBodySize: requestBodySize,
+      responseBodySize: responseBodySize)
   }
 
   /// The request came to nothing: there was no whole response. Where an error is answered with a status code,
@@ -43,26 +45,24 @@ public final class ActiveRequest: Sendable {
   ///
   /// - Parameters:
   ///   - type: What went wrong: the `error_type` label.
+  ///   - message: The same in words, for the log alone: at most 256 bytes are shown. It is shown as it is: leave out what is secret.
   ///   - statusCode: The status code, if the head of a response had been sent or received.
   ///   - route: The template that the framework matched.
   ///   - requestBodySize: The bytes of the request's body that were transferred.
   ///   - responseBodySize: The bytes of the response's body that were transferred.
   public func fail(
-    _ type: RequestErrorType = .other, statusCode: Int? = nil, route: String? = nil,
+    _ type: RequestErrorType = .other, message: String? = nil, statusCode: Int? = nil, route: String? = nil,
     requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) {
-    end(.failure(type, statusCode: statusCode), route, requestBodySize, responseBodySize)
+    record.end(
+      .failure(type, statusCode: statusCode), errorMessage: message, template: route,
+      requestBodySize: requestBodySize, responseBodySize: responseBodySize)
   }
 
   /// The caller went away, or the task that made or served the request was cancelled. This is no error.
   ///
   /// - Parameter route: The template that the framework matched.
   public func cancel(route: String? = nil) {
-    end(.cancelled, route, nil, nil)
-  }
-
-  private func end(_ end: RequestEnd, _ route: String?, _ requestBodySize: Int?, _ responseBodySize: Int?) {
-    record.end(
-      end, template: route, requestBodySize: requestBodySize, responseBodySize: responseBodySize)
+    record.end(.cancelled, template: route)
   }
 }

@@ -12,6 +12,9 @@ public struct RequestObservation: Sendable, Hashable {
   }
   /// How the request ended.
   public var end: RequestEnd
+  /// What went wrong, in the words of libcurl or of the app (OpenTelemetry, `error.message`): for people, not for labels. `nil`
+  /// where there was no error or no text.
+  public var errorMessage: String?
   /// The bytes of the request's body, or `nil` where nothing tells them. Unknown is not 0.
   public var requestBodySize: Int64?
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
@@ -50,6 +53,7 @@ public struct RequestObservation: Sendable, Hashable {
   /// Makes an observation.
   public init(
     request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
+    errorMessage: String? = nil,
     requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, timeToFirstByte: Duration? = nil,
     timings: RequestTimings = RequestTimings(), protocolVersion: NetworkProtocolVersion? = nil,
     peerAddress: String? = nil, openedConnections: Int? = nil, isConnectionReused: Bool? = nil,
@@ -59,6 +63,7 @@ public struct RequestObservation: Sendable, Hashable {
     self.start = start
     elapsed = duration.nanoseconds
     self.end = end
+    self.errorMessage = errorMessage
     self.requestBodySize = requestBodySize
     self.responseBodySize = responseBodySize
     elapsedToFirstByte = timeToFirstByte?.nanoseconds

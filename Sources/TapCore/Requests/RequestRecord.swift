@@ -16,6 +16,7 @@ package final class RequestRecord: Sendable {
     var start: Instant?
     var startTime = Timestamp(nanosecondsSinceEpoch: 0)
     var end: (kind: RequestEnd, instant: Instant)?
+    var errorMessage: String?
     var requestBodySize: Int64?
     var responseBodySize: Int64?
     /// For how long the request has waited, until that is delivered.
@@ -70,16 +71,18 @@ package final class RequestRecord: Sendable {
   /// Ends the request, unless it has ended or never begun.
   ///
   /// - Parameters:
+  ///   - errorMessage: What went wrong, if something did.
   ///   - template: Replaces that of the description.
   ///   - requestBodySize: The bytes of the request's body, where no source tells them.
   ///   - responseBodySize: The bytes of the response's body, likewise.
   package func end(
-    _ end: RequestEnd, at instant: Instant = .now, template: String? = nil, requestBodySize: Int? = nil,
-    responseBodySize: Int? = nil
+    _ end: RequestEnd, at instant: Instant = .now, errorMessage: String? = nil, template: String? = nil,
+    requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) {
     announce { state in
       guard state.progress.isActive else { return false }
       state.progress.end = (end, instant)
+      state.progress.errorMessage = errorMessage
       if let template { state.description?.urlTemplate = template }
       state.progress.requestBodySize = requestBodySize.map(Int64.init)
       state.progress.responseBodySize = responseBodySize.map(Int64.init)
@@ -138,6 +141,7 @@ package final class RequestRecord: Sendable {
     var observation = RequestObservation(
       request: consume description, start: pending.startTime,
       elapsed: end.instant.nanoseconds &- start.nanoseconds, end: end.kind)
+    observation.errorMessage = pending.errorMessage
     observation.requestBodySize = pending.requestBodySize
     observation.responseBodySize = pending.responseBodySize
     source?.complete(&observation, start: start)
