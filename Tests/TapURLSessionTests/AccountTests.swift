@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TapCore
 import TestSupport
 import Testing
@@ -175,6 +176,43 @@ import Testing
       #expect(try #require(Self.milliseconds(observation.timings[.processing])) >= 250)
       #expect(sum <= total + 1, "\(phases) of \(total)")
     }
+  }
+
+  /// libcurl does not let those that wait go first in, first out. What the server saw bounds each phase from both sides,
+  /// however busy the machine is.
+  @Test(arguments: 1...5)
+  func `a wait ends where libcurl begins, whatever the order`(round: Int) async throws {
+    let arrivals = Mutex<[String: Int64]>([:])
+    let origin = try Origin { request in
+      arrivals.withLock { $0[request.path] = Timestamp.now.nanosecondsSinceEpoch }
+      let time = 20 + (Int(request.path.dropFirst()) ?? 0) * 37 % 100
+      return [.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"), .think(time), .text("b")]
+    }
+    defer { origin.stop() }
+    let base = URLSessionConfiguration.ephemeral
+    base.httpMaximumConnectionsPerHost = 2
+    let session = URLSession(configuration: configuration(base))
+    await withTaskGroup { group in
+      for number in 0..<16 {
+        group.addTask { _ = try? await session.download(from: origin.url("/\(number)")) }
+      }
+    }
+    try await observer.waitForEnds(16)
+    session.finishTasksAndInvalidate()
+    var known = 0
+    for observation in observer.ended {
+      let path = try #require(URL(string: observation.request.url)?.path)
+      let arrival = try #require(arrivals.withLock { $0[path] })
+      let arrivedAfter = Double(arrival - observation.start.nanosecondsSinceEpoch) / 1e6
+      guard let transfer = Self.milliseconds(observation.timings[.transfer]) else { continue }
+      let queue = Self.milliseconds(observation.timings[.queue]) ?? 0
+      if queue > 0 { known += 1 }
+      #expect(queue <= arrivedAfter + 2, "\(path) waited until the server had it")
+      #expect(
+        observation.duration / .milliseconds(1) - transfer >= arrivedAfter - 2,
+        "\(path) had its first byte after the server had it")
+    }
+    #expect(known >= 8)
   }
 
   @Test func `a wait is unknown, not wrong, where others of the session are out of sight`() async throws {
@@ -378,7 +416,7 @@ extension TransferAccount {
   /// That of a handle which has done nothing yet.
   fileprivate static func untouched(queue: Int64?) -> TransferAccount {
     var account = TransferAccount()
-    (account.statusCode, account.connectionCount) = (0, 0)
+    (account.statusCode, account.connectionCount, account.localPort) = (0, 0, 0)
     (account.sentBytes, account.receivedBytes, account.queue) = (0, 0, queue)
     return account
   }

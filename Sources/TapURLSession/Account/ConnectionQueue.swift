@@ -9,9 +9,10 @@ import TapCore
 /// How long the transfers of a configuration's sessions wait for a connection, where libcurl does not say it (before 8.6).
 ///
 /// A session opens `httpMaximumConnectionsPerHost` connections to a host and port; by HTTP/1.x each serves one transfer at a
-/// time. Below that number a transfer does not wait; above it, turns come first in, first out, one at each end
-/// (`process_pending_handles` in libcurl's `multi.c`). Where a turn cannot be known (a transfer of the session has gone
-/// elsewhere by a redirect, or is not ours to see), it is unknown, and never wrong.
+/// time. Below that number a transfer does not wait. Above it, one that waits gets a connection as soon as another transfer is done
+/// with it, in whatever order libcurl tries those that wait (`process_pending_handles` in its `multi.c`). So a turn is when the
+/// transfer before ended on the same connection, which is known by its local port. Where that cannot be known (the connection is
+/// new, a transfer of the session has gone elsewhere by a redirect, or is not ours to see), the wait is unknown, and never wrong.
 final class ConnectionQueue: Sendable {
   /// One transfer among those of its session. What changes of it is under the lock of the queue.
   final class Place: @unchecked Sendable {
@@ -22,9 +23,8 @@ final class ConnectionQueue: Sendable {
     /// Alive as long as the transfer has its place: its `MetricsURLProtocol` leaves before it releases the loader. A weak
     /// reference would make each use of the object slower.
     fileprivate unowned(unsafe) let loader: URLProtocol
-    /// When the transfer got its turn, or `nil` while it waits.
-    fileprivate var turn: Instant?
-    fileprivate var hasWaited = false
+    /// All connections were taken when it came.
+    fileprivate var mayWait = false
     fileprivate var isCertain = true
 
     fileprivate init(in session: SessionTransfers, host: Host, loader: URLProtocol) {
@@ -43,35 +43,47 @@ final class ConnectionQueue: Sendable {
   /// What is known of a transfer's wait when it leaves.
   enum Wait: Hashable, Sendable {
     case none
-    /// It got its turn then.
+    /// It got its turn then, or at once if that was before it came.
     case until(Instant)
     /// It left without a turn.
     case whole
     case unknown
   }
 
-  /// The transfers of a session to one host and port, in the order of their arrival. Under the lock of the queue.
+  /// The transfers of a session to one host and port. Under the lock of the queue.
   fileprivate final class Line {
-    private(set) var active: [Place] = []
-    private(set) var waiting: [Place] = []
+    private(set) var places: [Place] = []
+    private let limit: Int
+    /// When the last transfer over a connection ended, by the connection's local port.
+    private var ends: [Int: Instant] = [:]
+    /// Ports of closed connections stay until there are so many.
+    private let endLimit: Int
 
-    var isEmpty: Bool { active.isEmpty && waiting.isEmpty }
-
-    func add(_ place: Place, limit: Int, at now: Instant) {
-      if limit <= 0 || active.count < limit { place.turn = place.turn ?? now }
-      if place.turn == nil { waiting.append(place) } else { active.append(place) }
+    init(limit: Int) {
+      self.limit = limit
+      endLimit = max(64, limit > Int.max / 4 ? .max : 4 * limit)
     }
 
-    /// Takes a transfer out. The first that waits gets the turn of one that had one.
-    func remove(_ place: Place, at now: Instant) {
-      guard let index = active.firstIndex(where: { $0 === place }) else {
-        return waiting.removeAll { $0 === place }
+    /// As many transfers as there may be connections are under way.
+    var isFull: Bool { limit > 0 && places.count >= limit }
+
+    func add(_ place: Place) {
+      place.line = self
+      places.append(place)
+    }
+
+    /// Takes a transfer out, and gives its wait, if it had one.
+    func remove(_ place: Place, at now: Instant, _ account: TransferAccount?) -> Wait {
+      places.removeAll { $0 === place }
+      guard let account else { return .unknown }
+      guard account.hasStarted else { return isFull ? .whole : .unknown }
+      guard let port = account.localPort, port > 0 else { return .unknown }
+      let turn = ends[port]
+      if turn == nil, ends.count >= endLimit, let oldest = ends.min(by: { $0.value < $1.value }) {
+        ends[oldest.key] = nil
       }
-      active.remove(at: index)
-      guard !waiting.isEmpty else { return }
-      let next = waiting.removeFirst()
-      next.turn = now
-      active.append(next)
+      ends[port] = now
+      return turn.map { .until($0) } ?? .unknown
     }
   }
 
@@ -82,60 +94,55 @@ final class ConnectionQueue: Sendable {
     private var few: [Place] = []
     /// The transfers by host, while they are more.
     private var lines: [Host: Line] = [:]
-    /// The transfers under way that have waited, or wait. While there are none, nothing else has to be looked at.
-    private var waitedCount = 0
+    /// The transfers under way that may wait. While there are none, nothing else has to be looked at.
+    private var waitingCount = 0
 
     init(session: ObjectIdentifier) { self.session = session }
 
     var isEmpty: Bool { few.isEmpty && lines.isEmpty }
 
-    func add(_ place: Place, limit: Int, at now: Instant) {
-      if lines.isEmpty, limit <= 0 || few.count < limit {
-        place.turn = now
-        return few.append(place)
-      }
-      for place in few { addToLine(place, limit: limit, at: now) }
+    func add(_ place: Place, limit: Int) {
+      if lines.isEmpty, limit <= 0 || few.count < limit { return few.append(place) }
+      for place in few { line(of: place.host, limit).add(place) }
       few = []
-      addToLine(place, limit: limit, at: now)
-      guard place.turn == nil else { return }
-      place.hasWaited = true
-      waitedCount += 1
+      let line = line(of: place.host, limit)
+      place.mayWait = line.isFull
+      line.add(place)
+      if place.mayWait { waitingCount += 1 }
     }
 
-    private func addToLine(_ place: Place, limit: Int, at now: Instant) {
-      let line = lines[place.host] ?? Line()
-      lines[place.host] = line
-      place.line = line
-      line.add(place, limit: limit, at: now)
+    private func line(of host: Host, _ limit: Int) -> Line {
+      let line = lines[host] ?? Line(limit: limit)
+      lines[host] = line
+      return line
     }
 
-    func remove(_ place: Place, at now: Instant) {
-      guard let line = place.line else { return few.removeAll { $0 === place } }
-      line.remove(place, at: now)
-      if line.isEmpty { lines[place.host] = nil }
-    }
-
-    func wait(of place: Place, strays: Bool, _ account: CurlAccount?) -> Wait {
-      guard waitedCount > 0 else { return .none }
+    /// Takes a transfer out, and gives its wait.
+    func remove(
+      _ place: Place, at now: Instant, strays: Bool, _ own: TransferAccount?, _ account: CurlAccount?
+    ) -> Wait {
+      guard let line = place.line else {
+        few.removeAll { $0 === place }
+        return .none
+      }
+      let wait = line.remove(place, at: now, own)
+      if line.places.isEmpty { lines[place.host] = nil }
+      guard waitingCount > 0 else { return .none }
       if strays || hasStray(account) {
         // No turn of the session's transfers is certain any more.
         place.isCertain = false
-        for line in lines.values {
-          for other in line.active { other.isCertain = false }
-          for other in line.waiting { other.isCertain = false }
-        }
+        for other in lines.values.lazy.flatMap(\.places) { other.isCertain = false }
       }
-      guard place.hasWaited else { return .none }
-      waitedCount -= 1
-      guard place.isCertain, !strays else { return .unknown }
-      return place.turn.map { .until($0) } ?? .whole
+      guard place.mayWait else { return .none }
+      waitingCount -= 1
+      return place.isCertain && !strays ? wait : .unknown
     }
 
     /// Whether a transfer has followed a redirect, and may be at another host.
     private func hasStray(_ account: CurlAccount?) -> Bool {
       lines.values.contains { line in
-        guard let account else { return !line.active.isEmpty }
-        return line.active.contains { account.redirectCount(of: $0.loader) ?? 0 > 0 }
+        guard let account else { return !line.places.isEmpty }
+        return line.places.contains { account.redirectCount(of: $0.loader) ?? 0 > 0 }
       }
     }
   }
@@ -150,7 +157,7 @@ final class ConnectionQueue: Sendable {
   ///   - loader: Its owner must leave before releasing it.
   ///   - limit: The session's `httpMaximumConnectionsPerHost`.
   func enter(
-    _ loader: URLProtocol, session: URLSession, host: Host, limit: Int, at now: Instant
+    _ loader: URLProtocol, session: URLSession, host: Host, limit: Int
   ) -> Place {
     let identifier = ObjectIdentifier(session)
     return sessions.withLock { sessions in
@@ -162,21 +169,23 @@ final class ConnectionQueue: Sendable {
         sessions.append(transfers)
       }
       let place = Place(in: transfers, host: host, loader: loader)
-      transfers.add(place, limit: limit, at: now)
+      transfers.add(place, limit: limit)
       return place
     }
   }
 
-  /// A transfer has ended, and the next one gets its turn. On Foundation's queue.
+  /// A transfer has ended, and its connection is free for the next one. On Foundation's queue.
   ///
   /// - Parameters:
   ///   - strays: Whether the transfer was at another host, or goes on unseen: it followed a redirect, or is sent again
   ///     after a challenge.
+  ///   - own: The transfer's account.
   ///   - account: Reads whether other transfers have followed a redirect.
-  func leave(_ place: Place, at now: Instant, strays: Bool, account: CurlAccount?) -> Wait {
+  func leave(
+    _ place: Place, at now: Instant, strays: Bool, own: TransferAccount?, account: CurlAccount?
+  ) -> Wait {
     sessions.withLock { _ in
-      place.session.remove(place, at: now)
-      return place.session.wait(of: place, strays: strays, account)
+      place.session.remove(place, at: now, strays: strays, own, account)
     }
   }
 }

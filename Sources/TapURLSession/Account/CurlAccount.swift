@@ -94,6 +94,7 @@ package struct CurlAccount: Sendable {
       account.startTransfer = offset(0x60_0036, of: curl) ?? 0
       account.appConnect = offset(0x60_0038, of: curl) ?? 0
       account.queue = offset(0x60_0041, of: curl)
+      account.localPort = number(0x20_002a, of: curl)
       account.peerAddress = text(0x10_0020, of: curl)
       return account
     }

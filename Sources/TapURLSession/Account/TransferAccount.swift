@@ -14,6 +14,8 @@ package struct TransferAccount: Sendable, Hashable {
   var protocolVersion: NetworkProtocolVersion?
   /// CURLINFO_PRIMARY_IP: the address of the server's side of the connection.
   var peerAddress: String?
+  /// CURLINFO_LOCAL_PORT: of our side, which tells the open connections to a server apart.
+  var localPort: Int?
   /// CURLINFO_SIZE_UPLOAD_T: of a chunked body with its framing.
   var sentBytes: Int64?
   /// CURLINFO_SIZE_DOWNLOAD_T: the body after chunk decoding and before content decoding.
@@ -50,6 +52,9 @@ package struct TransferAccount: Sendable, Hashable {
   mutating func discountRefusedRedirect() {
     if redirectCount > 0, let statusCode, (300..<400).contains(statusCode) { redirectCount -= 1 }
   }
+
+  /// Whether the transfer has had its turn: one that waits for a connection has not even looked its host up.
+  var hasStarted: Bool { nameLookup > 0 || preTransfer > 0 || connectionCount ?? 0 > 0 }
 
   /// Whether the transfer went over a connection that was open before. `nil` if it got none.
   var isConnectionReused: Bool? {

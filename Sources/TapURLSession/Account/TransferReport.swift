@@ -87,17 +87,21 @@ struct TransferReport: Sendable {
     switch wait {
     case .none: return 0
     case .whole: return account.total
-    case .until(let turn) where account.protocolVersion != .http2:
-      // The tap may notice the end of the transfer before somewhat later than libcurl did.
-      let latest = account.sentBytes == 0 ? account.total - (account.startTransfer ?? 0) : account.total
-      return min(sinceAdded(turn.nanoseconds), max(0, latest))
-    case .until, .unknown:
-      // A head that a delegate receives came when libcurl had its first byte, unless that was of an interim response
-      // to a body that waited for it (RFC 9110, section 10.1.1).
-      guard let head, let start = account.startTransfer, start > 0, account.sentBytes == 0 else {
-        return nil
-      }
+    case .until, .unknown: break
+    }
+    // A head that a delegate receives came when libcurl had its first byte, unless that was of an interim response
+    // to a body that waited for it (RFC 9110, section 10.1.1).
+    if let head, let start = account.startTransfer, start > 0, account.sentBytes == 0 {
       return sinceAdded(head.nanoseconds &- start &* 1_000)
     }
+    guard case .until(let turn) = wait, account.protocolVersion != .http2 else { return nil }
+    let queue = sinceAdded(turn.nanoseconds)
+    let latest =
+      account.sentBytes == 0 ? max(0, account.total - (account.startTransfer ?? 0)) : account.total
+    // The tap may notice the end of the transfer before somewhat later than libcurl did. What is more than that is not true.
+    return queue > latest + tolerance ? nil : min(queue, latest)
   }
+
+  /// In microseconds.
+  private static let tolerance: Int64 = 4_000
 }

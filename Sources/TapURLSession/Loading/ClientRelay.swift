@@ -52,8 +52,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     else { return }
     transfer.enter(
       context.connectionQueue.enter(
-        loader, session: session, host: host, limit: session.configuration.httpMaximumConnectionsPerHost,
-        at: now))
+        loader, session: session, host: host, limit: session.configuration.httpMaximumConnectionsPerHost))
   }
 
   /// The app has cancelled the task.
@@ -63,7 +62,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   /// The transfer gives its connection up: the app has suspended the task, or the loader is about to be released.
-  func leave() { transfer.leave(context.connectionQueue, at: .now, strays: true, account: context.account) }
+  func leave() {
+    transfer.leave(context.connectionQueue, at: .now, strays: true, own: nil, account: context.account)
+  }
 
   // MARK: The loader's side
 
@@ -97,7 +98,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     }
     if let task, response?.asksForCredentials == true {
       // No end: Foundation asks for credentials, and may serve the rest with another loader.
-      transfer.leave(context.connectionQueue, at: now, strays: true, account: context.account)
+      transfer.leave(context.connectionQueue, at: now, strays: true, own: nil, account: context.account)
       transfer.watched()
       original.urlProtocolDidFinishLoading(sender)
       for (request, limit) in requests {
@@ -163,7 +164,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     at now: Instant
   ) -> Int? {
     let wait = transfer.leave(
-      context.connectionQueue, at: now, strays: account?.redirectCount != 0, account: context.account)
+      context.connectionQueue, at: now, strays: account?.redirectCount != 0, own: account,
+      account: context.account)
     let headers = transfer.keepsHeaders ? response?.headers ?? [:] : [:]
     let task = loader.task
     if let account {

@@ -99,17 +99,17 @@ final class Transfer: Sendable {
 
   /// Gives the place up, if there is one.
   ///
-  /// - Parameter strays: Whether the transfer goes on elsewhere: see ``ConnectionQueue/leave(_:at:strays:account:)``.
+  /// - Parameter strays: Whether the transfer goes on elsewhere: see ``ConnectionQueue/leave(_:at:strays:own:account:)``.
   @discardableResult
   func leave(
-    _ queue: ConnectionQueue, at now: Instant, strays: Bool, account: CurlAccount?
+    _ queue: ConnectionQueue, at now: Instant, strays: Bool, own: TransferAccount?, account: CurlAccount?
   ) -> ConnectionQueue.Wait {
     let place = state.withLock { state in
       defer { state.place = nil }
       return state.place
     }
     guard let place else { return .unknown }
-    return queue.leave(place, at: now, strays: strays, account: account)
+    return queue.leave(place, at: now, strays: strays, own: own, account: account)
   }
 
   // MARK: Its end
