@@ -18,8 +18,7 @@ import Tracing
 /// `TraceContext.current`, unless the client has a tracer, which adds its own. A request ends once:
 /// - when the last byte of the response's body has been read; at the head of a response that has no body;
 /// - with the error that `execute` or the body throws; as cancelled with its task, or when the client is shut down;
-/// - when the caller lets go of the body before its end: with the status if no byte had been read or the status is an
-///   error, because that was what the caller needed; else, and always in a cancelled task, as cancelled.
+/// - when the caller lets go of the body: with the status if nothing was read or it is an error, else as cancelled.
 struct TapHTTPClient: Sendable {
   let client: HTTPClient
   let name: String  // The `client` label.
@@ -81,10 +80,11 @@ private final class Exchange: Sendable {  // A request, and its end.
   }
   func fail(_ error: any Error, _ code: Int? = nil, _ bytes: Int? = nil) {
     if error is CancellationError || (error as? HTTPClientError) == .cancelled { return active.cancel() }
-    let streamed = streamed.withLock { $0 }
-    let type = RequestErrorType(error) ?? (streamed == nil ? .other : .body)  // Or the stream's own.
+    let (known, streamed) = (RequestErrorType(error), streamed.withLock { $0 })
+    let words = (error as? HTTPClientError)?.shortDescription ?? known.map { _ in "\(error)" }
+    let type = known ?? (streamed == nil ? .other : .body)  // Or the stream's own.
     let sent = streamed ?? (code == nil ? nil : size)
-    active.fail(type, statusCode: code, requestBodySize: sent, responseBodySize: bytes)
+    active.fail(type, message: words, statusCode: code, requestBodySize: sent, responseBodySize: bytes)
   }
 }
 
