@@ -5,7 +5,7 @@
 #     bash Tests/Consumers/run.sh --compare [ROUNDS [CONNECTIONS]]  requests/s of the Hummingbird app with and without the tap
 #     bash Tests/Consumers/run.sh --costs                           what the tap costs it, as the README's table
 #
-# Needs curl, jq, prometheus (with promtool), python3 and wrk; --costs also needs clang and strip.
+# Needs curl, jq, openssl, prometheus (with promtool), python3 and wrk; --costs also needs clang and strip.
 set -euo pipefail
 cd "$(dirname "$0")"
 export CONFIGURATION=debug
@@ -13,7 +13,7 @@ export CONFIGURATION=debug
 need() {
   for tool in "$@"; do
     command -v "$tool" > /dev/null && continue
-    echo "run.sh: $tool is missing; apt-get install curl jq prometheus python3 wrk binutils" >&2
+    echo "run.sh: $tool is missing; apt-get install curl jq openssl prometheus python3 wrk binutils" >&2
     exit 1
   done
 }
@@ -26,7 +26,7 @@ case "${1-}" in
   *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 esac
 
-need curl jq prometheus promtool python3 wrk
+need curl jq openssl prometheus promtool python3 wrk
 for check in */check; do
   started=$SECONDS
   printf '%s\n' "${check%/check}"

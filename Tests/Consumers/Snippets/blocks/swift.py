@@ -15,7 +15,7 @@ PRODUCTS = {name: f'.product(name: "{name}", package: "session-tap")'
             for name in ("SessionTap", "TapCore", "TapLog", "TapEndpoint", "TapURLSession")}
 
 # Those of the packages that the adapters are for. A program that imports one gets the adapters among its sources, as an
-# app that copies them does.
+# app that copies them does; but not those that import more, such as a client with TLS, which takes minutes to build.
 ADAPTED = {
     "Metrics": '.product(name: "Metrics", package: "swift-metrics")',
     "CoreMetrics": '.product(name: "CoreMetrics", package: "swift-metrics")',
@@ -80,7 +80,8 @@ def _write(functions, programs):
         write(folder / f"{name}/{'Program' if '@main' in block.text else 'main'}.swift", _located(block))
         if ADAPTED.keys() & _imports(block):
             for adapter in ADAPTERS.glob("Sources/*/*.swift"):
-                write(folder / name / adapter.name, adapter.read_text())
+                if _imports_of(adapter.read_text()) <= PRODUCTS.keys() | ADAPTED.keys() | {"Synchronization"}:
+                    write(folder / name / adapter.name, adapter.read_text())
     for path in folder.rglob("*.swift"):
         if path not in kept:
             path.unlink()
@@ -110,7 +111,11 @@ def _used(text):
 
 
 def _imports(block):
-    return set(re.findall(r"^import (\w+)", block.text, flags=re.MULTILINE))
+    return _imports_of(block.text)
+
+
+def _imports_of(text):
+    return set(re.findall(r"^import (\w+)", text, flags=re.MULTILINE))
 
 
 def _package(programs):
@@ -121,7 +126,8 @@ def _package(programs):
             products |= {PRODUCTS["SessionTap"], *ADAPTED.values()}
             # As the adapters' own manifest has them.
             manifest = (ADAPTERS / "Package.swift").read_text()
-            packages = re.findall(r"^ *\.package\(url:.*\n", manifest, flags=re.MULTILINE)
+            names = "|".join({re.search(r'package: "(.*)"', product)[1] for product in ADAPTED.values()})
+            packages = re.findall(rf'^ *\.package\(url: ".*/(?:{names})".*\n', manifest, flags=re.MULTILINE)
         targets.append(f'    .executableTarget(name: "{name}", dependencies: [{", ".join(sorted(products))}]),\n')
     return f"""\
 // swift-tools-version: 6.1
@@ -197,7 +203,7 @@ def _manifest(block, root):
     """A whole manifest, or entries for the lists of one; the products that it names are the project's."""
     text = block.text
     if not text.startswith("// swift-tools-version"):
-        lines = [re.sub(r"//.*", "", line).strip() for line in text.splitlines()]
+        lines = [re.sub(r"(?<!:)//.*", "", line).strip() for line in text.splitlines()]
         entries = {kind: "".join(f"{line.rstrip(',')}," for line in lines if line.startswith(kind))
                    for kind in (".package", ".product")}
         if any(line and not line.startswith(tuple(entries)) for line in lines):

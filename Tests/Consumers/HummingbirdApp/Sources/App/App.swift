@@ -25,6 +25,7 @@ struct App {
     }
     let tap = arguments.contains("--without-tap") ? nil : try observe()
     let session = URLSession(configuration: tap?.sessionConfiguration(client: "users") ?? .default)
+    let clients = BothClients(tap: tap)
 
     let usesMiddleware = arguments.contains("--middleware")
     let router = Router()
@@ -45,6 +46,12 @@ struct App {
       let (body, _) = try await session.data(for: request)
       lookups.increment()
       return ByteBuffer(bytes: body)
+    }
+
+    router.get("clients") { _, context in
+      context.logger.info("asks both clients")
+      // Which trace they carry: the check beside this compares it with their lines.
+      return try await clients.get(upstream.appendingPathComponent("trace"), urlTemplate: "/trace")
     }
 
     let app = Application(

@@ -1,4 +1,6 @@
+import AsyncHTTPClient
 import Foundation
+import HTTPTypes
 import Hummingbird
 import Logging
 import ServiceLifecycle
@@ -18,6 +20,17 @@ router.get("users/{id}") { request, context in
   guard let upstream else { return ByteBuffer(string: #"{"id":\#(id),"name":"Ada"}"#) }
   let (body, _) = try await session.data(from: upstream.appendingPathComponent("users/\(id)"))
   return ByteBuffer(bytes: body)
+}
+
+router.get("trace") { request, _ in HTTPField.Name("traceparent").flatMap { request.headers[$0] } ?? "" }
+// With both clients, so that it differs from the other program by the tap alone.
+router.get("clients") { _, _ in
+  guard let url = upstream?.appendingPathComponent("trace") else { return "" }
+  let (first, _) = try await session.data(from: url)
+  let response = try await HTTPClient.shared.execute(
+    HTTPClientRequest(url: url.absoluteString), timeout: .seconds(30))
+  let second = try await response.body.collect(upTo: 1 << 10)
+  return String(decoding: first, as: UTF8.self) + "\n" + String(buffer: second)
 }
 
 var logger = Logger(label: "bare-app")

@@ -1,0 +1,1 @@
+../../../Adapters/Sources/TapAdapters/TapHTTPClient.swift
