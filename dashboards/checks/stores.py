@@ -87,7 +87,7 @@ def _recorded(victoria):
     for name in ("job:http_client_request_duration_seconds_count:rate5m", "job:http_server_requests_bad:ratio_rate3d",
                  "job_route:http_server_request_duration_seconds:quantile_rate5m"):
         try:
-            until(name, lambda: victoria.query(name), seconds=20)
+            until(name, lambda: victoria.query(name), seconds=60)
         except TimeoutError as error:
             yield f"VictoriaMetrics: {error}"
 
@@ -122,7 +122,8 @@ class VMAlert(Program):
         self.url = f"http://127.0.0.1:{(port := free_port())}"
         super().__init__("vmalert", [
             f"-rule={rules}/*.yml", f"-datasource.url={victoria.url}", f"-remoteWrite.url={victoria.url}",
-            "-notifier.url=http://127.0.0.1:9", "-evaluationInterval=1s", f"-httpListenAddr=127.0.0.1:{port}",
+            "-notifier.url=http://127.0.0.1:9", "-evaluationInterval=1s", "-remoteWrite.flushInterval=1s",
+            f"-httpListenAddr=127.0.0.1:{port}",
         ], folder)
         until("readiness of vmalert", lambda: self.check() or get(f"{self.url}/api/v1/rules"))
 
