@@ -1,4 +1,6 @@
-"""A demo without faults, beside the rules as they are committed: nothing is pending, let alone firing."""
+"""A demo without faults, beside the rules as they are committed: nothing is pending, let alone firing.
+
+A machine that is busy may be slow at the start: that has to be over within a minute."""
 
 from stack.programs import Demo, until
 from stack.prometheus import Prometheus, config
@@ -14,6 +16,9 @@ def check(folder):
             for metric in ("session_tap_ended_requests_total", "session_tap_inbound_ended_requests_total"):
                 until("requests", lambda: sum(server.query(f"sum({metric})").values()) > REQUESTS)
             until("recorded rates", lambda: sum(server.query("job:http_server_requests_judged:rate5m").values()))
-            wrong += [f"a healthy demo has an alert: {labels}" for labels in server.query("max_over_time(ALERTS[5m])")]
+            try:
+                until("end of all alerts", lambda: not server.query("ALERTS"))
+            except TimeoutError:
+                wrong += [f"a healthy demo has an alert: {labels}" for labels in server.query("ALERTS")]
             wrong += server.unhealthy_rules()
     return "a demo without faults", wrong
