@@ -135,7 +135,12 @@ import Testing
   @Test func `what it serves and what it requests for that are in one trace`() async throws {
     struct Line: Decodable {
       var event: String
-      var trace_id: String
+      var trace: String
+
+      enum CodingKeys: String, CodingKey {
+        case event
+        case trace = "trace_id"
+      }
     }
     let log = TapTests.temporaryFile()
     defer { try? FileManager.default.removeItem(atPath: log) }
@@ -143,8 +148,8 @@ import Testing
     try await process.terminate()
     let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
       .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
-    let served = lines.filter { $0.event == "http.server.request" }.map(\.trace_id)
-    let made = lines.filter { $0.event == "http.client.request" }.map(\.trace_id)
+    let served = lines.filter { $0.event == "http.server.request" }.map(\.trace)
+    let made = lines.filter { $0.event == "http.client.request" }.map(\.trace)
     #expect(Set(served).count == served.count)
     #expect(Set(made) == Set(served))
   }
