@@ -280,6 +280,7 @@ import Testing
     let url = try #require(URL(string: "http://127.0.0.1:\(closed.port)/"))
     let observation = try await observation(way, url)
     #expect(observation.end == .failure(.connect, statusCode: nil))
+    #expect(try #require(observation.errorMessage).contains("connect"))
     #expect(observation.responseBodySize == nil)
     #expect(observation.protocolVersion == nil)
     #expect(observation.isConnectionReused == nil)
@@ -292,6 +293,7 @@ import Testing
     let url = try #require(URL(string: "http://nothing.invalid/"))
     let observation = try await observation(.async, url)
     #expect(observation.end == .failure(.dns, statusCode: nil))
+    #expect(try #require(observation.errorMessage).contains("nothing.invalid"))
     #expect(RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil } == [.resolve])
   }
 

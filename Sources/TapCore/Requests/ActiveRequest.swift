@@ -11,14 +11,9 @@ public final class ActiveRequest: Sendable {
   private let record: RequestRecord
 
   /// Begins a request.
-  ///
-  /// - Parameter description: Without its trace.
-  init(_ description: RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
+  init(_ description: consuming RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
     self.trace = trace
-    var description = description
-    description.traceContext = trace
-    record = RequestRecord(description, recorder: recorder)
-    record.begin(at: .now, time: .now)
+    record = RequestRecord(consume description, recorder: recorder)
   }
 
   deinit { record.end(.cancelled) }
@@ -26,7 +21,7 @@ public final class ActiveRequest: Sendable {
   /// Adds fields to the request's log line, such as the user who is known only after authentication. A field of the same key is
   /// replaced. Does nothing after the end.
   public func add(_ fields: [String: FieldValue]) {
-    record.add { $0.fields.merge(fields) { $1 } }
+    record.add(fields)
   }
 
   /// The response has been sent or received in full.
@@ -40,7 +35,9 @@ public final class ActiveRequest: Sendable {
   public func end(
     statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) {
-    end(.response(statusCode: statusCode), route, requestBodySize, responseBodySize)
+    record.end(
+      .response(statusCode: statusCode), template: route, requestBodySize: requestBodySize,
+      responseBodySize: responseBodySize)
   }
 
   /// The request came to nothing: there was no whole response. Where an error is answered with a status code,
@@ -48,29 +45,24 @@ public final class ActiveRequest: Sendable {
   ///
   /// - Parameters:
   ///   - type: What went wrong: the `error_type` label.
+  ///   - message: The same in words, for the log alone: at most 256 bytes are shown. It is shown as it is: leave out what is secret.
   ///   - statusCode: The status code, if the head of a response had been sent or received.
   ///   - route: The template that the framework matched.
   ///   - requestBodySize: The bytes of the request's body that were transferred.
   ///   - responseBodySize: The bytes of the response's body that were transferred.
   public func fail(
-    _ type: RequestErrorType = .other, statusCode: Int? = nil, route: String? = nil,
+    _ type: RequestErrorType = .other, message: String? = nil, statusCode: Int? = nil, route: String? = nil,
     requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) {
-    end(.failure(type, statusCode: statusCode), route, requestBodySize, responseBodySize)
+    record.end(
+      .failure(type, statusCode: statusCode), errorMessage: message, template: route,
+      requestBodySize: requestBodySize, responseBodySize: responseBodySize)
   }
 
   /// The caller went away, or the task that made or served the request was cancelled. This is no error.
   ///
   /// - Parameter route: The template that the framework matched.
   public func cancel(route: String? = nil) {
-    end(.cancelled, route, nil, nil)
-  }
-
-  private func end(_ end: RequestEnd, _ route: String?, _ requestBodySize: Int?, _ responseBodySize: Int?) {
-    record.end(end) { additions in
-      additions.template = route
-      additions.requestBodySize = requestBodySize.map(Int64.init)
-      additions.responseBodySize = responseBodySize.map(Int64.init)
-    }
+    record.end(.cancelled, template: route)
   }
 }

@@ -1,5 +1,7 @@
 /// The labels that a request has from its begin: those of the gauge of active requests.
 struct TargetLabels: Hashable, Sendable {
+  /// Of all that follows: computed once, for two tables.
+  private let hash: Int
   let client: String
   /// Of the known ones, or `_OTHER`.
   let method: String
@@ -16,7 +18,16 @@ struct TargetLabels: Hashable, Sendable {
     address = request.serverAddress?.asLabel
     port = request.serverPort
     scheme = request.direction == .inbound ? request.knownScheme : nil
+    var hasher = Hasher()
+    hasher.combine(client)
+    hasher.combine(method)
+    hasher.combine(address)
+    hasher.combine(port)
+    hasher.combine(scheme)
+    hash = hasher.finalize()
   }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
   var server: ServerLabels { ServerLabels(client: client, address: address, port: port) }
 
@@ -49,6 +60,13 @@ struct EndLabels: Hashable, Sendable {
     isFromCache = observation.isFromCache
     protocolVersion = observation.protocolVersion
     direction = observation.request.direction
+  }
+
+  /// What has few values is left to the comparison.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(target)
+    hasher.combine(statusCode ?? 0)
+    hasher.combine(template ?? "")
   }
 
   /// - Parameter errorType: That of an observation with these labels.

@@ -43,7 +43,8 @@ public final class RequestMetrics: Sendable {
     public init() {}
   }
 
-  /// What a request keeps from its begin to its end, which counts there, whatever expired or overflowed meanwhile.
+  /// What a request keeps from its begin to its end, which counts there, whatever expired or overflowed meanwhile. All requests
+  /// with the same labels share it.
   package final class ActiveSeries: Sendable {
     fileprivate let labels: TargetLabels
     fileprivate let target: TargetCounts
@@ -57,9 +58,21 @@ public final class RequestMetrics: Sendable {
   }
 
   private struct State {
-    var targets: SeriesTable<TargetLabels, TargetCounts>
+    var targets: SeriesTable<TargetLabels, ActiveSeries>
     var clients: SeriesTable<String, ClientCounts>
     var ended: SeriesTable<EndLabels, EndSeries>
+
+    mutating func series(for labels: TargetLabels) -> ActiveSeries {
+      if let known = targets.series(for: labels) { return known.element }
+      let client = clients.element(
+        for: labels.client, labels: { RenderedLabels([Labels.Pair(name: "client", value: $0)]) }
+      ) { ClientCounts() }
+      let shared = targets.element(for: labels, labels: \.rendered) {
+        ActiveSeries(labels, TargetCounts(), client)
+      }
+      // What has overflowed is in one series, and ends under its own labels and for its own client.
+      return shared.labels == labels ? shared : ActiveSeries(labels, shared.target, client)
+    }
   }
 
   private let direction: RequestDirection
@@ -90,13 +103,10 @@ public final class RequestMetrics: Sendable {
   package func begin(_ request: RequestDescription) -> ActiveSeries {
     let labels = TargetLabels(request, methods)
     return state.withLock { state in
-      let target = state.targets.element(for: labels, labels: \.rendered) { TargetCounts() }
-      let client = state.clients.element(
-        for: labels.client, labels: { RenderedLabels([Labels.Pair(name: "client", value: $0)]) }
-      ) { ClientCounts() }
-      target.started &+= 1
-      client.started &+= 1
-      return ActiveSeries(labels, target, client)
+      let series = state.series(for: labels)
+      series.target.started &+= 1
+      series.client.started &+= 1
+      return series
     }
   }
 
@@ -127,10 +137,10 @@ public final class RequestMetrics: Sendable {
   /// The families as they are now. An app that serves nothing exposes nothing of it.
   func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
     let (ended, targets, clients) = state.withLock { state in
-      state.targets.expire(at: now) { $0.started == $0.ended ? $0.ended : nil }
+      state.targets.expire(at: now) { $0.target.started == $0.target.ended ? $0.target.ended : nil }
       state.ended.expire(at: now, activity: \.activity)
       return (
-        state.ended.sorted(), state.targets.sorted().map { ($0.labels, $0.element.values) },
+        state.ended.sorted(), state.targets.sorted().map { ($0.labels, $0.element.target.values) },
         state.clients.sorted().map { ($0.labels, $0.element.values) }
       )
     }

@@ -12,6 +12,9 @@ public struct RequestObservation: Sendable, Hashable {
   }
   /// How the request ended.
   public var end: RequestEnd
+  /// What went wrong, in the words of libcurl or of the app (OpenTelemetry, `error.message`): for people, not for labels. `nil`
+  /// where there was no error or no text.
+  public var errorMessage: String?
   /// The bytes of the request's body, or `nil` where nothing tells them. Unknown is not 0.
   public var requestBodySize: Int64?
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
@@ -23,7 +26,7 @@ public struct RequestObservation: Sendable, Hashable {
     set { elapsedToFirstByte = newValue?.nanoseconds }
   }
   /// Where the time went, as far as it is known.
-  public var timings: RequestTimings
+  public var timings = RequestTimings()
   /// The version of HTTP that the response came by, or `nil` where it is unknown.
   public var protocolVersion: NetworkProtocolVersion?
   /// The address of the server's, or the proxy's, side of the connection (OpenTelemetry, `network.peer.address`), or
@@ -37,10 +40,10 @@ public struct RequestObservation: Sendable, Hashable {
   /// `http.request.resend_count`), or `nil` where nothing tells it.
   public var resendCount: Int?
   /// Whether the response came from the session's cache and not from the server.
-  public var isFromCache: Bool
+  public var isFromCache = false
   /// Headers of the response, by name, for a consumer that the app allows to show some. Empty where they are not
   /// collected.
-  public var responseHeaders: [String: String]
+  public var responseHeaders: [String: String] = [:]
 
   /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
   package var elapsed: Int64
@@ -50,6 +53,7 @@ public struct RequestObservation: Sendable, Hashable {
   /// Makes an observation.
   public init(
     request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
+    errorMessage: String? = nil,
     requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, timeToFirstByte: Duration? = nil,
     timings: RequestTimings = RequestTimings(), protocolVersion: NetworkProtocolVersion? = nil,
     peerAddress: String? = nil, openedConnections: Int? = nil, isConnectionReused: Bool? = nil,
@@ -59,6 +63,7 @@ public struct RequestObservation: Sendable, Hashable {
     self.start = start
     elapsed = duration.nanoseconds
     self.end = end
+    self.errorMessage = errorMessage
     self.requestBodySize = requestBodySize
     self.responseBodySize = responseBodySize
     elapsedToFirstByte = timeToFirstByte?.nanoseconds
@@ -76,8 +81,10 @@ public struct RequestObservation: Sendable, Hashable {
   ///
   /// - Parameter elapsed: The duration in nanoseconds.
   init(request: RequestDescription, start: Timestamp, elapsed: Int64, end: RequestEnd) {
-    self.init(request: request, start: start, duration: .zero, end: end)
+    self.request = request
+    self.start = start
     self.elapsed = elapsed
+    self.end = end
   }
 }
 

@@ -7,43 +7,48 @@ import Synchronization
 /// it. What consumers get is made when it is delivered, off the path of the request.
 package final class RequestRecord: Sendable {
   private struct State: Sendable {
+    /// What the request is, with what the app has added to it, until its end is delivered. `nil` where a source describes it.
+    var description: RequestDescription?
+    var progress = Progress()
+  }
+
+  private struct Progress: Sendable {
     var start: Instant?
     var startTime = Timestamp(nanosecondsSinceEpoch: 0)
     var end: (kind: RequestEnd, instant: Instant)?
-    var additions = Additions()
+    var errorMessage: String?
+    var requestBodySize: Int64?
+    var responseBodySize: Int64?
     /// For how long the request has waited, until that is delivered.
     var wait: Duration?
     /// Whether the request is in the recorder's queue. All that there is by then is delivered when its turn comes.
-    var isQueued = false
+    var isQueued = true
     /// What the metrics gave at the begin, once that is delivered.
     var series: RequestMetrics.ActiveSeries?
     var isBeginDelivered = false
 
     var isActive: Bool { start != nil && end == nil }
-
-    /// There is something to deliver. Whether the request has to be put into the queue for that.
-    mutating func announce() -> Bool {
-      defer { isQueued = true }
-      return !isQueued
-    }
   }
 
-  /// What the app adds until the end.
-  struct Additions: Sendable {
-    var fields: [String: FieldValue] = [:]
-    var template: String?
-    var requestBodySize: Int64?
-    var responseBodySize: Int64?
-  }
-
-  private let source: any RequestSource
+  private let source: (any RequestSource)?
   private let recorder: RequestRecorder
-  private let state = Mutex(State(isQueued: true))
+  private let state: Mutex<State>
 
   /// Makes the record of a request that has not begun. It is in the queue already: its begin then costs its thread nothing more.
   package init(_ source: any RequestSource, recorder: RequestRecorder) {
     self.source = source
     self.recorder = recorder
+    state = Mutex(State())
+    recorder.count(1)
+    recorder.add(self)
+  }
+
+  /// Makes the record of a request that begins now.
+  init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
+    source = nil
+    self.recorder = recorder
+    state = Mutex(
+      State(description: consume description, progress: Progress(start: .now, startTime: .now)))
     recorder.count(1)
     recorder.add(self)
   }
@@ -51,63 +56,75 @@ package final class RequestRecord: Sendable {
   deinit { recorder.count(-1) }
 
   /// Whether the request has begun and not ended.
-  package var isActive: Bool { state.withLock { $0.isActive } }
+  package var isActive: Bool { state.withLock { $0.progress.isActive } }
 
   /// Begins the request, unless it has begun before.
   package func begin(at instant: Instant, time: Timestamp) {
     announce { state in
-      guard state.start == nil else { return false }
-      state.start = instant
-      state.startTime = time
-      return state.announce()
+      guard state.progress.start == nil else { return false }
+      state.progress.start = instant
+      state.progress.startTime = time
+      return true
     }
   }
 
   /// Ends the request, unless it has ended or never begun.
-  package func end(_ end: RequestEnd, at instant: Instant = .now) {
-    self.end(end, at: instant) { _ in }
-  }
-
-  /// Ends the request with what is known then, likewise.
-  @inline(__always)
-  func end(_ end: RequestEnd, at instant: Instant = .now, _ add: (inout Additions) -> Void) {
+  ///
+  /// - Parameters:
+  ///   - errorMessage: What went wrong, if something did.
+  ///   - template: Replaces that of the description.
+  ///   - requestBodySize: The bytes of the request's body, where no source tells them.
+  ///   - responseBodySize: The bytes of the response's body, likewise.
+  package func end(
+    _ end: RequestEnd, at instant: Instant = .now, errorMessage: String? = nil, template: String? = nil,
+    requestBodySize: Int? = nil, responseBodySize: Int? = nil
+  ) {
     announce { state in
-      guard state.isActive else { return false }
-      state.end = (end, instant)
-      add(&state.additions)
-      return state.announce()
+      guard state.progress.isActive else { return false }
+      state.progress.end = (end, instant)
+      state.progress.errorMessage = errorMessage
+      if let template { state.description?.urlTemplate = template }
+      state.progress.requestBodySize = requestBodySize.map(Int64.init)
+      state.progress.responseBodySize = responseBodySize.map(Int64.init)
+      return true
     }
   }
 
-  /// Adds something, unless the request has ended.
-  func add(_ change: (inout Additions) -> Void) {
-    state.withLock { if $0.end == nil { change(&$0.additions) } }
+  /// Adds fields to the description, unless the request has ended.
+  func add(_ fields: [String: FieldValue]) {
+    state.withLock { if $0.progress.end == nil { $0.description?.fields.merge(fields) { $1 } } }
   }
 
   /// The request has waited for so long that it may never end.
   package func waits(for duration: Duration) {
     announce { state in
-      guard state.isActive else { return false }
-      state.wait = duration
-      return state.announce()
+      guard state.progress.isActive else { return false }
+      state.progress.wait = duration
+      return true
     }
   }
 
-  /// - Parameter transition: Whether the request has to be put into the queue.
+  /// - Parameter transition: Whether there is something to deliver now.
   @inline(__always)
   private func announce(_ transition: (inout State) -> Bool) {
-    if state.withLock({ transition(&$0) }) { recorder.add(self) }
+    let mustQueue = state.withLock { state in
+      guard transition(&state), !state.progress.isQueued else { return false }
+      state.progress.isQueued = true
+      return true
+    }
+    if mustQueue { recorder.add(self) }
   }
 
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
-    // A copy, so that no lock is held while consumers work.
-    let pending = state.withLock { state in
-      defer { (state.isQueued, state.wait, state.isBeginDelivered) = (false, nil, state.start != nil) }
-      return state
+    // No lock is held while consumers work. The description is given away with the end: a copy costs as much as the rest.
+    let (given, pending) = state.withLock { state in
+      let pending = state.progress
+      (state.progress.isQueued, state.progress.wait) = (false, nil)
+      state.progress.isBeginDelivered = pending.start != nil
+      return (pending.end == nil ? state.description : state.description.take(), pending)
     }
-    guard let start = pending.start else { return }
-    var description = source.makeDescription()
+    guard let start = pending.start, let description = given ?? source?.makeDescription() else { return }
     let (metrics, consumers) = (recorder.metrics(of: description.direction), recorder.consumers)
     var series = pending.series
     if !pending.isBeginDelivered {
@@ -118,18 +135,16 @@ package final class RequestRecord: Sendable {
       for consumer in consumers { consumer.requestWaits(description, for: wait) }
     }
     guard let end = pending.end else {
-      if !pending.isBeginDelivered { state.withLock { $0.series = series } }
+      if !pending.isBeginDelivered { state.withLock { $0.progress.series = series } }
       return
     }
-    let additions = pending.additions
-    if !additions.fields.isEmpty { description.fields.merge(additions.fields) { $1 } }
-    if let template = additions.template { description.urlTemplate = template }
     var observation = RequestObservation(
-      request: description, start: pending.startTime, elapsed: end.instant.nanoseconds &- start.nanoseconds,
-      end: end.kind)
-    observation.requestBodySize = additions.requestBodySize
-    observation.responseBodySize = additions.responseBodySize
-    source.complete(&observation, start: start)
+      request: consume description, start: pending.startTime,
+      elapsed: end.instant.nanoseconds &- start.nanoseconds, end: end.kind)
+    observation.errorMessage = pending.errorMessage
+    observation.requestBodySize = pending.requestBodySize
+    observation.responseBodySize = pending.responseBodySize
+    source?.complete(&observation, start: start)
     if let series { metrics?.end(observation, series) }
     for consumer in consumers { consumer.requestEnded(observation) }
   }
@@ -141,10 +156,4 @@ package protocol RequestSource: Sendable {
   func makeDescription() -> RequestDescription
   /// Adds what is known of a request that has ended.
   func complete(_ observation: inout RequestObservation, start: Instant)
-}
-
-extension RequestDescription: RequestSource {
-  package func makeDescription() -> RequestDescription { self }
-
-  package func complete(_ observation: inout RequestObservation, start: Instant) {}
 }

@@ -26,11 +26,12 @@ public struct InboundRequests: Sendable {
     clientAddress: String? = nil, fields: [String: FieldValue] = [:]
   ) -> ActiveRequest {
     let parent = traceparent.flatMap(TraceContext.init(traceparent:))
+    let trace = parent?.child() ?? .random()
     return ActiveRequest(
       RequestDescription(
         direction: .inbound, method: method, url: path, scheme: scheme, clientAddress: clientAddress,
-        fields: fields),
-      trace: parent?.child() ?? .random(), recorder: recorder)
+        traceContext: trace, fields: fields),
+      trace: trace, recorder: recorder)
   }
 }
 
@@ -66,7 +67,7 @@ public struct OutboundRequests: Sendable {
     return ActiveRequest(
       RequestDescription(
         client: client, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
-        urlTemplate: urlTemplate, fields: fields),
+        urlTemplate: urlTemplate, traceContext: trace, fields: fields),
       trace: trace, recorder: recorder)
   }
 }

@@ -96,7 +96,8 @@ struct ReservedKeys: Sendable {
   static let request = ReservedKeys(
     keys: common.union([
       "client", "http.request.method", "http.request.method_original", "url.full", "url.template",
-      "server.address", "server.port", "http.response.status_code", "error.type", "duration_s",
+      "server.address", "server.port", "http.response.status_code", "error.type", "error.message",
+      "duration_s",
       "time_to_first_byte_s", "queue_s", "resolve_s", "connect_s", "tls_s", "processing_s", "transfer_s",
       "network.protocol.version", "network.peer.address", "connection.reused", "http.request.body.size",
       "http.response.body.size",
@@ -108,7 +109,8 @@ struct ReservedKeys: Sendable {
   static let inbound = ReservedKeys(
     keys: common.union([
       "http.request.method", "http.request.method_original", "url.path", "url.scheme", "http.route",
-      "client.address", "http.response.status_code", "error.type", "duration_s", "http.request.body.size",
+      "client.address", "http.response.status_code", "error.type", "error.message", "duration_s",
+      "http.request.body.size",
       "http.response.body.size", "outcome",
     ]))
 

@@ -26,6 +26,8 @@ struct RequestLineEncoder: Sendable {
       transfer(observation, to: &json)
       trace(of: observation.request, to: &json)
     }
+    // A part of its own: what may be left out of a long line.
+    text("error.message", observation.errorMessage, to: &line)
     redactor.writeHeaders(of: observation.request, limits: limits, to: &line)
     redactor.writeResponseHeaders(of: observation, limits: limits, to: &line)
     let fields = isInbound ? inboundFields : outboundFields

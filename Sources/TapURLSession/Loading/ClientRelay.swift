@@ -113,7 +113,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) {
     guard transfer.end() else { return }
-    end(RequestEnd(error, statusCode: nil), of: sender)
+    end(RequestEnd(error, statusCode: nil), error, of: sender)
     original.urlProtocol(sender, didFailWithError: error)
   }
 
@@ -137,14 +137,19 @@ final class ClientRelay: NSObject, URLProtocolClient {
   // MARK: The end
 
   /// Ends a transfer that was cut short.
-  private func end(_ end: RequestEnd, of loader: URLProtocol) {
+  private func end(_ end: RequestEnd, _ error: (any Error)? = nil, of loader: URLProtocol) {
     let now = Instant.now
     var account = account(of: loader)
     account?.discountRefusedRedirect()
     let statusCode = settle(account, isComplete: false, response: nil, of: loader, at: now)
     var end = end
-    if case .failure(let type, _) = end { end = .failure(type, statusCode: statusCode) }
-    for (request, _) in requests { request.end(end, at: now) }
+    var message: String?
+    if case .failure(let type, _) = end {
+      end = .failure(type, statusCode: statusCode)
+      // Of the native loader alone: what an app's own says may be secret.
+      message = account == nil ? nil : (error as? URLError)?.curlMessage
+    }
+    for (request, _) in requests { request.end(end, at: now, errorMessage: message) }
   }
 
   /// libcurl's account. There is none of what comes from the session's cache.

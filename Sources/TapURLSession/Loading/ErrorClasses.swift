@@ -68,7 +68,7 @@ extension RequestErrorType {
 
 extension URLError {
   /// What libcurl said: the loader keeps it in the underlying error.
-  fileprivate var curlMessage: String {
+  var curlMessage: String {
     (errorUserInfo[NSUnderlyingErrorKey] as? NSError)?.localizedDescription ?? localizedDescription
   }
 }

@@ -22,7 +22,7 @@ extension ExtremeGroup {
       }
     }
     let ends = "end(statusCode:route:requestBodySize:responseBodySize:)"
-    let fails = "fail(_:statusCode:route:requestBodySize:responseBodySize:)"
+    let fails = "fail(_:message:statusCode:route:requestBodySize:responseBodySize:)"
     return begin("method") { $0.begin(method: $1, path: "/") }
       + begin("path") { $0.begin(method: "GET", path: $1) }
       + begin("scheme") { $0.begin(method: "GET", path: "/", scheme: $1) }
@@ -38,7 +38,7 @@ extension ExtremeGroup {
       + end(fails, Extremes.integers) {
         $0.fail(.timeout, statusCode: $1, requestBodySize: $1, responseBodySize: $1)
       }
-      + end(fails, Extremes.strings) { $0.fail(route: $1) }
+      + end(fails, Extremes.strings) { $0.fail(message: $1, route: $1) }
       + end("cancel(route:)", Extremes.strings) { $0.cancel(route: $1) }
       + end("add(_:)", Extremes.fields) { $0.add($1) }
       + outboundExtremes

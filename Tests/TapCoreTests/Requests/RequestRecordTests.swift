@@ -11,6 +11,14 @@ struct RequestRecordTests {
     case start, startAgain, wait, end, endAgain
   }
 
+  /// Describes a request, and knows nothing more.
+  private struct Described: RequestSource {
+    let description: RequestDescription
+
+    func makeDescription() -> RequestDescription { description }
+    func complete(_ observation: inout RequestObservation, start: Instant) {}
+  }
+
   /// Writes down its calls.
   private final class Transcript: RequestConsumer {
     private let lines = Mutex<[String]>([])
@@ -34,7 +42,7 @@ struct RequestRecordTests {
     let observers = (0..<count).map { _ in Transcript() }
     let recorder = RequestRecorder(consumers: observers)
     let description = RequestDescription(client: "test", method: "GET", url: "http://localhost/")
-    var request: RequestRecord? = RequestRecord(description, recorder: recorder)
+    var request: RequestRecord? = RequestRecord(Described(description: description), recorder: recorder)
     for (place, step) in steps.enumerated() {
       if drains >> place & 1 == 1 { recorder.drain() }
       switch step {

@@ -63,6 +63,17 @@ struct RequestLineTests {
     #expect(line.contains(rest))
   }
 
+  @Test("says what went wrong, as far as there is room for it")
+  func errorMessage() throws {
+    var observation = RequestObservation.bare(.failure(.dns, statusCode: nil))
+    observation.errorMessage = "Could not resolve host: \"example\""
+    let line = try #require(try lines(of: observation).first)
+    #expect(line.hasSuffix(#""outcome":"error","error.message":"Could not resolve host: \"example\""}"#))
+    observation.errorMessage = String(repeating: "a", count: 1_000)
+    let long = try #require(try lines(of: observation).first)
+    #expect(long.contains("\"\(String(repeating: "a", count: 256))…\""))
+  }
+
   @Test("leaves out what is unknown")
   func bare() throws {
     let expected =

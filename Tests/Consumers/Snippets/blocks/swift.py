@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
@@ -156,17 +157,23 @@ def _build():
 
 
 def _run_first_example(programs, number):
-    """The README's first block runs without a network: one request, which fails, and its line."""
+    """The README's first block runs without a network: one request, which fails, and its line. Then it waits to be looked at."""
     name = next((name for name, block in programs.items() if (block.path, block.number) == ("README.md", number)), None)
     if name is None:
         return "README.md: the first block in Swift is no program"
     products = _swift_build("--show-bin-path").stdout.strip()
     with tempfile.TemporaryDirectory(prefix="session-tap-") as folder:
-        done = subprocess.run([f"{products}/{name}"], cwd=folder, env={"OTEL_EXPORTER_PROMETHEUS_PORT": "0"},
-                              capture_output=True, text=True, timeout=120)
-        if done.returncode != 0:
-            return f"README.md: the first example ends with {done.returncode}: {done.stderr}"
-        lines = (Path(folder) / "requests.jsonl").read_text().splitlines()
+        log, deadline = Path(folder) / "requests.jsonl", time.monotonic() + 30
+        with subprocess.Popen([f"{products}/{name}"], cwd=folder, env={"OTEL_EXPORTER_PROMETHEUS_PORT": "0"},
+                              stderr=subprocess.PIPE, text=True) as example:
+            while example.poll() is None and time.monotonic() < deadline and not (log.exists() and log.read_text()):
+                time.sleep(0.1)
+            ended = example.poll()
+            example.terminate()
+            errors = example.communicate()[1]
+        if ended is not None:
+            return f"README.md: the first example ends at once, with {ended}: {errors}"
+        lines = log.read_text().splitlines() if log.exists() else []
     expected = {"client": "users", "url.template": "/users/{id}",
                 "url.full": "https://api.example.com/users/42?token=REDACTED"}
     if len(lines) != 1 or not expected.items() <= json.loads(lines[0]).items():
