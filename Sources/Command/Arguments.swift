@@ -38,6 +38,15 @@ enum OptionValue {
     return value
   }
 
+  /// `on` or `off`.
+  static func isOn(_ text: String, of name: String) throws(UsageError) -> Bool {
+    switch text {
+    case "on": return true
+    case "off": return false
+    default: throw UsageError("\(name) takes on or off, not '\(text)'")
+    }
+  }
+
   /// A number with a unit: `ms`, `s`, `m` or `h`. Without one it means seconds.
   static func duration(_ text: String, of name: String) throws(UsageError) -> Duration {
     let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }

@@ -25,7 +25,7 @@ enum Command {
     Shows what URLSession does: metrics for Prometheus and one log line per request.
 
     session-tap demo [options]
-        Requests of the demo's own, to a server of its own.
+        An app that serves requests of the demo's own and makes others for them, to a server of its own.
     session-tap probe URL... [options]
         Requests to URLs of yours, over and over.
 
@@ -36,11 +36,12 @@ enum Command {
   static let demoHelp = """
     session-tap demo [options]
 
-    Starts a small origin server on loopback and makes requests to it through observed URLSessions,
-    until Ctrl-C or SIGTERM.
+    Starts a small origin server on loopback and makes requests to it through observed URLSessions, as
+    an app would that serves requests and calls others for them, until Ctrl-C or SIGTERM.
       --rate N            requests per second (default \(DemoOptions.defaultRate))
       --requests N        stop making requests after N, and go on serving
       --duration TIME     end after this time, such as 30s, 500ms or 2m
+      --faults on|off     whether some requests fail, are slow or cancelled (default on)
 
     """ + commonHelp
 
@@ -94,16 +95,18 @@ struct DemoOptions {
   var rate = DemoOptions.defaultRate
   var requests: Int?
   var duration: Duration?
+  var hasFaults = true
 
   init(parsing words: some Sequence<String>) throws(UsageError) {
     let arguments = try Arguments(
-      words, names: CommonOptions.names.union(["--rate", "--requests", "--duration"]))
+      words, names: CommonOptions.names.union(["--rate", "--requests", "--duration", "--faults"]))
     if let operand = arguments.operands.first { throw UsageError("demo takes no operand: '\(operand)'") }
     for (name, value) in arguments.options {
       if try common.take(name, value) { continue }
       switch name {
       case "--rate": rate = try OptionValue.integer(value, of: name, in: 1...2_000)
       case "--requests": requests = try OptionValue.integer(value, of: name, in: 0...1_000_000_000)
+      case "--faults": hasFaults = try OptionValue.isOn(value, of: name)
       default: duration = try OptionValue.duration(value, of: name)
       }
     }

@@ -51,14 +51,18 @@ struct DemoOrigin {
     EndpointRoute("/legacy", immediate: { _ in .reset }),
   ]
 
+  private static let reportRows = Array(String(repeating: "2026-11,42,1299\n", count: 1_000).utf8)
+  private static let reportParts = 12
+  /// The bytes of a report.
+  static var monthlyReportSize: Int { reportRows.count * reportParts }
+
   /// Rows that come a few at a time. An immediate handler could not stream them: hence the label above.
   private static var monthlyReport: EndpointResponse {
     .init(
       headers: ["Content-Type": "text/csv"],
       body: .stream(length: nil) { writer in
-        let rows = Array(String(repeating: "2026-11,42,1299\n", count: 1_000).utf8)
-        for _ in 0..<12 {
-          try await writer.write(rows)
+        for _ in 0..<reportParts {
+          try await writer.write(reportRows)
           try await pause(2...40)
         }
       })

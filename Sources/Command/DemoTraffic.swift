@@ -5,13 +5,18 @@ import SessionTap
   import FoundationNetworking
 #endif
 
-/// Makes requests at a steady rate.
+/// The traffic of the demo's app: it serves pages, and makes requests for them at a steady rate.
 struct DemoTraffic: Sendable {
+  private let tap: Tap
   private let sessions: [DemoClient: URLSession]
   private let origin: URL
+  private let hasFaults: Bool
 
-  init(tap: Tap, origin: URL) {
+  /// - Parameter hasFaults: Whether some of the requests fail, are slow or cancelled.
+  init(tap: Tap, origin: URL, hasFaults: Bool) {
+    self.tap = tap
     self.origin = origin
+    self.hasFaults = hasFaults
     sessions = Dictionary(
       uniqueKeysWithValues: DemoClient.allCases.map { client in
         let configuration = tap.sessionConfiguration(from: client.configuration, client: client.rawValue)
@@ -22,14 +27,14 @@ struct DemoTraffic: Sendable {
   /// Makes requests until the task is cancelled or so many are made, and waits for those under way.
   func run(rate: Int, limit: Int?) async {
     let start = ContinuousClock.now
+    let pages = hasFaults ? DemoPage.allCases : DemoPage.withoutFaults
     await withDiscardingTaskGroup { group in
       var made = 0
       while made < limit ?? .max, !Task.isCancelled {
-        let kind = DemoRequest.random()
-        for _ in 0..<min(kind.burst, (limit ?? .max) - made) {
-          group.addTask { await make(kind) }
-          made += 1
-        }
+        let page = DemoPage.random(from: pages)
+        let calls = page.calls(withFaults: hasFaults).prefix((limit ?? .max) - made)
+        group.addTask { await serve(page, by: Array(calls)) }
+        made += calls.count
         // By the schedule and not by the last request, so that the rate holds.
         let next = start + .seconds(Double(made) / Double(rate))
         if (try? await Task.sleep(until: next)) == nil { break }
@@ -38,15 +43,40 @@ struct DemoTraffic: Sendable {
     for session in sessions.values { session.finishTasksAndInvalidate() }
   }
 
-  private func make(_ kind: DemoRequest) async {
-    guard let session = sessions[kind.client], let request = kind.request(to: origin) else { return }
+  /// What the middleware of a server does: records the request, and lets what is behind it continue the trace.
+  private func serve(_ page: DemoPage, by calls: [DemoRequest]) async {
+    // Addresses for documentation (RFC 5737).
+    let inbound = tap.inbound.begin(
+      method: page.method, path: page.path(), scheme: "http",
+      clientAddress: "192.0.2.\(Int.random(in: 1...254))")
+    inbound.add(["user.id": .string("u\(Int.random(in: 1...20))")])
+    let answers = await TraceContext.$current.withValue(inbound.trace) {
+      await withTaskGroup(of: (Int, DemoAnswer).self) { group in
+        for (number, call) in calls.enumerated() { group.addTask { (number, await make(call)) } }
+        return await group.reduce(into: Array(repeating: DemoAnswer(), count: calls.count)) {
+          $0[$1.0] = $1.1
+        }
+      }
+    }
+    if Task.isCancelled { return inbound.cancel() }
+    page.end(inbound, with: answers)
+  }
+
+  /// Failures are what the demo shows, and the tap records them: here they are only no answer.
+  private func make(_ kind: DemoRequest) async -> DemoAnswer {
+    guard let session = sessions[kind.client], let request = kind.request(to: origin) else {
+      return DemoAnswer()
+    }
     let work = Task {
       if kind == .report {
-        let (file, _) = try await session.download(for: request)
+        let (file, response) = try await session.download(for: request)
         try? FileManager.default.removeItem(at: file)
-      } else {
-        _ = try await session.data(for: request)
+        return DemoAnswer(
+          statusCode: (response as? HTTPURLResponse)?.statusCode,
+          bytes: DemoOrigin.monthlyReportSize)
       }
+      let (data, response) = try await session.data(for: request)
+      return DemoAnswer(statusCode: (response as? HTTPURLResponse)?.statusCode, bytes: data.count)
     }
     let impatience = kind.patience.map { patience in
       Task {
@@ -54,13 +84,13 @@ struct DemoTraffic: Sendable {
         work.cancel()
       }
     }
-    // Failures are what the demo shows: the tap has recorded them.
-    _ = await withTaskCancellationHandler {
+    let result = await withTaskCancellationHandler {
       await work.result
     } onCancel: {
       work.cancel()
     }
     impatience?.cancel()
+    return (try? result.get()) ?? DemoAnswer()
   }
 }
 
@@ -81,32 +111,10 @@ enum DemoClient: String, CaseIterable {
   }
 }
 
-/// The kinds of requests in the demo's traffic.
-enum DemoRequest: CaseIterable {
+/// The kinds of requests that the demo's app makes.
+enum DemoRequest {
   case product, search, order, report, recommendations, login, token, missing, warehouse, abandoned, legacy
   case refused
-
-  /// The relative frequency, of single requests or bursts.
-  private var weight: Int {
-    switch self {
-    case .product: 40
-    case .search: 18
-    case .order: 12
-    case .recommendations: 12
-    case .login, .missing: 4
-    case .token: 6
-    case .warehouse, .abandoned, .legacy: 2
-    case .report, .refused: 1
-    }
-  }
-
-  /// The number of requests at once.
-  var burst: Int { self == .report ? 6 : 1 }
-
-  private static let weighted = allCases.flatMap { Array(repeating: $0, count: $0.weight) }
-
-  /// A kind, chosen by its weight.
-  static func random() -> DemoRequest { weighted.randomElement() ?? .product }
 
   /// The client, that is the session, which makes the request.
   var client: DemoClient {
@@ -139,7 +147,7 @@ enum DemoRequest: CaseIterable {
     let isByName = client == .accounts || client == .tokens
     guard let url = URL(string: path, relativeTo: isByName ? Self.byName(origin) : origin) else { return nil }
     var request = URLRequest(url: url.absoluteURL)
-    request.setTrace(.random())
+    request.setTrace()
     if self == .order {
       request.httpMethod = "POST"
       request.setValue("application/json", forHTTPHeaderField: "Content-Type")

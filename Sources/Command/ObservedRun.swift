@@ -64,10 +64,11 @@ struct ObservedRun {
   }
 }
 
-/// Counts requests for the summary line.
+/// Counts requests for the summary line: those that are made, and how many are served.
 private final class RequestCounter: RequestObserver {
   struct Counts {
     var active = 0
+    var served = 0
     var ended: [RequestOutcome: Int] = [:]
     var totalDuration = Duration.zero
   }
@@ -75,11 +76,13 @@ private final class RequestCounter: RequestObserver {
   private let counts = Mutex(Counts())
 
   func requestStarted(_ request: RequestDescription) {
+    guard request.direction == .outbound else { return }
     counts.withLock { $0.active += 1 }
   }
 
   func requestEnded(_ observation: RequestObservation) {
     counts.withLock {
+      guard observation.request.direction == .outbound else { return $0.served += 1 }
       $0.active -= 1
       $0.ended[observation.outcome, default: 0] += 1
       $0.totalDuration += observation.duration
@@ -99,7 +102,8 @@ private final class RequestCounter: RequestObserver {
       "\(Int(seconds)) s", "\(total) requests", "\(oneDecimal(rate))/s", "\(counts.active) active",
       "\(count(.ok)) ok", "\(count(.httpError)) http errors", "\(count(.error)) errors",
       "\(count(.cancelled)) cancelled", "mean \(oneDecimal(mean)) ms",
-    ].joined(separator: "  ")
+      counts.served > 0 ? "\(counts.served) served" : nil,
+    ].compactMap(\.self).joined(separator: "  ")
   }
 }
 

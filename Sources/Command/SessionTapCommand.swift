@@ -45,7 +45,8 @@ import SessionTap
     Terminal.say("origin   http://\(origin.address)/")
     if let url = URL(string: "http://\(origin.address)/") {
       await run.run(atMost: options.duration, endsWithRequests: false) { tap in
-        await DemoTraffic(tap: tap, origin: url).run(rate: options.rate, limit: options.requests)
+        await DemoTraffic(tap: tap, origin: url, hasFaults: options.hasFaults)
+          .run(rate: options.rate, limit: options.requests)
       }
     }
     await origin.stop()

@@ -37,7 +37,8 @@ package final class RequestDriver: Sendable {
   package init(
     registry: Registry, configuration: RequestMetrics.Configuration = .init()
   ) throws(RegistryError) {
-    recorder = try RequestRecorder(registry: registry, outbound: configuration, consumers: [])
+    recorder = try RequestRecorder(
+      registry: registry, outbound: configuration, inbound: configuration, consumers: [])
   }
 
   /// Begins a request.

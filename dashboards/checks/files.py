@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 import subprocess
 
 import yaml
 
+from stack.classic import write_classic
 from stack.programs import DASHBOARDS
 
 PROMETHEUS = DASHBOARDS / "prometheus"
@@ -19,6 +21,11 @@ def check(folder):
     tests = sorted(PROMETHEUS.glob("tests/*.yml"))
     wrong += _run("promtool", "check", "rules", *rules)
     wrong += _run("promtool", "test", "rules", *tests)
+    # The rules without native histograms do the same.
+    copy = DASHBOARDS.__class__(folder) / "classic"
+    write_classic(copy)
+    shutil.copytree(PROMETHEUS / "tests", copy / "tests")
+    wrong += _run("promtool", "test", "rules", *sorted(copy.glob("tests/*.yml")))
     for name in ("prometheus.yml", "remote-write.yml", "federation.yml"):
         wrong += _run("promtool", "check", "config", PROMETHEUS / name)
     wrong += _run("amtool", "check-config", PROMETHEUS / "alertmanager.yml")

@@ -29,7 +29,8 @@ def check(folder):
             for server in servers.values():
                 until("traffic of all kinds", lambda: any(server.query(READY).values()))
                 until("recorded objective", lambda: not server.unhealthy_rules()
-                      and server.query("job_client:http_client_requests_bad:ratio_rate3d"))
+                      and server.query("job_client:http_client_requests_bad:ratio_rate3d")
+                      and server.query("job:http_server_requests_bad:ratio_rate3d"))
             # A rate needs two scrapes, a graph some more.
             time.sleep(5)
             for form, server in servers.items():
@@ -63,13 +64,13 @@ def _queries():
     for name, board in boards():
         for panel in board["panels"]:
             for target in panel.get("targets", []):
-                yield f"{name}, {panel['title']}", _filled(target["expr"])
+                yield f"{name}, {panel['title']}", filled(target["expr"])
     for page in sorted(DASHBOARDS.glob("consoles/*.html")):
         for expression in re.findall(r'data-query(?:-\d)?="([^"]+)"', page.read_text()):
-            yield f"{page.name}", _filled(expression.replace("&quot;", '"').replace("&lt;", "<"))
+            yield f"{page.name}", filled(expression.replace("&quot;", '"').replace("&lt;", "<"))
 
 
-def _filled(text):
+def filled(text):
     """The text with every variable in it: all of what there is, and a range of some scrapes."""
     return VARIABLE.sub(lambda found: VALUES.get(found[1].strip("{}").split(":")[0], ".*"), text)
 
@@ -86,6 +87,6 @@ def _variables(server, form):
         for variable in board["templating"]["list"]:
             if variable["type"] != "query":
                 continue
-            parts = re.fullmatch(r"label_values\((.+), (\w+)\)", _filled(variable["query"]))
+            parts = re.fullmatch(r"label_values\((.+), (\w+)\)", filled(variable["query"]))
             if not server.label_values(parts[2], parts[1]):
                 yield f"{form}: {name}: ${variable['name']} has no values"

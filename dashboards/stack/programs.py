@@ -88,14 +88,27 @@ class Program:
 
 
 class Demo(Program):
-    """`session-tap demo`, built if need be."""
+    """`session-tap demo`, built if need be. Its lines are appended to `requests.jsonl` in the folder."""
 
-    def __init__(self, folder, port=0, rate=20):
+    def __init__(self, folder, port=0, rate=20, options=(), version="1.4.2"):
         super().__init__(self.binary(), ["demo", "--port", str(port), "--rate", str(rate),
-                                         "--log", str(Path(folder) / "requests.jsonl")], folder,
-                         environment={"OTEL_SERVICE_NAME": "session-tap-demo"})
+                                         "--log", str(Path(folder) / "requests.jsonl"), *options], folder,
+                         environment={"OTEL_SERVICE_NAME": "session-tap-demo",
+                                      "OTEL_RESOURCE_ATTRIBUTES": f"service.version={version}"})
         self.url = until("start of the demo", self._url)
         self.address = self.url.split("/")[2]
+
+    def finished(self, requests):
+        """Waits until it has made all of its requests, and serves none any more."""
+        def is_over():
+            self.check()
+            text = get(self.url) or ""
+
+            def total(metric):
+                return sum(float(line.rpartition(" ")[2]) for line in text.splitlines()
+                           if line.startswith((metric + "{", metric + " ")))
+            return total("session_tap_ended_requests_total") == requests and total("http_server_active_requests") == 0
+        until(f"end of {requests} requests", is_over)
 
     @staticmethod
     def binary():

@@ -50,9 +50,9 @@ class Prometheus(Program):
             raise ValueError(answer["error"])
         return answer["data"]
 
-    def query(self, expression):
+    def query(self, expression, **parameters):
         """The samples of an instant query that are numbers, by their labels."""
-        result = self.api("query", query=expression)
+        result = self.api("query", query=expression, **parameters)
         if result["resultType"] == "scalar":
             return {"": float(result["result"][1])}
         return {json.dumps(one["metric"], sort_keys=True): float(one["value"][1]) if "value" in one

@@ -65,6 +65,7 @@ struct EmittedMetrics {
           requestBodySize: 10, responseBodySize: 20, timeToFirstByte: .milliseconds(5), timings: timings,
           protocolVersion: .http11, openedConnections: 1, resendCount: 1, isFromCache: number == 0))
     }
+    serveRequests(metrics.recorder.inbound)
     try registry.register(ProcessMetrics())
     try registry.register(
       TargetInfo(serviceName: "shop", resourceAttributes: "service.version=1.2"))
@@ -73,6 +74,15 @@ struct EmittedMetrics {
     try registry.gauge("refused", help: "A gauge.").set(.nan)
     try registry.histogram("refused_seconds", help: "A histogram.").record(.nan)
     return registry
+  }
+
+  /// Requests that have every label, and more series of them than there is room for.
+  private static func serveRequests(_ inbound: InboundRequests) {
+    for method in ["GET", "POST", "PUT"] {
+      inbound.begin(method: method, path: "/orders", scheme: "https")
+        .end(statusCode: 503, route: "/orders", requestBodySize: 10, responseBodySize: 20)
+    }
+    inbound.begin(method: "GET", path: "/orders").cancel()
   }
 
   /// The labels of a metric as a query names it, `nil` if nothing emits it.

@@ -9,16 +9,19 @@ import Testing
 /// The demo as a person runs it, judged by the programs that its output is for.
 @Suite struct DemoTests {
   /// A demo that has made its requests and goes on serving.
-  static func finishedDemo(requests: Int, log: String) async throws -> (process: ChildProcess, metrics: URL) {
+  static func finishedDemo(
+    requests: Int, log: String, options: [String] = []
+  ) async throws -> (process: ChildProcess, metrics: URL) {
     let process = try ChildProcess(
       product: "session-tap",
-      ["demo", "--port", "0", "--log", log, "--rate", "50", "--requests", "\(requests)"])
+      ["demo", "--port", "0", "--log", log, "--rate", "50", "--requests", "\(requests)"] + options)
     try await process.waitForOutput("origin   http://")
     let line = try #require(process.output.split(separator: "\n").first { $0.hasPrefix("metrics") })
     let url = try #require(URL(string: String(line.dropFirst("metrics  ".count))))
     _ = try await Poll.until("\(requests) ended requests") {
       let text = try await Self.text(of: url)
-      return Self.sum("session_tap_ended_requests_total", in: text) == requests ? true : nil
+      return Self.sum("session_tap_ended_requests_total", in: text) == requests
+        && Self.sum("http_server_active_requests", in: text) == 0 ? true : nil
     }
     return (process, url)
   }
@@ -49,8 +52,14 @@ import Testing
     let jq = try await Tool("jq").run(
       ["-e", "-c", "."], input: Array(Data(contentsOf: URL(fileURLWithPath: log))))
     #expect(jq.status == 0, "\(jq.output)")
-    let lines = jq.output.split(separator: "\n").count
+    let all = jq.output.split(separator: "\n")
+    let lines = all.count { $0.contains(#""event":"http.client.request""#) }
     #expect(lines == 60)
+    let served = all.count { $0.contains(#""event":"http.server.request""#) }
+    #expect(served > 0 && served + lines == all.count)
+    #expect(Self.sum("http_server_request_duration_seconds_count", in: text) == served)
+    #expect(Self.sum("session_tap_inbound_ended_requests_total", in: text) == served)
+    #expect(Self.sum("http_server_active_requests", in: text) == 0)
     #expect(Self.sum("http_client_request_duration_seconds_count", in: text) == lines)
     #expect(Self.sum("session_tap_started_requests_total", in: text) == lines)
     #expect(Self.sum("http_client_active_requests", in: text) == 0)
@@ -123,6 +132,39 @@ import Testing
     try await process.terminate()
   }
 
+  @Test func `what it serves and what it requests for that are in one trace`() async throws {
+    struct Line: Decodable {
+      var event: String
+      var trace: String
+
+      enum CodingKeys: String, CodingKey {
+        case event
+        case trace = "trace_id"
+      }
+    }
+    let log = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let (process, _) = try await Self.finishedDemo(requests: 60, log: log)
+    try await process.terminate()
+    let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+      .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+    let served = lines.filter { $0.event == "http.server.request" }.map(\.trace)
+    let made = lines.filter { $0.event == "http.client.request" }.map(\.trace)
+    #expect(Set(served).count == served.count)
+    #expect(Set(made) == Set(served))
+  }
+
+  @Test func `without faults no request fails or is cancelled`() async throws {
+    let log = TapTests.temporaryFile()
+    defer { try? FileManager.default.removeItem(atPath: log) }
+    let (process, url) = try await Self.finishedDemo(requests: 100, log: log, options: ["--faults", "off"])
+    let text = try await Self.text(of: url)
+    try await process.terminate()
+    #expect(!text.contains("error_type="))
+    #expect(Self.sum("session_tap_cancelled_requests_total", in: text) == 0)
+    #expect(Self.sum("session_tap_inbound_cancelled_requests_total", in: text) == 0)
+  }
+
   @Test(arguments: [SIGINT, SIGTERM])
   func `it ends cleanly on a signal`(signal: Int32) async throws {
     let process = try ChildProcess(product: "session-tap", ["demo", "--port", "0", "--log", "off"])
@@ -146,7 +188,8 @@ import Testing
 
   @Test(
     arguments: [
-      ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"], ["demo", "extra"],
+      ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"],
+      ["demo", "--faults", "some"], ["demo", "extra"],
       ["demo", "--unknown"], ["probe"], ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""],
       ["fly"],
     ])

@@ -6,7 +6,7 @@ from grafana_foundation_sdk.builders import dashboard as builders
 from grafana_foundation_sdk.models import dashboard
 
 from .panels import SOURCE
-from .promql import ACTIVE, DURATION
+from .promql import ACTIVE, DURATION, SERVED
 
 REQUEST_LABELS = ("client", "host", "template")
 
@@ -32,6 +32,8 @@ def _variables(names):
                  f'label_values({ACTIVE}{{job=~"$job", client=~"$client"}}, server_address)'),
         "template": ("Template", "Which form of path, where the app names it.",
                      f'label_values({{__name__=~"{DURATION}(_count)?", {process}, client=~"$client"}}, url_template)'),
+        "route": ("Route", "Which of the app's own routes, as its framework names it.",
+                  f'label_values({{__name__=~"{SERVED}(_count)?", {process}}}, http_route)'),
     }
     for name in names:
         yield _choice(name, *choices[name])

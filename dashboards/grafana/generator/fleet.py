@@ -2,9 +2,10 @@
 
 from .board import board
 from .overview import APDEX, ERRORS, SECONDS
-from .panels import graph, number, phased, thresholds, top
+from .panels import INBOUND, graph, number, phased, thresholds, top
 from .promql import CONNECTED, PHASES, SENT
 
+JOB = 'job=~"$job"'
 CHOSEN = 'job=~"$job", client=~"$client"'
 OBJECTIVE = "scalar(session_tap:slo_objective:ratio)"
 BUDGET = f"(1 - {OBJECTIVE})"
@@ -50,7 +51,7 @@ def fleet():
                       *[(f"max({BAD}ratio_rate{window}{{{CHOSEN}}}) / {BUDGET}", window) for window in WINDOWS],
                       width=16, steps=thresholds("green", (1, "yellow"), (14.4, "red"))),
                 graph("Alerts", "Alerts of these rules that are pending or firing.", "short",
-                      ('sum by (alertname, alertstate) (ALERTS{alertname=~"HTTPClient.*|SessionTap.*", job=~"$job"})',
+                      ('sum by (alertname, alertstate) (ALERTS{alertname=~"HTTP(Client|Server).*|SessionTap.*", job=~"$job"})',
                        "{{alertname}} {{alertstate}}"), width=24, height=6, step_after=True),
             ]),
             ("Rate and errors", [
@@ -95,6 +96,34 @@ def fleet():
                       steps=thresholds("red", (0.1, "yellow"), (0.5, "green"))),
                 graph("Connections opened", "Connections that requests have opened, a second.", "cps",
                       (f"sum by (job, client) ({OPENED}{{{CHOSEN}}})", one), stack=True),
+            ]),
+            ("Requests that the apps serve", [
+                graph("Served", "Requests that ended. Click a job for the board of the requests that it serves.", "reqps",
+                      (f"sum by (job) (job:http_server_request_duration_seconds_count:rate5m{{{JOB}}})", "{{job}}"),
+                      stack=True, width=8, link=INBOUND),
+                graph("Failed", "Share of a 5xx or no whole response.", "percentunit",
+                      (f"job:http_server_requests_bad:ratio_rate5m{{{JOB}}}", "{{job}}"), steps=ERRORS, width=8,
+                      link=INBOUND),
+                graph("p99", "One request in a hundred takes longer to serve.", "s",
+                      (f"job:http_server_request_duration_seconds:quantile_rate5m{{{JOB}, quantile=\"0.99\"}}",
+                       "{{job}}"), steps=SECONDS, width=8, link=INBOUND),
+                graph("Budget burnt", "How many times faster than the objective of the requests that are served allows, by "
+                      "the worst job.", "short",
+                      *[(f"max(job:http_server_requests_bad:ratio_rate{window}{{{JOB}}})"
+                         " / (1 - scalar(session_tap:slo_inbound_objective:ratio))", window) for window in WINDOWS],
+                      steps=thresholds("green", (1, "yellow"), (14.4, "red")), link=INBOUND),
+                graph("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s.", "none",
+                      (f"job:http_server_apdex:rate5m{{{JOB}}}", "{{job}}"), maximum=1, link=INBOUND),
+                graph("Under way", "Requests that are being served.", "short",
+                      (f"job:http_server_active_requests:sum{{{JOB}}}", "{{job}}")),
+                graph("Abandoned", "Requests whose callers went away.", "reqps",
+                      (f"job:session_tap_inbound_cancelled_requests:rate5m{{{JOB}}}", "{{job}}")),
+                graph("Bytes served", "Of bodies whose size is known.", "Bps",
+                      (f"sum by (job) (job:http_server_request_body_size_bytes_sum:rate5m{{{JOB}}})", "{{job}} received"),
+                      (f"sum by (job) (job:http_server_response_body_size_bytes_sum:rate5m{{{JOB}}})", "{{job}} sent")),
+                top("Slowest ten routes", "By p99.",
+                    f"topk(10, job_route:http_server_request_duration_seconds:quantile_rate5m{{{JOB}, "
+                    "quantile=\"0.99\"})", {"job": "Job", "http_route": "Route"}, "s", value="p99"),
             ]),
             ("Load", [
                 graph("Active", "Requests under way.", "short", (f"sum by (job, client) ({ACTIVE}{{{CHOSEN}}})", one)),

@@ -1,8 +1,9 @@
 """How the requests of some processes go: the first board to look at."""
 
 from .board import REQUEST_LABELS, board
-from .panels import drill_down, graph, number, thresholds, top
-from .promql import (ACTIVE, DURATION, HOST, CLIENT, PROCESS, apdex, by, counted, error_share, quantile, rate)
+from .panels import INBOUND, ITS_ROUTE, drill_down, graph, number, thresholds, top
+from .promql import (ACTIVE, DURATION, HOST, CLIENT, PROCESS, SERVED, SERVED_ACTIVE, apdex, by, counted, error_share,
+                     error_share_by_version, quantile, rate, served_error_share)
 
 ERRORS = thresholds("green", (0.01, "yellow"), (0.05, "red"))
 SECONDS = thresholds("green", (0.5, "yellow"), (1, "red"))
@@ -38,6 +39,23 @@ def overview():
         graph("Cancelled", "Requests that the app has cancelled: neither good nor bad.", "reqps",
               (f"{by('client')} ({rate('session_tap_cancelled_requests_total', CLIENT)})", "{{client}}")),
     ]
+    errors.append(
+        graph("Error share by version", "service_version of target_info (OTEL_RESOURCE_ATTRIBUTES): of each release that "
+              "runs. None where the app does not say.", "percentunit", (error_share_by_version(), "{{service_version}}"),
+              width=24, height=6, steps=ERRORS))
+    inbound = [
+        number("Served", "Requests that the app served and that ended, a second. Click for the board of these.", "reqps",
+               counted(SERVED, labels=PROCESS), decimals=1, width=6, link=INBOUND),
+        number("Failed", "Share of a 5xx or no whole response.", "percentunit", served_error_share(labels=PROCESS),
+               steps=ERRORS, decimals=2, width=6, link=INBOUND),
+        number("p99", "One request in a hundred takes longer to serve.", "s", quantile(0.99, SERVED, labels=PROCESS),
+               steps=SECONDS, width=6, link=INBOUND),
+        number("Active", "Requests that are being served.", "short", f"sum({SERVED_ACTIVE}{{{PROCESS}}})", width=6,
+               link=INBOUND),
+        graph("Served by route", "Click a route for its board.", "reqps",
+              (counted(SERVED, "http_route", labels=PROCESS), "{{http_route}}"), stack=True, link=ITS_ROUTE,
+              width=24, height=6),
+    ]
     durations = [
         graph("Duration", "From the start of loading to the last byte of the body. Diamonds are exemplars: click one "
               "for its trace.", "s", (quantile(0.5, DURATION), "p50"), (quantile(0.9, DURATION), "p90"),
@@ -48,7 +66,7 @@ def overview():
     durations += each("p99", "One request in a hundred takes longer.", "s",
                       lambda label: quantile(0.99, DURATION, label), steps=SECONDS)
     return board(
-        "session-tap-overview", "overview", "Rate, errors, duration and saturation of what the app's URLSessions do.",
+        "session-tap-overview", "overview", "Rate, errors, duration and saturation of the requests that the app makes, and those that it serves in brief.",
         ("job", "instance", *REQUEST_LABELS),
         [
             ("Now", now),
@@ -59,6 +77,7 @@ def overview():
                 graph("Requests by method", "A method that is not known is _OTHER.", "reqps",
                       (counted(DURATION, "http_request_method"), "{{http_request_method}}"), stack=True),
             ]),
+            ("Requests that the app serves", inbound),
             ("Errors", errors),
             ("Duration", durations),
             ("Slowest", [

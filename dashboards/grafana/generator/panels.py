@@ -13,6 +13,11 @@ COLOURS = {"queue": "red", "resolve": "purple", "connect": "orange", "tls": "yel
            "transfer": "green"}
 REQUESTS_BOARD = "/d/session-tap-requests/session-tap-requests?${__url_time_range}&${datasource:queryparam}&${job:queryparam}"
 
+INBOUND_BOARD = "/d/session-tap-inbound/session-tap-inbound?${__url_time_range}&${datasource:queryparam}&${job:queryparam}"
+INBOUND = builders.DashboardLink("The requests that it serves").url(INBOUND_BOARD)
+ITS_ROUTE = (builders.DashboardLink("The requests of this route")
+             .url(INBOUND_BOARD + "&var-route=${__field.labels.http_route}"))
+
 
 def thresholds(*steps):
     """`thresholds("green", (0.01, "yellow"), (0.05, "red"))`: the first colour is that below all others."""
@@ -94,13 +99,15 @@ def phase_bars(title, description, expression, *, width=12, height=9):
     return phased(panel)
 
 
-def number(title, description, unit, expression, *, steps=None, width=4, decimals=None, legend="__auto"):
+def number(title, description, unit, expression, *, steps=None, width=4, decimals=None, legend="__auto", link=None):
     """One number of now, with a line of how it came about behind it."""
     panel = _common(stat.Panel(), title, description, unit, width, 4)
     panel = (panel.with_target(_query(0, expression, legend))
              .graph_mode(common.BigValueGraphMode.AREA).color_mode(common.BigValueColorMode.VALUE)
              .reduce_options(common_builders.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
              .thresholds(steps or thresholds("text")))
+    if link:
+        panel = panel.data_links([link])
     return panel.decimals(decimals) if decimals is not None else panel
 
 

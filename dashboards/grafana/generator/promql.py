@@ -9,6 +9,10 @@ FIRST_BYTE = "http_client_time_to_first_byte_seconds"
 REQUEST_BODY = "http_client_request_body_size_bytes"
 RESPONSE_BODY = "http_client_response_body_size_bytes"
 ACTIVE = "http_client_active_requests"
+SERVED = "http_server_request_duration_seconds"
+SERVED_REQUEST_BODY = "http_server_request_body_size_bytes"
+SERVED_RESPONSE_BODY = "http_server_response_body_size_bytes"
+SERVED_ACTIVE = "http_server_active_requests"
 PHASE = "http_client_request_phase_duration_seconds"
 OPENED = "http_client_connections_opened_total"
 # In the order in which a request goes through them.
@@ -19,11 +23,15 @@ PROCESS = 'job=~"$job", instance=~"$instance"'
 CLIENT = f'{PROCESS}, client=~"$client"'
 HOST = f'{CLIENT}, server_address=~"$host"'
 REQUEST = f'{HOST}, url_template=~"$template"'
+# Of a request that the app served.
+ROUTE = f'{PROCESS}, http_route=~"$route"'
 
 # Requests whose outcome says something of the other side: what the app cancelled has neither status nor error.
 JUDGED = ['http_response_status_code!=""', 'error_type!=""']
 # No response at all, or a 5xx. A 4xx is the app's own mistake.
 BAD = 'error_type!~"|4.."'
+# Of a request that the app served a 4xx is the caller's mistake, and has no error_type.
+SERVED_BAD = 'error_type!=""'
 CACHED = 'cache="hit"'
 # Requests that went to a server. The phases know client and server, and no template.
 SENT = 'cache!="hit"'
@@ -58,8 +66,8 @@ def summed(metric, *group, labels=REQUEST, where=""):
     return f"{by(*group)} ({rate(metric + '_sum', chosen)} or histogram_sum({rate(metric, chosen)}))"
 
 
-def mean(metric, *group):
-    return f"{summed(metric, *group)} / {counted(metric, *group)}"
+def mean(metric, *group, labels=REQUEST):
+    return f"{summed(metric, *group, labels=labels)} / {counted(metric, *group, labels=labels)}"
 
 
 def quantile(share, metric, *group, labels=REQUEST, where=""):
@@ -69,11 +77,11 @@ def quantile(share, metric, *group, labels=REQUEST, where=""):
     return f"{classic} or {native}"
 
 
-def judged(*group):
+def judged(*group, metric=DURATION, labels=REQUEST):
     """Requests a second of which an error share is a share."""
-    status, error = (select(REQUEST, where) for where in JUDGED)
-    parts = [rate(DURATION + "_count", chosen) for chosen in (status, error)]
-    parts += [f"histogram_count({rate(DURATION, chosen)})" for chosen in (status, error)]
+    status, error = (select(labels, where) for where in JUDGED)
+    parts = [rate(metric + "_count", chosen) for chosen in (status, error)]
+    parts += [f"histogram_count({rate(metric, chosen)})" for chosen in (status, error)]
     return f"{by(*group)} ({' or '.join(parts)})"
 
 
@@ -84,6 +92,31 @@ def _share(part, total):
 
 def error_share(*group):
     return _share(counted(DURATION, *group, where=BAD), judged(*group))
+
+
+def served_error_share(*group, labels=ROUTE):
+    return _share(counted(SERVED, *group, labels=labels, where=SERVED_BAD),
+                  judged(*group, metric=SERVED, labels=labels))
+
+
+def by_version(count):
+    """A count of requests by instance, together by the version that each instance says it runs."""
+    return (f"sum by (service_version) ({count} * on (job, instance) group_left (service_version)"
+            f" target_info{{{PROCESS}}})")
+
+
+def _error_share_by_version(metric, labels, bad):
+    instances = ("job", "instance")
+    failed = by_version(counted(metric, *instances, labels=labels, where=bad))
+    return _share(failed, by_version(judged(*instances, metric=metric, labels=labels)))
+
+
+def error_share_by_version():
+    return _error_share_by_version(DURATION, REQUEST, BAD)
+
+
+def served_error_share_by_version():
+    return _error_share_by_version(SERVED, ROUTE, SERVED_BAD)
 
 
 def cached_share(*group):
@@ -121,14 +154,14 @@ def waiting_share(*group):
                   counted(DURATION, *group, labels=HOST, where=SENT))
 
 
-def apdex(*group, satisfied="0.25", tolerated="1.0"):
+def apdex(*group, metric=DURATION, labels=REQUEST, satisfied="0.25", tolerated="1.0"):
     """Apdex by two bounds of the classic buckets, which a native histogram interpolates."""
-    chosen = select(REQUEST, SATISFIED)
+    chosen = select(labels, SATISFIED)
 
     def within(bound):
-        classic = rate(DURATION + "_bucket", select(chosen, f'le="{bound}"'))
-        native = rate(DURATION, chosen)
+        classic = rate(metric + "_bucket", select(chosen, f'le="{bound}"'))
+        native = rate(metric, chosen)
         return (f"{by(*group)} ({classic} or histogram_fraction(0, {bound}, {native})"
                 f" * (histogram_count({native}) > 0))")
 
-    return f"({within(satisfied)} + {within(tolerated)}) / 2 / {judged(*group)}"
+    return f"({within(satisfied)} + {within(tolerated)}) / 2 / {judged(*group, metric=metric, labels=labels)}"

@@ -1,10 +1,11 @@
 """One client, one host, one template: how its requests are spread."""
 
 from .board import REQUEST_LABELS, board
-from .panels import graph, heat, phase_bars, phased, thresholds, top
+from .panels import graph, phase_bars, phased, thresholds, top
 from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, OPENED, PHASE, PHASES, REQUEST, REQUEST_BODY,
-                     RESPONSE_BODY, by, cached_share, counted, mean, phase_mean, phase_means, quantile, rate,
+                     RESPONSE_BODY, by, cached_share, counted, phase_mean, phase_means, quantile, rate,
                      reused_share, summed, waiting_share)
+from .shapes import heatmaps, quantiles
 
 EACH = ("client", "http_request_method", "server_address", "server_port", "url_template", "http_response_status_code",
         "error_type", "network_protocol_version")
@@ -12,21 +13,6 @@ SERVER = ("client", "server_address", "server_port")
 ONE_SERVER = "{{client}} {{server_address}}:{{server_port}}"
 PHASES_SAY = ("queue: waiting for a connection of the session's. processing: the request goes out, and the server works. "
               "transfer: first byte to last. On a connection that was open there is no resolve, connect and tls.")
-CLASSIC = "{} (classic buckets)"
-NATIVE = "{} (native)"
-EITHER = " Of the two, the form that the server scrapes is filled."
-
-
-def heatmaps(title, description, unit, metric):
-    return [
-        heat(CLASSIC.format(title), description + EITHER, unit, f"sum by (le) ({rate(metric + '_bucket', REQUEST)})"),
-        heat(NATIVE.format(title), description + EITHER, unit, f"sum({rate(metric, REQUEST)})"),
-    ]
-
-
-def quantiles(title, description, unit, metric, **options):
-    return graph(title, description, unit, *[(quantile(share, metric), f"p{share * 100:g}") for share in (.5, .9, .99)],
-                 (mean(metric), "mean"), exemplars=True, **options)
 
 
 def requests():

@@ -1,0 +1,103 @@
+"""Every console in a real browser, on a Prometheus that scrapes the real demo: each number, graph and table has data, and a
+number says the same as the graph of the same query."""
+
+import html.parser
+import math
+import re
+import subprocess
+import time
+
+from stack.programs import DASHBOARDS, Demo, until
+from stack.prometheus import Prometheus, config
+
+from .panels import READY
+
+# What a healthy log and observer do not have.
+EMPTY = {"Log lines dropped", "Observer calls dropped"}
+FACTORS = {"": 1, "k": 1e3, "M": 1e6, "Ki": 2 ** 10, "Mi": 2 ** 20, "Gi": 2 ** 30, "ms": 1e-3, "s": 1, "h": 3600, "%": 1e-2}
+
+
+def check(folder):
+    wrong, count = [], 0
+    with Demo(folder, rate=100) as demo:
+        with Prometheus(config("demo", [{"targets": [demo.address]}]), folder) as server:
+            until("traffic of all kinds", lambda: any(server.query(READY).values()))
+            until("recorded objectives", lambda: server.query("job_client:http_client_requests_bad:ratio_rate3d")
+                  and server.query("job:http_server_requests_bad:ratio_rate3d")
+                  and server.query('ALERTS{alertname=~"HTTPServer.*"}'))
+            # The consoles show what was there two seconds ago, and a rate needs two scrapes.
+            time.sleep(5)
+            for path in sorted(DASHBOARDS.glob("consoles/*.html")):
+                page = Page(_drawn(f"{server.url}/consoles/{path.name}", folder))
+                count += len(page.parts)
+                wrong += [f"{path.name}: {line}" for line in page.wrong()]
+    return f"{count} numbers, graphs and tables", wrong
+
+
+def _drawn(url, folder):
+    """The page as it is after its script has drawn it once."""
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/chromium", "--dump-dom",
+         "--virtual-time-budget=4000", url], capture_output=True, text=True, timeout=120)
+    return done.stdout
+
+
+class Page(html.parser.HTMLParser):
+    """The numbers, graphs and tables of a console."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.parts, self._part, self._texts, self.is_drawn = [], None, [], False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.is_drawn |= "data-drawn" in attributes
+        if "data-query" in attributes:
+            self._part = {"tag": tag, "title": attributes["data-title"], "texts": [],
+                          "queries": [value for name, value in sorted(attributes.items())
+                                      if re.fullmatch(r"data-query(-\d)?", name)],
+                          "legends": [value for name, value in sorted(attributes.items())
+                                      if re.fullmatch(r"data-legend(-\d)?", name)]}
+            self.parts.append(self._part)
+        self._texts.append(tag)
+
+    def handle_endtag(self, tag):
+        if self._part and tag == self._part["tag"]:
+            self._part = None
+
+    def handle_data(self, data):
+        if self._part and self._texts and self._texts[-1] in ("b", "span", "em", "td"):
+            self._part["texts"].append(data)
+
+    def wrong(self):
+        if not self.is_drawn or not self.parts:
+            return ["has not been drawn"]
+        lines = [f"{part['title']} has no data" for part in self.parts
+                 if part["title"] not in EMPTY and not any(re.search(r"\d", text) for text in part["texts"])]
+        for number in self.parts:
+            if number["tag"] == "output":
+                lines += self._differs(number)
+        return lines
+
+    def _differs(self, number):
+        """The graphs of the same query, or of the same by some label, say something else at their end."""
+        (query,), text = number["queries"], "".join(number["texts"])
+        for graph in (part for part in self.parts if part["tag"] == "figure"):
+            series = list(zip(graph["texts"][::2], graph["texts"][1::2]))
+            for one, legend in zip(graph["queries"], graph["legends"]):
+                if one == query and legend.startswith("="):
+                    shown = dict(series).get(legend[1:])
+                    if shown != text:
+                        yield f"{number['title']} is {text}, and {shown} in {graph['title']}"
+                elif one != query and re.sub(r"^sum by \([^)]*\)", "sum", one) == query and len(graph["queries"]) == 1:
+                    total = sum(_value(shown) for _, shown in series if shown != "–")
+                    # Each value is rounded to three digits.
+                    if not abs(total - _value(text)) <= 0.01 * total:
+                        yield f"{number['title']} is {text}, and {total:.4g} in all in {graph['title']}"
+
+
+def _value(text):
+    """The number that a text shows, not a number for a dash."""
+    found = re.fullmatch(r"(-?[\d.]+) ?(Ki|Mi|Gi|ms|[kMsh%]?)(/s|B|B/s)?", text)
+    return float(found[1]) * FACTORS[found[2]] if found else math.nan

@@ -1,0 +1,119 @@
+"""The requests that the app serves: what its callers get, by route."""
+
+from .board import board
+from .overview import APDEX, ERRORS, SECONDS
+from .panels import ITS_ROUTE, graph, number, thresholds, top
+from .promql import (DURATION, PROCESS, ROUTE, SERVED, SERVED_ACTIVE, SERVED_REQUEST_BODY, SERVED_RESPONSE_BODY, apdex,
+                     by, counted, mean, quantile, rate, served_error_share, served_error_share_by_version, summed)
+from .shapes import heatmaps, quantiles
+
+EACH = ("http_request_method", "url_scheme", "http_route", "http_response_status_code", "error_type")
+NAMES = {"http_request_method": "Method", "url_scheme": "Scheme", "http_route": "Route",
+         "http_response_status_code": "Status", "error_type": "Error"}
+OBJECTIVE = "session_tap:slo_inbound_objective:ratio"
+BUDGET = f"(1 - scalar({OBJECTIVE}))"
+BAD = "job:http_server_requests_bad:"
+WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
+JOB = 'job=~"$job"'
+ROUTED = "What no route matched has none."
+
+
+def served(*group, where=""):
+    return counted(SERVED, *group, labels=ROUTE, where=where)
+
+
+def inbound():
+    route = "{{http_route}}"
+    return board(
+        "session-tap-inbound", "inbound", "The requests that the app serves, by route: rate, errors, duration, sizes and "
+        "the objective. Empty for an app that records none.",
+        ("job", "instance", "route"),
+        [
+            ("Now", [
+                number("Requests", "Requests that ended, a second.", "reqps", served(), decimals=1),
+                number("Error share", "A 5xx, or no whole response. A 4xx is the caller's mistake, and one that the caller "
+                       "abandoned counts on neither side.", "percentunit", served_error_share(), steps=ERRORS, decimals=2),
+                number("p99", "One request in a hundred takes longer than this.", "s",
+                       quantile(0.99, SERVED, labels=ROUTE), steps=SECONDS),
+                number("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s; an error counts as neither.", "none",
+                       apdex(metric=SERVED, labels=ROUTE), steps=APDEX, decimals=2),
+                number("Active", "Requests that are being served, of all routes: which one it is, the end says.", "short",
+                       f"sum({SERVED_ACTIVE}{{{PROCESS}}})"),
+                number("Books", "Started less ended less active: nought at every scrape.", "short",
+                       f"sum(session_tap_inbound_started_requests_total{{{PROCESS}}})"
+                       f" - sum(session_tap_inbound_ended_requests_total{{{PROCESS}}})"
+                       f" - sum({SERVED_ACTIVE}{{{PROCESS}}})",
+                       steps=thresholds("red", (-0.5, "green"), (0.5, "red"))),
+            ]),
+            ("Availability: from recorded series, by job", [
+                number("Objective", "The share of requests that has to be good. It stands in rules/slo.yml.",
+                       "percentunit", OBJECTIVE, decimals=2),
+                number("Budget left", "Of the error budget of the last three days, by the worst job.", "percentunit",
+                       f"1 - max({BAD}ratio_rate3d{{{JOB}}}) / {BUDGET}",
+                       steps=thresholds("red", (0, "yellow"), (0.25, "green"))),
+                graph("Budget burnt", "How many times faster than the objective allows, by window: 14.4 over an hour and five "
+                      "minutes is a page, 1 over three days and six hours a ticket.", "short",
+                      *[(f"max({BAD}ratio_rate{window}{{{JOB}}}) / {BUDGET}", window) for window in WINDOWS], width=16,
+                      steps=thresholds("green", (1, "yellow"), (14.4, "red"))),
+                graph("Availability", "The share of the requests that were good, over an hour and over three days.",
+                      "percentunit", (f"1 - {BAD}ratio_rate1h{{{JOB}}}", "{{job}} 1 h"),
+                      (f"1 - {BAD}ratio_rate3d{{{JOB}}}", "{{job}} 3 d"), width=24, maximum=1, height=6),
+            ]),
+            ("Rate", [
+                graph("Requests by route", ROUTED, "reqps", (served("http_route"), route), stack=True, link=ITS_ROUTE),
+                graph("Requests by status", "Those that broke off before the head have no status.", "reqps",
+                      (served("http_response_status_code"), "{{http_response_status_code}}"), stack=True),
+                graph("Requests by method", "A method that is not known is _OTHER.", "reqps",
+                      (served("http_request_method"), "{{http_request_method}}"), stack=True),
+                graph("Started and ended", "What has started and not ended is active. Of all routes.", "reqps",
+                      (f"sum ({rate('session_tap_inbound_started_requests_total', PROCESS)})", "started"),
+                      (f"sum ({rate('session_tap_inbound_ended_requests_total', PROCESS)})", "ended"),
+                      (f"sum ({rate('session_tap_inbound_cancelled_requests_total', PROCESS)})",
+                       "of them abandoned by their callers")),
+            ]),
+            ("Errors", [
+                graph("Error share by route", "A 5xx, or no whole response. " + ROUTED, "percentunit",
+                      (served_error_share("http_route"), route), steps=ERRORS, link=ITS_ROUTE),
+                graph("Failures by kind", "error_type: the status for 5xx, else why there was no whole response.", "reqps",
+                      (served("error_type", where='error_type!=""'), "{{error_type}}"), stack=True),
+                graph("Callers' mistakes by route", "4xx: no errors of this app.", "reqps",
+                      (served("http_route", "http_response_status_code", where='http_response_status_code=~"4.."'),
+                       "{{http_response_status_code}} {{http_route}}"), stack=True),
+                graph("Error share by version", "service_version of target_info (OTEL_RESOURCE_ATTRIBUTES): of each release "
+                      "that runs.", "percentunit", (served_error_share_by_version(), "{{service_version}}"), steps=ERRORS),
+            ]),
+            ("Duration", [
+                *heatmaps("Duration", "Requests a second by how long they took. Points are exemplars.", "s", SERVED, ROUTE),
+                quantiles("Duration", "From the begin to the end of the response.", "s", SERVED, ROUTE, steps=SECONDS),
+                graph("Mean by route", ROUTED, "s", (mean(SERVED, "http_route", labels=ROUTE), route), link=ITS_ROUTE),
+                graph("p99 by route", "One request in a hundred takes longer.", "s",
+                      (quantile(0.99, SERVED, "http_route", labels=ROUTE), route), steps=SECONDS, link=ITS_ROUTE),
+                graph("Apdex by route", "Satisfied within 0.25 s, tolerating up to 1 s.", "none",
+                      (apdex("http_route", metric=SERVED, labels=ROUTE), route), maximum=1, link=ITS_ROUTE),
+                top("Slowest ten", "By p99.", f"topk(10, {quantile(0.99, SERVED, 'http_route', labels=ROUTE)})",
+                    {"http_route": "Route"}, "s", value="p99"),
+                top("Most time spent", "Ten that the app spends most time on, all their requests together.",
+                    f"topk(10, {summed(SERVED, 'http_route', labels=ROUTE)})", {"http_route": "Route"}, "s",
+                    value="Seconds a second"),
+            ]),
+            ("Load", [
+                graph("Active", "Requests that are being served.", "short",
+                      (f"{by('http_request_method', 'url_scheme')} ({SERVED_ACTIVE}{{{PROCESS}}})",
+                       "{{http_request_method}} {{url_scheme}}")),
+                graph("Calls for each request", "Requests that the app makes by those that it serves: a step is a retry, or "
+                      "a loop around a call. All routes and clients.", "short",
+                      (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls")),
+                top("All of them", "Requests a second by all of their labels.", served(*EACH), NAMES, "reqps",
+                    value="Requests a second", width=24),
+            ]),
+            ("Sizes", [
+                graph("Received by route", "Bytes of request bodies whose size is known.", "Bps",
+                      (summed(SERVED_REQUEST_BODY, "http_route", labels=ROUTE), route), stack=True),
+                graph("Sent by route", "Bytes of response bodies whose size is known.", "Bps",
+                      (summed(SERVED_RESPONSE_BODY, "http_route", labels=ROUTE), route), stack=True),
+                *heatmaps("Request bodies", "Requests a second by the size of their body.", "bytes", SERVED_REQUEST_BODY,
+                          ROUTE),
+                *heatmaps("Response bodies", "Requests a second by the size of the response's body.", "bytes",
+                          SERVED_RESPONSE_BODY, ROUTE),
+            ]),
+        ])
