@@ -6,6 +6,11 @@ import SessionTap
   static func main() async {
     // A reader of our output that goes away must not end the run.
     signal(SIGPIPE, SIG_IGN)
+    // Without /proc, Swift's runtime has no arguments, not even the program's name. It is not to be taken for a plea for help.
+    guard !CommandLine.arguments.isEmpty else {
+      Terminal.complain("the command line cannot be read (mount /proc)")
+      exit(ExitCode.unavailable.rawValue)
+    }
     exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }
 
@@ -52,7 +57,7 @@ enum ExitCode: Int32 {
   case success = 0
   /// `EX_USAGE`: the command line is wrong.
   case usage = 64
-  /// `EX_UNAVAILABLE`: the address to serve at is taken, or not this machine's.
+  /// `EX_UNAVAILABLE`: the address to serve at is taken, or not this machine's; or there is no /proc.
   case unavailable = 69
   /// `EX_CANTCREAT`: the log cannot be opened.
   case cannotCreate = 73

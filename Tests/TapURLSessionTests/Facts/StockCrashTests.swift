@@ -145,6 +145,23 @@ import Testing
     }
   }
 
+  /// The native loader opens the file of a download before it sends anything: `createTransferBodyDataDrain()` in
+  /// `NativeProtocol.swift`. So it is in a container whose file system is read-only, or has no `/tmp`.
+  @Test(arguments: ["/nowhere", "/proc"])
+  func `a download ends the process where no temporary file can be made`(folder: String) async {
+    await #expect(
+      processExitsWith: .failure,
+      "mended: take it out of the articles What the tap sees and Deploying, and the /tmp out of dashboards/deploy"
+    ) { [folder] in
+      alarm(20)
+      setenv("TMPDIR", folder, 1)
+      let origin = try Origin { _ in [.response()] }
+      let exchange = Exchange(
+        kind: .download, style: .completionHandler, request: URLRequest(url: origin.url()))
+      _ = try await exchange.run(.ephemeral)
+    }
+  }
+
   /// The same requests where nothing is wrong: the crashes above are not the alarm's or the tests' own.
   @Test func `what surrounds the crashes works`() async throws {
     await #expect(processExitsWith: .success) {

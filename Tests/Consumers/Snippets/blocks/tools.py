@@ -97,6 +97,13 @@ def unit(text, folder):
     return None
 
 
+def dockerfile(text, folder):
+    """The one that there is, without its comments."""
+    file = (ROOT / "dashboards/deploy/Dockerfile").read_text()
+    lines = [line for line in file.splitlines() if line and not line.startswith("#")]
+    return None if text.splitlines() == lines else "it is not dashboards/deploy/Dockerfile without its comments"
+
+
 CHECKS = {
     "sh": (shell, "bash"),
     "json": (json, "jq"),
@@ -106,4 +113,5 @@ CHECKS = {
     "nginx": (nginx, "nginx", "openssl"),
     "logrotate": (logrotate, "logrotate"),
     "systemd": (unit,),
+    "dockerfile": (dockerfile,),
 }
