@@ -35,9 +35,10 @@ package final class RequestDriver: Sendable {
   private let active = Mutex<[Target: [(RequestRecord, Source)]]>([:])
 
   package init(
-    registry: Registry, configuration: RequestMetrics.Configuration = .init()
+    registry: Registry, configuration: RequestMetrics.Configuration = .init(),
+    consumers: [any RequestConsumer] = []
   ) throws(RegistryError) {
-    recorder = try RequestRecorder(registry: registry, outbound: configuration, consumers: [])
+    recorder = try RequestRecorder(registry: registry, outbound: configuration, consumers: consumers)
   }
 
   /// Begins a request.

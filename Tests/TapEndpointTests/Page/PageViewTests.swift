@@ -28,12 +28,12 @@ struct PageViewTests {
       #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"WARN","client":"client-1","message":"slow"}"#
     try await content.show(log: log + "\n") { browser, _ in
       record()
-      try await browser.wait("document.querySelector('#rate path')?.getAttribute('d')")
+      try await browser.wait("document.querySelector('#made-rate path')?.getAttribute('d')")
       try await browser.wait("document.querySelectorAll('#phases li').length === 10")
       for width in [1280, 768, 390, 320] {
         try await browser.show(width: width, scheme: scheme)
         try await browser.wait(
-          "innerWidth === \(width) && document.getElementById('heat').clientWidth < \(width)")
+          "innerWidth === \(width) && document.getElementById('made-heat').clientWidth < \(width)")
         #expect(
           try await browser.evaluate("document.documentElement.scrollWidth <= \(width)") == "true", "\(width)"
         )
@@ -84,7 +84,7 @@ struct PageViewTests {
             .response(statusCode: 200), phases: phases)
         }
         let requests = "\(round * 2),000"
-        try await browser.wait("document.getElementById('requests').textContent === '\(requests)'")
+        try await browser.wait("document.getElementById('made-requests').textContent === '\(requests)'")
       }
       #expect(try await browser.evaluate("document.getElementById('host').options.length") == "201")
       #expect(browser.complaints == [])
