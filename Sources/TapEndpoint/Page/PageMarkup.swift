@@ -114,7 +114,7 @@ enum PageMarkup {
       ("requests", "Requests \(side)"), ("errors", side == "served" ? "Errors (5xx)" : "Errors"),
       ("active", "In flight"),
       ("p50", "p50"), ("p90", "p90"), ("p99", "p99"),
-    ].map { id, name in #"<div><dt>\#(name)</dt><dd id="\#(side)-\#(id)">–</dd></div>"# }
+    ].map { id, name in #"<div><dt\#(hint(name))>\#(name)</dt><dd id="\#(side)-\#(id)">–</dd></div>"# }
     return Self.side(side, "<dl>\(figures.joined())</dl>")
   }
 
@@ -137,6 +137,12 @@ enum PageMarkup {
       side,
       table("\(side)-by-time", "Requests \(side), by time", columns)
         + table("\(side)-by-bucket", "Requests \(side), by latency", ["Latency", "#Requests"]))
+  }
+
+  /// What a percentile is, for a pointer that rests on its name. The note below the figures says it to everybody.
+  private static func hint(_ name: some StringProtocol) -> String {
+    name.hasPrefix("p") && name.dropFirst().allSatisfy(\.isNumber)
+      ? #" title="An estimate from the buckets of a histogram, off by the width of one bucket at most""# : ""
   }
 
   private static func now(_ id: String) -> String { #"<b id="\#(id)">–</b>"# }
@@ -162,7 +168,8 @@ enum PageMarkup {
   ) -> String {
     let heads = columns.map { column in
       column.hasPrefix("#")
-        ? #"<th scope="col" class="number">\#(column.dropFirst())</th>"# : #"<th scope="col">\#(column)</th>"#
+        ? #"<th scope="col" class="number"\#(hint(column.dropFirst()))>\#(column.dropFirst())</th>"#
+        : #"<th scope="col">\#(column)</th>"#
     }
     let label = title ?? (caption == nil ? "\(id)-title" : "\(id)-caption")
     return #"""

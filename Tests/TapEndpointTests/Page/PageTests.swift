@@ -208,7 +208,7 @@ struct PageTests {
       #expect(counts["table"] == 6)
       #expect(counts["heading"] == 7)
       let pictures = nodes.filter { $0.role?.value == "image" }.compactMap { $0.name?.value }
-      #expect(pictures.contains { $0.hasPrefix("Latency, p50, p90 and p99: now ") })
+      #expect(pictures.contains { $0.hasPrefix("Latency of requests made: now ") })
       // Only the state of the page is announced by itself, not the numbers that change all the time.
       let live = "document.querySelectorAll('[aria-live], [role=status], [role=alert], [role=log], output')"
       #expect(try await browser.evaluate("[...\(live)].map(node => node.id).join()") == "status")
@@ -225,7 +225,7 @@ struct PageTests {
         #expect(answer.contains("<script nonce=\"\(nonce)\">"))
         #expect(answer.contains("<style nonce=\"\(nonce)\">"))
         #expect(!answer.contains("NONCE"))
-        #expect(answer.contains("<body data-log=\"no\">"))
+        #expect(answer.contains("<body data-log=\"no\" data-history=\"no\">"))
         // No other resource, no handler or style in an attribute.
         let attributes = answer.matches(of: /\s(?:src|style|on[a-z]+)="/).count
         #expect(attributes == 0)
