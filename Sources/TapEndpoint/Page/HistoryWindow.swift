@@ -2,8 +2,8 @@ import TapCore
 
 /// What the requests of the last ten minutes came to: totals by direction and party, for each five seconds.
 ///
-/// A pure value: it reads no clock and takes no lock. Its size is bounded by ``slotCount``, ``partyLimit`` and ``boundLimit``: some
-/// 600 KiB at most, and 10 KiB for each client that makes requests all the time.
+/// A pure value: it reads no clock and takes no lock. Its size is bounded by ``slotCount``, ``partyLimit`` and ``boundLimit``: below
+/// 1 MiB, and 16 KiB for each party that has requests all the time.
 struct HistoryWindow: Sendable {
   /// Who a request is for: the labels by which the page tells requests apart.
   enum Party: Hashable, Sendable {

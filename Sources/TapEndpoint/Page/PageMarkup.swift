@@ -87,10 +87,10 @@ enum PageMarkup {
         \#(table("log", nil, ["Time", "Severity", "Kind", "Client", "Request", "#Status", "#Duration", "Trace"]))
       </section>
       <section id="trace-part" aria-labelledby="trace-title" hidden>
-        <h2 id="trace-title" tabindex="-1">The lines of the trace <span id="trace-id"></span></h2>
+        <div class="row"><h2 id="trace-title" tabindex="-1">The lines of the trace <span id="trace-id"></span></h2>
+          <button type="button" id="trace-close">Close</button></div>
         <p class="note"><span id="trace-facts"></span> By when each request began. These are the lines that
-          <a href="logs">/logs</a> holds, the newest of this process: older ones are only where the log is written.
-          <button type="button" id="trace-close">Close</button></p>
+          <a href="logs">/logs</a> holds, the newest of this process: older ones are only where the log is written.</p>
         \#(table("trace", nil, ["#Start", "Severity", "Kind", "Request", "#Status", "#Duration", "When"]))
       </section>
     """#

@@ -17,7 +17,7 @@ enum PageStyle {
     * { box-sizing: border-box; }
     body { margin: 0 auto; max-width: 80rem; padding: 1rem; background: var(--back); color: var(--text);
       font: 1rem/1.45 system-ui, sans-serif; }
-    header, form { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; }
+    header, form, .row { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; }
     form { min-width: 0; max-width: 100%; }
     h1 { font-size: 1.25rem; margin: 0; }
     h2 { font-size: 1rem; font-weight: 600; margin: 1.5rem 0 .5rem; }
@@ -88,6 +88,8 @@ enum PageStyle {
     #log td:nth-child(5), #trace td:nth-child(4) { min-width: 14rem; }
     #log td:first-child, #log td:nth-child(3), #log td:last-child, #trace td:nth-child(3) { white-space: nowrap; }
     #log .traced { cursor: pointer; }
+    .row { margin-top: 1.5rem; }
+    .row h2 { margin: 0; }
     #trace-id { overflow-wrap: anywhere; }
     .trace { min-height: 0; padding: .1rem .5rem; font-size: .8rem; font-variant-numeric: tabular-nums; }
     .track { position: relative; height: .8rem; min-width: 10rem; margin-top: .3rem; border-bottom: 1px solid var(--line); }

@@ -66,7 +66,6 @@ struct PageLogTests {
 
       // The line keeps the focus while the list is made anew, and gets it back from the trace.
       try await browser.press("Tab", code: 9)
-      try await browser.press("Tab", code: 9)
       #expect(try await browser.evaluate("document.activeElement.id") == "trace-close")
       try await browser.press("Enter", code: 13, text: "\r")
       let focused = "document.activeElement.dataset.trace"
