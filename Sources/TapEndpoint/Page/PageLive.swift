@@ -38,9 +38,10 @@ enum PageLive {
       const before = known.time;
       learn(next, performance.now());
       await breathe();
-      // The first scrape, or one after a time without: the page was paused, its tab hidden, or the app gone.
+      // The first scrape, or one after a time without: the page was paused, its tab hidden, or the app gone. The page does
+      // without a history where a proxy does not pass its path.
       if (hasHistory && !(known.time - before < 3 * INTERVAL)) {
-        await get(HISTORY, "application/json").then(answer => answer.json()).then(backfill);
+        await get(HISTORY, "application/json").then(answer => answer.json()).then(backfill).catch(() => {});
       }
       const parties = [...[...known.made.series.values()].map(one => one.party), ...known.active.values()];
       options($("client"), new Set(parties.map(party => party.client)));

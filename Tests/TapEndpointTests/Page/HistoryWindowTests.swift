@@ -17,14 +17,18 @@ import Testing
       let inbound: [Double]
     }
     struct Slot: Decodable {
-      let age_s: Double
+      let age: Double
       let totals: [[Double]]
+
+      enum CodingKeys: String, CodingKey { case age = "age_s", totals }
     }
-    let slot_s: Double
-    let covered_s: Double
+    let slot: Double
+    let covered: Double
     let bounds: Bounds
     let parties: [[String: String]]
     let slots: [Slot]
+
+    enum CodingKeys: String, CodingKey { case slot = "slot_s", covered = "covered_s", bounds, parties, slots }
 
     init(_ json: [UInt8]) throws { self = try JSONDecoder().decode(Answer.self, from: Data(json)) }
 
@@ -55,7 +59,7 @@ import Testing
     window.add(
       .inbound(method: "GET", route: "/\"\\\u{1F}\u{E9}"), nanoseconds: 1, isError: true, at: after(2))
     let answer = try Answer(window.json(at: Instant(nanoseconds: after(2).nanoseconds + 1_000_000_000)))
-    #expect((answer.slot_s, answer.covered_s) == (5, 11))
+    #expect((answer.slot, answer.covered) == (5, 11))
     #expect(answer.bounds.outbound == [0.1, 1])
     #expect(
       answer.parties == [
@@ -63,7 +67,7 @@ import Testing
         ["direction": "outbound", "client": "client-1", "server_address": "a", "server_port": "443"],
         ["direction": "inbound", "http_request_method": "GET", "http_route": "/\"\\\u{1F}\u{E9}"],
       ])
-    #expect(answer.slots.map(\.age_s) == [11, 1])
+    #expect(answer.slots.map(\.age) == [11, 1])
     #expect(answer.slots[0].totals == [[0, 0.200000001, 1, 1, 1], [1, 0, 0, 1]])
     #expect(answer.slots[1].totals == [[0, Double(Int64.max) / 1e9, 0, 0, 0, 1], [2, 1e-9, 1, 1]])
   }
@@ -82,7 +86,7 @@ import Testing
     // Without a further request nothing is dropped, and nothing old is shown.
     let later = try Answer(window.json(at: after(1_100)))
     #expect(later.count == 20)
-    #expect(later.slots.allSatisfy { $0.age_s < 605 })
+    #expect(later.slots.allSatisfy { $0.age < 605 })
     #expect(try Answer(window.json(at: after(10_000))).slots.isEmpty)
   }
 

@@ -54,6 +54,20 @@ struct PageHistoryTests {
     }
   }
 
+  @Test func doesWithoutAHistoryThatAProxyDoesNotPass() async throws {
+    let content = try PageContent()
+    content.record(10, content.request(host: "a"), .milliseconds(40), .response(statusCode: 200))
+    let routes = [
+      try EndpointRoute.metrics(of: content.registry), .page(showsLog: false, showsHistory: true),
+    ]
+    try await withEndpoint(routes: routes) { port in
+      try await Browser.use { browser in
+        try await browser.open("http://127.0.0.1:\(port)/")
+        #expect(try await browser.text("made-requests") == "10")
+      }
+    }
+  }
+
   @Test func placesCoarseBucketsAndOthersInThoseOfTheMetrics() async throws {
     try await PageContent().show { browser, _ in
       let bounds = "[1, 2, 3, 4, Infinity]"
