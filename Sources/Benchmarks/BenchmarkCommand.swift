@@ -83,6 +83,7 @@ enum AllBenchmarks {
     .expositionText1000,
     .expositionTextInstructions,
     .expositionScaling,
+    .pageHistorySample,
     .logEncode,
     .logEnqueue,
     .logThroughput,

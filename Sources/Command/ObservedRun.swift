@@ -21,6 +21,8 @@ struct ObservedRun {
       default: .file(options.log)
       }
     configuration.observers = [counter]
+    // What the page shows of it: the last lines, and those of a trace.
+    configuration.servesLog = true
     configuration.requests.pathTemplates = templates
     tap = try Tap.start(configuration)
     let address = tap.address?.description ?? ""

@@ -9,6 +9,7 @@ extension EndpointRoute {
   /// | `limit=20` | the newest 20 lines (100) |
   /// | `severity=warn` | of this severity or a graver one |
   /// | `client=payments` | of this client |
+  /// | `trace_id=4bf92f3577b34da6a3ce929d0e0e4736` | of this trace |
   /// | `since=2026-11-21T09:30:00Z` | of this time or later |
   /// | `follow=1` | go on with each line that matches, as it comes |
   ///

@@ -37,6 +37,11 @@ extension Tap {
     /// lines tell more than metrics do. Where ``log`` is `nil`, lines are kept for this alone. How many is
     /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` where that is 0.
     public var servesLog = false
+    /// Whether the page opens with the last ten minutes. By default it does: the process keeps the totals of its requests for each
+    /// five seconds, by client and server, and by the route of those that it serves. They take 16 KiB for each client and server
+    /// with requests all the time, and less than 1 MiB: beyond 16 of them, and 16 routes, the rest are counted together. The endpoint serves them
+    /// at `/page/history`. Without it the charts begin when the page is opened. An app without an ``endpoint`` keeps nothing.
+    public var keepsPageHistory = true
     /// How many lines `/logs` has to show where nothing else is said: 1,000.
     public static let servedLineLimit = 1_000
     /// Where the metrics are served. `nil` serves none. Refusals that it does not log elsewhere
@@ -47,8 +52,8 @@ extension Tap {
     public var whenAddressInUse = AddressInUsePolicy.fail
     /// What `/readyz` asks before it answers that the app is ready. Add the app's own checks.
     public var readiness = Readiness()
-    /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz` and the page at `/`, whose paths
-    /// they cannot take.
+    /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz`, the page at `/` and what it asks for
+    /// (`/page/history`, `/logs`), whose paths they cannot take.
     public var routes: [EndpointRoute] = []
     /// The app's own observers of the requests that it makes and serves. One thread calls them, one after another, soon after a
     /// request's start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are
@@ -93,16 +98,26 @@ extension Tap.Configuration {
     return requests
   }
 
+  /// What the page shows before its first scrape, if there is a page to show it.
+  func makeHistory() -> RequestHistory? {
+    guard endpoint != nil, keepsPageHistory else { return nil }
+    return RequestHistory(outbound: metrics, inbound: inbound)
+  }
+
   /// The endpoint, if there is to be one: the routes of every tap, and the app's own.
-  func makeEndpoint(log: RequestLog?) throws(RegistryError) -> Endpoint? {
+  func makeEndpoint(
+    log: RequestLog?, history: RequestHistory?, recorder: RequestRecorder
+  ) throws(RegistryError) -> Endpoint? {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil {
       endpoint.logRefusal = { line in log.log(.warn, line) }
     }
     let servedLog = servesLog ? log : nil
     var builtIn: [EndpointRoute] = [
-      try .metrics(of: registry), .liveness(), .readiness(readiness), .page(showsLog: servedLog != nil),
+      try .metrics(of: registry), .liveness(), .readiness(readiness),
+      .page(showsLog: servedLog != nil, showsHistory: history != nil),
     ]
+    if let history { builtIn.append(.history(of: history) { recorder.drain() }) }
     if let servedLog { builtIn.append(.logs(of: servedLog)) }
     return Endpoint(configuration: endpoint, routes: builtIn + routes)
   }

@@ -75,11 +75,13 @@ public final class Tap: Sendable {
         requestLog?.log(
           .warn, "no account of transfers on this toolchain: sizes come from headers, and phases are unknown")
       }
+      let history = configuration.makeHistory()
+      let consumers: [(any RequestConsumer)?] = [requestLog, history]
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.metrics, inbound: configuration.inbound,
-        consumers: requestLog.map { [$0] } ?? [], observers: configuration.observers, worker: worker)
+        consumers: consumers.compactMap { $0 }, observers: configuration.observers, worker: worker)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeRequests())
-      endpoint = try configuration.makeEndpoint(log: requestLog)
+      endpoint = try configuration.makeEndpoint(log: requestLog, history: history, recorder: recorder)
     } catch {
       throw TapError(error)
     }

@@ -35,10 +35,11 @@ package final class RequestDriver: Sendable {
   private let active = Mutex<[Target: [(RequestRecord, Source)]]>([:])
 
   package init(
-    registry: Registry, configuration: RequestMetrics.Configuration = .init()
+    registry: Registry, configuration: RequestMetrics.Configuration = .init(),
+    consumers: [any RequestConsumer] = []
   ) throws(RegistryError) {
     recorder = try RequestRecorder(
-      registry: registry, outbound: configuration, inbound: configuration, consumers: [])
+      registry: registry, outbound: configuration, inbound: configuration, consumers: consumers)
   }
 
   /// Begins a request.

@@ -57,14 +57,15 @@ def get(url, seconds=10, headers=None):
 class Program:
     """One program; leaving the `with` ends it."""
 
-    def __init__(self, name, arguments, folder, environment=None):
+    def __init__(self, name, arguments, folder, environment=None, descriptors=()):
         path = shutil.which(str(name))
         if not path:
             raise SystemExit(f"{name} is not installed")
         self.log = Path(folder) / f"{Path(name).name}-{time.monotonic_ns()}.log"
         with open(self.log, "wb") as output:
             self.process = subprocess.Popen([path, *arguments], stdin=subprocess.DEVNULL, stdout=output,
-                                            stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})})
+                                            stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})},
+                                            pass_fds=descriptors)
 
     def __enter__(self):
         return self

@@ -15,7 +15,7 @@ package struct KnownMethods: Sendable {
 
   /// Takes the first 256 of the names that can be a label of their own: a name that is empty, longer than a label's value or
   /// `_OTHER` itself would share its series with others.
-  init(_ names: [String]) {
+  package init(_ names: [String]) {
     let usable = names.lazy.filter { name in
       !name.isEmpty && name.utf8.count <= RenderedLabels.maximumValueLength && name != Self.other
     }
@@ -24,7 +24,7 @@ package struct KnownMethods: Sendable {
   }
 
   /// The label of a method.
-  func label(of method: String) -> String {
+  package func label(of method: String) -> String {
     // A method that the app reads from elsewhere may be of any length: a longer one is not compared.
     method.utf8.count <= longest && names.contains(method) ? method : Self.other
   }

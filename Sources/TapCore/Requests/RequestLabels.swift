@@ -115,7 +115,8 @@ extension RenderedLabels {
 }
 
 extension String {
-  fileprivate var asLabel: String {
+  /// The text as the value of a label: cut where it is too long for one.
+  package var asLabel: String {
     utf8.count <= RenderedLabels.maximumValueLength
       ? self : String(prefix(utf8Length: RenderedLabels.maximumValueLength))
   }

@@ -20,7 +20,7 @@ enum PageCharts {
     // The charts begin with the last minute, and cover more as there is more.
     function span() {
       const time = known.steps.length ? known.time - known.steps[0].from : 0;
-      return [60000, 120000, WINDOW].find(span => span >= time) || WINDOW;
+      return [60000, 120000, 300000].find(span => span >= time) || WINDOW;
     }
 
     const across = (time, width) => width * (1 - (known.time - time) / span());
@@ -31,7 +31,7 @@ enum PageCharts {
 
     // A line for each column, interrupted where there is no value. The scale begins at 0, or is logarithmic from the least
     // value on: a p99 of seconds must not hide a p50 of milliseconds.
-    function lines(id, columns, format, least, isLogarithmic) {
+    function lines(id, columns, format, least, isLogarithmic, sign = "") {
       const highest = Math.max(...columns.flat().filter(Number.isFinite), 0);
       const top = roundTop(highest, isLogarithmic ? 10 * least : least);
       const height = value => isLogarithmic ? Math.max(0, Math.log(value / least) / Math.log(top / least)) : value / top;
@@ -46,123 +46,61 @@ enum PageCharts {
         return element("path", { class: ["one", "two", "three"][index], d: path });
       }));
       scale(id, isLogarithmic ? [top, Math.sqrt(top * least), least].map(format) : [top, top / 2, 0].map(format));
-      const last = columns.map(values => values.length ? format(values[values.length - 1]) : "–");
+      const said = value => Number.isFinite(value) ? sign + format(value) : "–";
+      const last = columns.map(values => said(values[values.length - 1]));
       last.forEach((text, i) => $(columns.length > 1 ? `${id}-now-${i}` : `${id}-now`).textContent = text);
-      $(id).setAttribute("aria-label", `${$(id).dataset.label}: now ${last.join(", ")}; highest ${format(highest)}`);
+      $(id).setAttribute("aria-label", `${$(id).dataset.label}: now ${last.join(", ")}; highest ${said(highest)}`);
     }
 
-    // A column for each step, a row for each bucket; the more requests, the stronger.
-    function heat(sums) {
-      const canvas = $("heat"), rows = Math.max(known.bounds.length, 1);
+    // A column for each step, a row for each bucket; the more requests in a second, the stronger.
+    function heat(id, sums, bounds) {
+      const canvas = $(id), rows = Math.max(bounds.length, 1);
       canvas.width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
       canvas.height = Math.max(1, Math.round(canvas.clientHeight * devicePixelRatio));
       const context = canvas.getContext("2d"), height = canvas.height / rows;
       context.fillStyle = getComputedStyle(canvas).color;
-      let highest = 0;
-      for (const sum of sums) for (let i = BUCKETS; i < sum.length; i++) highest = Math.max(highest, sum[i]);
-      sums.forEach((sum, i) => {
+      const rates = sums.map((sum, i) => sum.map(count => count * 1000 / (known.steps[i].to - known.steps[i].from)));
+      let highest = 0, lowest = Infinity;
+      for (const rate of rates) {
+        for (let i = BUCKETS; i < rate.length; i++) {
+          highest = Math.max(highest, rate[i]);
+          if (rate[i] > 0) lowest = Math.min(lowest, rate[i]);
+        }
+      }
+      rates.forEach((rate, i) => {
         const left = Math.floor(across(known.steps[i].from, canvas.width)), right = Math.ceil(across(known.steps[i].to, canvas.width));
         for (let row = 0; row < rows; row++) {
-          const count = sum[BUCKETS + row];
-          if (!(count > 0)) continue;
-          context.globalAlpha = 0.2 + 0.8 * Math.log1p(count) / Math.log1p(highest);
+          if (!(rate[BUCKETS + row] > 0)) continue;
+          context.globalAlpha = 0.2 + 0.8 * Math.log1p(rate[BUCKETS + row] / lowest) / Math.log1p(highest / lowest);
+          context.clearRect(left, Math.floor((rows - 1 - row) * height), right - left, Math.ceil(height));
           context.fillRect(left, Math.floor((rows - 1 - row) * height), right - left, Math.ceil(height));
         }
       });
-      const finite = known.bounds.filter(Number.isFinite);
+      const finite = bounds.filter(Number.isFinite);
       const middle = finite[Math.floor(finite.length / 2)];
-      scale("heat", finite.length ? [`> ${seconds(finite[finite.length - 1])}`, seconds(middle), `≤ ${seconds(finite[0])}`] : ["", "", ""]);
-      $("heat-now").textContent = highest ? `strongest: ${number(highest)} in ${INTERVAL / 1000} s` : "–";
+      scale(id, finite.length ? [`> ${seconds(finite[finite.length - 1])}`, seconds(middle), `≤ ${seconds(finite[0])}`] : ["", "", ""]);
+      $(id + "-now").textContent = highest ? `strongest: ${number(highest)}/s` : "–";
       canvas.setAttribute("aria-label", `${canvas.dataset.label}, `
-        + (highest ? `from ${seconds(finite[0])} to over ${seconds(finite[finite.length - 1])}; at most ${number(highest)} requests in one bucket` : "none yet"));
+        + (highest ? `from ${seconds(finite[0])} to over ${seconds(finite[finite.length - 1])}; at most ${number(highest)} requests a second in one bucket` : "none yet"));
     }
 
+    const ALL = { key: "", has: () => true };
+
+    // The requests that the app serves are not filtered: they have no client and no host.
     function charts(choice) {
-      const sums = known.steps.map(step => sumOf(step, choice));
-      lines("rate", [sums.map((sum, i) => sum[COUNT] * 1000 / (known.steps[i].to - known.steps[i].from))], number, 1);
-      lines("share", [sums.map(share)], percent, 0.01);
-      lines("latency", [.5, .9, .99].map(q => sums.map(sum => quantile(q, sum))), seconds, 0.001, true);
-      heat(sums);
+      const isServing = known.served.series.size > 0 || known.steps.some(step => step.served.size);
+      for (const node of document.querySelectorAll("[data-side=served]")) node.hidden = !isServing;
+      chartsOf("made", choice);
+      if (isServing) chartsOf("served", ALL);
       for (const node of document.querySelectorAll(".times")) node.firstChild.textContent = `${span() / 60000} min ago`;
     }
 
-    """#
-}
-
-/// The part of the page's script that shows where the time goes. The colours of the phases are told apart by those who see
-/// no red, no green or no blue: simulated (Machado, 2009), any two are at least 0.18 apart in OKLab, light and dark.
-enum PagePhases {
-  static let script = #"""
-    const PHASES = ["queue", "resolve", "connect", "tls", "processing", "transfer"];
-
-    // By client and host, those with the most time first. A request is known by its duration; a phase may be unknown.
-    function phaseGroups(choice) {
-      const groups = new Map();
-      const groupOf = ({ key, client, host }) => {
-        if (!groups.has(key)) {
-          groups.set(key, { client: client || "–", host: host || "–", phases: new Map(), opened: NaN, requests: 0, connected: 0, time: 0 });
-        }
-        return groups.get(key);
-      };
-      for (const one of known.phases.values()) {
-        if (!choice.has(one)) continue;
-        const { phases } = groupOf(one);
-        phases.set(one.phase, add(phases.get(one.phase) || nothing(known.phaseBounds), one.value));
-      }
-      for (const one of known.opened.values()) {
-        if (!choice.has(one)) continue;
-        const group = groupOf(one);
-        group.opened = (group.opened || 0) + one.value;
-      }
-      for (const { party, labels, numbers } of known.series.values()) {
-        const group = groups.get(party.key);
-        if (!group || labels.cache === "hit") continue;
-        group.requests += numbers[COUNT];
-        group.time += numbers[SUM];
-        if (!/^(connect|dns|tls)$/.test(labels.error_type)) group.connected += numbers[COUNT];
-      }
-      return [...groups.values()].filter(group => group.requests).sort((a, b) => b.time - a.time);
-    }
-
-    // The phases of a group in their order, and what is left of its time.
-    function piecesOf({ phases, time }) {
-      const pieces = PHASES.filter(name => phases.has(name)).map(name => ({ name, time: phases.get(name)[SUM] }));
-      const rest = time - pieces.reduce((sum, piece) => sum + piece.time, 0);
-      return rest > time / 200 ? [...pieces, { name: "unknown", time: rest }] : pieces;
-    }
-
-    // A bar for those who see it, and the same in words for everybody.
-    function phaseItem(group) {
-      const item = element("li"), title = element("p"), bar = element("div", { class: "bar", "aria-hidden": "true" }), words = element("p");
-      const facts = element("span", { class: "now" }), { requests, connected, opened, time } = group;
-      facts.append(element("b", {}, `${seconds(time / requests)} mean`),
-        element("span", {}, `${number(requests)} ${requests === 1 ? "request" : "requests"}`));
-      const reused = connected ? Math.max(0, 1 - opened / connected) : NaN;
-      if (Number.isFinite(reused)) facts.append(element("span", {}, `${percent(reused)} on a reused connection`));
-      title.append(element("b", {}, `${group.client} → ${group.host}`), facts);
-      for (const piece of piecesOf(group)) {
-        const mean = seconds(piece.time / requests), part = time ? piece.time / time : 0;
-        const node = element("span", { class: piece.name, title: `${piece.name} ${mean}, ${percent(part)}` });
-        node.style.flexGrow = 100 * part;
-        bar.append(node);
-        words.append(element("span", { class: `phase ${piece.name}` }, `${piece.name} ${mean}`));
-      }
-      item.append(title, bar, words);
-      return item;
-    }
-
-    function phases(choice) {
-      const all = phaseGroups(choice), groups = all.slice(0, 10), isKnown = all.some(({ phases }) => phases.size);
-      $("phases-part").hidden = ![...known.series.values()].some(one => choice.has(one.party));
-      $("phases-none").hidden = isKnown;
-      $("phases-there").hidden = !isKnown;
-      $("phases").replaceChildren(...groups.map(phaseItem));
-      if (!$("phase-numbers").open) return;
-      fill("by-phase", groups.flatMap(({ client, host, phases }) => PHASES.filter(name => phases.has(name)).map(name => {
-        const numbers = phases.get(name);
-        return { cells: [client, host, name, [number(numbers[COUNT])], [seconds(numbers[SUM] / numbers[COUNT])],
-          [seconds(quantile(.99, numbers, known.phaseBounds))]] };
-      })), "");
+    function chartsOf(name, choice) {
+      const sums = known.steps.map(step => sumOf(step, name, choice)), { bounds } = known[name];
+      lines(`${name}-rate`, [sums.map((sum, i) => sum[COUNT] * 1000 / (known.steps[i].to - known.steps[i].from))], number, 1);
+      lines(`${name}-share`, [sums.map(share)], percent, 0.01);
+      lines(`${name}-latency`, [.5, .9, .99].map(q => sums.map(sum => quantile(q, sum, bounds))), seconds, 0.001, true, "≈\u00a0");
+      heat(`${name}-heat`, sums, bounds);
     }
 
     """#

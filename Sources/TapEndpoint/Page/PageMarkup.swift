@@ -13,14 +13,14 @@ enum PageMarkup {
     <style nonce="NONCE">
     """#
 
-  static func body(showsLog: Bool) -> String {
+  static func body(showsLog: Bool, showsHistory: Bool) -> String {
     #"""
     </style>
     </head>
-    <body data-log="\#(showsLog ? "yes" : "no")">
+    <body data-log="\#(showsLog ? "yes" : "no")" data-history="\#(showsHistory ? "yes" : "no")">
     <header>
       <h1>SessionTap</h1>
-      <form id="filters" aria-label="Filters">
+      <form id="filters" aria-label="Filters of the requests made">
         <label>Client <select id="client"><option value="">all</option></select></label>
         <label>Host <select id="host"><option value="">all</option></select></label>
         <button type="button" id="pause" aria-pressed="false">Pause</button>
@@ -31,33 +31,24 @@ enum PageMarkup {
     <main>
       <section aria-labelledby="totals-title">
         <h2 id="totals-title">Since the start of the process</h2>
-        <dl>
-          \#(figure("requests", "Requests"))
-          \#(figure("errors", "Errors"))
-          \#(figure("active", "In flight"))
-          \#(figure("p50", "p50"))
-          \#(figure("p90", "p90"))
-          \#(figure("p99", "p99"))
-        </dl>
+        <div class="sides">\#(sides.map(totals).joined())</div>
+        <p class="note"><b>≈</b> An estimate from the buckets of a histogram, off by the width of one bucket at most;
+          <b>&gt;</b> beyond the last bucket.</p>
       </section>
       <section aria-labelledby="charts-title">
         <h2 id="charts-title">The last minutes</h2>
-        <div class="charts">
-          \#(chart("rate", "Requests per second", now: now("rate-now")))
-          \#(chart("share", "Share of errors", now: now("share-now")))
-          \#(chart("latency", "Latency, p50, p90 and p99", now: latencyKey))
-          \#(chart("heat", "Requests by latency", now: now("heat-now")))
-        </div>
+        <div class="sides">\#(sides.map(charts).joined())</div>
         <details id="numbers"><summary>The charts in numbers</summary>
-          <div class="charts">
-            \#(table("by-time", "By time", ["When", "#Requests/s", "#Errors", "#p50", "#p90", "#p99"]))
-            \#(table("by-bucket", "By latency", ["Latency", "#Requests"]))
-          </div>
+          <div class="sides">\#(sides.map(numbers).joined())</div>
         </details>
       </section>
       <section aria-labelledby="parties-title">
-        <h2 id="parties-title">By client and host, in these minutes</h2>
+        <h2 id="parties-title">Requests made, by client and host, in these minutes</h2>
         \#(table("parties", nil, ["Client", "Host", "#Requests/s", "#Errors", "#p50", "#p99", "#In flight"]))
+      </section>
+      <section aria-labelledby="routes-title" data-side="served" hidden>
+        <h2 id="routes-title">Requests served, by route, in these minutes</h2>
+        \#(table("routes", nil, ["Method", "Route", "#Requests/s", "#Errors (5xx)", "#Mean", "#p99"]))
       </section>
       <section aria-labelledby="phases-title" id="phases-part" hidden>
         <h2 id="phases-title">Where the time goes, since the start</h2>
@@ -67,8 +58,8 @@ enum PageMarkup {
           <figure><figcaption><span>The mean time of a request by phase. Each bar is one whole request.</span> <span class="legend">\#(legend)</span></figcaption>
             <ul id="phases"></ul></figure>
           <details id="phase-numbers"><summary>The phases in numbers</summary>
-            <p class="none">Of the requests that had the phase. The p99 is an estimate from the histogram’s buckets.</p>
-            \#(table("by-phase", nil, ["Client", "Host", "Phase", "#Requests", "#Mean", "#p99 (estimate)"], title: "phases-title"))
+            <p class="none">Of the requests that had the phase.</p>
+            \#(table("by-phase", nil, ["Client", "Host", "Phase", "#Requests", "#Mean", "#p99"], title: "phases-title"))
           </details>
         </div>
       </section>
@@ -93,7 +84,14 @@ enum PageMarkup {
   private static let log = #"""
     <section aria-labelledby="log-title">
         <h2 id="log-title">The last log lines</h2>
-        \#(table("log", nil, ["Time", "Severity", "Client", "Request", "#Status", "#Duration"]))
+        \#(table("log", nil, ["Time", "Severity", "Kind", "Client", "Request", "#Status", "#Duration", "Trace"]))
+      </section>
+      <section id="trace-part" aria-labelledby="trace-title" hidden>
+        <div class="row"><h2 id="trace-title" tabindex="-1">The lines of the trace <span id="trace-id"></span></h2>
+          <button type="button" id="trace-close">Close</button></div>
+        <p class="note"><span id="trace-facts"></span> By when each request began. These are the lines that
+          <a href="logs">/logs</a> holds, the newest of this process: older ones are only where the log is written.</p>
+        \#(table("trace", nil, ["#Start", "Severity", "Kind", "Request", "#Status", "#Duration", "When"]))
       </section>
     """#
 
@@ -103,22 +101,58 @@ enum PageMarkup {
     ("unknown", "the rest: redirects, uploads, Foundation’s own time"),
   ].map { #"<span class="phase \#($0)"><b>\#($0)</b> \#($1)</span>"# }.joined(separator: " ")
 
-  private static let latencyKey = ["p50", "p90", "p99"].enumerated().map { index, name in
-    #"<span class="key \#(["one", "two", "three"][index])">\#(name) <b id="latency-now-\#(index)">–</b></span>"#
-  }.joined(separator: " ")
+  /// The requests that the app makes, and those that it serves, which are hidden where there are none.
+  private static let sides = ["made", "served"]
+
+  /// An element for one side, beside that of the other where there is room.
+  private static func side(_ name: String, _ content: String) -> String {
+    #"<div class="side" data-side="\#(name)"\#(name == "served" ? " hidden" : "")>\#(content)</div>"#
+  }
+
+  private static func totals(_ side: String) -> String {
+    let figures = [
+      ("requests", "Requests \(side)"), ("errors", side == "served" ? "Errors (5xx)" : "Errors"),
+      ("active", "In flight"),
+      ("p50", "p50"), ("p90", "p90"), ("p99", "p99"),
+    ].map { id, name in #"<div><dt\#(hint(name))>\#(name)</dt><dd id="\#(side)-\#(id)">–</dd></div>"# }
+    return Self.side(side, "<dl>\(figures.joined())</dl>")
+  }
+
+  private static func charts(_ side: String) -> String {
+    let key = ["p50", "p90", "p99"].enumerated().map { index, name in
+      #"<span class="key \#(["one", "two", "three"][index])">\#(name) <b id="\#(side)-latency-now-\#(index)">–</b></span>"#
+    }
+    let charts = [
+      chart("\(side)-rate", "Requests \(side) per second", now: now("\(side)-rate-now")),
+      chart("\(side)-share", "Errors among requests \(side)", now: now("\(side)-share-now")),
+      chart("\(side)-latency", "Latency of requests \(side)", now: key.joined(separator: " ")),
+      chart("\(side)-heat", "Requests \(side) by latency", now: now("\(side)-heat-now")),
+    ]
+    return Self.side(side, charts.joined())
+  }
+
+  private static func numbers(_ side: String) -> String {
+    let columns = ["When", "#Requests/s", "#Errors", "#p50", "#p90", "#p99"]
+    return Self.side(
+      side,
+      table("\(side)-by-time", "Requests \(side), by time", columns)
+        + table("\(side)-by-bucket", "Requests \(side), by latency", ["Latency", "#Requests"]))
+  }
+
+  /// What a percentile is, for a pointer that rests on its name. The note below the figures says it to everybody.
+  private static func hint(_ name: some StringProtocol) -> String {
+    name.hasPrefix("p") && name.dropFirst().allSatisfy(\.isNumber)
+      ? #" title="An estimate from the buckets of a histogram, off by the width of one bucket at most""# : ""
+  }
 
   private static func now(_ id: String) -> String { #"<b id="\#(id)">–</b>"# }
-
-  private static func figure(_ id: String, _ name: String) -> String {
-    #"<div><dt>\#(name)</dt><dd id="\#(id)">–</dd></div>"#
-  }
 
   /// A chart with its scale. The picture says in its label what a sighted reader takes from it at a glance; the tables
   /// below have the rest.
   private static func chart(_ id: String, _ title: String, now: String) -> String {
     let picture =
-      id == "heat"
-      ? #"<canvas id="heat" role="img" data-label="\#(title)" aria-label="\#(title)"></canvas>"#
+      id.hasSuffix("-heat")
+      ? #"<canvas id="\#(id)" role="img" data-label="\#(title)" aria-label="\#(title)"></canvas>"#
       : #"<svg id="\#(id)" role="img" data-label="\#(title)" aria-label="\#(title)" viewBox="0 0 600 140" "#
         + #"preserveAspectRatio="none"></svg>"#
     return #"""
@@ -134,7 +168,8 @@ enum PageMarkup {
   ) -> String {
     let heads = columns.map { column in
       column.hasPrefix("#")
-        ? #"<th scope="col" class="number">\#(column.dropFirst())</th>"# : #"<th scope="col">\#(column)</th>"#
+        ? #"<th scope="col" class="number"\#(hint(column.dropFirst()))>\#(column.dropFirst())</th>"#
+        : #"<th scope="col">\#(column)</th>"#
     }
     let label = title ?? (caption == nil ? "\(id)-title" : "\(id)-caption")
     return #"""
@@ -143,98 +178,4 @@ enum PageMarkup {
         <thead><tr>\#(heads.joined())</tr></thead><tbody id="\#(id)"></tbody></table></div>
       """#
   }
-}
-
-/// The style of the page at `/`: light and dark by the reader's setting, from a phone's width up.
-enum PageStyle {
-  static let text = #"""
-    :root {
-      color-scheme: light dark;
-      --back: #f6f6f4; --card: #ffffff; --text: #1c1c1a; --soft: #5c5c57; --line: #dcdcd6;
-      --one: #0b63c5; --two: #8a5a00; --three: #b3261e;
-      --resolve: #7b2c52; --connect: #dd5a07; --tls: #260905; --processing: #003ace; --transfer: #02a2b8;
-    }
-    @media (prefers-color-scheme: dark) {
-      :root {
-        --back: #161615; --card: #20201e; --text: #eeeeea; --soft: #a9a9a2; --line: #3a3a36;
-        --one: #7cb8ff; --two: #f0b94d; --three: #ff8f85;
-        --resolve: #f26ba4; --connect: #ffd43e; --tls: #9d5e13; --processing: #1c5eff; --transfer: #90f2ff;
-      }
-    }
-    * { box-sizing: border-box; }
-    body { margin: 0 auto; max-width: 80rem; padding: 1rem; background: var(--back); color: var(--text);
-      font: 1rem/1.45 system-ui, sans-serif; }
-    header, form { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; align-items: center; }
-    form { min-width: 0; max-width: 100%; }
-    h1 { font-size: 1.25rem; margin: 0; }
-    h2 { font-size: 1rem; font-weight: 600; margin: 1.5rem 0 .5rem; }
-    label { color: var(--soft); display: flex; gap: .5rem; align-items: center; max-width: 100%; }
-    select, button { font: inherit; color: var(--text); background: var(--card); border: 1px solid var(--soft);
-      border-radius: .4rem; padding: .3rem .7rem; min-height: 2.5rem; min-width: 0; max-width: 16rem; }
-    button { cursor: pointer; }
-    button[aria-pressed=true] { background: var(--text); color: var(--back); }
-    :focus-visible { outline: 3px solid var(--one); outline-offset: 2px; }
-    #status { margin: 0; color: var(--soft); }
-    #status.failed { color: var(--three); font-weight: 600; }
-    dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(7rem, 1fr)); gap: .75rem; margin: 0; }
-    dl div, figure, .scroll, details { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .8rem; }
-    dt { color: var(--soft); font-size: .85rem; }
-    dd { margin: 0; font-size: 1.35rem; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
-    .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: .75rem; align-items: start; }
-    figure { margin: 0; min-width: 0; }
-    figcaption { font-size: .9rem; color: var(--soft); display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
-    .now { font-variant-numeric: tabular-nums; display: flex; flex-wrap: wrap; gap: 0 1rem; }
-    b { color: var(--text); font-weight: 600; }
-    .key::before { content: ""; display: inline-block; width: 1.4rem; margin-right: .4rem; vertical-align: middle;
-      border-top: 3px solid var(--one); }
-    .key.two::before { border-top: 3px dashed var(--two); }
-    .key.three::before { border-top: 3px dotted var(--three); }
-    .plot { display: grid; grid-template-columns: 3.6rem minmax(0, 1fr); gap: .25rem .5rem; margin-top: .5rem; }
-    .scale { display: flex; flex-direction: column; justify-content: space-between; text-align: right; }
-    .scale, .times { font-size: .75rem; line-height: 1; color: var(--soft); font-variant-numeric: tabular-nums; white-space: nowrap; }
-    .times { grid-column: 2; display: flex; justify-content: space-between; }
-    svg, canvas { display: block; width: 100%; height: 8.5rem; border: solid var(--line); border-width: 0 0 1px 1px; }
-    svg { background: linear-gradient(var(--line) 1px, transparent 1px) 0 0 / 100% 50%; }
-    canvas { color: var(--one); }
-    path { fill: none; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; vector-effect: non-scaling-stroke; stroke: var(--one); }
-    path.two { stroke: var(--two); stroke-dasharray: 7 4; }
-    path.three { stroke: var(--three); stroke-dasharray: 1 4; stroke-width: 2.5; }
-    .queue { --phase: repeating-linear-gradient(45deg, var(--soft) 0 2px, transparent 2px 5px); }
-    .resolve { --phase: var(--resolve); }
-    .connect { --phase: var(--connect); }
-    .tls { --phase: var(--tls); }
-    .processing { --phase: var(--processing); }
-    .transfer { --phase: var(--transfer); }
-    .unknown { --phase: transparent; }
-    .legend, .bar + p { display: flex; flex-wrap: wrap; gap: 0 1rem; }
-    .phase::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; vertical-align: -.05rem;
-      background: var(--phase); border: 1px solid var(--soft); }
-    #phases { list-style: none; margin: 0; padding: 0; }
-    #phases li { margin-top: .9rem; }
-    #phases p { margin: 0; font-size: .85rem; color: var(--soft); font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
-    #phases p:first-child { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; font-size: .9rem; }
-    .bar { display: flex; gap: 1px; height: 1.1rem; margin: .2rem 0; border: 1px solid var(--soft); }
-    .bar span { flex: 0 1 0; min-width: 0; background: var(--phase); }
-    .scroll { overflow-x: auto; }
-    details { margin-top: .75rem; }
-    details .scroll { border: 0; padding: .25rem; }
-    summary { cursor: pointer; color: var(--soft); }
-    table { width: 100%; border-collapse: collapse; font-size: .9rem; }
-    caption { text-align: left; font-weight: 600; padding-bottom: .3rem; }
-    th, td { text-align: left; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-    th:last-child, td:last-child { padding-right: 0; }
-    tbody tr:last-child td { border-bottom: 0; }
-    td { min-width: 8.5rem; overflow-wrap: anywhere; }
-    #slowest td:first-child { min-width: 5rem; }
-    #log td:nth-child(4) { min-width: 14rem; }
-    #log td:first-child { white-space: nowrap; }
-    th { color: var(--soft); font-weight: 500; white-space: nowrap; }
-    .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; min-width: 0; }
-    .none { color: var(--soft); }
-    tr.WARN td:nth-child(2) { color: var(--two); }
-    tr.ERROR td:nth-child(2) { color: var(--three); }
-    footer { margin-top: 1.5rem; display: flex; gap: 1rem; }
-    a { color: var(--one); }
-
-    """#
 }

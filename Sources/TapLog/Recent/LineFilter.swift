@@ -3,17 +3,22 @@ import TapCore
 /// A query, prepared to be matched with many lines.
 struct LineFilter: Sendable {
   private let severity: LogSeverity
-  /// `"client":"…"`, as a line has it.
-  private let client: [UInt8]?
+  /// `"client":"…"` and `"trace_id":"…"`, as a line has them, of those that are asked for.
+  private let members: [[UInt8]]
   /// As a line has it: the order of the texts is that of the times.
   private let since: [UInt8]?
 
   init(_ query: LogQuery) {
     severity = query.severity
-    client = query.client.map { client in
-      Self.rendered { json in
-        json.append("\"client\":")
-        json.string(client, limit: LineLimits().name)
+    let wanted: [(key: StaticString, value: String?)] = [
+      ("\"client\":", query.client), ("\"trace_id\":", query.traceID),
+    ]
+    members = wanted.compactMap { key, value in
+      value.map { value in
+        Self.rendered { json in
+          json.append(key)
+          json.string(value, limit: LineLimits().name)
+        }
       }
     }
     since = query.since.map { time in Self.rendered { $0.timestamp(time) } }
@@ -26,8 +31,7 @@ struct LineFilter: Sendable {
       let timestamp = line.dropFirst(14).prefix(since.count)
       if timestamp.lexicographicallyPrecedes(since) { return false }
     }
-    guard let client else { return true }
-    return JSONMembers(line).contains { $0.elementsEqual(client) }
+    return members.allSatisfy { member in JSONMembers(line).contains { $0.elementsEqual(member) } }
   }
 
   private static func rendered(_ body: (inout JSONWriter) -> Void) -> [UInt8] {

@@ -10,23 +10,27 @@ public struct LogQuery: Sendable, Hashable {
   public var client: String?
   /// Only lines of this time or later, to the microsecond.
   public var since: Timestamp?
+  /// Only lines with this `trace_id`.
+  public var traceID: String?
 
   /// The newest 100 lines, unless said otherwise.
   public init(
-    limit: Int = 100, severity: LogSeverity = .trace, client: String? = nil, since: Timestamp? = nil
+    limit: Int = 100, severity: LogSeverity = .trace, client: String? = nil, since: Timestamp? = nil,
+    traceID: String? = nil
   ) {
     self.limit = limit
     self.severity = severity
     self.client = client
     self.since = since
+    self.traceID = traceID
   }
 }
 
 extension LogQuery {
   /// Reads the query of a URL such as `/logs?limit=20&severity=warn&client=payments&since=2026-11-21T09:30:00Z`.
   ///
-  /// All four may be absent, and then count as in ``init(limit:severity:client:since:)``. Other names are ignored; of
-  /// a name that stands twice the last one counts. `severity` is one of `trace`, `debug`, `info`, `warn` and
+  /// `trace_id` asks for the lines of one trace. All five may be absent, and then count as in
+  /// ``init(limit:severity:client:since:traceID:)``. Other names are ignored; of a name that stands twice the last one counts. `severity` is one of `trace`, `debug`, `info`, `warn` and
   /// `error`, in either case; `since` is a time of RFC 3339, section 5.6.
   ///
   /// - Throws: ``InvalidLogQuery`` with the name that has no such value.
@@ -42,6 +46,7 @@ extension LogQuery {
         guard let known = LogSeverity.allCases.first(where: { $0.text == text }) else { throw .severity }
         severity = known
       case "client": client = item.value
+      case "trace_id": traceID = item.value
       case "since":
         guard let time = Timestamp(rfc3339: item.value) else { throw .time }
         since = time

@@ -106,7 +106,7 @@ extension ExtremeGroup {
         follower?.cancel()
       }
     }
-    let names = ["limit", "severity", "client", "since"]
+    let names = ["limit", "severity", "client", "since", "trace_id"]
     let texts = Extremes.strings + Extremes.integers.map { ($0.name, String($0.value)) }
     let items = names.flatMap { name in
       ask("LogQuery.init(items:)", texts.map { ("\(name): \($0.name)", $0.value) }) {
@@ -117,6 +117,7 @@ extension ExtremeGroup {
       + ask("LogQuery.init(items:)", Extremes.lists) { try LogQuery(items: $0.map { ($0, $0) }) }
       + ask("LogQuery.limit", Extremes.integers) { LogQuery(limit: $0) }
       + ask("LogQuery.client", Extremes.strings) { LogQuery(client: $0) }
+      + ask("LogQuery.traceID", Extremes.strings) { LogQuery(traceID: $0) }
       + ask("Timestamp.nanosecondsSinceEpoch", Extremes.integers) {
         LogQuery(since: Timestamp(nanosecondsSinceEpoch: Int64($0)))
       }

@@ -1,3 +1,4 @@
+import Foundation
 import TapCore
 import TapEndpoint
 import TestSupport
@@ -6,9 +7,12 @@ import TestSupport
 struct PageContent: Sendable {
   let registry = Registry()
   let metrics: RequestDriver
+  private let history: RequestHistory?
 
-  init() throws {
-    metrics = try RequestDriver(registry: registry)
+  /// - Parameter keepsHistory: Whether the page has a history to open with.
+  init(keepsHistory: Bool = false) throws {
+    history = keepsHistory ? RequestHistory(outbound: .init(), inbound: .init()) : nil
+    metrics = try RequestDriver(registry: registry, consumers: history.map { [$0] } ?? [])
   }
 
   func request(client: String = "payments", host: String, template: String = "/users/{id}")
@@ -34,13 +38,32 @@ struct PageContent: Sendable {
     }
   }
 
+  /// Requests that the app serves.
+  func serve(
+    _ count: Int, _ method: String = "GET", route: String?, _ duration: Duration, statusCode: Int = 200
+  ) {
+    let request = RequestDescription(direction: .inbound, method: method, url: "/", urlTemplate: route)
+    record(count, request, duration, .response(statusCode: statusCode))
+  }
+
   /// Opens the page in a browser.
   func show(log: String? = nil, _ body: (Browser, _ port: Int) async throws -> Void) async throws {
-    var routes = [try EndpointRoute.metrics(of: registry), .page(showsLog: log != nil)]
+    var routes = [
+      try EndpointRoute.metrics(of: registry), .page(showsLog: log != nil, showsHistory: history != nil),
+    ]
+    if let history { routes.append(.history(of: history) { metrics.recorder.drain() }) }
     if let log {
-      // What an app serves where the page looks for the last lines of its log.
+      // What an app serves where the page looks for the last lines of its log, and for those of a trace.
       routes.append(
-        EndpointRoute("/logs", immediate: { _ in EndpointResponse(body: .bytes(Array(log.utf8))) }))
+        EndpointRoute(
+          "/logs",
+          immediate: { request in
+            let trace = request.queryItems.first { $0.name == "trace_id" }?.value
+            let lines = log.split(separator: "\n").filter { line in
+              trace.map { line.contains("\"\($0)\"") } ?? true
+            }
+            return EndpointResponse(body: .bytes(Array(lines.map { $0 + "\n" }.joined().utf8)))
+          }))
     }
     try await withEndpoint(routes: routes) { port in
       try await Browser.use { browser in

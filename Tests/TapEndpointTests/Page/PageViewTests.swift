@@ -21,19 +21,28 @@ struct PageViewTests {
             uniqueKeysWithValues: RequestTimings.Phase.allCases.enumerated().map { place, phase in
               (phase, .milliseconds((3 << host) * ((place + host) % 6 + 1) / 21))
             }), opened: host % 2)
+        content.serve(
+          40, route: "/products/{id}/reviews/{review}/translations/\(host)", .milliseconds(3 << host),
+          statusCode: host % 4 == 0 ? 500 : 200)
       }
     }
     record()
-    let log =
-      #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"WARN","client":"client-1","message":"slow"}"#
+    let log = """
+      {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"WARN","client":"client-1","message":"slow"}
+      {"timestamp":"2026-11-21T09:30:00.2Z","severity":"ERROR","event":"http.client.request","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","client":"a-client-of-a-rather-long-name","http.request.method":"GET","url.full":"https://service-1.of-a-rather-long-name.example.com/products/17/reviews/4","error.type":"connection_lost","duration_s":0.05}
+      {"timestamp":"2026-11-21T09:30:00.3Z","severity":"INFO","event":"http.server.request","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","http.request.method":"GET","url.path":"/products/17","http.response.status_code":200,"duration_s":0.2}
+      """
     try await content.show(log: log + "\n") { browser, _ in
       record()
-      try await browser.wait("document.querySelector('#rate path')?.getAttribute('d')")
+      try await browser.wait("document.querySelector('#made-rate path')?.getAttribute('d')")
       try await browser.wait("document.querySelectorAll('#phases li').length === 10")
+      try await browser.wait("document.getElementById('routes').rows.length === 12")
+      _ = try await browser.evaluate("document.querySelector('#log button').click()")
+      try await browser.wait("document.getElementById('trace').rows.length === 2")
       for width in [1280, 768, 390, 320] {
         try await browser.show(width: width, scheme: scheme)
         try await browser.wait(
-          "innerWidth === \(width) && document.getElementById('heat').clientWidth < \(width)")
+          "innerWidth === \(width) && document.getElementById('made-heat').clientWidth < \(width)")
         #expect(
           try await browser.evaluate("document.documentElement.scrollWidth <= \(width)") == "true", "\(width)"
         )
@@ -84,7 +93,7 @@ struct PageViewTests {
             .response(statusCode: 200), phases: phases)
         }
         let requests = "\(round * 2),000"
-        try await browser.wait("document.getElementById('requests').textContent === '\(requests)'")
+        try await browser.wait("document.getElementById('made-requests').textContent === '\(requests)'")
       }
       #expect(try await browser.evaluate("document.getElementById('host').options.length") == "201")
       #expect(browser.complaints == [])

@@ -11,11 +11,12 @@ struct LogQueryTests {
     #expect(
       try LogQuery(items: [
         ("limit", "5"), ("limit", "20"), ("severity", "Warn"), ("client", "payments"), ("follow", "1"),
-        ("since", "2026-11-21T09:30:00.123456Z"),
+        ("since", "2026-11-21T09:30:00.123456Z"), ("trace_id", "4bf92f3577b34da6a3ce929d0e0e4736"),
       ])
         == LogQuery(
           limit: 20, severity: .warn, client: "payments",
-          since: Timestamp(nanosecondsSinceEpoch: 1_795_253_400_123_456_000)))
+          since: Timestamp(nanosecondsSinceEpoch: 1_795_253_400_123_456_000),
+          traceID: "4bf92f3577b34da6a3ce929d0e0e4736"))
   }
 
   @Test(

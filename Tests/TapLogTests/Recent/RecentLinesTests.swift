@@ -55,6 +55,27 @@ struct RecentLinesTests {
     #expect(messages(log.recent(LogQuery(since: Timestamp(nanosecondsSinceEpoch: 1)))) == ["a", "b", "c"])
   }
 
+  @Test("are found by their trace, of requests of both directions and of the app's own")
+  func traces() throws {
+    let log = try log(lines: 100)
+    let trace = TraceContext.random()
+    for (name, context) in [("mine", trace.child()), ("other", .random())] {
+      var request = RequestObservation.bare()
+      request.request.client = name
+      request.request.traceContext = context
+      log.requestEnded(request)
+    }
+    log.log(.info, "by hand", ["trace_id": .string(trace.traceID)])
+    log.log(.info, "in a text", ["note": .string("\"trace_id\":\"\(trace.traceID)\"")])
+    #expect(log.flush())
+    let lines = log.recent(LogQuery(traceID: trace.traceID))
+    #expect(lines.count { $0 == UInt8(ascii: "\n") } == 2)
+    #expect(messages(lines) == ["by hand"])
+    #expect(String(decoding: lines, as: UTF8.self).contains("\"client\":\"mine\""))
+    #expect(log.recent(LogQuery(client: "other", traceID: trace.traceID)).isEmpty)
+    #expect(log.recent(LogQuery(traceID: trace.spanID)).isEmpty)
+  }
+
   @Test("can be followed: what there is, then what comes, then the end")
   func follow() async throws {
     let log = try log()

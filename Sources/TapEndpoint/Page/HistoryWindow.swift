@@ -1,0 +1,129 @@
+import TapCore
+
+/// What the requests of the last ten minutes came to: totals by direction and party, for each five seconds.
+///
+/// A pure value: it reads no clock and takes no lock. Its size is bounded by ``slotCount``, ``partyLimit`` and ``boundLimit``: below
+/// 1 MiB, and 16 KiB for each party that has requests all the time.
+struct HistoryWindow: Sendable {
+  /// Who a request is for: the labels by which the page tells requests apart.
+  enum Party: Hashable, Sendable {
+    case outbound(client: String, address: String?, port: Int?)
+    case inbound(method: String, route: String?)
+    /// All for whom there is no room.
+    case other(RequestDirection)
+
+    var direction: RequestDirection {
+      switch self {
+      case .outbound: .outbound
+      case .inbound: .inbound
+      case .other(let direction): direction
+      }
+    }
+  }
+
+  /// What the requests of one party came to in one slot.
+  struct Totals: Sendable, Equatable {
+    /// The place of the party in ``HistoryWindow/parties``.
+    let place: Int
+    /// Of the durations, in seconds.
+    var sum = 0.0
+    var errors: UInt32 = 0
+    /// The requests in each bucket, not cumulative, `+Inf` last.
+    var counts: [UInt32]
+  }
+
+  /// Five seconds.
+  struct Slot: Sendable, Equatable {
+    /// Counted from the zero of the monotonic clock.
+    let number: Int64
+    var totals: [Totals] = []
+  }
+
+  static let slotNanoseconds: Int64 = 5_000_000_000
+  static let slotCount = 120
+  /// The most parties of a direction in all slots, beside the one that stands for all others.
+  static let partyLimit = 16
+  /// The most bounds of buckets. Of a longer list every second one is kept, or every third, and so on.
+  static let boundLimit = 32
+
+  /// The upper bounds of the buckets, without `+Inf`.
+  let outboundBounds: [Double]
+  let inboundBounds: [Double]
+  private let start: Instant
+  /// Only slots that have requests, the oldest first.
+  private(set) var slots: [Slot] = []
+  /// By place. `nil` where there is room.
+  private(set) var parties: [Party?] = []
+  private var places: [Party: Int] = [:]
+  private var partyCounts: [RequestDirection: Int] = [:]
+
+  init(outbound: HistogramBuckets, inbound: HistogramBuckets, start: Instant) {
+    outboundBounds = Self.kept(outbound.upperBounds)
+    inboundBounds = Self.kept(inbound.upperBounds)
+    self.start = start
+  }
+
+  /// The time that the slots cover, in nanoseconds: that since the start, and at most ten minutes.
+  func covered(at now: Instant) -> Int64 {
+    max(0, min(now.nanoseconds &- start.nanoseconds, Self.slotNanoseconds * Int64(Self.slotCount)))
+  }
+
+  /// Adds a request that has ended.
+  mutating func add(_ party: Party, nanoseconds: Int64, isError: Bool, at now: Instant) {
+    advance(to: now)
+    let place = place(of: party)
+    let bounds = party.direction == .outbound ? outboundBounds : inboundBounds
+    let seconds = Double(max(0, nanoseconds)) / 1e9
+    let bucket = bounds.firstIndex { seconds <= $0 } ?? bounds.count
+    let last = slots.count - 1
+    var index = slots[last].totals.firstIndex { $0.place == place }
+    if index == nil {
+      index = slots[last].totals.count
+      slots[last].totals.append(
+        Totals(place: place, counts: Array(repeating: 0, count: bounds.count + 1)))
+    }
+    guard let index else { return }
+    slots[last].totals[index].sum += seconds
+    slots[last].totals[index].counts[bucket] &+= 1
+    if isError { slots[last].totals[index].errors &+= 1 }
+  }
+
+  /// Drops what is older than ten minutes, and begins the slot of this moment.
+  private mutating func advance(to now: Instant) {
+    let number = now.nanoseconds / Self.slotNanoseconds
+    // The monotonic clock does not go back, but two threads may read it in one order and come in the other.
+    if let last = slots.last, last.number >= number { return }
+    slots.append(Slot(number: number))
+    let isOld = { (slot: Slot) in slot.number <= number - Int64(Self.slotCount) }
+    guard slots.contains(where: isOld) else { return }
+    slots.removeAll(where: isOld)
+    let used = Set(slots.lazy.flatMap(\.totals).map(\.place))
+    for (place, party) in parties.enumerated() {
+      guard let party, !used.contains(place) else { continue }
+      parties[place] = nil
+      places[party] = nil
+      partyCounts[party.direction, default: 0] -= 1
+    }
+  }
+
+  /// The place of a party, or of the one that stands for the others of its direction.
+  private mutating func place(of party: Party) -> Int {
+    if let place = places[party] { return place }
+    let other = Party.other(party.direction)
+    let count = partyCounts[party.direction, default: 0]
+    // The one that stands for the others has a place of its own.
+    if party != other, count - (places[other] == nil ? 0 : 1) >= Self.partyLimit { return place(of: other) }
+    partyCounts[party.direction] = count + 1
+    let place = parties.firstIndex { $0 == nil } ?? parties.count
+    if place == parties.count { parties.append(party) } else { parties[place] = party }
+    places[party] = place
+    return place
+  }
+
+  /// At most ``boundLimit`` of the bounds, the last one among them.
+  private static func kept(_ bounds: [Double]) -> [Double] {
+    let step = (bounds.count + boundLimit - 1) / boundLimit
+    guard step > 1 else { return bounds }
+    return bounds.indices.filter { (bounds.count - 1 - $0) % step == 0 }.map { bounds[$0] }
+  }
+}

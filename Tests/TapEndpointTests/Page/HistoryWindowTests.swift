@@ -1,0 +1,176 @@
+import Dispatch
+import Foundation
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapEndpoint
+
+/// What the process keeps for the page, without a browser.
+@Suite struct HistoryWindowTests {
+  private static let slot = HistoryWindow.slotNanoseconds
+  private static let start = Instant(nanoseconds: 7 * slot + 1)
+
+  private struct Answer: Decodable {
+    struct Bounds: Decodable {
+      let outbound: [Double]
+      let inbound: [Double]
+    }
+    struct Slot: Decodable {
+      let age: Double
+      let totals: [[Double]]
+
+      enum CodingKeys: String, CodingKey { case age = "age_s", totals }
+    }
+    let slot: Double
+    let covered: Double
+    let bounds: Bounds
+    let parties: [[String: String]]
+    let slots: [Slot]
+
+    enum CodingKeys: String, CodingKey { case slot = "slot_s", covered = "covered_s", bounds, parties, slots }
+
+    init(_ json: [UInt8]) throws { self = try JSONDecoder().decode(Answer.self, from: Data(json)) }
+
+    /// All requests.
+    var count: Double { slots.flatMap(\.totals).flatMap { $0.dropFirst(3) }.reduce(0, +) }
+  }
+
+  private func window(
+    outbound: HistogramBuckets = .seconds, inbound: HistogramBuckets = .seconds
+  ) -> HistoryWindow {
+    HistoryWindow(outbound: outbound, inbound: inbound, start: Self.start)
+  }
+
+  private func party(_ number: Int = 0) -> HistoryWindow.Party {
+    .outbound(client: "client-\(number)", address: "a", port: 443)
+  }
+
+  private func after(_ slots: Int64) -> Instant {
+    Instant(nanoseconds: Self.start.nanoseconds + slots * Self.slot)
+  }
+
+  @Test func addsUpWhatHappenedInFiveSeconds() throws {
+    var window = window(outbound: [0.1, 1])
+    window.add(party(), nanoseconds: 100_000_000, isError: false, at: Self.start)
+    window.add(party(), nanoseconds: 100_000_001, isError: true, at: Self.start)
+    window.add(party(1), nanoseconds: -5, isError: false, at: Self.start)
+    window.add(party(), nanoseconds: .max, isError: false, at: after(2))
+    window.add(
+      .inbound(method: "GET", route: "/\"\\\u{1F}\u{E9}"), nanoseconds: 1, isError: true, at: after(2))
+    let answer = try Answer(window.json(at: Instant(nanoseconds: after(2).nanoseconds + 1_000_000_000)))
+    #expect((answer.slot, answer.covered) == (5, 11))
+    #expect(answer.bounds.outbound == [0.1, 1])
+    #expect(
+      answer.parties == [
+        ["direction": "outbound", "client": "client-0", "server_address": "a", "server_port": "443"],
+        ["direction": "outbound", "client": "client-1", "server_address": "a", "server_port": "443"],
+        ["direction": "inbound", "http_request_method": "GET", "http_route": "/\"\\\u{1F}\u{E9}"],
+      ])
+    #expect(answer.slots.map(\.age) == [11, 1])
+    #expect(answer.slots[0].totals == [[0, 0.200000001, 1, 1, 1], [1, 0, 0, 1]])
+    #expect(answer.slots[1].totals == [[0, Double(Int64.max) / 1e9, 0, 0, 0, 1], [2, 1e-9, 1, 1]])
+  }
+
+  @Test func forgetsWhatIsOlderThanTenMinutes() throws {
+    var window = window()
+    for slot in 0..<Int64(1_000) {
+      window.add(party(Int(slot / 10)), nanoseconds: 1, isError: false, at: after(slot))
+    }
+    #expect(window.slots.count == HistoryWindow.slotCount)
+    // Those of the last 120 slots have a place each: the twelve or thirteen latest parties.
+    #expect(window.parties.compactMap { $0 }.count == 12)
+    #expect(window.parties.count <= HistoryWindow.partyLimit + 1)
+    #expect(window.covered(at: after(1_000)) == Self.slot * 120)
+    #expect(try Answer(window.json(at: after(999))).count == 120)
+    // Without a further request nothing is dropped, and nothing old is shown.
+    let later = try Answer(window.json(at: after(1_100)))
+    #expect(later.count == 20)
+    #expect(later.slots.allSatisfy { $0.age < 605 })
+    #expect(try Answer(window.json(at: after(10_000))).slots.isEmpty)
+  }
+
+  @Test func countsPartiesBeyondTheBoundTogether() throws {
+    var window = window()
+    for number in 0..<5_000 {
+      window.add(party(number), nanoseconds: 1_000_000, isError: true, at: Self.start)
+      window.add(
+        .inbound(method: "GET", route: "/\(number)"), nanoseconds: 1_000_000, isError: false, at: Self.start)
+    }
+    let answer = try Answer(window.json(at: Self.start))
+    #expect(answer.count == 10_000)
+    #expect(answer.parties.count == 2 * (HistoryWindow.partyLimit + 1))
+    for direction in ["outbound", "inbound"] {
+      let other = try #require(
+        answer.parties.firstIndex(of: ["direction": direction, "otel_metric_overflow": "true"]))
+      let totals = try #require(answer.slots.first?.totals.first { $0[0] == Double(other) })
+      #expect(totals.dropFirst(3).reduce(0, +) == Double(5_000 - HistoryWindow.partyLimit))
+    }
+    // Ten minutes later there is room again, and the rest has a place for itself.
+    window.add(party(9_999), nanoseconds: 1, isError: false, at: after(200))
+    #expect(window.parties.compactMap { $0 } == [party(9_999)])
+  }
+
+  @Test func keepsAtMostThirtyTwoBounds() {
+    for count in [0, 1, 14, 32, 33, 64, 65, 256, 100_000] {
+      let bounds = (0..<count).map { Double($0) }
+      let kept = window(outbound: HistogramBuckets(bounds)).outboundBounds
+      #expect(
+        kept.count <= HistoryWindow.boundLimit && kept.count >= min(count, HistoryWindow.boundLimit / 2))
+      #expect(kept.last == bounds.last)
+      #expect(Set(kept).isSubset(of: bounds) && kept == kept.sorted())
+    }
+  }
+
+  @Test func takesAnyTime() throws {
+    var window = window()
+    let times: [Int64] = [.min, -1, 0, 1, Self.start.nanoseconds, .max, 5, .min]
+    for time in times {
+      window.add(party(), nanoseconds: .min, isError: false, at: Instant(nanoseconds: time))
+      for other in times { _ = try Answer(window.json(at: Instant(nanoseconds: other))) }
+    }
+    #expect(window.slots.map(\.number) == window.slots.map(\.number).sorted())
+  }
+
+  @Test func staysSmall() throws {
+    var window = window(
+      outbound: .linear(from: 1, width: 1, count: 256), inbound: .linear(from: 1, width: 1, count: 256))
+    let name = String(repeating: "\u{1}", count: 256)
+    for slot in 0..<Int64(HistoryWindow.slotCount) {
+      for number in 0...HistoryWindow.partyLimit {
+        for second in 0..<300 {
+          let nanoseconds = Int64(second) * 1_000_000_000
+          window.add(
+            .outbound(client: "\(number)\(name)", address: name, port: number), nanoseconds: nanoseconds,
+            isError: true, at: after(slot))
+          window.add(
+            .inbound(method: "\(number)", route: name), nanoseconds: nanoseconds, isError: true,
+            at: after(slot))
+        }
+      }
+    }
+    // Bytes of the totals: that is what the window consists of.
+    let totals = window.slots.flatMap(\.totals)
+    let bytes = totals.reduce(0) { $0 + MemoryLayout<HistoryWindow.Totals>.stride + 32 + 4 * $1.counts.count }
+    #expect(totals.count == HistoryWindow.slotCount * 2 * (HistoryWindow.partyLimit + 1))
+    #expect(bytes < 900_000, "\(bytes)")
+    #expect(window.json(at: after(119)).count < 900_000)
+  }
+
+  @Test func countsEachRequestOnceOnManyThreads() throws {
+    let registry = Registry()
+    let history = RequestHistory(outbound: .init(), inbound: .init())
+    let recorder = try RequestRecorder(registry: registry, consumers: [history])
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for number in 0..<2_000 {
+        let request = recorder.outbound.begin(client: "\(thread)", method: "GET", url: "https://a/")
+        if number % 10 == 0 { _ = history.json() }
+        request.end(statusCode: number % 4 == 0 ? 500 : 200)
+      }
+    }
+    recorder.drain()
+    let answer = try Answer(history.json())
+    #expect(answer.count == 16_000)
+    #expect(answer.slots.flatMap(\.totals).reduce(0) { $0 + $1[2] } == 4_000)
+  }
+}

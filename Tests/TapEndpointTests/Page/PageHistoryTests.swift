@@ -1,0 +1,161 @@
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapEndpoint
+
+/// What the page opens with, and what it shows of the requests that the app serves, in a real browser.
+@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+struct PageHistoryTests {
+  private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
+  private static let count = "known.steps.reduce((sum, step) => sum + sumOf(step, 'made', ALL)[COUNT], 0)"
+
+  @Test func opensWithWhatHappenedBefore() async throws {
+    let content = try PageContent(keepsHistory: true)
+    content.record(
+      300, content.request(client: Self.hostile, host: "api.example.com"), .milliseconds(40),
+      .response(statusCode: 503))
+    content.record(5, content.request(host: Self.hostile), .milliseconds(1), .response(statusCode: 200))
+    content.serve(7, route: "/carts/{id}", .milliseconds(3))
+    try await content.show { browser, port in
+      for _ in 1...2 {
+        #expect(try await browser.evaluate(Self.count) == "305")
+        let parties = try await browser.text("parties")
+        #expect(parties.hasPrefix("\(Self.hostile)\tapi.example.com\t"))
+        #expect(
+          parties.contains(
+            "\t100\u{A0}%\t≈\u{A0}37.5\u{A0}ms\t≈\u{A0}49.8\u{A0}ms\t0\npayments\t\(Self.hostile)\t"))
+        #expect(try await browser.text("routes").hasPrefix("GET\t/carts/{id}\t"))
+        for id in ["made-rate", "made-latency", "served-rate", "served-latency"] {
+          #expect(
+            try await browser.evaluate(
+              "document.querySelector('#\(id) path').getAttribute('d').startsWith('M')")
+              == "true")
+        }
+        try await browser.open("http://127.0.0.1:\(port)/")
+      }
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func fillsATimeInWhichItDidNotScrape() async throws {
+    let content = try PageContent(keepsHistory: true)
+    content.record(10, content.request(host: "a"), .milliseconds(40), .response(statusCode: 200))
+    try await content.show { browser, _ in
+      content.record(10, content.request(host: "a"), .milliseconds(40), .response(statusCode: 200))
+      // As if the last scrape had been a minute ago, and its steps were lost.
+      _ = try await browser.evaluate("(known.time -= 60000, known.steps = [])")
+      try await browser.wait("\(Self.count) === 20")
+      // Step follows step, up to now.
+      let isWhole =
+        "known.steps.every((step, i) => step.to > step.from && Math.abs(step.to - (known.steps[i + 1]?.from ?? known.time)) < 1)"
+      #expect(try await browser.evaluate(isWhole) == "true")
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func doesWithoutAHistoryThatAProxyDoesNotPass() async throws {
+    let content = try PageContent()
+    content.record(10, content.request(host: "a"), .milliseconds(40), .response(statusCode: 200))
+    let routes = [
+      try EndpointRoute.metrics(of: content.registry), .page(showsLog: false, showsHistory: true),
+    ]
+    try await withEndpoint(routes: routes) { port in
+      try await Browser.use { browser in
+        try await browser.open("http://127.0.0.1:\(port)/")
+        #expect(try await browser.text("made-requests") == "10")
+      }
+    }
+  }
+
+  @Test func placesCoarseBucketsAndOthersInThoseOfTheMetrics() async throws {
+    try await PageContent().show { browser, _ in
+      let bounds = "[1, 2, 3, 4, Infinity]"
+      let history = """
+        { slot_s: 5, covered_s: 40, bounds: { outbound: [2, 4], inbound: [] }, slots: [
+            { age_s: 42, totals: [[1, 9, 0, 2]] }, { age_s: 22, totals: [[0, 1, 0, 2], [1, 9, 1, 0, 4, 1]] },
+            { age_s: 2, totals: [[0, 1, 0, 2]] }, { age_s: 1, totals: [[0, 1, 0, 2]] }],
+          parties: [{ direction: "outbound", client: "a" }, { direction: "outbound", otel_metric_overflow: "true" }] }
+        """
+      _ = try await browser.evaluate("(known.made.bounds = \(bounds), backfill(\(history)))")
+      let steps = try await browser.evaluate(
+        "known.steps.map(step => `${Math.round(known.time - step.from)}-${Math.round(known.time - step.to)}: ${sumOf(step, 'made', ALL)}`)"
+          + ".join('; ')")
+      #expect(
+        steps == "40000-37000: 2,9,0,1,1,0,0,0; 37000-32000: 0,0,0,0,0,0,0,0; 32000-27000: 0,0,0,0,0,0,0,0; "
+          + "27000-22000: 0,0,0,0,0,0,0,0; 22000-17000: 7,10,1,1,1,2,2,1; 17000-12000: 0,0,0,0,0,0,0,0; "
+          + "12000-7000: 0,0,0,0,0,0,0,0; 7000-2000: 0,0,0,0,0,0,0,0; 2000-0: 4,2,0,2,2,0,0,0")
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func saysWhichNumbersAreEstimates() async throws {
+    let content = try PageContent()
+    content.record(
+      1, content.request(client: "one", host: "a"), .milliseconds(80), .response(statusCode: 200))
+    content.record(1, content.request(client: "slow", host: "b"), .seconds(12), .response(statusCode: 200))
+    try await content.show { browser, _ in
+      let slowest = try await browser.text("slowest").replacing("\u{A0}", with: " ")
+      // One request: its duration is known. Beyond the last bucket no number is.
+      #expect(slowest.contains("\tone\t1\t0\t80 ms\t≈ 80 ms"), "\(slowest)")
+      #expect(slowest.contains("\tslow\t1\t0\t12 s\t> 10 s"), "\(slowest)")
+      // Never above the slowest request by more than its bucket's width, and never below the bucket.
+      let worst = """
+        (() => {
+          const bounds = [0.1, 0.25, 0.5, 1, 2.5, Infinity];
+          let wrong = [], state = 7;
+          const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
+          for (let round = 0; round < 2000; round++) {
+            const values = Array.from({ length: 1 + Math.floor(random() * 20) }, () => random() ** 3 * 2.5).sort((a, b) => a - b);
+            const numbers = [values.length, values.reduce((a, b) => a + b), 0, ...bounds.map((bound, i) =>
+              values.filter(value => value <= bound && (i === 0 || value > bounds[i - 1])).length)];
+            for (const q of [0.5, 0.9, 0.99]) {
+              const { value } = estimate(q, numbers, bounds), exact = values[Math.ceil(q * values.length) - 1];
+              const i = bounds.findIndex(bound => exact <= bound);
+              if (!(value >= (bounds[i - 1] || 0) && value <= bounds[i])) wrong.push([q, value, exact, values]);
+            }
+          }
+          return JSON.stringify(wrong.slice(0, 3));
+        })()
+        """
+      #expect(try await browser.evaluate(worst) == "[]")
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func showsWhatTheAppServesBesideWhatItCalls() async throws {
+    let content = try PageContent(keepsHistory: true)
+    content.record(3, content.request(host: "a"), .milliseconds(40), .response(statusCode: 200))
+    try await content.show { browser, _ in
+      let shown =
+        "[...document.querySelectorAll('[data-side=served]')].map(node => node.checkVisibility()).join()"
+      try await browser.wait("document.getElementById('numbers').open = true")
+      #expect(try await browser.evaluate(shown) == "false,false,false,false")
+      content.serve(60, route: "/carts/{id}", .milliseconds(20))
+      content.serve(4, "BREW", route: Self.hostile, .seconds(2), statusCode: 503)
+      content.serve(2, route: nil, .milliseconds(2), statusCode: 404)
+      try await browser.wait("document.getElementById('served-requests').textContent === '66'")
+      try await browser.wait("document.getElementById('routes').rows.length === 3")
+      #expect(try await browser.evaluate(shown) == "true,true,true,true")
+      // A 4xx is the caller's error.
+      #expect(try await browser.text("served-errors") == "4 (6.06\u{A0}%)")
+      let routes = try await browser.text("routes").replacing("\u{A0}", with: " ").split(separator: "\n").map
+      {
+        $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+      }
+      #expect(routes.map { $0[1] } == ["/carts/{id}", Self.hostile, "–"])
+      #expect(routes.map { $0[0] } == ["GET", "_OTHER", "GET"])
+      #expect(routes.map { $0[3] } == ["0 %", "100 %", "0 %"])
+      #expect(routes.map { $0[4] } == ["20 ms", "2 s", "2 ms"])
+      #expect(routes.map { $0[5] } == ["≈ 24.9 ms", "≈ 2.48 s", "≈ 4 ms"])
+      // The filters choose among the requests that are made.
+      _ = try await browser.evaluate(
+        "(document.getElementById('client').value = 'payments', filters.dispatchEvent(new Event('change')))")
+      #expect(try await browser.text("served-requests") == "66")
+      #expect(
+        try await browser.evaluate("[...document.getElementById('client').options].map(o => o.value).join()")
+          == ",payments")
+      #expect(browser.complaints == [])
+    }
+  }
+}
