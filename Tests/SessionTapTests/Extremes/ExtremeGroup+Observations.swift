@@ -32,6 +32,7 @@ extension ExtremeGroup {
       + observation("RequestObservation.resendCount", Extremes.integers) { $0.resendCount = $1 }
       + observation("RequestObservation.openedConnections", Extremes.integers) { $0.openedConnections = $1 }
       + observation("RequestObservation.peerAddress", Extremes.strings) { $0.peerAddress = $1 }
+      + observation("RequestObservation.errorMessage", Extremes.strings) { $0.errorMessage = $1 }
       + observation("RequestObservation.responseHeaders", Extremes.texts) { $0.responseHeaders = $1 }
       + observation("RequestEnd.response(statusCode:)", Extremes.integers) {
         $0.end = .response(statusCode: $1)
