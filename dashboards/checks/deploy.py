@@ -163,7 +163,8 @@ def _rotation(folder):
         demo.process.send_signal(signal.SIGTERM)
         if (status := demo.process.wait(30)) != 0:
             return [f"rotation: by SIGTERM the demo ended with {status}"]
-        requests = int(re.findall(r"(\d+) requests", demo.log.read_text())[-1])
+        # Those that are made, and those that are served.
+        requests = sum(int(re.findall(rf"(\d+) {kind}", demo.log.read_text())[-1]) for kind in ("requests", "served"))
     files = [log, log.with_name("requests.jsonl.1")]
     lines = sum(len(path.read_text().splitlines()) for path in files)
     wrong = [] if lines == requests else [f"rotation: {lines} lines of {requests} requests"]
