@@ -2,9 +2,11 @@ import TapCore
 
 /// The history as the page reads it.
 ///
-///     {"slot_s":5,"covered_s":432.1,"bounds":{"outbound":[0.005,…],"inbound":[…]},
-///      "parties":[{"direction":"outbound","client":"payments","server_address":"api.example.com","server_port":"443"},…],
-///      "slots":[{"age_s":12.3,"totals":[[0,1.25,1,0,4,7],…]},…]}
+/// ```json
+/// {"slot_s": 5, "covered_s": 432.1, "bounds": {"outbound": [0.005, 0.01], "inbound": [0.005, 0.01]},
+///  "parties": [{"direction": "outbound", "client": "payments", "server_address": "api.example.com", "server_port": "443"}],
+///  "slots": [{"age_s": 12.3, "totals": [[0, 1.25, 1, 0, 4, 7]]}]}
+/// ```
 ///
 /// A party has the labels that it has in the metrics. Of a slot there is when it began, and for each party that had requests its
 /// place in the list, the sum of their durations, the number of errors and those in each bucket; zeros at the end are left out.
