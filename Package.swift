@@ -48,7 +48,7 @@ let package = Package(
       name: "core-and-log", dependencies: ["TapCore", "TapLog"], path: "Tests/CoreAndLog",
       swiftSettings: settings),
     .executableTarget(
-      name: "log-under-test", dependencies: ["TapLog"], path: "Tests/LogUnderTest",
+      name: "log-under-test", dependencies: ["TapLog", "TestSupport"], path: "Tests/LogUnderTest",
       swiftSettings: settings),
     .executableTarget(
       name: "soak-under-test", dependencies: ["SessionTap", "TestSupport"], path: "Tests/SoakUnderTest",

@@ -16,6 +16,8 @@ import urllib.parse
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
+#: Where HummingbirdApp and Adapters are built: they share AsyncHTTPClient and its BoringSSL, which takes minutes to build.
+SCRATCH = HERE / ".build"
 
 
 class Failed(Exception):
@@ -93,7 +95,8 @@ class Server:
 
 def build(folder, configuration, *arguments):
     """Builds a package, and gives the folder of its products."""
-    command = ["swift", "build", "-c", configuration, "--package-path", str(folder), *arguments]
+    command = ["swift", "build", "-c", configuration, "--package-path", str(folder), "--scratch-path", str(SCRATCH),
+               *arguments]
     subprocess.run([*command, "-q"], check=True, stdout=sys.stderr)
     shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)
     return pathlib.Path(shown.stdout.strip())

@@ -1,6 +1,7 @@
 import Foundation
 import TapCore
 import TapLog
+import TestSupport
 
 /// Numbered lines from many threads. At the end, the account as JSON: `{"given":…,"written":…,"dropped":…}`.
 struct Soak {
@@ -16,17 +17,13 @@ struct Soak {
     var configuration = RequestLog.Configuration()
     configuration.rotation = rotationSize.map { .size($0, keep: 10_000) }
     let log = try RequestLog(to: .file(path), configuration: configuration)
-    let start = ContinuousClock.now
+    let pace = rate.map { Pace(perSecond: $0) }
     DispatchQueue.concurrentPerform(iterations: threads) { thread in
       for index in stride(from: thread, to: lines, by: threads) {
         log.log(.info, "soak", ["n": .integer(Int64(index))])
         // None is to be dropped: not more may wait than there is room for.
         if (index / threads).isMultiple(of: 1_000) { log.flush(within: .seconds(30)) }
-        if let rate, (index / threads).isMultiple(of: 64) {
-          let due = start + .seconds(Double(index) / rate)
-          let ahead = due - ContinuousClock.now
-          if ahead > .zero { Thread.sleep(forTimeInterval: ahead / .seconds(1)) }
-        }
+        if (index / threads).isMultiple(of: 64) { pace?.wait(for: index) }
       }
     }
     let isWhole = log.shutdown(within: .seconds(60))

@@ -1,6 +1,7 @@
 import Foundation
 import TapCore
 import TapLog
+import TestSupport
 
 /// Numbered lines at a steady rate that never wait: what the destination does not take is dropped and counted.
 struct Starve {
@@ -12,13 +13,10 @@ struct Starve {
     var configuration = RequestLog.Configuration()
     configuration.queueLineLimit = 1_000
     let log = try RequestLog(to: .file(path), configuration: configuration)
-    let start = ContinuousClock.now
+    let pace = Pace(perSecond: rate)
     for index in 0..<lines {
       log.log(.info, "starve", ["n": .integer(Int64(index))])
-      if index.isMultiple(of: 64) {
-        let ahead = start + .seconds(Double(index) / rate) - ContinuousClock.now
-        if ahead > .zero { Thread.sleep(forTimeInterval: ahead / .seconds(1)) }
-      }
+      if index.isMultiple(of: 64) { pace.wait(for: index) }
     }
     let isWhole = log.shutdown(within: .seconds(10))
     let statistics = log.statistics

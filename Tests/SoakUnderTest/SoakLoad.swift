@@ -9,7 +9,7 @@ import TestSupport
 
 /// Makes requests at a steady rate, whatever becomes of those before, and counts their ends.
 final class SoakLoad: Sendable {
-  /// So many may be under way: a machine that is too slow makes fewer.
+  /// So many may be under way at most: what is due beyond that is left out.
   private static let inFlightLimit = 512
 
   private let port: Int
@@ -48,12 +48,12 @@ final class SoakLoad: Sendable {
       isMade.open()
     }
     let short = ShortTaps(port: port, isStock: tap == nil)
-    for second in 1... {
-      await Self.pause(until: second)
+    repeat {
+      // A second, or less at the end.
+      try? await isMade.wait(seconds: 1)
       await short.runOne()
       write(progress(short))
-      if isMade.isOpen { break }
-    }
+    } while !isMade.isOpen
     _ = try? await Poll.until(seconds: 60, "the end of all requests") {
       ended.load(ordering: .relaxed) == made.load(ordering: .relaxed) ? true : nil
     }
@@ -85,22 +85,15 @@ final class SoakLoad: Sendable {
 
   // MARK: - Requests
 
-  private static let start = ContinuousClock.now
-
-  private static func pause(until second: Int) async {
-    try? await Task.sleep(until: start + .seconds(second), clock: .continuous)
-  }
-
   private func makeRequests(seconds: Int, rate: Int) {
     var generator = SeededGenerator(seed: 20_261_121)
-    let start = ContinuousClock.now
-    while case let elapsed = start.duration(to: .now) / .seconds(1), elapsed < Double(seconds) {
-      let due = Int(elapsed * Double(rate)) - made.load(ordering: .relaxed)
+    let pace = Pace(perSecond: Double(rate))
+    var due = 0
+    while pace.elapsed < .seconds(seconds) {
+      pace.wait(for: due)
+      due += 1
       let inFlight = made.load(ordering: .relaxed) - ended.load(ordering: .relaxed)
-      for _ in 0..<max(0, min(due, Self.inFlightLimit - inFlight)) {
-        make(SoakRequest(using: &generator))
-      }
-      Thread.sleep(forTimeInterval: 0.005)
+      if inFlight < Self.inFlightLimit { make(SoakRequest(using: &generator)) }
     }
   }
 

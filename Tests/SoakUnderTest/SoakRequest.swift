@@ -59,10 +59,7 @@ struct SoakRequest: Sendable {
     case .serverError: return [.response("500 Internal Server Error", body: body)]
     case .reset: return [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
     case .short: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
-    case .slow:
-      // The connection has a thread of its own.
-      Thread.sleep(forTimeInterval: 0.1)
-      return [.response(body: body)]
+    case .slow: return [.think(100), .response(body: body)]
     // The rest never comes: the client's cancel closes the connection.
     case .hanging: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")]
     case .refused, nil: return [.close]

@@ -39,7 +39,7 @@ enum PageTraces {
       fill("log", entries.map(entry => ({ attributes: attributesOf(entry), cells: [clockOf(entry), String(entry.severity || ""),
         kindOf(entry), String(entry.client || ""), requestOf(entry), [statusOf(entry)],
         [durationOf(entry) === undefined ? "" : seconds(durationOf(entry))], traceButton(entry)] })), "No line yet.");
-      // The list is made anew each time: the reader stays at the line that has the focus.
+      // The buttons of before are gone with their lines: the focus goes to the new button of the same line.
       if (focused) [...$("log").querySelectorAll("button")].find(one => one.dataset.line === focused)?.focus({ preventScroll: true });
       if (trace) await showTrace();
     }

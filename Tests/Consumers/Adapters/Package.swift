@@ -1,6 +1,20 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// What the adapters connect, for them and for their tests.
+let adapted: [Target.Dependency] = [
+  .product(name: "TapCore", package: "session-tap"),
+  .product(name: "TapLog", package: "session-tap"),
+  .product(name: "Logging", package: "swift-log"),
+  .product(name: "Instrumentation", package: "swift-distributed-tracing"),
+  .product(name: "Tracing", package: "swift-distributed-tracing"),
+  .product(name: "AsyncHTTPClient", package: "async-http-client"),
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOHTTP1", package: "swift-nio"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+  .product(name: "NIOSSL", package: "swift-nio-ssl"),
+]
+
 let package = Package(
   name: "tap-adapters",
   platforms: [.macOS(.v15)],
@@ -16,35 +30,9 @@ let package = Package(
   ],
   targets: [
     .target(
-      name: "TapAdapters",
-      dependencies: [
-        .product(name: "TapCore", package: "session-tap"),
-        .product(name: "TapLog", package: "session-tap"),
-        .product(name: "CoreMetrics", package: "swift-metrics"),
-        .product(name: "Logging", package: "swift-log"),
-        .product(name: "Instrumentation", package: "swift-distributed-tracing"),
-        .product(name: "Tracing", package: "swift-distributed-tracing"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ]),
+      name: "TapAdapters", dependencies: adapted + [.product(name: "CoreMetrics", package: "swift-metrics")]),
     .testTarget(
       name: "TapAdaptersTests",
-      dependencies: [
-        "TapAdapters",
-        .product(name: "TapCore", package: "session-tap"),
-        .product(name: "TapLog", package: "session-tap"),
-        .product(name: "Metrics", package: "swift-metrics"),
-        .product(name: "Logging", package: "swift-log"),
-        .product(name: "Instrumentation", package: "swift-distributed-tracing"),
-        .product(name: "Tracing", package: "swift-distributed-tracing"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ]),
+      dependencies: adapted + ["TapAdapters", .product(name: "Metrics", package: "swift-metrics")]),
   ]
 )

@@ -68,7 +68,7 @@ struct SeriesLifetimeTests {
     kept.increment()
     #expect(names(after: 61) == [#"a_total{kind="busy"} 2"#, #"a_total{kind="kept"} 6"#])
     #expect(family[JobLabels(kind: "kept")] === kept)
-    // Nobody kept this one: it begins anew.
+    // Nothing kept this one: it starts from 0 again.
     family[JobLabels(kind: "lost")].increment()
     #expect(names(after: 62).last == #"a_total{kind="lost"} 1"#)
   }

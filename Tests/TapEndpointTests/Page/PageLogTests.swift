@@ -64,7 +64,7 @@ struct PageLogTests {
           + " track.firstChild.offsetWidth / track.clientWidth].map(part => part.toFixed(2))).join(' ')")
       #expect(bars.hasPrefix("0.00,1.00 0.06,0.31 0.8"), "\(bars)")
 
-      // The line keeps the focus while the list is made anew, and gets it back from the trace.
+      // The line keeps the focus when the list is refreshed, and gets it back from the trace.
       try await browser.press("Tab", code: 9)
       #expect(try await browser.evaluate("document.activeElement.id") == "trace-close")
       try await browser.press("Enter", code: 13, text: "\r")

@@ -30,7 +30,7 @@ struct FileFaultTests {
     #expect(log.statistics.writeErrors == 0)
   }
 
-  @Test("makes the file anew when it is removed")
+  @Test("creates the file again when it is removed")
   func removed() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
@@ -55,7 +55,7 @@ struct FileFaultTests {
     #expect(try folder.lines("requests.jsonl").map(message) == ["new"])
   }
 
-  @Test("opens the file anew when asked to")
+  @Test("reopens the file when asked to")
   func reopened() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
@@ -142,7 +142,7 @@ struct FileFaultTests {
     close(other)
   }
 
-  @Test("opens the file anew when its descriptor is closed behind its back")
+  @Test("reopens the file when its descriptor is closed by other code")
   func closedDescriptor() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))

@@ -13,7 +13,7 @@ struct HangupTests {
   /// How often the app's own handler was called.
   private static let calls = Atomic<Int>(0)
 
-  @Test("makes the log open its file anew, and still calls the handler of before")
+  @Test("makes the log reopen its file, and still calls the handler of before")
   func reopens() async throws {
     let folder = try TemporaryFolder()
     _ = Self.calls.load(ordering: .relaxed)

@@ -1,0 +1,290 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Synchronization
+import TapCore
+import Testing
+import Tracing
+
+@testable import TapAdapters
+
+@Suite("How requests of AsyncHTTPClient end", .timeLimit(.minutes(1)))
+struct HTTPClientEndTests {
+  // MARK: Failures
+
+  @Test("no connection")
+  func refused() async throws {
+    let refusing = try RefusingPort()
+    try await withClient { _ in
+      []
+    } _: { fixture in
+      await #expect(throws: (any Error).self) {
+        try await fixture.get(url: "http://127.0.0.1:\(refusing.port)/")
+      }
+      let end = try await fixture.end()
+      #expect((end.end, end.request.serverPort) == (.failure(.connect, statusCode: nil), refusing.port))
+    }
+  }
+
+  @Test("no address")
+  func unresolvable() async throws {
+    try await withClient { _ in
+      []
+    } _: { fixture in
+      await #expect(throws: (any Error).self) { try await fixture.get(url: "http://name.invalid/") }
+      let end = try await fixture.end()
+      #expect(end.end == .failure(.dns, statusCode: nil))
+    }
+  }
+
+  @Test(
+    "no URL that the client takes", arguments: ["", "here", "http://", "ftp://127.0.0.1/", "http+unix://"])
+  func unsupported(url: String) async throws {
+    try await withClient { _ in
+      []
+    } _: { fixture in
+      await #expect(throws: HTTPClientError.self) { try await fixture.get(url: url) }
+      let end = try await fixture.end()
+      #expect(end.end == .failure(.unsupportedURL, statusCode: nil))
+    }
+  }
+
+  @Test("a connection that ends before the response", arguments: [OddServer.Step.close, .reset])
+  func lostEarly(step: OddServer.Step) async throws {
+    try await withClient { _ in
+      [step]
+    } _: { fixture in
+      var request = HTTPClientRequest(url: fixture.server.url())
+      request.method = .POST  // Nothing sends it again.
+      request.body = .bytes(ByteBuffer(string: "abc"))
+      await #expect(throws: (any Error).self) {
+        try await fixture.client.execute(request, timeout: .seconds(60))
+      }
+      let end = try await fixture.end()
+      #expect((end.end, end.requestBodySize) == (.failure(.connectionLost, statusCode: nil), nil))
+    }
+  }
+
+  @Test("a connection that ends within the body", arguments: [OddServer.Step.close, .reset])
+  func lostMidway(step: OddServer.Step) async throws {
+    let read = Event()
+    try await withClient { _ in
+      [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"), .wait(read), step]
+    } _: { fixture in
+      var parts = try await fixture.get().body.makeAsyncIterator()
+      #expect(try await parts.next() == ByteBuffer(string: "hello"))
+      read.open()
+      await #expect(throws: (any Error).self) { try await parts.next() }
+      let end = try await fixture.end()
+      #expect((end.end, end.responseBodySize) == (.failure(.connectionLost, statusCode: 200), 5))
+    }
+  }
+
+  @Test("an answer that is not HTTP")
+  func garbage() async throws {
+    try await withClient { _ in
+      [.text("SSH-2.0-server\r\n\r\n")]
+    } _: { fixture in
+      await #expect(throws: (any Error).self) { try await fixture.get() }
+      let end = try await fixture.end()
+      #expect(end.end == .failure(.connectionLost, statusCode: nil))
+    }
+  }
+
+  @Test("a server that never answers, and a deadline")
+  func deadline() async throws {
+    try await withClient { _ in
+      []
+    } _: { fixture in
+      let request = HTTPClientRequest(url: fixture.server.url())
+      await #expect(throws: HTTPClientError.deadlineExceeded) {
+        try await fixture.client.execute(request, timeout: .milliseconds(100))
+      }
+      let end = try await fixture.end()
+      #expect(end.errorMessage == "Deadline exceeded")
+      #expect(end.end == .failure(.timeout, statusCode: nil))
+    }
+  }
+
+  @Test("a server that stops within the body, and the client's limit for reads")
+  func readTimeout() async throws {
+    // Long enough for the head to come on a busy machine.
+    let limit = configured { $0.timeout.read = .seconds(2) }
+    try await withClient(limit) { _ in
+      [.text("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello")]
+    } _: { fixture in
+      await #expect(throws: HTTPClientError.readTimeout) { try await text(fixture.get()) }
+      let end = try await fixture.end()
+      #expect((end.end, end.responseBodySize) == (.failure(.timeout, statusCode: 200), 5))
+    }
+  }
+
+  @Test("a certificate that is not trusted, and a server without TLS", arguments: [true, false])
+  func tls(isServed: Bool) async throws {
+    let context = isServed ? try selfSignedContext() : nil
+    try await withClient(tls: context) { _ in
+      [.response()]
+    } _: { fixture in
+      await #expect(throws: (any Error).self) {
+        try await fixture.get(url: "https://localhost:\(fixture.server.port)/")
+      }
+      let end = try await fixture.end()
+      #expect(end.end == .failure(.tls, statusCode: nil))
+    }
+  }
+
+  // MARK: Cancels, and bodies that are let go
+
+  @Test("a task that is cancelled while it waits for the response")
+  func cancelledEarly() async throws {
+    let asked = Event()
+    try await withClient { _ in
+      [.open(asked)]
+    } _: { fixture in
+      let task = Task { _ = try await fixture.get() }
+      await asked.wait()
+      task.cancel()
+      try await fixture.expectCancelled(task)
+    }
+  }
+
+  @Test("a task that was cancelled before")
+  func cancelledBefore() async throws {
+    try await withClient { _ in
+      []
+    } _: { fixture in
+      let begin = Event()
+      let task = Task {
+        await begin.wait()
+        _ = try await fixture.get()
+      }
+      task.cancel()
+      begin.open()
+      try await fixture.expectCancelled(task)
+    }
+  }
+
+  @Test("a task that is cancelled while the body comes")
+  func cancelledMidway() async throws {
+    let read = Event()
+    try await withClient { _ in
+      [.text("HTTP/1.1 500 No\r\ncontent-length: 10\r\n\r\nhello")]
+    } _: { fixture in
+      let task = Task {
+        for try await _ in try await fixture.get().body { read.open() }
+      }
+      await read.wait()
+      task.cancel()
+      try await fixture.expectCancelled(task)
+    }
+  }
+
+  @Test("a client that is shut down while a request waits")
+  func shutDown() async throws {
+    let asked = Event()
+    try await withClient { _ in
+      [.open(asked)]
+    } _: { fixture in
+      let other = TapHTTPClient(
+        client: HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup), name: "test",
+        outbound: fixture.client.outbound)
+      let url = fixture.server.url()
+      let task = Task { _ = try await other.execute(HTTPClientRequest(url: url), timeout: .seconds(60)) }
+      await asked.wait()
+      try await other.client.shutdown()
+      await #expect(throws: HTTPClientError.cancelled) { try await task.value }
+      let end = try await fixture.end()
+      #expect(end.end == .cancelled)
+    }
+  }
+
+  @Test("a body that nothing is read of: the caller wanted the status", arguments: [200, 500])
+  func unread(code: Int) async throws {
+    try await withClient { _ in
+      [.text("HTTP/1.1 \(code) X\r\ncontent-length: 10\r\n\r\nhello")]
+    } _: { fixture in
+      #expect(try await fixture.get().status.code == UInt(code))
+      let end = try await fixture.end()
+      #expect((end.end, end.responseBodySize) == (.response(statusCode: code), nil))
+    }
+  }
+
+  @Test("a body that nothing is read of, in a cancelled task")
+  func unreadAndCancelled() async throws {
+    let asked = Event()
+    try await withClient { _ in
+      [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"), .open(asked)]
+    } _: { fixture in
+      let (answered, cancelled) = (Event(), Event())
+      let task = Task {
+        let response = try await fixture.get()
+        answered.open()
+        await cancelled.wait()
+        try Task.checkCancellation()
+        _ = try await text(response)
+      }
+      await answered.wait()
+      task.cancel()
+      cancelled.open()
+      try await fixture.expectCancelled(task)
+    }
+  }
+
+  @Test("a body that is let go midway is cancelled, unless it tells of an error", arguments: [200, 500])
+  func abandoned(code: Int) async throws {
+    try await withClient { _ in
+      [.text("HTTP/1.1 \(code) X\r\ncontent-length: 10\r\n\r\nhello")]
+    } _: { fixture in
+      let response = try await fixture.get()
+      for try await _ in response.body { break }
+      // The response is still held: what is read of it is what counts.
+      let end = try await fixture.end()
+      #expect(end.end == (code == 200 ? .cancelled : .response(statusCode: code)))
+      #expect(end.responseBodySize == nil)
+      #expect(response.headers.first(name: "content-length") == "10")
+    }
+  }
+
+  @Test("a body that is read to its last byte and no further is whole")
+  func exact() async throws {
+    try await withClient { _ in
+      [.response(body: "hello")]
+    } _: { fixture in
+      let response = try await fixture.get()
+      var count = 0
+      for try await part in response.body {
+        count += part.readableBytes
+        if count == 5 { break }
+      }
+      let end = try await fixture.end()
+      #expect((end.end, end.responseBodySize) == (.response(statusCode: 200), 5))
+    }
+  }
+
+  @Test("a body that is longer than the caller accepts")
+  func tooLong() async throws {
+    try await withClient { _ in
+      [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello")]
+    } _: { fixture in
+      await #expect(throws: NIOTooManyBytesError.self) { try await fixture.get().body.collect(upTo: 4) }
+      let end = try await fixture.end()
+      #expect(end.end == .cancelled)
+    }
+  }
+
+  @Test("a body has one reader, as the client's own")
+  func twoReaders() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      try await withClient { _ in
+        [.response(body: "hello")]
+      } _: { fixture in
+        let response = try await fixture.get()
+        _ = (response.body.makeAsyncIterator(), response.body.makeAsyncIterator())
+      }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("makeAsyncIterator() is only allowed to be called at most once"))
+  }
+}

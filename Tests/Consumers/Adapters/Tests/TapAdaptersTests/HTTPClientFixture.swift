@@ -1,0 +1,95 @@
+import AsyncHTTPClient
+import NIOCore
+import NIOSSL
+import TapCore
+import Testing
+
+@testable import TapAdapters
+
+/// A client, the server that it talks to, and what the tap records.
+struct ClientFixture: Sendable {
+  let server: OddServer
+  let client: TapHTTPClient
+  fileprivate let seen: Seen
+  fileprivate let registry: Registry
+
+  func get(_ path: String = "/") async throws -> HTTPClientResponse { try await get(url: server.url(path)) }
+  func get(url: String) async throws -> HTTPClientResponse {
+    try await client.execute(HTTPClientRequest(url: url), timeout: .seconds(60))
+  }
+
+  /// The next request that has ended; waits for it.
+  func end() async throws -> RequestObservation {
+    for await end in seen.ends { return end }
+    throw CancellationError()
+  }
+
+  /// What a task throws that was cancelled, and what its request has ended with.
+  func expectCancelled(_ task: Task<Void, any Error>) async throws {
+    await #expect(throws: CancellationError.self) { try await task.value }
+    let end = try await end()
+    #expect(end.end == .cancelled)
+  }
+
+  /// The headers of this name as the server got them.
+  var traceparents: [[String]] { server.requests.map { $0.head.headers["traceparent"] } }
+
+  /// The sample lines of what a scrape gets.
+  var samples: [Substring] {
+    String(decoding: registry.exposition(in: .text).bytes, as: UTF8.self)
+      .split(separator: "\n").filter { !$0.hasPrefix("#") }
+  }
+
+  /// How many requests have ended by now.
+  var endCount: Int {
+    let line = samples.first { $0.hasPrefix("session_tap_ended_requests_total") }
+    return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
+  }
+}
+
+private final class Seen: RequestObserver {
+  let ends: AsyncStream<RequestObservation>
+  private let continuation: AsyncStream<RequestObservation>.Continuation
+
+  init() { (ends, continuation) = AsyncStream.makeStream() }
+  func requestStarted(_ request: RequestDescription) {}
+  func requestEnded(_ observation: RequestObservation) { continuation.yield(observation) }
+}
+
+/// A client's configuration, but for one thing.
+func configured(_ change: (inout HTTPClient.Configuration) -> Void) -> HTTPClient.Configuration {
+  var configuration = HTTPClient.Configuration()
+  change(&configuration)
+  return configuration
+}
+
+/// Runs a test with a client and a server, and shuts them down after it.
+///
+/// - Parameters:
+///   - tls: The server's side of TLS, or `nil` for plain text.
+///   - configuration: The client's.
+func withClient(
+  tls: NIOSSLContext? = nil, _ configuration: HTTPClient.Configuration = .init(),
+  _ script: @escaping OddServer.Script, _ body: (ClientFixture) async throws -> Void
+) async throws {
+  var configuration = configuration
+  configuration.connectionPool.retryConnectionEstablishment = false
+  let (registry, seen) = (Registry(), Seen())
+  let recorder = try RequestRecorder(registry: registry, observers: [seen])
+  let server = try await OddServer.start(tls: tls, script)
+  let client = HTTPClient(
+    eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
+  let fixture = ClientFixture(
+    server: server, client: TapHTTPClient(client: client, name: "test", outbound: recorder.outbound),
+    seen: seen, registry: registry)
+  let result: Result<Void, any Error>
+  do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
+  try await client.shutdown()
+  try await server.stop()
+  try result.get()
+}
+
+/// The whole body.
+func text(_ response: HTTPClientResponse) async throws -> String {
+  String(buffer: try await response.body.collect(upTo: 1 << 20))
+}
