@@ -42,7 +42,7 @@ def process():
                 graph("Uptime", "Falls to nought where a process has restarted.", "s",
                       (f"time() - (process_start_time_seconds{{{PROCESS}}} and on (job, instance)"
                        " session_tap_build_info)", each)),
-                graph("Restarts", "Times that a process has begun anew in half an hour.", "short",
+                graph("Restarts", "Times that a process has started again in half an hour.", "short",
                       (f"changes(process_start_time_seconds{{{PROCESS}}}[30m])", each),
                       steps=thresholds("green", (3, "red"))),
                 top("What runs", "target_info: the service and its attributes, from OTEL_SERVICE_NAME and "
