@@ -2,6 +2,7 @@
 
 from .board import board
 from .panels import graph, number, thresholds, top
+from .process import of
 from .promql import ACTIVE, PROCESS, by, counted, quantile, rate
 
 NONE = thresholds("green", (0.000001, "red"))
@@ -38,7 +39,7 @@ def tap():
                 graph("Time to answer", "From a scrape's request to its answer.", "s",
                       (quantile(0.5, duration, labels=PROCESS), "p50"),
                       (quantile(0.99, duration, labels=PROCESS), "p99"),
-                      (f"max(scrape_duration_seconds{{{PROCESS}}})", "slowest, as Prometheus sees it")),
+                      (f"max({of('scrape_duration_seconds')})", "slowest, as Prometheus sees it")),
                 graph("In flight", "Scrapes that wait for their answer. One that asks for the metrics counts itself.",
                       "short", (f"session_tap_scrapes_in_flight{{{PROCESS}}}", each)),
                 graph("Scrapes by instance", "More scrapers than expected?", "reqps",
@@ -49,7 +50,7 @@ def tap():
             ]),
             ("Series", [
                 graph("Samples of a scrape", "Series that an instance exposes.", "short",
-                      (f"scrape_samples_scraped{{{PROCESS}}} and on (job, instance) session_tap_build_info", each)),
+                      (of("scrape_samples_scraped"), each)),
                 graph("Overflow by metric", "Label sets that found no room: too many hosts or templates, or an input "
                       "that makes them up.", "short",
                       (f"{by('metric')} ({rate('session_tap_series_overflow_total', PROCESS)})", "{{metric}}"),
