@@ -107,7 +107,7 @@ def inbound():
                        "{{http_request_method}} {{url_scheme}}")),
                 graph("Calls for each request", "Requests that the app makes by those that it serves: a step is a retry, or "
                       "a loop around a call. All routes and clients.", "short",
-                      (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls")),
+                      (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls, all routes")),
                 top("All of them", "Requests a second by all of their labels.", served(*EACH), NAMES, "reqps",
                     value="Requests a second", width=24),
             ]),

@@ -68,7 +68,8 @@ def overview():
     durations += each("p99", "One request in a hundred takes longer.", "s",
                       lambda label: quantile(0.99, DURATION, label), steps=SECONDS)
     return board(
-        "session-tap-overview", "overview", "Rate, errors, duration and saturation of the requests that the app makes, and those that it serves in brief.",
+        "session-tap-overview", "overview", "Rate, errors, duration and saturation of the requests that the app makes, and "
+        "those that it serves in brief.",
         ("job", "instance", *REQUEST_LABELS),
         [
             ("Now", now),

@@ -5,7 +5,7 @@ from .panels import graph, number, thresholds, top
 from .process import of
 from .promql import ACTIVE, PROCESS, by, counted, quantile, rate
 
-NONE = thresholds("green", (0.000001, "red"))
+NONE = thresholds("green", (0.5, "red"))
 
 
 def tap():

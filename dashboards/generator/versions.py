@@ -1,6 +1,8 @@
 """Requests by version: what an instance counts is of the `service_version` that its target_info says. A process runs one
 version from its start to its end."""
 
+import re
+
 from .promql import BAD, DURATION, PROCESS, REQUEST, ROUTE, SERVED, SERVED_BAD, counted, judged, share
 
 INSTANCE = ("job", "instance")
@@ -23,3 +25,8 @@ def error_share_by_version(metric=DURATION, labels=REQUEST, bad=BAD):
 
 def served_error_share_by_version():
     return error_share_by_version(SERVED, ROUTE, SERVED_BAD)
+
+
+def since_start(query):
+    """A query of the counters as they stand, where this one is of their rates."""
+    return re.sub(r"rate\((.+?)\[\$__rate_interval\]\)", r"\1", query)
