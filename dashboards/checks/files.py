@@ -15,7 +15,7 @@ PROMETHEUS = DASHBOARDS / "prometheus"
 
 def check(folder):
     wrong = []
-    wrong += _run(DASHBOARDS / "grafana/generate", "--check")
+    wrong += _run(DASHBOARDS / "generate", "--check")
     wrong += _unreadable()
     rules = sorted(PROMETHEUS.glob("rules/*.yml"))
     tests = sorted(PROMETHEUS.glob("tests/*.yml"))

@@ -3,9 +3,10 @@
 from .board import board
 from .overview import APDEX, ERRORS, SECONDS
 from .panels import ITS_ROUTE, graph, number, thresholds, top
-from .promql import (DURATION, PROCESS, ROUTE, SERVED, SERVED_ACTIVE, SERVED_REQUEST_BODY, SERVED_RESPONSE_BODY, apdex,
-                     by, counted, mean, quantile, rate, served_error_share, served_error_share_by_version, summed)
+from .promql import (DURATION, PROCESS, ROUTE, SERVED, SERVED_ACTIVE, SERVED_REQUEST_BODY, SERVED_RESPONSE_BODY, active,
+                     apdex, counted, mean, quantile, rate, served_error_share, summed)
 from .shapes import heatmaps, quantiles
+from .versions import served_error_share_by_version
 
 EACH = ("http_request_method", "url_scheme", "http_route", "http_response_status_code", "error_type")
 NAMES = {"http_request_method": "Method", "url_scheme": "Scheme", "http_route": "Route",
@@ -20,6 +21,11 @@ ROUTED = "What no route matched has none."
 
 def served(*group, where=""):
     return counted(SERVED, *group, labels=ROUTE, where=where)
+
+
+def burnt(*windows):
+    """How many times faster than the objective allows the worst job burns its budget, by window."""
+    return [(f"max({BAD}ratio_rate{window}{{{JOB}}}) / {BUDGET}", window) for window in windows]
 
 
 def inbound():
@@ -38,7 +44,7 @@ def inbound():
                 number("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s; an error counts as neither.", "none",
                        apdex(metric=SERVED, labels=ROUTE), steps=APDEX, decimals=2),
                 number("Active", "Requests that are being served, of all routes: which one it is, the end says.", "short",
-                       f"sum({SERVED_ACTIVE}{{{PROCESS}}})"),
+                       active(SERVED_ACTIVE, PROCESS)),
                 number("Books", "Started less ended less active: nought at every scrape.", "short",
                        f"sum(session_tap_inbound_started_requests_total{{{PROCESS}}})"
                        f" - sum(session_tap_inbound_ended_requests_total{{{PROCESS}}})"
@@ -53,8 +59,7 @@ def inbound():
                        steps=thresholds("red", (0, "yellow"), (0.25, "green"))),
                 graph("Budget burnt", "How many times faster than the objective allows, by window: 14.4 over an hour and five "
                       "minutes is a page, 1 over three days and six hours a ticket.", "short",
-                      *[(f"max({BAD}ratio_rate{window}{{{JOB}}}) / {BUDGET}", window) for window in WINDOWS], width=16,
-                      steps=thresholds("green", (1, "yellow"), (14.4, "red"))),
+                      *burnt(*WINDOWS), width=16, steps=thresholds("green", (1, "yellow"), (14.4, "red"))),
                 graph("Availability", "The share of the requests that were good, over an hour and over three days.",
                       "percentunit", (f"1 - {BAD}ratio_rate1h{{{JOB}}}", "{{job}} 1 h"),
                       (f"1 - {BAD}ratio_rate3d{{{JOB}}}", "{{job}} 3 d"), width=24, maximum=1, height=6),
@@ -98,11 +103,11 @@ def inbound():
             ]),
             ("Load", [
                 graph("Active", "Requests that are being served.", "short",
-                      (f"{by('http_request_method', 'url_scheme')} ({SERVED_ACTIVE}{{{PROCESS}}})",
+                      (active(SERVED_ACTIVE, PROCESS, "http_request_method", "url_scheme"),
                        "{{http_request_method}} {{url_scheme}}")),
                 graph("Calls for each request", "Requests that the app makes by those that it serves: a step is a retry, or "
                       "a loop around a call. All routes and clients.", "short",
-                      (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls")),
+                      (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls, all routes")),
                 top("All of them", "Requests a second by all of their labels.", served(*EACH), NAMES, "reqps",
                     value="Requests a second", width=24),
             ]),

@@ -1,11 +1,11 @@
 """All processes of a job together, from recorded series alone: what a large fleet is watched by."""
 
 from .board import board
+from .inbound import JOB, WINDOWS, burnt
 from .overview import APDEX, ERRORS, SECONDS
 from .panels import INBOUND, graph, number, phased, thresholds, top
-from .promql import CONNECTED, PHASES, SENT
+from .promql import CONNECTED, PHASES, SENT, alerts
 
-JOB = 'job=~"$job"'
 CHOSEN = 'job=~"$job", client=~"$client"'
 OBJECTIVE = "scalar(session_tap:slo_objective:ratio)"
 BUDGET = f"(1 - {OBJECTIVE})"
@@ -17,7 +17,6 @@ PHASE_SUM = "job:http_client_request_phase_duration_seconds_sum:rate5m"
 PHASE_QUANTILE = "job:http_client_request_phase_duration_seconds:quantile_rate5m"
 OPENED = "job:http_client_connections_opened:rate5m"
 BAD = "job_client:http_client_requests_bad:"
-WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 
 
 def fleet():
@@ -51,8 +50,7 @@ def fleet():
                       *[(f"max({BAD}ratio_rate{window}{{{CHOSEN}}}) / {BUDGET}", window) for window in WINDOWS],
                       width=16, steps=thresholds("green", (1, "yellow"), (14.4, "red"))),
                 graph("Alerts", "Alerts of these rules that are pending or firing.", "short",
-                      ('sum by (alertname, alertstate) (ALERTS{alertname=~"HTTP(Client|Server).*|SessionTap.*", job=~"$job"})',
-                       "{{alertname}} {{alertstate}}"), width=24, height=6, step_after=True),
+                      (alerts(), "{{alertname}} {{alertstate}}"), width=24, height=6, step_after=True),
             ]),
             ("Rate and errors", [
                 graph("Requests", "Requests that ended.", "reqps",
@@ -109,9 +107,7 @@ def fleet():
                        "{{job}}"), steps=SECONDS, width=8, link=INBOUND),
                 graph("Budget burnt", "How many times faster than the objective of the requests that are served allows, by "
                       "the worst job.", "short",
-                      *[(f"max(job:http_server_requests_bad:ratio_rate{window}{{{JOB}}})"
-                         " / (1 - scalar(session_tap:slo_inbound_objective:ratio))", window) for window in WINDOWS],
-                      steps=thresholds("green", (1, "yellow"), (14.4, "red")), link=INBOUND),
+                      *burnt(*WINDOWS), steps=thresholds("green", (1, "yellow"), (14.4, "red")), link=INBOUND),
                 graph("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s.", "none",
                       (f"job:http_server_apdex:rate5m{{{JOB}}}", "{{job}}"), maximum=1, link=INBOUND),
                 graph("Under way", "Requests that are being served.", "short",

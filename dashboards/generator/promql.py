@@ -1,4 +1,4 @@
-"""The queries that the boards share.
+"""The queries that boards and consoles share.
 
 A histogram comes from a server in its classic form (_bucket, _count, _sum) or in its native one, as that server
 scrapes it. Every query here asks for both; what is not there is empty.
@@ -54,6 +54,22 @@ def rate(metric, labels):
     return f"rate({metric}{{{labels}}}[$__rate_interval])"
 
 
+def instrumented(series):
+    """Series of the processes that SessionTap is in: a job that is chosen as `.*` may have others."""
+    return f"{series} and on (job, instance) session_tap_build_info"
+
+
+def active(metric, labels, *group):
+    """Requests that have started and not ended."""
+    return f"{by(*group)} ({metric}{{{labels}}})"
+
+
+def alerts(*group, names="HTTP(Client|Server).*|SessionTap.*"):
+    """How many alerts of these rules are pending or firing."""
+    labels = ", ".join(("alertname", "alertstate", *group))
+    return f'count by ({labels}) (ALERTS{{alertname=~"{names}", job=~"$job"}})'
+
+
 def counted(metric, *group, labels=REQUEST, where=""):
     """How many a second a histogram has counted."""
     chosen = select(labels, where)
@@ -85,49 +101,29 @@ def judged(*group, metric=DURATION, labels=REQUEST):
     return f"{by(*group)} ({' or '.join(parts)})"
 
 
-def _share(part, total):
+def share(part, total):
     """Nought where there is nothing of it yet, and not nothing."""
     return f"({part} or 0 * {total}) / {total}"
 
 
 def error_share(*group):
-    return _share(counted(DURATION, *group, where=BAD), judged(*group))
+    return share(counted(DURATION, *group, where=BAD), judged(*group))
 
 
 def served_error_share(*group, labels=ROUTE):
-    return _share(counted(SERVED, *group, labels=labels, where=SERVED_BAD),
-                  judged(*group, metric=SERVED, labels=labels))
-
-
-def by_version(count):
-    """A count of requests by instance, together by the version that each instance says it runs."""
-    return (f"sum by (service_version) ({count} * on (job, instance) group_left (service_version)"
-            f" target_info{{{PROCESS}}})")
-
-
-def _error_share_by_version(metric, labels, bad):
-    instances = ("job", "instance")
-    failed = by_version(counted(metric, *instances, labels=labels, where=bad))
-    return _share(failed, by_version(judged(*instances, metric=metric, labels=labels)))
-
-
-def error_share_by_version():
-    return _error_share_by_version(DURATION, REQUEST, BAD)
-
-
-def served_error_share_by_version():
-    return _error_share_by_version(SERVED, ROUTE, SERVED_BAD)
+    return share(counted(SERVED, *group, labels=labels, where=SERVED_BAD),
+                 judged(*group, metric=SERVED, labels=labels))
 
 
 def cached_share(*group):
     """Of all requests, those that a URLCache has answered."""
-    return _share(counted(DURATION, *group, where=CACHED), counted(DURATION, *group))
+    return share(counted(DURATION, *group, where=CACHED), counted(DURATION, *group))
 
 
 def phase_mean(phase, *group):
     """Seconds of one phase for each request, so that the phases add up to the mean of a request."""
-    return _share(summed(PHASE, *group, labels=HOST, where=f'phase="{phase}"'),
-                  counted(DURATION, *group, labels=HOST, where=SENT))
+    return share(summed(PHASE, *group, labels=HOST, where=f'phase="{phase}"'),
+                 counted(DURATION, *group, labels=HOST, where=SENT))
 
 
 def phase_means(*server):
@@ -150,8 +146,8 @@ def reused_share(*group):
 
 def waiting_share(*group):
     """Of the requests that went to a server, those that had to wait for a connection."""
-    return _share(counted(PHASE, *group, labels=HOST, where='phase="queue"'),
-                  counted(DURATION, *group, labels=HOST, where=SENT))
+    return share(counted(PHASE, *group, labels=HOST, where='phase="queue"'),
+                 counted(DURATION, *group, labels=HOST, where=SENT))
 
 
 def apdex(*group, metric=DURATION, labels=REQUEST, satisfied="0.25", tolerated="1.0"):

@@ -2,8 +2,10 @@
 
 from .board import REQUEST_LABELS, board
 from .panels import INBOUND, ITS_ROUTE, drill_down, graph, number, thresholds, top
-from .promql import (ACTIVE, DURATION, HOST, CLIENT, PROCESS, SERVED, SERVED_ACTIVE, apdex, by, counted, error_share,
-                     error_share_by_version, quantile, rate, served_error_share)
+from .process import DESCRIPTORS_IN_USE
+from .promql import (ACTIVE, CLIENT, DURATION, HOST, PROCESS, SERVED, SERVED_ACTIVE, active, apdex, by, counted,
+                     error_share, quantile, rate, served_error_share)
+from .versions import error_share_by_version
 
 ERRORS = thresholds("green", (0.01, "yellow"), (0.05, "red"))
 SECONDS = thresholds("green", (0.5, "yellow"), (1, "red"))
@@ -29,7 +31,7 @@ def overview():
                steps=SECONDS),
         number("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s; an error counts as neither.", "none", apdex(),
                steps=APDEX, decimals=2),
-        number("Active", "Requests that have started and not ended.", "short", f"sum({ACTIVE}{{{HOST}}})"),
+        number("Active", "Requests that have started and not ended.", "short", active(ACTIVE, HOST)),
         number("Processes", "Processes that are scraped.", "short", f"count(session_tap_build_info{{{PROCESS}}})"),
     ]
     errors = each("Error share", "No response, or a 5xx.", "percentunit", error_share, steps=ERRORS)
@@ -50,7 +52,7 @@ def overview():
                steps=ERRORS, decimals=2, width=6, link=INBOUND),
         number("p99", "One request in a hundred takes longer to serve.", "s", quantile(0.99, SERVED, labels=PROCESS),
                steps=SECONDS, width=6, link=INBOUND),
-        number("Active", "Requests that are being served.", "short", f"sum({SERVED_ACTIVE}{{{PROCESS}}})", width=6,
+        number("Active", "Requests that are being served.", "short", active(SERVED_ACTIVE, PROCESS), width=6,
                link=INBOUND),
         graph("Served by route", "Click a route for its board.", "reqps",
               (counted(SERVED, "http_route", labels=PROCESS), "{{http_route}}"), stack=True, link=ITS_ROUTE,
@@ -66,7 +68,8 @@ def overview():
     durations += each("p99", "One request in a hundred takes longer.", "s",
                       lambda label: quantile(0.99, DURATION, label), steps=SECONDS)
     return board(
-        "session-tap-overview", "overview", "Rate, errors, duration and saturation of the requests that the app makes, and those that it serves in brief.",
+        "session-tap-overview", "overview", "Rate, errors, duration and saturation of the requests that the app makes, and "
+        "those that it serves in brief.",
         ("job", "instance", *REQUEST_LABELS),
         [
             ("Now", now),
@@ -93,13 +96,12 @@ def overview():
             ("Saturation", [
                 graph("Active by client", "Requests under way. A session opens as many connections to a host as its "
                       "httpMaximumConnectionsPerHost says; further requests wait, and are active too.", "short",
-                      (f"{by('client')} ({ACTIVE}{{{HOST}}})", "{{client}}"), width=8, link=drill_down("client")),
+                      (active(ACTIVE, HOST, "client"), "{{client}}"), width=8, link=drill_down("client")),
                 graph("Active by host", "Requests under way.", "short",
-                      (f"{by('server_address', 'server_port')} ({ACTIVE}{{{HOST}}})",
-                       "{{server_address}}:{{server_port}}"), width=8, link=drill_down("server_address")),
+                      (active(ACTIVE, HOST, "server_address", "server_port"), "{{server_address}}:{{server_port}}"),
+                      width=8, link=drill_down("server_address")),
                 graph("File descriptors in use", "Connections are among them: URLSession does not tell how many it "
-                      "has open.", "percentunit",
-                      (f"process_open_fds{{{PROCESS}}} / process_max_fds{{{PROCESS}}}", "{{instance}}"), width=8,
+                      "has open.", "percentunit", (DESCRIPTORS_IN_USE, "{{instance}}"), width=8,
                       steps=thresholds("green", (0.8, "red"))),
             ]),
         ])

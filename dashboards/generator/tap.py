@@ -2,9 +2,10 @@
 
 from .board import board
 from .panels import graph, number, thresholds, top
+from .process import of
 from .promql import ACTIVE, PROCESS, by, counted, quantile, rate
 
-NONE = thresholds("green", (0.000001, "red"))
+NONE = thresholds("green", (0.5, "red"))
 
 
 def tap():
@@ -38,49 +39,49 @@ def tap():
                 graph("Time to answer", "From a scrape's request to its answer.", "s",
                       (quantile(0.5, duration, labels=PROCESS), "p50"),
                       (quantile(0.99, duration, labels=PROCESS), "p99"),
-                      (f"max(scrape_duration_seconds{{{PROCESS}}})", "slowest, as Prometheus sees it")),
+                      (f"max({of('scrape_duration_seconds')})", "slowest, as Prometheus sees it")),
                 graph("In flight", "Scrapes that wait for their answer. One that asks for the metrics counts itself.",
                       "short", (f"session_tap_scrapes_in_flight{{{PROCESS}}}", each)),
                 graph("Scrapes by instance", "More scrapers than expected?", "reqps",
                       (counted(duration, "instance", labels=PROCESS), each)),
-                graph("Pushes", "Pushes to a Pushgateway, each with its retries. Nought where nothing pushes.", "short",
+                graph("Pushes", "Pushes to a Pushgateway, each with its retries. Nought where nothing pushes.", "cps",
                       (f"{by('outcome')} ({rate('session_tap_pushes_total', PROCESS)}) or on () vector(0)", "{{outcome}}"),
                       width=24, height=6),
             ]),
             ("Series", [
                 graph("Samples of a scrape", "Series that an instance exposes.", "short",
-                      (f"scrape_samples_scraped{{{PROCESS}}} and on (job, instance) session_tap_build_info", each)),
+                      (of("scrape_samples_scraped"), each)),
                 graph("Overflow by metric", "Label sets that found no room: too many hosts or templates, or an input "
-                      "that makes them up.", "short",
+                      "that makes them up.", "cps",
                       (f"{by('metric')} ({rate('session_tap_series_overflow_total', PROCESS)})", "{{metric}}"),
                       ),
                 graph("Requests in overflow", "Requests that count in a series without labels.", "reqps",
                       (f"sum(rate(http_client_request_duration_seconds_count{{{PROCESS}, otel_metric_overflow=\"true\"}}"
                        f"[$__rate_interval])) or vector(0)", "requests")),
                 graph("Values refused", "Values that no instrument can take: infinite, not a number, or below 0.",
-                      "short",
+                      "cps",
                       (f"sum(rate(session_tap_dropped_values_total{{{PROCESS}}}[$__rate_interval])) or vector(0)",
                        "values")),
             ]),
             ("Log and observers", [
-                graph("Lines by level", "Lines written.", "short",
+                graph("Lines by level", "Lines written.", "cps",
                       (f"{by('level')} ({rate('session_tap_log_lines_total', PROCESS)})", "{{level}}"), stack=True),
-                graph("Lines left out by reason", "By severity or by sampling, as configured.", "short",
+                graph("Lines left out by reason", "By severity or by sampling, as configured.", "cps",
                       (f"{by('reason')} ({rate('session_tap_log_filtered_lines_total', PROCESS)})", "{{reason}}")),
                 graph("Lines dropped by reason", "queue_full: the disk is slower than the lines. write_error: it "
-                      "refuses them. shutdown: there was no time left.", "short",
+                      "refuses them. shutdown: there was no time left.", "cps",
                       (f"{by('reason')} ({rate('session_tap_log_dropped_lines_total', PROCESS)})", "{{reason}}")),
                 graph("Observer calls dropped", "Calls of the app's own observers for which there was no room: an observer is "
-                      "too slow. No data where an app has no observers.", "short",
+                      "too slow. No data where an app has no observers.", "cps",
                       (f"{by('instance')} ({rate('session_tap_observer_dropped_total', PROCESS)})", each)),
                 graph("Bytes", "Bytes of log written.", "Bps",
                       (f"{by('instance')} ({rate('session_tap_log_bytes_total', PROCESS)})", each)),
-                graph("Write errors", "Writes that failed and were tried again.", "short",
+                graph("Write errors", "Writes that failed and were tried again.", "cps",
                       (f"{by('instance')} ({rate('session_tap_log_write_errors_total', PROCESS)})", each)),
                 top("Versions", "Which version runs where, and whose account of a transfer it reads: with none, there are no "
                     "phases, and sizes come from headers.",
                     f"sum by (job, instance, version, transfer_account) (session_tap_build_info{{{PROCESS}}})",
-                    {"job": "Job", "instance": "Instance", "version": "Version", "transfer_account": "Account"},
-                    "none", width=24),
+                    {"job": "Job", "instance": "Instance", "version": "Version",
+                     "transfer_account": "Account of transfers"}, "none", value="Processes", width=24),
             ]),
         ])

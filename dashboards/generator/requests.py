@@ -2,9 +2,9 @@
 
 from .board import REQUEST_LABELS, board
 from .panels import graph, phase_bars, phased, thresholds, top
-from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, OPENED, PHASE, PHASES, REQUEST, REQUEST_BODY,
-                     RESPONSE_BODY, by, cached_share, counted, phase_mean, phase_means, quantile, rate,
-                     reused_share, summed, waiting_share)
+from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, OPENED, PHASE, PHASES, REQUEST_BODY,
+                     RESPONSE_BODY, active, by, cached_share, counted, phase_mean, phase_means, quantile,
+                     rate, reused_share, summed, waiting_share)
 from .shapes import heatmaps, quantiles
 
 EACH = ("client", "http_request_method", "server_address", "server_port", "url_template", "http_response_status_code",
@@ -57,7 +57,7 @@ def requests():
                       (f"sum ({rate('session_tap_ended_requests_total', CLIENT)})", "ended"),
                       (f"sum ({rate('session_tap_cancelled_requests_total', CLIENT)})", "of them cancelled")),
                 graph("Active", "Requests under way.", "short",
-                      (f"{by('client', 'http_request_method', 'server_address', 'server_port')} ({ACTIVE}{{{HOST}}})",
+                      (active(ACTIVE, HOST, "client", "http_request_method", "server_address", "server_port"),
                        "{{client}} {{http_request_method}} {{server_address}}:{{server_port}}")),
                 graph("Redirects", "Redirects that were followed.", "reqps",
                       (f"{by('client')} ({rate('http_client_redirects_total', CLIENT)})", "{{client}}")),

@@ -1,1 +1,0 @@
-"""The boards of SessionTap. Edit these files and run ../generate; Grafana reads the JSON in ../boards."""
