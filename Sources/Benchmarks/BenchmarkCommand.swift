@@ -71,7 +71,7 @@ enum AllBenchmarks {
     .histogramRecordAllThreads,
     .histogramRecordInstructions,
     .requestTappedC1,
-    .requestTappedC8,
+    .requestTappedC8, .requestTappedBurst,
     .downloadTapped,
     .requestAllocations,
     .accountRead,

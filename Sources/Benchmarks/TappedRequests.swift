@@ -12,6 +12,9 @@ extension Benchmark {
   /// The same, eight in flight.
   static let requestTappedC8 = requests("request.tapped_vs_stock.c8", inFlight: 8)
 
+  /// The same, 4,000 at once: all but six wait for a connection.
+  static let requestTappedBurst = requests("request.tapped_vs_stock.burst", inFlight: 4_000, rounds: 21)
+
   /// A download of 10 MB on loopback.
   static let downloadTapped = Benchmark(
     "download.tapped_vs_stock", unit: "ms", reference: "the same without the tap", rounds: 101,
@@ -28,9 +31,9 @@ extension Benchmark {
     },
     referenceValue: { try Valgrind.allocations(of: .stockRequests, count: 200) })
 
-  private static func requests(_ name: String, inFlight: Int) -> Benchmark {
+  private static func requests(_ name: String, inFlight: Int, rounds: Int = 301) -> Benchmark {
     Benchmark(
-      name, unit: "us", reference: "the same without the tap", rounds: 301,
+      name, unit: "us", reference: "the same without the tap", rounds: rounds,
       value: { try await LoopbackTransfers.shared.get(isTapped: true, inFlight: inFlight) * 1_000_000 },
       referenceValue: {
         try await LoopbackTransfers.shared.get(isTapped: false, inFlight: inFlight) * 1_000_000
@@ -72,6 +75,7 @@ actor LoopbackTransfers {
     func session(isTapped: Bool) -> URLSession { isTapped ? tapped : stock }
   }
 
+  /// A round is so many requests, or one for each that is in flight.
   private static let requestsARound = 48
   private static let firstRequests = 20
   private static let largeBody = [UInt8](repeating: 0x5A, count: 10_000_000)
@@ -83,18 +87,19 @@ actor LoopbackTransfers {
   func get(isTapped: Bool, inFlight: Int) async throws -> Double {
     let running = try start()
     let session = try await freshSession(isTapped: isTapped)
+    let requestsEach = max(1, Self.requestsARound / inFlight)
     let clock = ContinuousClock()
     let elapsed = try await clock.measure {
       try await withThrowingTaskGroup { group in
         for _ in 0..<inFlight {
           group.addTask {
-            for _ in 0..<Self.requestsARound / inFlight { _ = try await session.data(from: running.small) }
+            for _ in 0..<requestsEach { _ = try await session.data(from: running.small) }
           }
         }
         try await group.waitForAll()
       }
     }
-    return elapsed / .seconds(1) / Double(Self.requestsARound)
+    return elapsed / .seconds(1) / Double(requestsEach * inFlight)
   }
 
   /// Makes some requests, one after another, after a few that open the connection and fill the caches.

@@ -117,7 +117,7 @@ extension Tap.Configuration {
       try .metrics(of: registry), .liveness(), .readiness(readiness),
       .page(showsLog: servedLog != nil, showsHistory: history != nil),
     ]
-    if let history { builtIn.append(.history(of: history) { recorder.drain() }) }
+    if let history { builtIn.append(.history(of: history, recorder: recorder)) }
     if let servedLog { builtIn.append(.logs(of: servedLog)) }
     return Endpoint(configuration: endpoint, routes: builtIn + routes)
   }

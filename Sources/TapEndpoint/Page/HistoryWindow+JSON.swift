@@ -25,7 +25,7 @@ extension HistoryWindow {
     var isFirst = true
     for slot in slots {
       let age = now.nanoseconds &- slot.number * Self.slotNanoseconds
-      // Nothing drops the old slots of an app that makes no requests any more.
+      // Slots are dropped only when a request is added: an idle app may still hold old ones.
       guard age < covered + Self.slotNanoseconds else { continue }
       text.append("\(isFirst ? "" : ","){\"age_s\":\(Self.seconds(max(0, age))),\"totals\":[")
       isFirst = false
@@ -45,8 +45,7 @@ extension HistoryWindow {
   private static func seconds(_ nanoseconds: Int64) -> String { "\(Double(nanoseconds / 1_000_000) / 1e3)" }
 
   private static func list(_ bounds: [Double]) -> String {
-    // JSON has no infinity and no NaN (RFC 8259, section 6); a registry refuses buckets that have.
-    bounds.filter(\.isFinite).map { "\($0)" }.joined(separator: ",")
+    bounds.map { "\($0)" }.joined(separator: ",")
   }
 }
 

@@ -1,15 +1,15 @@
 import TapCore
 
-/// What the requests of the last ten minutes came to: totals by direction and party, for each five seconds.
+/// Totals of the requests of the last ten minutes, in slots of five seconds.
 ///
 /// A pure value: it reads no clock and takes no lock. Its size is bounded by ``slotCount``, ``partyLimit`` and ``boundLimit``: below
 /// 1 MiB, and 16 KiB for each party that has requests all the time.
 struct HistoryWindow: Sendable {
-  /// Who a request is for: the labels by which the page tells requests apart.
+  /// The labels by which the page tells requests apart.
   enum Party: Hashable, Sendable {
     case outbound(client: String, address: String?, port: Int?)
     case inbound(method: String, route: String?)
-    /// All for whom there is no room.
+    /// All parties beyond ``partyLimit``.
     case other(RequestDirection)
 
     var direction: RequestDirection {
@@ -25,7 +25,7 @@ struct HistoryWindow: Sendable {
   struct Totals: Sendable, Equatable {
     /// The place of the party in ``HistoryWindow/parties``.
     let place: Int
-    /// Of the durations, in seconds.
+    /// The sum of the durations, in seconds.
     var sum = 0.0
     var errors: UInt32 = 0
     /// The requests in each bucket, not cumulative, `+Inf` last.
@@ -52,7 +52,7 @@ struct HistoryWindow: Sendable {
   private let start: Instant
   /// Only slots that have requests, the oldest first.
   private(set) var slots: [Slot] = []
-  /// By place. `nil` where there is room.
+  /// By place. `nil` is a free place.
   private(set) var parties: [Party?] = []
   private var places: [Party: Int] = [:]
   private var partyCounts: [RequestDirection: Int] = [:]
@@ -91,7 +91,7 @@ struct HistoryWindow: Sendable {
   /// Drops what is older than ten minutes, and begins the slot of this moment.
   private mutating func advance(to now: Instant) {
     let number = now.nanoseconds / Self.slotNanoseconds
-    // The monotonic clock does not go back, but two threads may read it in one order and come in the other.
+    // A clock that goes back is taken for the current slot.
     if let last = slots.last, last.number >= number { return }
     slots.append(Slot(number: number))
     let isOld = { (slot: Slot) in slot.number <= number - Int64(Self.slotCount) }

@@ -2,7 +2,7 @@
 enum PageLive {
   static let script = #"""
     const INTERVAL = 2000;
-    const hasHistory = document.body.dataset.history === "yes";
+    let hasHistory = document.body.dataset.history === "yes";
 
     function options(select, values) {
       const there = new Set([...select.options].map(option => option.value));
@@ -38,10 +38,11 @@ enum PageLive {
       const before = known.time;
       learn(next, performance.now());
       await breathe();
-      // The first scrape, or one after a time without: the page was paused, its tab hidden, or the app gone. The page does
-      // without a history where a proxy does not pass its path.
+      // The first scrape, or one after a time without: the page was paused, its tab hidden, or the app gone. Where a proxy
+      // does not pass the path of the history, the page does without it from then on.
       if (hasHistory && !(known.time - before < 3 * INTERVAL)) {
-        await get(HISTORY, "application/json").then(answer => answer.json()).then(backfill).catch(() => {});
+        const history = await get(HISTORY, "application/json").then(answer => answer.json()).catch(() => undefined);
+        if (history) backfill(history); else hasHistory = false;
       }
       const parties = [...[...known.made.series.values()].map(one => one.party), ...known.active.values()];
       options($("client"), new Set(parties.map(party => party.client)));

@@ -32,7 +32,7 @@ enum PageMarkup {
       <section aria-labelledby="totals-title">
         <h2 id="totals-title">Since the start of the process</h2>
         <div class="sides">\#(sides.map(totals).joined())</div>
-        <p class="note"><b>≈</b> An estimate from the buckets of a histogram, off by the width of one bucket at most;
+        <p class="note"><b>≈</b> \#(estimate);
           <b>&gt;</b> beyond the last bucket.</p>
       </section>
       <section aria-labelledby="charts-title">
@@ -139,10 +139,13 @@ enum PageMarkup {
         + table("\(side)-by-bucket", "Requests \(side), by latency", ["Latency", "#Requests"]))
   }
 
-  /// What a percentile is, for a pointer that rests on its name. The note below the figures says it to everybody.
+  private static let estimate =
+    "An estimate from the buckets of a histogram, off by the width of one bucket at most"
+
+  /// What a percentile is, for a pointer that rests on its name.
   private static func hint(_ name: some StringProtocol) -> String {
     name.hasPrefix("p") && name.dropFirst().allSatisfy(\.isNumber)
-      ? #" title="An estimate from the buckets of a histogram, off by the width of one bucket at most""# : ""
+      ? #" title="\#(estimate)""# : ""
   }
 
   private static func now(_ id: String) -> String { #"<b id="\#(id)">–</b>"# }

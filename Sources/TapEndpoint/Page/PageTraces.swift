@@ -72,9 +72,11 @@ enum PageTraces {
       try {
         entries = await entriesOf(`limit=${TRACE_LINES}&trace_id=${encodeURIComponent(id)}`);
       } catch (error) {
-        return fill("trace", [], `No log: ${error.message}`);
+        entries = error;
       }
+      // Another trace may have been chosen since.
       if (id !== trace) return;
+      if (entries instanceof Error) return fill("trace", [], `No log: ${entries.message}`);
       const spans = entries.map(entry => ({ entry, start: startOf(entry), time: (durationOf(entry) || 0) * 1000 }))
         .filter(({ start }) => Number.isFinite(start)).sort((a, b) => a.start - b.start || b.time - a.time);
       const first = spans.length ? spans[0].start : 0;

@@ -9,8 +9,8 @@ package import TapCore
 package final class RequestHistory: RequestConsumer {
   private struct State {
     var window: HistoryWindow
-    /// Of the batch that is being delivered: one look at the clock for all of it.
-    var now: Instant?
+    /// The last answer, and when it was written.
+    var written: (bytes: [UInt8], at: Instant)?
   }
 
   private let methods: KnownMethods
@@ -36,21 +36,19 @@ package final class RequestHistory: RequestConsumer {
       case .ok, .cancelled: false
       }
     state.withLock { state in
-      let now = state.now ?? .now
-      state.now = now
-      state.window.add(party, nanoseconds: observation.elapsed, isError: isError, at: now)
+      state.window.add(party, nanoseconds: observation.elapsed, isError: isError, at: .now)
     }
   }
 
-  package func batchEnded() {
-    state.withLock { $0.now = nil }
-  }
-
-  /// The history as JSON.
-  package func json(at now: Instant = .now) -> [UInt8] {
-    // A copy, so that no lock is held while bytes are written.
-    let window = state.withLock { $0.window }
-    return window.json(at: now)
+  /// The history as JSON. Those that ask within a second share it, so that readers who are slow or many take little memory.
+  package func json() -> [UInt8] {
+    let (window, written) = state.withLock { ($0.window, $0.written) }
+    let now = Instant.now
+    if let written, now.nanoseconds &- written.at.nanoseconds < 1_000_000_000 { return written.bytes }
+    // No lock is held while a copy is written.
+    let bytes = window.json(at: now)
+    state.withLock { $0.written = (bytes, now) }
+    return bytes
   }
 
   /// By the same labels as the metrics have, cut likewise.
@@ -69,26 +67,23 @@ extension EndpointRoute {
   /// What the page's charts show before its first scrape.
   ///
   /// - Parameters:
-  ///   - history: what is shown.
-  ///   - drain: records what has happened before.
-  package static func history(
-    of history: RequestHistory, at path: String = "/page/history", drain: @escaping @Sendable () -> Void
-  ) -> EndpointRoute {
+  ///   - history: What is shown.
+  ///   - recorder: Delivers the pending requests first.
+  package static func history(of history: RequestHistory, recorder: RequestRecorder) -> EndpointRoute {
     // Not on the queue that serves every connection: a full window takes a millisecond to write.
     let queue = DispatchQueue(label: "session-tap.history", qos: .utility)
-    return EndpointRoute(
-      path,
-      deferred: { _, complete in
+    return EndpointRoute("/page/history") { _ in
+      let bytes = await withCheckedContinuation { continuation in
         queue.async {
-          drain()
-          complete(
-            EndpointResponse(
-              headers: [
-                "Content-Type": "application/json", "Cache-Control": "no-store",
-                "X-Content-Type-Options": "nosniff",
-              ], body: .bytes(history.json()))
-          ) { _ in }
+          recorder.drain()
+          continuation.resume(returning: history.json())
         }
-      })
+      }
+      return EndpointResponse(
+        headers: [
+          "Content-Type": "application/json", "Cache-Control": "no-store",
+          "X-Content-Type-Options": "nosniff",
+        ], body: .bytes(bytes))
+    }
   }
 }

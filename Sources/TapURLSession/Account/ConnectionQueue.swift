@@ -10,14 +10,16 @@ import TapCore
 ///
 /// A session opens `httpMaximumConnectionsPerHost` connections to a host and port; by HTTP/1.x each serves one transfer at a
 /// time. Below that number a transfer does not wait. Above it, one that waits gets a connection as soon as another transfer is done
-/// with it, in whatever order libcurl tries those that wait (`process_pending_handles` in its `multi.c`). So a turn is when the
-/// transfer before ended on the same connection, which is known by its local port. Where that cannot be known (the connection is
-/// new, a transfer of the session has gone elsewhere by a redirect, or is not ours to see), the wait is unknown, and never wrong.
+/// with it, in whatever order libcurl tries those that wait (`process_pending_handles` in its `multi.c`). So its turn is the end of
+/// the previous transfer on its connection, which the local port identifies. The wait is unknown where the connection is new, where
+/// a transfer of the session has followed a redirect, and where one of them is not visible to the tap.
 final class ConnectionQueue: Sendable {
   /// One transfer among those of its session. What changes of it is under the lock of the queue.
   final class Place: @unchecked Sendable {
+    fileprivate let queue: ConnectionQueue
     fileprivate let session: SessionTransfers
     fileprivate let host: Host
+    fileprivate let start: Instant
     /// The transfers to the same host, once the session has more than a host gets connections.
     fileprivate var line: Line?
     /// Alive as long as the transfer has its place: its `MetricsURLProtocol` leaves before it releases the loader. A weak
@@ -27,10 +29,22 @@ final class ConnectionQueue: Sendable {
     fileprivate var mayWait = false
     fileprivate var isCertain = true
 
-    fileprivate init(in session: SessionTransfers, host: Host, loader: URLProtocol) {
+    fileprivate init(
+      of queue: ConnectionQueue, _ session: SessionTransfers, host: Host, start: Instant, loader: URLProtocol
+    ) {
+      self.queue = queue
       self.session = session
       self.host = host
+      self.start = start
       self.loader = loader
+    }
+
+    /// The transfer has ended, and its connection is free for the next one. Gives its wait. On Foundation's queue.
+    ///
+    /// - Parameter strays: Whether the transfer was at another host, or goes on unseen: it followed a redirect, or is sent
+    ///   again after a challenge.
+    func leave(at now: Instant, strays: Bool, _ transfer: TransferAccount?) -> Wait {
+      queue.sessions.withLock { _ in session.remove(self, at: now, strays: strays, transfer, queue.account) }
     }
   }
 
@@ -43,47 +57,48 @@ final class ConnectionQueue: Sendable {
   /// What is known of a transfer's wait when it leaves.
   enum Wait: Hashable, Sendable {
     case none
-    /// It got its turn then, or at once if that was before it came.
-    case until(Instant)
-    /// It left without a turn.
+    /// It got a connection after so many nanoseconds, of all since its start.
+    case lasted(Int64, of: Int64)
+    /// It left without one.
     case whole
     case unknown
   }
 
   /// The transfers of a session to one host and port. Under the lock of the queue.
   fileprivate final class Line {
-    private(set) var places: [Place] = []
+    private var places: [ObjectIdentifier: Place] = [:]
     private let limit: Int
     /// When the last transfer over a connection ended, by the connection's local port.
     private var ends: [Int: Instant] = [:]
-    /// Ports of closed connections stay until there are so many.
-    private let endLimit: Int
 
-    init(limit: Int) {
-      self.limit = limit
-      endLimit = max(64, limit > Int.max / 4 ? .max : 4 * limit)
-    }
+    init(limit: Int) { self.limit = limit }
 
     /// As many transfers as there may be connections are under way.
-    var isFull: Bool { limit > 0 && places.count >= limit }
+    var isFull: Bool { places.count >= limit }
+    var isEmpty: Bool { places.isEmpty }
+    var all: some Sequence<Place> { places.values }
 
     func add(_ place: Place) {
       place.line = self
-      places.append(place)
+      places[ObjectIdentifier(place)] = place
     }
 
     /// Takes a transfer out, and gives its wait, if it had one.
-    func remove(_ place: Place, at now: Instant, _ account: TransferAccount?) -> Wait {
-      places.removeAll { $0 === place }
-      guard let account else { return .unknown }
-      guard account.hasStarted else { return isFull ? .whole : .unknown }
-      guard let port = account.localPort, port > 0 else { return .unknown }
+    func remove(_ place: Place, at now: Instant, _ transfer: TransferAccount?) -> Wait {
+      places[ObjectIdentifier(place)] = nil
+      guard let transfer else { return .unknown }
+      guard transfer.hasStarted else { return isFull ? .whole : .unknown }
+      guard let port = transfer.localPort, port > 0 else { return .unknown }
       let turn = ends[port]
-      if turn == nil, ends.count >= endLimit, let oldest = ends.min(by: { $0.value < $1.value }) {
+      // Ports of closed connections stay until there are too many.
+      if turn == nil, ends.count / 4 >= max(16, limit), let oldest = ends.min(by: { $0.value < $1.value }) {
         ends[oldest.key] = nil
       }
       ends[port] = now
-      return turn.map { .until($0) } ?? .unknown
+      // A connection that the transfer has opened may have the port of one that was closed.
+      guard let turn, transfer.connectionCount == 0 else { return .unknown }
+      let start = place.start.nanoseconds
+      return .lasted(max(0, turn.nanoseconds &- start), of: now.nanoseconds &- start)
     }
   }
 
@@ -119,45 +134,47 @@ final class ConnectionQueue: Sendable {
 
     /// Takes a transfer out, and gives its wait.
     func remove(
-      _ place: Place, at now: Instant, strays: Bool, _ own: TransferAccount?, _ account: CurlAccount?
+      _ place: Place, at now: Instant, strays: Bool, _ transfer: TransferAccount?, _ account: CurlAccount
     ) -> Wait {
       guard let line = place.line else {
         few.removeAll { $0 === place }
         return .none
       }
-      let wait = line.remove(place, at: now, own)
-      if line.places.isEmpty { lines[place.host] = nil }
+      let wait = line.remove(place, at: now, transfer)
+      if line.isEmpty { lines[place.host] = nil }
       guard waitingCount > 0 else { return .none }
       if strays || hasStray(account) {
         // No turn of the session's transfers is certain any more.
         place.isCertain = false
-        for other in lines.values.lazy.flatMap(\.places) { other.isCertain = false }
+        for other in lines.values.lazy.flatMap(\.all) { other.isCertain = false }
       }
       guard place.mayWait else { return .none }
       waitingCount -= 1
-      return place.isCertain && !strays ? wait : .unknown
+      return place.isCertain ? wait : .unknown
     }
 
     /// Whether a transfer has followed a redirect, and may be at another host.
-    private func hasStray(_ account: CurlAccount?) -> Bool {
-      lines.values.contains { line in
-        guard let account else { return !line.places.isEmpty }
-        return line.places.contains { account.redirectCount(of: $0.loader) ?? 0 > 0 }
-      }
+    private func hasStray(_ account: CurlAccount) -> Bool {
+      lines.values.lazy.flatMap(\.all).contains { account.redirectCount(of: $0.loader) ?? 0 > 0 }
     }
   }
 
+  private let account: CurlAccount
   private let sessions = Mutex<[SessionTransfers]>([])
   /// How many sessions without transfers are kept at most.
   private static let idleLimit = 8
+
+  /// - Parameter account: Reads whether a transfer has followed a redirect.
+  init(_ account: CurlAccount) { self.account = account }
 
   /// A transfer begins. On Foundation's queue.
   ///
   /// - Parameters:
   ///   - loader: Its owner must leave before releasing it.
+  ///   - now: When the transfer starts.
   ///   - limit: The session's `httpMaximumConnectionsPerHost`.
   func enter(
-    _ loader: URLProtocol, session: URLSession, host: Host, limit: Int
+    _ loader: URLProtocol, at now: Instant, session: URLSession, host: Host, limit: Int
   ) -> Place {
     let identifier = ObjectIdentifier(session)
     return sessions.withLock { sessions in
@@ -168,24 +185,9 @@ final class ConnectionQueue: Sendable {
         if sessions.count >= Self.idleLimit { sessions.removeAll { $0.isEmpty } }
         sessions.append(transfers)
       }
-      let place = Place(in: transfers, host: host, loader: loader)
+      let place = Place(of: self, transfers, host: host, start: now, loader: loader)
       transfers.add(place, limit: limit)
       return place
-    }
-  }
-
-  /// A transfer has ended, and its connection is free for the next one. On Foundation's queue.
-  ///
-  /// - Parameters:
-  ///   - strays: Whether the transfer was at another host, or goes on unseen: it followed a redirect, or is sent again
-  ///     after a challenge.
-  ///   - own: The transfer's account.
-  ///   - account: Reads whether other transfers have followed a redirect.
-  func leave(
-    _ place: Place, at now: Instant, strays: Bool, own: TransferAccount?, account: CurlAccount?
-  ) -> Wait {
-    sessions.withLock { _ in
-      place.session.remove(place, at: now, strays: strays, own, account)
     }
   }
 }

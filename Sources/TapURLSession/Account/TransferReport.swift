@@ -54,8 +54,12 @@ struct TransferReport: Sendable {
     openedConnections = account.connectionCount
     isConnectionReused = account.isConnectionReused
     resendCount = account.redirectCount
-    let queue = account.queue ?? Self.queue(account, head: head, wait: end.wait, at: end.instant)
     var account = account
+    if case .lasted(_, let elapsed) = end.wait {
+      // The wait is of the tap's clock. libcurl starts its own when the transfer is added, which may be later.
+      account.total = elapsed / 1_000
+    }
+    let queue = account.queue ?? Self.queue(account, head: head, wait: end.wait, at: end.instant)
     if account.sentBytes ?? 0 > 0 {
       // libcurl takes the beginning of an upload for that of the transfer (`readwrite_upload` in its `transfer.c`).
       account.startTransfer =
@@ -82,26 +86,30 @@ struct TransferReport: Sendable {
   private static func queue(
     _ account: TransferAccount, head: Instant?, wait: ConnectionQueue.Wait, at now: Instant
   ) -> Int64? {
-    let added = now.nanoseconds &- account.total &* 1_000
-    func sinceAdded(_ turn: Int64) -> Int64 { min(max(0, (turn &- added) / 1_000), account.total) }
+    let byTurn: Int64?
     switch wait {
     case .none: return 0
     case .whole: return account.total
-    case .until, .unknown: break
+    // By HTTP/2 a connection serves several transfers at once, and the end of one is no turn of another.
+    case .lasted(let nanoseconds, _) where account.protocolVersion != .http2:
+      byTurn = queue(account, byTurn: nanoseconds / 1_000)
+    case .lasted, .unknown: byTurn = nil
     }
-    // A head that a delegate receives came when libcurl had its first byte, unless that was of an interim response
-    // to a body that waited for it (RFC 9110, section 10.1.1).
-    if let head, let start = account.startTransfer, start > 0, account.sentBytes == 0 {
-      return sinceAdded(head.nanoseconds &- start &* 1_000)
-    }
-    guard case .until(let turn) = wait, account.protocolVersion != .http2 else { return nil }
-    let queue = sinceAdded(turn.nanoseconds)
-    let latest =
-      account.sentBytes == 0 ? max(0, account.total - (account.startTransfer ?? 0)) : account.total
-    // The tap may notice the end of the transfer before somewhat later than libcurl did. What is more than that is not true.
-    return queue > latest + tolerance ? nil : min(queue, latest)
+    // Either may be late by what happened in between, such as slow lines of the head: the earlier one is nearer.
+    return [byTurn, queue(account, byHead: head, at: now)].compactMap(\.self).min()
   }
 
-  /// In microseconds.
-  private static let tolerance: Int64 = 4_000
+  /// By the end of the previous transfer on the connection, which the tap may notice after libcurl has gone on with this one.
+  private static func queue(_ account: TransferAccount, byTurn wait: Int64) -> Int64 {
+    let isDownload = account.sentBytes == 0
+    return min(wait, max(0, account.total - (isDownload ? account.startTransfer ?? 0 : 0)))
+  }
+
+  /// By the head that a delegate received: it came after libcurl had its first byte, unless that was of an interim response to
+  /// a body that waited for it (RFC 9110, section 10.1.1).
+  private static func queue(_ account: TransferAccount, byHead head: Instant?, at now: Instant) -> Int64? {
+    guard let head, let start = account.startTransfer, start > 0, account.sentBytes == 0 else { return nil }
+    let added = now.nanoseconds &- account.total &* 1_000
+    return min(max(0, (head.nanoseconds &- added) / 1_000 - start), account.total)
+  }
 }

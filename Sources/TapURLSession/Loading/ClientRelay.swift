@@ -47,12 +47,14 @@ final class ClientRelay: NSObject, URLProtocolClient {
     guard transfer.start(at: now) else { return }
     let time = Timestamp.now
     for (request, _) in requests { request.begin(at: now, time: time) }
-    guard let account = context.account, account.isNative(loader), let task = loader.task,
-      context.seesAllRequests, let host = transfer.host, let session = account.session(of: task)
+    guard let account = context.account, account.isNative(loader), let queue = context.connectionQueue,
+      let task = loader.task, context.seesAllRequests, let host = transfer.host,
+      let session = account.session(of: task)
     else { return }
     transfer.enter(
-      context.connectionQueue.enter(
-        loader, session: session, host: host, limit: session.configuration.httpMaximumConnectionsPerHost))
+      queue.enter(
+        loader, at: now, session: session, host: host,
+        limit: session.configuration.httpMaximumConnectionsPerHost))
   }
 
   /// The app has cancelled the task.
@@ -63,7 +65,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   /// The transfer gives its connection up: the app has suspended the task, or the loader is about to be released.
   func leave() {
-    transfer.leave(context.connectionQueue, at: .now, strays: true, own: nil, account: context.account)
+    transfer.leave(at: .now, strays: true, nil)
   }
 
   // MARK: The loader's side
@@ -98,7 +100,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     }
     if let task, response?.asksForCredentials == true {
       // No end: Foundation asks for credentials, and may serve the rest with another loader.
-      transfer.leave(context.connectionQueue, at: now, strays: true, own: nil, account: context.account)
+      transfer.leave(at: now, strays: true, nil)
       transfer.watched()
       original.urlProtocolDidFinishLoading(sender)
       for (request, limit) in requests {
@@ -147,7 +149,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     var message: String?
     if case .failure(let type, _) = end {
       end = .failure(type, statusCode: statusCode)
-      // Of the native loader alone: what an app's own says may be secret.
+      // Only of the native loader: the error of an app's own loader may contain secrets.
       message = account == nil ? nil : (error as? URLError)?.curlMessage
     }
     for (request, _) in requests { request.end(end, at: now, errorMessage: message) }
@@ -163,9 +165,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     _ account: TransferAccount?, isComplete: Bool, response: HTTPURLResponse?, of loader: URLProtocol,
     at now: Instant
   ) -> Int? {
-    let wait = transfer.leave(
-      context.connectionQueue, at: now, strays: account?.redirectCount != 0, own: account,
-      account: context.account)
+    let wait = transfer.leave(at: now, strays: account?.redirectCount != 0, account)
     let headers = transfer.keepsHeaders ? response?.headers ?? [:] : [:]
     let task = loader.task
     if let account {

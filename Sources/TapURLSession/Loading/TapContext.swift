@@ -32,7 +32,7 @@ final class TapContext: Sendable {
   let isInstalled: Bool
   /// libcurl's account of the transfers, where there is one.
   let account: CurlAccount?
-  let connectionQueue = ConnectionQueue()
+  let connectionQueue: ConnectionQueue?
   private let hasExcluded = Atomic<Bool>(false)
 
   init(
@@ -43,6 +43,7 @@ final class TapContext: Sendable {
     self.forwarding = forwarding
     self.isInstalled = isInstalled
     account = clients.allSatisfy { $0.tap.configuration.readsAccount } ? .shared : nil
+    connectionQueue = account.map { ConnectionQueue($0) }
   }
 
   /// The same without a tap.

@@ -97,19 +97,14 @@ final class Transfer: Sendable {
 
   func enter(_ place: ConnectionQueue.Place) { state.withLock { $0.place = place } }
 
-  /// Gives the place up, if there is one.
-  ///
-  /// - Parameter strays: Whether the transfer goes on elsewhere: see ``ConnectionQueue/leave(_:at:strays:own:account:)``.
+  /// Gives the place up, if there is one: see ``ConnectionQueue/Place/leave(at:strays:_:)``.
   @discardableResult
-  func leave(
-    _ queue: ConnectionQueue, at now: Instant, strays: Bool, own: TransferAccount?, account: CurlAccount?
-  ) -> ConnectionQueue.Wait {
+  func leave(at now: Instant, strays: Bool, _ account: TransferAccount?) -> ConnectionQueue.Wait {
     let place = state.withLock { state in
       defer { state.place = nil }
       return state.place
     }
-    guard let place else { return .unknown }
-    return queue.leave(place, at: now, strays: strays, own: own, account: account)
+    return place?.leave(at: now, strays: strays, account) ?? .unknown
   }
 
   // MARK: Its end

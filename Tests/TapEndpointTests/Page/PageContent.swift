@@ -51,7 +51,7 @@ struct PageContent: Sendable {
     var routes = [
       try EndpointRoute.metrics(of: registry), .page(showsLog: log != nil, showsHistory: history != nil),
     ]
-    if let history { routes.append(.history(of: history) { metrics.recorder.drain() }) }
+    if let history { routes.append(.history(of: history, recorder: metrics.recorder)) }
     if let log {
       // What an app serves where the page looks for the last lines of its log, and for those of a trace.
       routes.append(

@@ -10,7 +10,7 @@ final class RecordingObserver: RequestConsumer {
     var started: [RequestDescription] = []
     var ended: [RequestObservation] = []
     var waits = 0
-    var waiting: [(count: Int, gate: Gate)] = []
+    var waiting: [(isReached: @Sendable (State) -> Bool, gate: Gate)] = []
   }
 
   private let state = Mutex(State())
@@ -22,16 +22,16 @@ final class RecordingObserver: RequestConsumer {
   /// One was.
   let waited = Gate()
 
-  func requestStarted(_ request: RequestDescription) {
-    state.withLock { $0.started.append(request) }
-  }
+  func requestStarted(_ request: RequestDescription) { note { $0.started.append(request) } }
 
-  func requestEnded(_ observation: RequestObservation) {
+  func requestEnded(_ observation: RequestObservation) { note { $0.ended.append(observation) } }
+
+  private func note(_ change: (inout State) -> Void) {
     let reached = state.withLock { state in
-      state.ended.append(observation)
-      let count = state.ended.count
-      defer { state.waiting.removeAll { $0.count <= count } }
-      return state.waiting.filter { $0.count <= count }
+      change(&state)
+      let snapshot = state
+      state.waiting.removeAll { $0.isReached(snapshot) }
+      return snapshot.waiting.filter { $0.isReached(snapshot) }
     }
     for (_, gate) in reached { gate.open() }
   }
@@ -41,14 +41,22 @@ final class RecordingObserver: RequestConsumer {
     waited.open()
   }
 
+  /// Waits until this many requests have started.
+  func waitForStarts(_ count: Int) async throws {
+    try await wait("start number \(count)") { $0.started.count >= count }
+  }
+
   /// Waits until this many requests have ended.
   func waitForEnds(_ count: Int) async throws {
+    try await wait("end number \(count)") { $0.ended.count >= count }
+  }
+
+  private func wait(_ what: String, until isReached: @escaping @Sendable (State) -> Bool) async throws {
     let gate = Gate()
-    let isReached = state.withLock { state in
-      if state.ended.count < count { state.waiting.append((count, gate)) }
-      return state.ended.count >= count
+    state.withLock { state in
+      if isReached(state) { gate.open() } else { state.waiting.append((isReached, gate)) }
     }
-    if !isReached { try await gate.wait("end number \(count)") }
+    try await gate.wait(what)
   }
 }
 
