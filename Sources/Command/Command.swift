@@ -25,9 +25,9 @@ enum Command {
     Shows what URLSession does: metrics for Prometheus and one log line per request.
 
     session-tap demo [options]
-        An app that serves requests of the demo's own and makes others for them, to a server of its own.
+        Simulates an app that serves requests and calls a server for them.
     session-tap probe URL... [options]
-        Requests to URLs of yours, over and over.
+        Requests your URLs again and again.
 
     'session-tap demo --help' and 'session-tap probe --help' list the options.
 

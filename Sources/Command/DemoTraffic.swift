@@ -62,7 +62,7 @@ struct DemoTraffic: Sendable {
     page.end(inbound, with: answers)
   }
 
-  /// Failures are what the demo shows, and the tap records them: here they are only no answer.
+  /// The tap records failures. Here a failed call has an empty answer.
   private func make(_ kind: DemoRequest) async -> DemoAnswer {
     guard let session = sessions[kind.client], let request = kind.request(to: origin) else {
       return DemoAnswer()

@@ -6,7 +6,7 @@ import SessionTap
   static func main() async {
     // A reader of our output that goes away must not end the run.
     signal(SIGPIPE, SIG_IGN)
-    // Without /proc, Swift's runtime has no arguments, not even the program's name. It is not to be taken for a plea for help.
+    // Without /proc, Swift's runtime has no arguments, not even the program's name. No arguments would print the help.
     guard !CommandLine.arguments.isEmpty else {
       Terminal.complain("the command line cannot be read (mount /proc)")
       exit(ExitCode.unavailable.rawValue)

@@ -39,8 +39,9 @@ extension Tap {
     public var servesLog = false
     /// Whether the page opens with the last ten minutes. By default it does: the process keeps the totals of its requests for each
     /// five seconds, by client and server, and by the route of those that it serves. They take 16 KiB for each client and server
-    /// with requests all the time, and less than 1 MiB: beyond 16 of them, and 16 routes, the rest are counted together. The endpoint serves them
-    /// at `/page/history`. Without it the charts begin when the page is opened. An app without an ``endpoint`` keeps nothing.
+    /// with requests all the time, and less than 1 MiB: beyond 16 of them, and 16 routes, the rest are counted together. The
+    /// endpoint serves them at `/page/history`. Without it the charts begin when the page is opened. An app without an
+    /// ``endpoint`` keeps nothing.
     public var keepsPageHistory = true
     /// How many lines `/logs` has to show where nothing else is said: 1,000.
     public static let servedLineLimit = 1_000

@@ -41,8 +41,9 @@ extension Tap.Configuration {
     endpoint = Endpoint.Configuration(address: .tcp(host: host, port: port))
     target = TargetInfo(
       serviceName: text("OTEL_SERVICE_NAME"), resourceAttributes: text("OTEL_RESOURCE_ATTRIBUTES"))
-    if let name = text("OTEL_SERVICE_NAME") { logOptions.fields["service.name"] = .string(name) }
-    if let version = target["service_version"] { logOptions.fields["service.version"] = .string(version) }
+    for (field, label) in [("service.name", "service_name"), ("service.version", "service_version")] {
+      if let value = target[label] { logOptions.fields[field] = .string(value) }
+    }
     if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty }

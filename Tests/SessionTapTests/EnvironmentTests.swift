@@ -59,18 +59,21 @@ import Testing
     #expect(configuration.warnings.first?.contains("OTEL_EXPORTER_PROMETHEUS_PORT is '\(port)'") == true)
   }
 
-  @Test func `the service is in target_info, and in each line of the log`() async throws {
-    var configuration = Tap.Configuration(environment: [
-      "OTEL_SERVICE_NAME": "shop",
-      "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment=test,service.version=1.2%2B3",
-    ])
+  @Test(arguments: [
+    ["OTEL_SERVICE_NAME": "shop", "OTEL_RESOURCE_ATTRIBUTES": "service.name=other,service.version=1.2%2B3"],
+    ["OTEL_RESOURCE_ATTRIBUTES": "service.name=shop,service.version=1.2%2B3"],
+  ])
+  func `the service is in target_info, and in each line of the log`(environment: [String: String])
+    async throws
+  {
+    var configuration = Tap.Configuration(environment: environment)
     configuration.endpoint?.address = .loopback(port: 0)
     configuration.servesLog = true
     let tap = try Tap.start(configuration)
     let exposition = try await TapTests.scrape(tap)
     #expect(
       exposition.contains(
-        #"target_info{deployment_environment="test",service_name="shop",service_version="1.2+3"} 1"#))
+        #"target_info{service_name="shop",service_version="1.2+3"} 1"#))
     let log = try #require(tap.requestLog)
     log.log(.info, "hello")
     #expect(log.flush())

@@ -45,7 +45,8 @@ public final class ActiveRequest: Sendable {
   ///
   /// - Parameters:
   ///   - type: What went wrong: the `error_type` label.
-  ///   - message: The same in words, for the log alone: at most 256 bytes are shown. It is shown as it is: leave out what is secret.
+  ///   - message: A description for the log, which is never a label. Its first 256 bytes are written as they are: leave out
+  ///     secrets.
   ///   - statusCode: The status code, if the head of a response had been sent or received.
   ///   - route: The template that the framework matched.
   ///   - requestBodySize: The bytes of the request's body that were transferred.

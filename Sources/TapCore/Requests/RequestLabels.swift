@@ -1,6 +1,6 @@
 /// The labels that a request has from its begin: those of the gauge of active requests.
 struct TargetLabels: Hashable, Sendable {
-  /// Of all that follows: computed once, for two tables.
+  /// The hash of all that follows, computed once for two tables.
   private let hash: Int
   let client: String
   /// Of the known ones, or `_OTHER`.
@@ -62,7 +62,7 @@ struct EndLabels: Hashable, Sendable {
     direction = observation.request.direction
   }
 
-  /// What has few values is left to the comparison.
+  /// Properties with few values are only compared.
   func hash(into hasher: inout Hasher) {
     hasher.combine(target)
     hasher.combine(statusCode ?? 0)

@@ -43,8 +43,8 @@ public final class RequestMetrics: Sendable {
     public init() {}
   }
 
-  /// What a request keeps from its begin to its end, which counts there, whatever expired or overflowed meanwhile. All requests
-  /// with the same labels share it.
+  /// The series in which a request is active. The request keeps it, so that its end counts there too, even if the series has
+  /// expired since. All requests with the same labels share it.
   package final class ActiveSeries: Sendable {
     fileprivate let labels: TargetLabels
     fileprivate let target: TargetCounts
@@ -70,7 +70,7 @@ public final class RequestMetrics: Sendable {
       let shared = targets.element(for: labels, labels: \.rendered) {
         ActiveSeries(labels, TargetCounts(), client)
       }
-      // What has overflowed is in one series, and ends under its own labels and for its own client.
+      // Requests without room share one series of the gauge, but end under their own labels and client.
       return shared.labels == labels ? shared : ActiveSeries(labels, shared.target, client)
     }
   }

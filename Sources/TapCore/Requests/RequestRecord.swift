@@ -21,7 +21,7 @@ package final class RequestRecord: Sendable {
     var responseBodySize: Int64?
     /// For how long the request has waited, until that is delivered.
     var wait: Duration?
-    /// Whether the request is in the recorder's queue. All that there is by then is delivered when its turn comes.
+    /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
     var isQueued = true
     /// What the metrics gave at the begin, once that is delivered.
     var series: RequestMetrics.ActiveSeries?
@@ -34,7 +34,7 @@ package final class RequestRecord: Sendable {
   private let recorder: RequestRecorder
   private let state: Mutex<State>
 
-  /// Makes the record of a request that has not begun. It is in the queue already: its begin then costs its thread nothing more.
+  /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
   package init(_ source: any RequestSource, recorder: RequestRecorder) {
     self.source = source
     self.recorder = recorder
@@ -117,7 +117,7 @@ package final class RequestRecord: Sendable {
 
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
-    // No lock is held while consumers work. The description is given away with the end: a copy costs as much as the rest.
+    // No lock is held while consumers work. The end takes the description out of the state: a copy costs as much as the rest.
     let (given, pending) = state.withLock { state in
       let pending = state.progress
       (state.progress.isQueued, state.progress.wait) = (false, nil)
@@ -152,7 +152,7 @@ package final class RequestRecord: Sendable {
 
 /// What describes a request, asked off its path, within ``RequestRecorder/drain()``.
 package protocol RequestSource: Sendable {
-  /// The description. It may be asked for twice: where the begin is delivered before the end.
+  /// The description. Called twice if the begin is delivered before the end.
   func makeDescription() -> RequestDescription
   /// Adds what is known of a request that has ended.
   func complete(_ observation: inout RequestObservation, start: Instant)

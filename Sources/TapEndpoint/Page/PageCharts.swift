@@ -1,4 +1,4 @@
-/// The third part of the page's script: draws the charts.
+/// The part of the page's script that draws the charts.
 enum PageCharts {
   static let script = #"""
     const WIDTH = 600, HEIGHT = 140;

@@ -1,8 +1,8 @@
 extension EndpointRoute {
   /// A page that draws the request metrics live: rate, errors, latency and its heatmap over time, by client and host, and
   /// beside them those of the requests that the app serves, by route; where the time goes, the slowest templates, the last
-  /// log lines, and those of one trace together. It asks for `metrics`, and for `logs`, beside itself, so that it also works
-  /// behind a proxy that puts a prefix before all paths.
+  /// log lines, and those of one trace together. It asks for `metrics`, and for `logs` and `page/history` where
+  /// they are served, beside itself, so that it also works behind a proxy that puts a prefix before all paths.
   ///
   /// The page is one document without any other resource. Its Content-Security-Policy lets nothing run but the
   /// page's own script, and lets that talk to this endpoint alone.

@@ -1,4 +1,4 @@
-/// The second part of the page's script: what the scrapes amount to. It touches no document.
+/// The part of the page's script that adds the scrapes up. It touches no document.
 enum PageSteps {
   static let script = #"""
     const WINDOW = 600000;

@@ -1,4 +1,4 @@
-/// The fourth part of the page's script: figures and tables. What comes from the exposition or the log enters the
+/// The part of the page's script for figures and tables. What comes from the exposition or the log enters the
 /// document as text only, never as markup.
 enum PageTables {
   static let script = #"""

@@ -41,9 +41,8 @@ package final class RequestHistory: RequestConsumer {
   }
 
   /// The history as JSON. Those that ask within a second share it, so that readers who are slow or many take little memory.
-  package func json() -> [UInt8] {
+  package func json(at now: Instant = .now) -> [UInt8] {
     let (window, written) = state.withLock { ($0.window, $0.written) }
-    let now = Instant.now
     if let written, now.nanoseconds &- written.at.nanoseconds < 1_000_000_000 { return written.bytes }
     // No lock is held while a copy is written.
     let bytes = window.json(at: now)

@@ -30,8 +30,9 @@ extension LogQuery {
   /// Reads the query of a URL such as `/logs?limit=20&severity=warn&client=payments&since=2026-11-21T09:30:00Z`.
   ///
   /// `trace_id` asks for the lines of one trace. All five may be absent, and then count as in
-  /// ``init(limit:severity:client:since:traceID:)``. Other names are ignored; of a name that stands twice the last one counts. `severity` is one of `trace`, `debug`, `info`, `warn` and
-  /// `error`, in either case; `since` is a time of RFC 3339, section 5.6.
+  /// ``init(limit:severity:client:since:traceID:)``. Other names are ignored; of a name that stands twice the last one
+  /// counts. `severity` is one of `trace`, `debug`, `info`, `warn` and `error`, in either case; `since` is a time of RFC 3339,
+  /// section 5.6.
   ///
   /// - Throws: ``InvalidLogQuery`` with the name that has no such value.
   public init(items: [(name: String, value: String)]) throws(InvalidLogQuery) {

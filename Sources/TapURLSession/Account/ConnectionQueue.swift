@@ -142,14 +142,16 @@ final class ConnectionQueue: Sendable {
       }
       let wait = line.remove(place, at: now, transfer)
       if line.isEmpty { lines[place.host] = nil }
-      guard waitingCount > 0 else { return .none }
-      if strays || hasStray(account) {
+      let someMayWait = waitingCount > 0
+      if place.mayWait { waitingCount -= 1 }
+      if someMayWait, strays || hasStray(account) {
         // No turn of the session's transfers is certain any more.
         place.isCertain = false
         for other in lines.values.lazy.flatMap(\.all) { other.isCertain = false }
       }
+      // Where it went on, it may have waited again.
+      if strays { return .unknown }
       guard place.mayWait else { return .none }
-      waitingCount -= 1
       return place.isCertain ? wait : .unknown
     }
 

@@ -132,7 +132,7 @@ import Testing
     try await process.terminate()
   }
 
-  @Test func `what it serves and what it requests for that are in one trace`() async throws {
+  @Test func `a served request and those made for it share a trace`() async throws {
     struct Line: Decodable {
       var event: String
       var trace: String

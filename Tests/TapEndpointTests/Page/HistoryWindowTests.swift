@@ -169,7 +169,10 @@ import Testing
       }
     }
     recorder.drain()
-    let answer = try Answer(history.json())
+    let shared = history.json()
+    #expect(history.json() == shared)
+    let aSecondLater = Instant(nanoseconds: Instant.now.nanoseconds + 1_000_000_000)
+    let answer = try Answer(history.json(at: aSecondLater))
     #expect(answer.count == 16_000)
     #expect(answer.slots.flatMap(\.totals).reduce(0) { $0 + $1[2] } == 4_000)
   }

@@ -113,7 +113,7 @@ import Testing
   @Test func `a task that is resumed, suspended and resumed at once ends the process`() async {
     await #expect(
       processExitsWith: .failure,
-      "mended: take it out of the article What the tap sees, and the stop out of the tap"
+      "fixed in Foundation: remove it of the article What the tap sees, and the stop out of the tap"
     ) {
       alarm(20)
       let origin = try Origin { _ in [.response()] }
@@ -133,7 +133,7 @@ import Testing
   /// `invalidDownloadTask(behavior:)` in `URLSession.swift`. Issue 3292 of swift-corelibs-foundation. One in five does.
   @Test func `a download that is to be resumed from data ends the process`() async {
     await #expect(
-      processExitsWith: .failure, "mended: take it out of the article What the tap sees"
+      processExitsWith: .failure, "fixed in Foundation: remove it of the article What the tap sees"
     ) {
       alarm(20)
       let session = URLSession(configuration: .ephemeral)
@@ -151,7 +151,7 @@ import Testing
   func `a download ends the process where no temporary file can be made`(folder: String) async {
     await #expect(
       processExitsWith: .failure,
-      "mended: take it out of the articles What the tap sees and Deploying, and the /tmp out of dashboards/deploy"
+      "fixed in Foundation: remove it of the articles What the tap sees and Deploying, and the /tmp out of dashboards/deploy"
     ) { [folder] in
       alarm(20)
       setenv("TMPDIR", folder, 1)

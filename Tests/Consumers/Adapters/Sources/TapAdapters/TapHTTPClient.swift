@@ -57,8 +57,8 @@ private final class Exchange: Sendable {  // A request, and its end.
   let active: ActiveRequest
   private let size: Int?  // Of a body that is no stream.
   private let streamed = Mutex<Int?>(nil)
-  /// Wraps a body that is a stream, to count it. AsyncHTTPClient says in public neither which is one nor how long it is,
-  /// and other wrapping would change what is sent. So reflection tells, and what that does not know is left alone.
+  /// Wraps a body that is a stream, to count it. AsyncHTTPClient publishes neither its kind nor its length, and to wrap
+  /// another body would change what is sent. So reflection is used, and a body of an unknown kind is left alone.
   init(_ active: ActiveRequest, _ body: inout HTTPClientRequest.Body?) {
     self.active = active
     let mirror = body.map { Mirror(reflecting: $0) }
@@ -82,7 +82,7 @@ private final class Exchange: Sendable {  // A request, and its end.
     if error is CancellationError || (error as? HTTPClientError) == .cancelled { return active.cancel() }
     let (known, streamed) = (RequestErrorType(error), streamed.withLock { $0 })
     let words = (error as? HTTPClientError)?.shortDescription ?? known.map { _ in "\(error)" }
-    let type = known ?? (streamed == nil ? .other : .body)  // Or the stream's own.
+    let type = known ?? (streamed == nil ? .other : .body)  // Of an unknown error, most likely the stream's.
     let sent = streamed ?? (code == nil ? nil : size)
     active.fail(type, message: words, statusCode: code, requestBodySize: sent, responseBodySize: bytes)
   }

@@ -98,7 +98,7 @@ private struct SeriesID: Hashable {
     case .counter: return .counter(try registry.counter(name, help: help, labels: labels))
     case .gauge: return .gauge(try registry.gauge(name, help: help, labels: labels))
     case .timer: return .histogram(try registry.histogram(name, help: help, unit: "seconds", labels: labels))
-    case .recorder:  // Of a unit that nobody knows: classic buckets up to 268 million.
+    case .recorder:  // Its unit is unknown: classic buckets up to 268 million.
       let buckets = HistogramBuckets.exponential(from: 1, factor: 4, count: 15)
       return .histogram(try registry.histogram(name, help: help, buckets: buckets, labels: labels))
     }

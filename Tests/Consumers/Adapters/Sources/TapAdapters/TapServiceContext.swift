@@ -49,8 +49,8 @@ extension ServiceContext {
 }
 
 /// Takes the trace from the headers of requests that come, and puts it into those that go (W3C Trace Context), for the
-/// libraries that ask `InstrumentationSystem.instrument` to. It makes no spans: what it hands on is what came, and what
-/// `TraceContext.current` says where the library's context has no trace.
+/// libraries that ask `InstrumentationSystem.instrument` to. It makes no spans: it forwards the trace that
+/// came, or `TraceContext.current` where the library's context has none.
 struct TapInstrument: Instrument {
   func extract<Carrier, Extract: Extractor>(
     _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract

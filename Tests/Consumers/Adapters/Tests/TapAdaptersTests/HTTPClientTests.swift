@@ -1,9 +1,6 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
-import NIOPosix
-import NIOSSL
-import Synchronization
 import TapCore
 import Testing
 import Tracing
@@ -13,7 +10,7 @@ import Tracing
 @Suite("AsyncHTTPClient in the tap", .timeLimit(.minutes(1)))
 struct HTTPClientTests {
   /// What the app's stream throws.
-  struct Mishap: Error {}
+  struct StreamError: Error {}
 
   // MARK: What is recorded
 
@@ -248,10 +245,12 @@ struct HTTPClientTests {
       request.method = .PUT
       let stream = AsyncThrowingStream<ByteBuffer, any Error> { continuation in
         continuation.yield(ByteBuffer(string: "abc"))
-        continuation.finish(throwing: Mishap())
+        continuation.finish(throwing: StreamError())
       }
       request.body = .stream(stream, length: .unknown)
-      await #expect(throws: Mishap.self) { try await fixture.client.execute(request, timeout: .seconds(60)) }
+      await #expect(throws: StreamError.self) {
+        try await fixture.client.execute(request, timeout: .seconds(60))
+      }
       let end = try await fixture.end()
       #expect((end.end, end.requestBodySize) == (.failure(.body, statusCode: nil), 3))
       // What the app's own errors say may be secret.
@@ -293,7 +292,7 @@ struct HTTPClientTests {
 
   // MARK: All at once
 
-  @Test("of many requests at once, with every misfortune, each ends once")
+  @Test("400 requests at once, with failures of every kind, end once each")
   func many() async throws {
     let count = 400
     let pool = configured { $0.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32 }

@@ -130,7 +130,7 @@ final class Event: Sendable {
   }
 }
 
-/// A port that refuses every connection, and that is nobody else's: bound, and not listened to.
+/// A bound port that does not listen: it refuses connections, and no other process can take it.
 final class RefusingPort: Sendable {
   let port: Int
   private let descriptor: Int32

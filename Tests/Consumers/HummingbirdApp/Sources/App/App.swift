@@ -25,7 +25,8 @@ struct App {
     }
     let tap = arguments.contains("--without-tap") ? nil : try observe()
     let session = URLSession(configuration: tap?.sessionConfiguration(client: "users") ?? .default)
-    let clients = BothClients(tap: tap)
+    let clients = BothClients(
+      session: session, client: TapHTTPClient(client: .shared, name: "traces", outbound: tap?.outbound))
 
     let usesMiddleware = arguments.contains("--middleware")
     let router = Router()

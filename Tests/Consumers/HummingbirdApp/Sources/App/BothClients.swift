@@ -8,13 +8,8 @@ import SessionTap
 
 /// A service that is asked by a URLSession and by AsyncHTTPClient: with one `/metrics`, one log and one trace.
 struct BothClients {
-  private let session: URLSession
-  private let client: TapHTTPClient
-
-  init(tap: Tap?) {
-    session = URLSession(configuration: tap?.sessionConfiguration(client: "users") ?? .default)
-    client = TapHTTPClient(client: .shared, name: "traces", outbound: tap?.outbound)
-  }
+  let session: URLSession
+  let client: TapHTTPClient
 
   /// The same of each of them, on a line of its own.
   func get(_ url: URL, urlTemplate: String) async throws -> String {
