@@ -62,35 +62,11 @@ struct DemoTraffic: Sendable {
     page.end(inbound, with: answers)
   }
 
-  /// The tap records failures. Here a failed call has an empty answer.
   private func make(_ kind: DemoRequest) async -> DemoAnswer {
     guard let session = sessions[kind.client], let request = kind.request(to: origin) else {
       return DemoAnswer()
     }
-    let work = Task {
-      if kind == .report {
-        let (file, response) = try await session.download(for: request)
-        try? FileManager.default.removeItem(at: file)
-        return DemoAnswer(
-          statusCode: (response as? HTTPURLResponse)?.statusCode,
-          bytes: DemoOrigin.monthlyReportSize)
-      }
-      let (data, response) = try await session.data(for: request)
-      return DemoAnswer(statusCode: (response as? HTTPURLResponse)?.statusCode, bytes: data.count)
-    }
-    let impatience = kind.patience.map { patience in
-      Task {
-        try await Task.sleep(for: patience)
-        work.cancel()
-      }
-    }
-    let result = await withTaskCancellationHandler {
-      await work.result
-    } onCancel: {
-      work.cancel()
-    }
-    impatience?.cancel()
-    return (try? result.get()) ?? DemoAnswer()
+    return await kind.answer(to: request, in: session)
   }
 }
 

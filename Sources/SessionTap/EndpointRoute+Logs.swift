@@ -59,7 +59,7 @@ extension EndpointRoute {
       })
   }
 
-  /// How long a follower hears nothing before an empty line, which readers of JSON lines ignore.
+  /// After how long without a line a follower gets an empty one, which readers of JSON lines ignore.
   private static let heartbeatInterval = Duration.seconds(15)
 
   private static func lines(_ body: EndpointResponse.Body) -> EndpointResponse {

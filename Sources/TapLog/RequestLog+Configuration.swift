@@ -30,7 +30,7 @@ extension RequestLog {
     /// lines wait.
     public var batchDelay: Duration = .milliseconds(50)
     /// The permissions of a file that the log makes, less the process's umask: `0o640`, since even a redacted log
-    /// is not for everybody. The nine lowest bits count, and the owner may always write: the log opens the file again.
+    /// is not for all users. The nine lowest bits count, and the owner may always write: the log opens the file again.
     public var filePermissions = 0o640
     /// When the log itself moves its file aside and begins a new one: never, by default, since `logrotate` can do it.
     public var rotation: LogRotation?

@@ -47,7 +47,7 @@ do {
       EndpointRoute("/large", immediate: { _ in EndpointResponse(body: .bytes(large)) }),
       EndpointRoute("/later", handler: { _ in .text("ok\n") }),
     ])
-  // Not by print, which keeps the line back when nobody looks at it on a terminal.
+  // Not by print, which buffers the line unless the output is a terminal.
   let line = "\(try endpoint.start())\n"
   _ = line.withCString { write(STDOUT_FILENO, $0, line.utf8.count) }
   dispatchMain()

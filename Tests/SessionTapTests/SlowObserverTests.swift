@@ -88,7 +88,7 @@ import Testing
     Self.serve(1, by: tap)
     try await isStuck.wait("the observer")
     Self.serve(99, by: tap)
-    // On this thread: would it wait, nobody could let the observer go on.
+    // On this thread: if it waited, the observer would never go on.
     #expect(Self.value("http_server_request_duration_seconds_count", in: tap.registry) == 100)
     #expect(Self.value("session_tap_observer_dropped_total", in: tap.registry) == 0)
     #expect(observer.heard.withLock { $0.inbound } == 0)
@@ -193,7 +193,7 @@ import Testing
     await tap.shutdown()
   }
 
-  @Test func `a scrape does not wait for a FIFO that nobody reads`() async throws {
+  @Test func `a scrape does not wait for a FIFO without a reader`() async throws {
     let path = TapTests.temporaryFile()
     try #require(mkfifo(path, 0o600) == 0)
     defer { unlink(path) }

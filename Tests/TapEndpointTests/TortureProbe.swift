@@ -16,7 +16,7 @@ struct TortureProbe: Sendable {
 
   var name: String
   var steps: [Step]
-  /// The status codes of all answers until the server closes; `nil` if nobody reads them.
+  /// The status codes of all answers until the server closes; `nil` if they are not read.
   var statuses: [Int]?
 
   init(_ name: String, _ steps: [Step], _ statuses: [Int]?) {
@@ -147,7 +147,7 @@ extension TortureProbe {
     TortureProbe("half a body", [.send(post("Content-Length: 10", "hello"))], [408]),
     TortureProbe("half a chunk", [.send(post("Transfer-Encoding: chunked", "a\r\nhello"))], [408]),
     TortureProbe(
-      "answers that nobody reads",
+      "answers that are not read",
       [.send(String(repeating: "GET /large HTTP/1.1\r\nHost: h\r\n\r\n", count: 60)), .leave], nil),
   ]
 

@@ -90,7 +90,7 @@ struct RequestLogTests {
     #expect(log.statistics.droppedLines(.shutdown) == 1)
   }
 
-  @Test("writes what is left when nobody holds it any more")
+  @Test("writes what is left when its last reference goes")
   func deinitialized() async throws {
     let closed = Gate()
     let sink = GatedSink(onClose: closed)

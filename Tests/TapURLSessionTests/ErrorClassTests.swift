@@ -23,10 +23,10 @@ import Testing
       testDescription: "a server that does not answer in time", type: .timeout, steps: { [.hold(Gate())] },
       change: { request, _ in request.timeoutInterval = 1 }),
     Failure(
-      testDescription: "a name that nobody has", type: .dns,
+      testDescription: "a name that does not exist", type: .dns,
       change: { request, _ in request.url = URL(string: "http://nothing.invalid/") }),
     Failure(
-      testDescription: "a port that nobody listens on", type: .connect,
+      testDescription: "a port without a listener", type: .connect,
       change: { request, port in request.url = URL(string: "http://127.0.0.1:\(port)/") }),
     Failure(
       testDescription: "a reset in the head", type: .connectionLost,
@@ -95,7 +95,7 @@ import Testing
   @Test(
     .enabled(if: Tool.isUsable("openssl"), "openssl is not installed"),
     arguments: [Style.async, .completionHandler, .sessionDelegate])
-  func `a certificate that nobody has signed is a failure of TLS`(style: Style) async throws {
+  func `a certificate that is not trusted is a failure of TLS`(style: Style) async throws {
     let server = try await TLSServer.start()
     let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
     try await Self.expect(.tls, Exchange(kind: .data, style: style, request: URLRequest(url: url)))

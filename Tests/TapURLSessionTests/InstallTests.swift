@@ -104,7 +104,7 @@ import Testing
     #expect(clients.isEmpty)
   }
 
-  /// In a process of its own: the shared session is everybody's.
+  /// In a process of its own: all tests share the shared session.
   @Test(arguments: [true, false])
   func `the shared session can be observed, even as the first session of the process`(isFirst: Bool)
     async throws

@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Several taps on one configuration: each observes each request once, whoever patched first, last and again.
+/// Several taps on one configuration: each observes each request once, in whatever order they patched it, and how often.
 @Suite struct SeveralTapsTests {
   private let observers = [RecordingObserver(), RecordingObserver(), RecordingObserver()]
   private let taps: [URLSessionTap]

@@ -5,7 +5,7 @@ import json
 import re
 import time
 
-from stack.programs import DASHBOARDS, Demo, get, until
+from stack.programs import DASHBOARDS, Demo, get
 from stack.prometheus import Prometheus, config
 
 # What only one of the two servers can show.
@@ -27,10 +27,10 @@ def check(folder):
         }
         try:
             for server in servers.values():
-                until("traffic of all kinds", lambda: any(server.query(READY).values()))
-                until("recorded objective", lambda: not server.unhealthy_rules()
-                      and server.query("job_client:http_client_requests_bad:ratio_rate3d")
-                      and server.query("job:http_server_requests_bad:ratio_rate3d"))
+                demo.until("traffic of all kinds", lambda: any(server.query(READY).values()))
+                demo.until("recorded objective", lambda: not server.unhealthy_rules()
+                           and server.query("job_client:http_client_requests_bad:ratio_rate3d")
+                           and server.query("job:http_server_requests_bad:ratio_rate3d"))
             # A rate needs two scrapes, a graph some more.
             time.sleep(5)
             for form, server in servers.items():

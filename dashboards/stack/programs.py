@@ -99,17 +99,28 @@ class Demo(Program):
         self.url = until("start of the demo", self._url)
         self.address = self.url.split("/")[2]
 
+    def until(self, what, question, seconds=60):
+        """Asks until there is an answer, and gives up when the time is over or the demo has ended."""
+        def answer():
+            self.check()
+            return question()
+        try:
+            return until(what, answer, seconds)
+        except TimeoutError as error:
+            metrics = get(self.url) or "none"
+            counts = [line for line in metrics.splitlines() if line.startswith(("session_tap_started", "session_tap_ended"))]
+            raise TimeoutError(f"{error}; the demo runs, and has counted: {', '.join(counts) or metrics[:200]}") from None
+
     def finished(self, requests):
         """Waits until it has made all of its requests, and serves none any more."""
         def is_over():
-            self.check()
             text = get(self.url) or ""
 
             def total(metric):
                 return sum(float(line.rpartition(" ")[2]) for line in text.splitlines()
                            if line.startswith((metric + "{", metric + " ")))
             return total("session_tap_ended_requests_total") == requests and total("http_server_active_requests") == 0
-        until(f"end of {requests} requests", is_over)
+        self.until(f"end of {requests} requests", is_over)
 
     @staticmethod
     def binary():

@@ -40,7 +40,7 @@ enum PagePhases {
       return rest > time / 200 ? [...pieces, { name: "unknown", time: rest }] : pieces;
     }
 
-    // A bar for those who see it, and the same in words for everybody.
+    // A bar, and the same in words for those who do not see it.
     function phaseItem(group) {
       const item = element("li"), title = element("p"), bar = element("div", { class: "bar", "aria-hidden": "true" }), words = element("p");
       const facts = element("span", { class: "now" }), { requests, connected, opened, time } = group;

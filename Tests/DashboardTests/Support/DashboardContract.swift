@@ -11,7 +11,7 @@ struct DashboardContract {
   /// What Prometheus adds to every series, or rules to those that they record.
   private static let added: Set = ["job", "instance", "quantile", "alertname", "alertstate"]
 
-  /// What is named and that nobody emits.
+  /// What is named and not emitted.
   var unknown: [String] {
     let everyLabel = emitted.labels.values.reduce(Self.added) { $0.union($1) }
     return folder.all.flatMap { query in

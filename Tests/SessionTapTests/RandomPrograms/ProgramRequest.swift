@@ -60,7 +60,7 @@ struct ProgramRequest: Sendable {
   /// - an upload of a file whose connection is refused, or closed by a server that does not read it: it fails while
   ///   the file is being read, as it does for a cancel;
   /// - `suspend` and `resume`, which bring the first bytes of a body twice;
-  /// - challenges, which nothing ends that nobody answers;
+  /// - challenges, which do not end without an answer;
   /// - responses with trailers or an absurd length (`NativeProtocol.swift`).
   var isSafe: Bool {
     guard cancel == .never || isSafeToCancel else { return false }

@@ -29,7 +29,7 @@ struct RandomRequest: Sendable {
   let call: Call
   let cancel: Cancel
   let method: String
-  /// Whether a session's delegate hears of the end, and not a handler.
+  /// Whether the end is reported to a session's delegate, and not to a handler.
   let isDelegated: Bool
 
   /// - Parameter cancelsEnding: Whether what comes to its end by itself is cancelled too.

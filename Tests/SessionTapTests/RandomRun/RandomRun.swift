@@ -21,7 +21,7 @@ final class RandomRun: Sendable {
   private let uploadBody = Data(repeating: 7, count: 500)
   private let cancelledBeforeResume = Atomic<Int>(0)
 
-  /// - Parameter tap: Who observes the requests: nobody for a stock run.
+  /// - Parameter tap: Observes the requests. `nil` for a stock run.
   init(tap: URLSessionTap?) throws {
     origin = try Origin(keepsRequests: false) { RandomRequest.steps(for: $0) }
     closed = try ClosedPort()

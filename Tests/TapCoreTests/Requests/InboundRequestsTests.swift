@@ -160,7 +160,7 @@ struct InboundRequestsTests {
     #expect(value("session_tap_inbound_ended_requests_total") == 1)
   }
 
-  @Test("that nobody ends are cancelled when they are let go")
+  @Test("that are let go without an end are cancelled")
   func abandoned() throws {
     let requests = try make()
     for _ in 0..<3 { _ = requests.begin(method: "GET", path: "/") }

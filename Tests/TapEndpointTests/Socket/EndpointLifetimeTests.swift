@@ -77,7 +77,7 @@ import Testing
     client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
     for await _ in started { break }
     async let shutdown: Void = endpoint.shutdown(within: .seconds(60))
-    // Nobody new is let in from some moment on.
+    // From some moment on no new connection is accepted.
     while (try? RawClient(port: port)) != nil { await Task.yield() }
     releasing.yield()
     let answer = await client.receiveAll().text

@@ -168,7 +168,7 @@ import Testing
   @Test func letsANewcomerSpeakAmongSlowSenders() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 4
-    // Nobody goes for any other reason, however slow the machine.
+    // No connection is closed for any other reason, however slow the machine is.
     limits.headDeadline = .seconds(3600)
     try await withEndpoint(routes: [Self.ok], limits: limits) { port in
       var crowd: [RawClient] = []

@@ -121,7 +121,7 @@ import Testing
     _ = try await Poll.until("the other session's request") { origin.requests.isEmpty ? nil : true }
   }
 
-  @Test func `nobody asks a protocol about a task`() async throws {
+  @Test func `a protocol is not asked about a task`() async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
     let events = try await events(.data, .async, origin).events
@@ -160,7 +160,7 @@ import Testing
     #expect(events == ["init", "body none", "start", "response", "finish 200"])
   }
 
-  @Test func `the second leg after a challenge has a loader that nobody stands before`() async throws {
+  @Test func `the second leg after a challenge has a loader of Foundation's own`() async throws {
     let origin = try Origin { request in
       request.headers["authorization"] != nil
         ? [.response(body: [1])]
@@ -170,7 +170,7 @@ import Testing
     let (events, transcript) = try await events(
       .data, .sessionDelegate, origin, credential: Scenario.credential)
     #expect(transcript.status == 200)
-    // The suspension and the resumption between the legs reach the new loader or nobody.
+    // The suspension and the resumption between the legs reach the new loader or none.
     #expect(
       events.filter { !$0.hasPrefix("stop") } == [
         "init", "body none", "start", "response", "finish 401",
@@ -181,7 +181,7 @@ import Testing
   @Test(arguments: [
     #"Digest realm="cellar", qop="auth", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c0""#, "NTLM", "Basic",
   ])
-  func `a challenge other than Basic with a realm is nobody's to answer`(challenge: String) async throws {
+  func `a challenge other than Basic with a realm can be answered by no one`(challenge: String) async throws {
     let origin = try Origin { _ in [.response("401 Unauthorized", headers: [("WWW-Authenticate", challenge)])]
     }
     defer { origin.stop() }

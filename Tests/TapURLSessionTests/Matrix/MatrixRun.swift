@@ -12,7 +12,7 @@ struct MatrixRun: Sendable {
   let transcript: Transcript
   let wire: [OriginRequest]
 
-  /// - Parameter tap: Who observes the request: nobody for a stock run.
+  /// - Parameter tap: Observes the request. `nil` for a stock run.
   init(_ testCase: MatrixTests.Case, tap: URLSessionTap?) async throws {
     let scenario = testCase.scenario
     let gates = Scenario.Gates()

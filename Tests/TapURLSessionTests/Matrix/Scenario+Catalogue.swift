@@ -179,7 +179,7 @@ extension Scenario {
       },
       interruption: .cancel, waitsForChallenge: true, asksForCredentials: true),
     Scenario(
-      name: "401 that nobody answers", end: .cancelled,
+      name: "401 without an answer", end: .cancelled,
       script: guardedUntilArrival,
       behaviour: .init(answersChallenges: false), interruption: .cancel, waitsForChallenge: true,
       asksForCredentials: true),
@@ -198,7 +198,7 @@ extension Scenario {
 
   static let credential = URLCredential(user: "ada", password: "lovelace", persistence: .forSession)
 
-  /// Lets in whoever has the credential.
+  /// Lets a request with the credential in.
   static let guarded: Script = { _, request, _ in
     request.headers["authorization"] == "Basic YWRhOmxvdmVsYWNl"
       ? [.response(body: body)]

@@ -38,7 +38,7 @@ extension Scenario {
     odd("103 and no answer", lost, head: nil, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
     odd("102 and an answer", answered, "HTTP/1.1 102 Processing\r\n\r\n\(ok)\(hello)"),
     odd(
-      "101 that nobody asked for", .response(statusCode: 101),
+      "101 that was not asked for", .response(statusCode: 101),
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\nhello"),
     // An upload may see its answer before its body is sent, and then what the server gets of it is a matter of luck.
     Scenario(

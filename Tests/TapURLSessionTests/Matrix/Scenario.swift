@@ -29,7 +29,7 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var method: String?
   /// What the server sends before it reads a request.
   var greeting: [OriginStep] = []
-  /// `nil` for a port where nobody listens.
+  /// `nil` for a port without a listener.
   var script: Script?
   /// Replaces the origin's URL.
   var url: (@Sendable (_ port: Int) -> String)?

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A server of OpenSSL's with a certificate that nobody has signed but itself.
+/// A server of OpenSSL's with a self-signed certificate.
 struct TLSServer {
   let port: Int
   private let process: ChildProcess

@@ -6,7 +6,7 @@ import TestSupport
   import FoundationNetworking
 #endif
 
-/// Writes down what a delegate hears, and answers as a test says.
+/// Writes down the calls of a delegate, and answers as a test says.
 final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate {
   /// What the delegate answers when it is asked.
   struct Behaviour: Sendable {

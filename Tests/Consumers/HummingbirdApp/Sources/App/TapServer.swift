@@ -48,7 +48,7 @@ private final class Connection: Sendable {
     }
   }
 
-  /// Adds the bytes of a body, whose length nobody knows yet, as they are written.
+  /// Adds the bytes of a body, of unknown length, as they are written.
   func counting(_ body: ResponseBody) -> ResponseBody {
     body.map { part in
       self.exchange.withLock { $0?.bodySize += part.readableBytes }
