@@ -9,8 +9,9 @@ import TestSupport
 
 /// Makes requests at a steady rate, whatever becomes of those before, and counts their ends.
 final class SoakLoad: Sendable {
-  /// So many may be under way at most: what is due beyond that is left out.
+  /// So many may be under way at most: what is due beyond that waits.
   private static let inFlightLimit = 512
+  private let places = DispatchSemaphore(value: 0)
 
   private let port: Int
   private let closedPort: Int
@@ -86,21 +87,26 @@ final class SoakLoad: Sendable {
   // MARK: - Requests
 
   private func makeRequests(seconds: Int, rate: Int) {
+    // Not from the start: a semaphore must not go with less than it had then.
+    for _ in 0..<Self.inFlightLimit { places.signal() }
     var generator = SeededGenerator(seed: 20_261_121)
     let pace = Pace(perSecond: Double(rate))
     var due = 0
     while pace.elapsed < .seconds(seconds) {
       pace.wait(for: due)
       due += 1
-      let inFlight = made.load(ordering: .relaxed) - ended.load(ordering: .relaxed)
-      if inFlight < Self.inFlightLimit { make(SoakRequest(using: &generator)) }
+      places.wait()
+      make(SoakRequest(using: &generator))
     }
   }
 
   private func make(_ request: SoakRequest) {
     made.add(1, ordering: .relaxed)
     let urlRequest = request.urlRequest(port: port, closedPort: closedPort)
-    let done: @Sendable () -> Void = { [self] in ended.add(1, ordering: .releasing) }
+    let done: @Sendable () -> Void = { [self] in
+      ended.add(1, ordering: .releasing)
+      places.signal()
+    }
     let task: URLSessionTask
     switch (request.style, request.kind) {
     case (.async, _):
