@@ -39,8 +39,8 @@ import Testing
   func `is recorded and breaks nothing`(_ testCase: Case) async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
-    let path = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
     let tap = try Tap.start(TapTests.configuration(log: .file(path)))
     let session = URLSession(
       configuration: tap.sessionConfiguration(from: .ephemeral, client: "bad \"client\"\n"))

@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The log's route", .timeLimit(.minutes(2)))
+@Suite("The log's route", .needs(.thread))
 struct LogRouteTests {
   private func log(bytes: Int = 1 << 20) throws -> RequestLog {
     var configuration = RequestLog.Configuration()

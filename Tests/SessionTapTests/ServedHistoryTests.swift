@@ -47,8 +47,8 @@ import Testing
 
   @Test func `it needs the credentials that the page needs`() async throws {
     var configuration = TapTests.configuration()
-    let tokens = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: tokens) }
+    let folder = try TemporaryFolder()
+    let tokens = folder("requests.jsonl")
     try Data("secret\n".utf8).write(to: URL(fileURLWithPath: tokens))
     configuration.endpoint?.access.bearerTokenFile = tokens
     let tap = try Tap.start(configuration)

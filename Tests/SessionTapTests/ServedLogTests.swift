@@ -41,8 +41,8 @@ import Testing
   @Test func `a request that is refused is a warning in the log`() async throws {
     var configuration = TapTests.configuration()
     configuration.servesLog = true
-    let tokens = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: tokens) }
+    let folder = try TemporaryFolder()
+    let tokens = folder("requests.jsonl")
     try Data("secret\n".utf8).write(to: URL(fileURLWithPath: tokens))
     configuration.endpoint?.access.bearerTokenFile = tokens
     let tap = try Tap.start(configuration)

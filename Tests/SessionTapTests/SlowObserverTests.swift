@@ -10,7 +10,7 @@ import Testing
 
 /// Observers of the app's own, and destinations of the log, that take their time: neither a request nor a scrape
 /// waits for them.
-@Suite struct SlowObserverTests {
+@Suite(.needs(.thread)) struct SlowObserverTests {
   /// Does something at each end of a request, of both directions, and counts.
   private final class Observer: RequestObserver {
     struct Heard {
@@ -141,8 +141,8 @@ import Testing
   }
 
   @Test func `an observer may shut its tap down, and what it logs until then is written`() async throws {
-    let path = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
     let tap = Mutex<Tap?>(nil)
     let isDown = Gate()
     let observer = Observer {
@@ -194,9 +194,9 @@ import Testing
   }
 
   @Test func `a scrape does not wait for a FIFO without a reader`() async throws {
-    let path = TapTests.temporaryFile()
+    let folder = try TemporaryFolder()
+    let path = folder("requests.fifo")
     try #require(mkfifo(path, 0o600) == 0)
-    defer { unlink(path) }
     let reader = open(path, O_RDONLY | O_NONBLOCK)
     defer { close(reader) }
     var configuration = Tap.Configuration()

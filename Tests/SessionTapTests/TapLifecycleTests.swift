@@ -111,8 +111,8 @@ import Testing
   }
 
   @Test func `a tap that is released without a shutdown says so in its log`() async throws {
-    let path = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
     func makeSession() throws -> URLSession {

@@ -1,5 +1,6 @@
 import Foundation
 import SessionTap
+import Synchronization
 import TestSupport
 import Testing
 
@@ -38,8 +39,8 @@ import Testing
   }
 
   @Test func `a process that exits without a shutdown has the line of its last request`() async throws {
-    let path = Self.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
     let closed = try ClosedPort()
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String, port = closed.port as Int] in
       let tap = try Tap(Self.configuration(log: .file(path)))
@@ -57,8 +58,8 @@ import Testing
   @Test func `a request goes the whole way to a scrape and a log line`() async throws {
     let origin = try Origin { _ in [.response("201 Created", body: Array("made".utf8))] }
     defer { origin.stop() }
-    let path = Self.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
     let tap = try Tap.start(Self.configuration(log: .file(path)))
     let jobs = try tap.registry.counter("jobs_total", help: "Jobs done.")
     jobs.increment()
@@ -150,12 +151,12 @@ import Testing
   }
 
   @Test func `a job pushes what a scrape would have shown`() async throws {
-    let (pushed, continuation) = AsyncStream.makeStream(of: EndpointRequest.self)
+    let pushed = Mutex<[EndpointRequest]>([])
     let gateway = Endpoint(
       configuration: Endpoint.Configuration(address: .loopback(port: 0)),
       routes: [
         EndpointRoute("/metrics/*", methods: [.put]) { request in
-          continuation.yield(request)
+          pushed.withLock { $0.append(request) }
           return .text("")
         }
       ])
@@ -166,11 +167,7 @@ import Testing
     try tap.registry.counter("jobs_total", help: "Jobs done.").increment()
     try await tap.push(to: PushGateway("http://\(address)", job: "backup"))
     await gateway.shutdown()
-    continuation.finish()
-    var texts: [String] = []
-    for await request in pushed {
-      texts.append("\(request.path)\n" + String(decoding: request.body, as: UTF8.self))
-    }
+    let texts = pushed.withLock { $0 }.map { "\($0.path)\n" + String(decoding: $0.body, as: UTF8.self) }
     #expect(texts.count == 1)
     #expect(texts.first?.hasPrefix("/metrics/job/backup\n") == true)
     #expect(texts.first?.contains("\njobs_total 1\n") == true)

@@ -1,7 +1,8 @@
 import TapEndpoint
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct AccessTests {
+@Suite struct AccessTests {
   @Test func readsSecretsLineByLine() {
     let credentials = Credentials(Array(" one\t\r\n\n  two\nthree four".utf8), scheme: .bearer)
     for secret in ["one", "two", "three four"] { #expect(credentials.contain(Array(secret.utf8))) }
@@ -22,9 +23,9 @@ import Testing
   }
 
   @Test func letsInWhoHasASecret() async throws {
-    let directory = try TemporaryDirectory()
-    directory.write("token-1\ntoken-2\n", to: "tokens")
-    directory.write("prom:pass\n", to: "passwords")
+    let directory = try TemporaryFolder()
+    try directory.write("token-1\ntoken-2\n", to: "tokens")
+    try directory.write("prom:pass\n", to: "passwords")
     var access = Endpoint.Configuration.Access()
     access.bearerTokenFile = directory.path + "/tokens"
     access.basicPasswordFile = directory.path + "/passwords"
@@ -52,7 +53,7 @@ import Testing
       #expect(refusal.contains("\r\nWWW-Authenticate: Basic realm=\"session-tap\"\r\n"))
       #expect(!refusal.hasSuffix("secret"))
 
-      directory.write("token-9", to: "tokens")
+      try directory.write("token-9", to: "tokens")
       #expect(try await status("/metrics", ["Bearer token-1"]) == "401")
       #expect(try await status("/metrics", ["Bearer token-9"]) == "200")
       directory.remove("tokens")
@@ -63,8 +64,8 @@ import Testing
 
   @Test(arguments: ["missing", "empty"])
   func doesNotStartWithAFileThatLetsNobodyIn(_ name: String) throws {
-    let directory = try TemporaryDirectory()
-    directory.write(" \n", to: "empty")
+    let directory = try TemporaryFolder()
+    try directory.write(" \n", to: "empty")
     var configuration = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.access.bearerTokenFile = directory.path + "/" + name
     let error = #expect(throws: EndpointError.self) {
@@ -109,16 +110,14 @@ import Testing
   }
 
   @Test func tellsWhatWasRefusedAndWhose() async throws {
-    let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-    try await withEndpoint(routes: [], logRefusal: { continuation.yield($0) }) { port in
+    let lines = EventQueue<String>()
+    try await withEndpoint(routes: [], logRefusal: { lines.send($0) }) { port in
       let client = try RawClient(port: port)
       client.send("nonsense\r\n")
       _ = await client.receive(until: "\r\n\r\n")
-      for await line in lines {
-        #expect(line.hasPrefix("refused 127.0.0.1:"))
-        #expect(line.hasSuffix(": 400 invalid byte in the method"))
-        break
-      }
+      let line = try await lines.next("a refusal")
+      #expect(line.hasPrefix("refused 127.0.0.1:"))
+      #expect(line.hasSuffix(": 400 invalid byte in the method"))
     }
   }
 }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A Pushgateway of Debian's takes what is pushed.
-@Suite(.timeLimit(.minutes(5))) struct PushgatewayTests {
+@Suite(.needs(.program)) struct PushgatewayTests {
   @Test(
     .enabled(if: Tool.isUsable("prometheus-pushgateway"), "prometheus-pushgateway is missing"),
     arguments: ["nightly", "a/b c"])

@@ -15,7 +15,7 @@ private final class FeedingSink: LogSink {
   }
 }
 
-@Suite("The end of a log", .timeLimit(.minutes(3)))
+@Suite("The end of a log", .needs(.thread))
 struct EndTests {
   @Test("A flush waits for the lines that came before it, and for no other")
   func flush() throws {

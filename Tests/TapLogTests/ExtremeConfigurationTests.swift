@@ -1,5 +1,6 @@
 import TapCore
 import TapLog
+import TestSupport
 import Testing
 
 /// One setting of a log at one extreme of its type.
@@ -98,7 +99,7 @@ private struct Extreme: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("A setting at its extreme", .timeLimit(.minutes(2)))
+@Suite("A setting at its extreme")
 struct ExtremeConfigurationTests {
   @Test("works as the nearest value that does, or is refused at the start", arguments: Extreme.all)
   fileprivate func configuration(_ extreme: Extreme) throws {

@@ -7,7 +7,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The end of a process", .timeLimit(.minutes(2)))
+@Suite("The end of a process", .needs(.thread))
 struct ProcessEndTests {
   @Test("waits for the lines that are on their way, when it is a normal one")
   func exits() async throws {

@@ -4,7 +4,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite("The request log", .timeLimit(.minutes(2)))
+@Suite("The request log", .needs(.thread))
 struct RequestLogTests {
   @Test("appends to a file, and leaves what is there")
   func append() throws {

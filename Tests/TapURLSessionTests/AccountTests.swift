@@ -180,7 +180,7 @@ import Testing
 
   /// libcurl does not let those that wait go first in, first out. Here each response ends when the test lets it: a wait ends
   /// after that of the previous response on the connection, and before anything else happens, however busy the machine is.
-  @Test(.timeLimit(.minutes(2)), arguments: 1...3)
+  @Test(arguments: 1...3)
   func `a wait ends when the previous transfer on the same connection does`(round: Int) async throws {
     let count = 12
     let gates = (0..<count).map { _ in Gate() }

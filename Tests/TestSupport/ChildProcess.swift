@@ -4,37 +4,40 @@ import Synchronization
 /// A program that a test starts, watches and ends.
 package final class ChildProcess: Sendable {
   private struct State {
-    var output = ""
+    var output: [UInt8] = []
     var waiting: [(text: String, gate: Gate)] = []
   }
 
   private let state = Mutex(State())
   private let process: Process
-  private let exited = Gate()
+  /// Opened when the program has ended.
+  package let ended = Gate()
+  /// Opened when nothing more will be written, also not by the program's own children.
+  private let outputEnded = Gate()
 
   /// Starts a program. Standard output and standard error are read together.
-  package init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
+  package init(
+    _ executable: URL, _ arguments: [String], environment: [String: String] = [:],
+    input: FileHandle = .nullDevice
+  ) throws {
     let process = Process()
     process.executableURL = executable
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let pipe = Pipe()
-    process.standardInput = FileHandle.nullDevice
+    process.standardInput = input
     process.standardOutput = pipe
     process.standardError = pipe
     self.process = process
-    process.terminationHandler = { [exited] _ in exited.open() }
+    process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()
-    Thread.detachNewThread { [weak self] in
-      while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
-        self?.append(String(decoding: data, as: UTF8.self))
-      }
+    Thread.detachNewThread { [weak self, outputEnded] in
+      while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty { self?.append(data) }
+      outputEnded.open()
     }
   }
 
-  deinit {
-    if process.isRunning { process.terminate() }
-  }
+  deinit { stop() }
 
   /// Starts a program of this package.
   package convenience init(product: String, _ arguments: [String]) throws {
@@ -43,7 +46,10 @@ package final class ChildProcess: Sendable {
   }
 
   /// The output of the program so far.
-  package var output: String { state.withLock { $0.output } }
+  package var output: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The output of the program so far.
+  package var bytes: [UInt8] { state.withLock { $0.output } }
 
   /// The status that the program ended with.
   package var status: Int32 { process.terminationStatus }
@@ -51,20 +57,27 @@ package final class ChildProcess: Sendable {
   /// The program's id.
   package var id: Int32 { process.processIdentifier }
 
+  private var name: String { process.executableURL?.lastPathComponent ?? "the program" }
+
   /// Waits until the program has written this.
   package func waitForOutput(_ text: String) async throws {
     let gate = Gate()
     let isThere = state.withLock { state in
-      if state.output.contains(text) { return true }
+      if String(decoding: state.output, as: UTF8.self).contains(text) { return true }
       state.waiting.append((text, gate))
       return false
     }
-    if !isThere { try await gate.wait("'\(text)' in the output of \(process.executableURL?.path ?? "")") }
+    if !isThere { try await gate.wait("'\(text)' in the output of \(name)") }
+  }
+
+  /// Asks the program to end.
+  package func stop() {
+    if process.isRunning { process.terminate() }
   }
 
   /// Asks the program to end, and waits for it.
   package func terminate() async throws {
-    process.terminate()
+    stop()
     try await waitForExit()
   }
 
@@ -74,17 +87,24 @@ package final class ChildProcess: Sendable {
   }
 
   /// Waits until the program has ended.
-  package func waitForExit() async throws {
-    try await exited.wait("exit of \(process.executableURL?.path ?? "")")
+  package func waitForExit(seconds: Double = 120) async throws {
+    try await ended.wait(seconds: seconds, "exit of \(name)")
   }
 
-  private func append(_ text: String) {
+  /// Waits until the program has ended and all of its output is read.
+  package func waitForEnd(seconds: Double = 120) async throws {
+    try await waitForExit(seconds: seconds)
+    try await outputEnded.wait(seconds: seconds, "the end of the output of \(name)")
+  }
+
+  private func append(_ data: Data) {
     let reached = state.withLock { state in
-      state.output += text
-      let output = state.output
+      state.output += data
+      guard !state.waiting.isEmpty else { return [Gate]() }
+      let output = String(decoding: state.output, as: UTF8.self)
       defer { state.waiting.removeAll { output.contains($0.text) } }
-      return state.waiting.filter { output.contains($0.text) }
+      return state.waiting.filter { output.contains($0.text) }.map(\.gate)
     }
-    for (_, gate) in reached { gate.open() }
+    for gate in reached { gate.open() }
   }
 }

@@ -6,9 +6,9 @@ import Foundation
 
 /// A real Prometheus with a folder of its own, on a free port, that scrapes a port of this machine every second.
 package final class Prometheus: Sendable {
-  private let process: ToolProcess
+  private let process: ChildProcess
   private let port: Int
-  private let folder: URL
+  private let folder: TemporaryFolder
 
   /// A sample of an answer.
   package struct Sample: Decodable, Sendable {
@@ -58,20 +58,18 @@ package final class Prometheus: Sendable {
 
   private init(scraping target: Int, features: [String]) throws {
     port = try ClosedPort().port
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("prometheus-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    folder = try TemporaryFolder()
     let configuration = """
       global: {scrape_interval: 1s, scrape_timeout: 1s}
       scrape_configs:
       - job_name: app
         static_configs: [{targets: ["127.0.0.1:\(target)"]}]
       """
-    let file = folder.appendingPathComponent("prometheus.yml")
-    try Data(configuration.utf8).write(to: file)
-    process = try Tool("prometheus").start(
+    process = try ChildProcess(
+      Tool("prometheus").url,
       [
-        "--config.file=\(file.path)", "--storage.tsdb.path=\(folder.path)/data",
-        "--web.listen-address=127.0.0.1:\(port)",
+        "--config.file=\(folder.write(configuration, to: "prometheus.yml"))",
+        "--storage.tsdb.path=\(folder("data"))", "--web.listen-address=127.0.0.1:\(port)",
       ] + (features.isEmpty ? [] : ["--enable-feature=" + features.joined(separator: ",")]))
   }
 
@@ -80,7 +78,7 @@ package final class Prometheus: Sendable {
     // Not here: a thread of Swift's tasks must not wait.
     Thread.detachNewThread { [process, folder] in
       process.ended.waitBlocking(seconds: 20)
-      try? FileManager.default.removeItem(at: folder)
+      folder.remove()
     }
   }
 

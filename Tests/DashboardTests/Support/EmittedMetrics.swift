@@ -24,10 +24,9 @@ struct EmittedMetrics {
     var emitted = EmittedMetrics()
     emitted.read(try requests().exposition(in: .text))
 
-    let log = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).jsonl").path
-    defer { try? FileManager.default.removeItem(atPath: log) }
+    let folder = try TemporaryFolder()
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
-    configuration.log = .file(log)
+    configuration.log = .file(folder("requests.jsonl"))
     configuration.observers = [SilentObserver()]
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     let tap = try Tap.start(configuration)

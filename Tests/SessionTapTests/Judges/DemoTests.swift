@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// The demo as a person runs it, judged by the programs that its output is for.
-@Suite struct DemoTests {
+@Suite(.needs(.program)) struct DemoTests {
   /// A demo that has made its requests and goes on serving.
   static func finishedDemo(
     requests: Int, log: String, options: [String] = []
@@ -40,8 +40,8 @@ import Testing
 
   @Test(.enabled(if: Tool.isUsable("promtool") && Tool.isUsable("jq"), "promtool or jq is missing"))
   func `its metrics pass promtool and its log jq, and they agree`() async throws {
-    let log = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: log) }
+    let folder = try TemporaryFolder()
+    let log = folder("requests.jsonl")
     let (process, url) = try await Self.finishedDemo(requests: 60, log: log)
     let text = try await Self.text(of: url)
     try await process.terminate()
@@ -65,10 +65,10 @@ import Testing
     #expect(Self.sum("http_client_active_requests", in: text) == 0)
   }
 
-  @Test(.enabled(if: Tool.isUsable(python: "prometheus_client"), "prometheus_client is missing"))
+  @Test(.enabled("prometheus_client is missing") { await Tool.isUsable(python: "prometheus_client") })
   func `the reference parser reads its metrics`() async throws {
-    let log = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: log) }
+    let folder = try TemporaryFolder()
+    let log = folder("requests.jsonl")
     let (process, url) = try await Self.finishedDemo(requests: 20, log: log)
     let text = try await Self.text(of: url)
     try await process.terminate()
@@ -85,8 +85,8 @@ import Testing
 
   @Test(.enabled(if: Tool.isUsable("prometheus"), "prometheus is missing"))
   func `a real Prometheus scrapes it and knows the number of requests`() async throws {
-    let log = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: log) }
+    let folder = try TemporaryFolder()
+    let log = folder("requests.jsonl")
     let (process, url) = try await Self.finishedDemo(requests: 40, log: log)
     let port = try #require(url.port)
     let prometheus = try await Prometheus.start(scraping: port)
@@ -142,8 +142,8 @@ import Testing
         case trace = "trace_id"
       }
     }
-    let log = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: log) }
+    let folder = try TemporaryFolder()
+    let log = folder("requests.jsonl")
     let (process, _) = try await Self.finishedDemo(requests: 60, log: log)
     try await process.terminate()
     let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
@@ -155,8 +155,8 @@ import Testing
   }
 
   @Test func `without faults no request fails or is cancelled`() async throws {
-    let log = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: log) }
+    let folder = try TemporaryFolder()
+    let log = folder("requests.jsonl")
     let (process, url) = try await Self.finishedDemo(requests: 100, log: log, options: ["--faults", "off"])
     let text = try await Self.text(of: url)
     try await process.terminate()
@@ -214,8 +214,8 @@ import Testing
   @Test func `the probe makes its rounds and ends`() async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
-    let log = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: log) }
+    let folder = try TemporaryFolder()
+    let log = folder("requests.jsonl")
     let process = try ChildProcess(
       product: "session-tap",
       [

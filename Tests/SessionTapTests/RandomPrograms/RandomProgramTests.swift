@@ -5,8 +5,8 @@ import Testing
 /// Random programs over the public API, compared with a model that knows what each tap must have counted.
 ///
 /// `Tests/Scripts/run-random-programs` runs more of them. To find one again, give it the seed.
-@Suite(.serialized) struct RandomProgramTests {
-  private static let count = number("RANDOM_PROGRAMS") ?? 300
+@Suite(.needs(.processor)) struct RandomProgramTests {
+  private static let count = number("RANDOM_PROGRAMS") ?? 50
   private static let firstSeed = number("RANDOM_PROGRAMS_FIRST_SEED") ?? 1
   /// In one process: what the process keeps of each tap stays small.
   private static let batchSize: UInt64 = 100
@@ -34,8 +34,8 @@ import Testing
 
   /// Runs programs in a process of their own until one fails.
   private func run(_ seeds: Range<UInt64>) async throws -> (last: UInt64, failure: String?) {
-    let path = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let folder = try TemporaryFolder()
+    let path = folder("report")
     let result = await #expect(processExitsWith: .success) {
       [path = path as String, first = seeds.lowerBound as UInt64, end = seeds.upperBound as UInt64] in
       try await ProgramBatch.run(first..<end, notes: path)

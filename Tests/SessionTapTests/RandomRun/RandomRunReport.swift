@@ -39,8 +39,8 @@ struct RandomRunReport: Codable, Sendable {
     requests: Int, seed: UInt64, isScraped: Bool = false, cancelsEnding: Bool = false
   ) async throws -> RandomRunReport {
     _ = nice(10)
-    let path = TapTests.temporaryFile()
-    defer { try? FileManager.default.removeItem(atPath: path) }
+    let folder = try TemporaryFolder()
+    let path = folder("report")
     let registry = Registry()
     let worker = Worker()
     let log = try RequestLog(to: .file(path), configuration: .init(), worker: worker)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TapCore
 
-@Suite(.enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"))
+@Suite(.needs(.program), .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"))
 struct PrometheusTests {
   /// The quantile that Prometheus computes from native buckets is within one bucket's width of the true one.
   @Test func ingestsNativeHistograms() async throws {

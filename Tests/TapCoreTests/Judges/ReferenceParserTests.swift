@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapCore
 
-@Suite(.enabled(if: ReferenceParser.isUsable, "the Python package prometheus_client is not installed"))
+@Suite(.usesReferenceParser)
 struct ReferenceParserTests {
   /// What the parser reads is what was recorded, to the last bit.
   @Test(arguments: 1...4, [ExpositionFormat.text, .openMetrics])
@@ -67,9 +67,6 @@ struct ReferenceParserTests {
 
 /// The parsers of the Prometheus client for Python, the reference for both text formats.
 enum ReferenceParser {
-  /// Whether a test that asks them is to run.
-  static var isUsable: Bool { Tool.isUsable(python: "prometheus_client") }
-
   /// What the parser reads in an exposition; throws with the parser's words where it refuses.
   static func parse(_ exposition: Exposition) async throws -> [Sample] {
     let module = exposition.format == .openMetrics ? "openmetrics.parser" : "parser"
@@ -113,4 +110,13 @@ enum ReferenceParser {
          "exemplar": s.exemplar.labels if s.exemplar else None}
         for f in parser.text_string_to_metric_families(text) for s in f.samples]))
     """
+}
+
+extension Trait where Self == ConditionTrait {
+  /// The test runs where the reference parser is installed.
+  static var usesReferenceParser: ConditionTrait {
+    .enabled("the Python package prometheus_client is not installed") {
+      await Tool.isUsable(python: "prometheus_client")
+    }
+  }
 }

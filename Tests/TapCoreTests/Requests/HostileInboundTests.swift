@@ -4,7 +4,7 @@ import Testing
 @testable import TapCore
 
 /// Whatever a middleware gives: memory stays bounded, and judges accept what is exposed.
-@Suite("Hostile inbound requests")
+@Suite("Hostile inbound requests", .needs(.processor))
 struct HostileInboundTests {
   /// A registry that has seen 20,000 routes, among them some of a megabyte, ill-formed ones and control characters.
   private static let attacked = Result {
@@ -58,7 +58,7 @@ struct HostileInboundTests {
   }
 
   @Test(
-    .enabled(if: ReferenceParser.isUsable, "the Python package prometheus_client is not installed"),
+    .usesReferenceParser,
     arguments: [ExpositionFormat.text, .openMetrics])
   func theReferenceParserAcceptsThem(format: ExpositionFormat) async throws {
     let samples = try await ReferenceParser.parse(Self.attacked.get().exposition(in: format))

@@ -31,22 +31,22 @@ final class Browser: Sendable {
     let result: Content
   }
 
-  private let folder: URL
-  private let process: ToolProcess
+  private let folder: TemporaryFolder
+  private let process: ChildProcess
   private let pipe: BrowserPipe
   private let session = Mutex<String?>(nil)
 
   /// Starts the browser and opens an empty page.
   private init() async throws {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    folder = try TemporaryFolder()
     pipe = try BrowserPipe(folder)
     // The browser takes commands from descriptor 3, and answers at 4.
-    process = try Tool("sh").start([
-      "-c", "exec \"$0\" \"$@\" 3<\"\(pipe.input)\" 4>\"\(pipe.output)\"", "chromium", "--headless=new",
-      "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
-      "--user-data-dir=\(folder.path)/profile",
-    ])
+    process = try ChildProcess(
+      Tool("sh").url,
+      [
+        "-c", "exec \"$0\" \"$@\" 3<\"\(pipe.input)\" 4>\"\(pipe.output)\"", "chromium", "--headless=new",
+        "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--user-data-dir=\(folder("profile"))",
+      ])
     struct Target: Decodable { let targetId: String }
     struct Session: Decodable { let sessionId: String }
     let target: Target = try await call("Target.createTarget", ["url": "about:blank"])
@@ -56,17 +56,11 @@ final class Browser: Sendable {
     for domain in ["Page", "Runtime", "Log", "Accessibility"] { try await command("\(domain).enable") }
   }
 
-  deinit { process.stop() }
-
   /// Ends the browser, and removes its files.
   private func close() async throws {
-    process.stop()
-    try await process.ended.wait("end of the browser")
+    try await process.terminate()
     // Processes of its own end a little later, and write until then.
-    try await Poll.until("removal of the browser's files") {
-      try? FileManager.default.removeItem(at: folder)
-      return FileManager.default.fileExists(atPath: folder.path) ? nil : ()
-    }
+    try await Poll.until("removal of the browser's files") { folder.remove() ? () : nil }
   }
 
   /// A browser for as long as the test needs it.

@@ -25,9 +25,9 @@ final class BrowserPipe: Sendable {
   private let inputDescriptor: Int32
   private let state = Mutex(State())
 
-  init(_ folder: URL) throws {
-    input = folder.path + "/commands"
-    output = folder.path + "/answers"
+  init(_ folder: TemporaryFolder) throws {
+    input = folder("commands")
+    output = folder("answers")
     guard mkfifo(input, 0o600) == 0, mkfifo(output, 0o600) == 0 else {
       throw Browser.Failure(description: "mkfifo: \(errno)")
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import TapEndpoint
 
 /// What the page opens with, and what it shows of the requests that the app serves, in a real browser.
-@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageHistoryTests {
   private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
   private static let count = "known.steps.reduce((sum, step) => sum + sumOf(step, 'made', ALL)[COUNT], 0)"

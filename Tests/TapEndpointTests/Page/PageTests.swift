@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The page in a real browser.
-@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageTests {
   private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
 

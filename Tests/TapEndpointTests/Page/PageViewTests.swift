@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What people see of the page in a real browser: every width, both schemes of colours, thousands of series.
-@Suite(.serialized, .timeLimit(.minutes(10)), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageViewTests {
   @Test(arguments: ["light", "dark"])
   func fitsEveryWidth(scheme: String) async throws {

@@ -1,8 +1,9 @@
 import TapEndpoint
+import TestSupport
 import Testing
 
 /// Deadlines on a real clock. How late they are is not asserted.
-@Suite(.timeLimit(.minutes(5))) struct EndpointDeadlineTests {
+@Suite struct EndpointDeadlineTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func answersASlowHeadWith408() async throws {
@@ -28,7 +29,7 @@ import Testing
   @Test func resetsAReaderThatDoesNotRead() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.writeDeadline = .milliseconds(50)
-    let (ended, continuation) = AsyncStream.makeStream(of: Void.self)
+    let ended = Gate()
     let route = EndpointRoute(
       "/endless",
       handler: { _ in
@@ -36,14 +37,14 @@ import Testing
           body: .stream(
             length: nil,
             { writer in
-              defer { continuation.yield() }
+              defer { ended.open() }
               while true { try await writer.write([UInt8](repeating: 0, count: 65_536)) }
             }))
       })
     try await withEndpoint(routes: [route], limits: limits) { port in
       let client = try RawClient(port: port, receiveBuffer: 4096)
       client.send("GET /endless HTTP/1.1\r\nHost: h\r\n\r\n")
-      for await _ in ended { break }
+      try await ended.wait("the end of the writer")
       #expect(await client.receiveAll().isReset)
     }
   }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Start and shutdown.
-@Suite(.timeLimit(.minutes(5))) struct EndpointLifetimeTests {
+@Suite struct EndpointLifetimeTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func namesAnAddressThatIsInUse() async throws {
@@ -62,24 +62,23 @@ import Testing
   }
 
   @Test func letsARequestFinishBeforeItShutsDown() async throws {
-    let (started, starting) = AsyncStream.makeStream(of: Void.self)
-    let (release, releasing) = AsyncStream.makeStream(of: Void.self)
+    let (started, release) = (Gate(), Gate())
     let route = EndpointRoute(
       "/slow",
       handler: { _ in
-        starting.yield()
-        for await _ in release { break }
+        started.open()
+        try await release.wait()
         return .text("done")
       })
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
     let port = try #require(try endpoint.start().port)
     let client = try RawClient(port: port)
     client.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
-    for await _ in started { break }
+    try await started.wait("the handler")
     async let shutdown: Void = endpoint.shutdown(within: .seconds(60))
     // From some moment on no new connection is accepted.
     while (try? RawClient(port: port)) != nil { await Task.yield() }
-    releasing.yield()
+    release.open()
     let answer = await client.receiveAll().text
     #expect(answer.contains("\r\nConnection: close\r\n"))
     #expect(answer.hasSuffix("done"))
@@ -88,11 +87,11 @@ import Testing
   }
 
   @Test func doesNotWaitForARequestThatDoesNotFinish() async throws {
-    let (started, starting) = AsyncStream.makeStream(of: Void.self)
+    let started = Gate()
     let route = EndpointRoute(
       "/stuck",
       handler: { _ in
-        starting.yield()
+        started.open()
         for await _ in AsyncStream<Never>.makeStream().stream {}
         return .text("")
       })
@@ -100,7 +99,7 @@ import Testing
     let port = try #require(try endpoint.start().port)
     let client = try RawClient(port: port)
     client.send("GET /stuck HTTP/1.1\r\nHost: h\r\n\r\n")
-    for await _ in started { break }
+    try await started.wait("the handler")
     await endpoint.shutdown(within: .milliseconds(10))
     #expect(await client.receiveAll().isReset)
   }

@@ -1,7 +1,8 @@
 import TapEndpoint
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct EndpointTests {
+@Suite struct EndpointTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
   @Test func serves() async throws {
@@ -124,27 +125,26 @@ import Testing
   }
 
   @Test func cancelsTheHandlerWhoseClientIsGone() async throws {
-    let (events, continuation) = AsyncStream.makeStream(of: String.self)
+    let events = EventQueue<String>()
     let route = EndpointRoute(
       "/wait",
       handler: { _ in
         await withTaskCancellationHandler {
-          continuation.yield("started")
+          events.send("started")
           // Ends with the task alone.
           for await _ in AsyncStream<Never>.makeStream().stream {}
         } onCancel: {
-          continuation.yield("cancelled")
+          events.send("cancelled")
         }
         return .text("")
       })
     try await withEndpoint(routes: [route]) { port in
-      var events = events.makeAsyncIterator()
       let client = try RawClient(port: port)
       client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
-      #expect(await events.next() == "started")
+      #expect(try await events.next("the handler") == "started")
       client.send("more than the client should send")
       client.reset()
-      #expect(await events.next() == "cancelled")
+      #expect(try await events.next("its cancel") == "cancelled")
     }
   }
 
@@ -194,17 +194,16 @@ import Testing
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 4
     limits.headDeadline = .seconds(3600)
-    let (started, starting) = AsyncStream.makeStream(of: Void.self)
-    let (release, releasing) = AsyncStream.makeStream(of: Void.self)
+    let (started, release) = (Gate(), Gate())
     let slow = EndpointRoute("/slow") { _ in
-      starting.yield()
-      for await _ in release { break }
+      started.open()
+      try await release.wait()
       return .text("done\n")
     }
     try await withEndpoint(routes: [Self.ok, slow], limits: limits) { port in
       let answering = try RawClient(port: port)
       answering.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
-      for await _ in started { break }
+      try await started.wait("the handler")
       let sender = try RawClient(port: port)
       sender.send("GET /ok HTTP/1.1\r\nHost: h\r\nX: ")
       var idle: [RawClient] = []
@@ -219,7 +218,7 @@ import Testing
         new.append(try RawClient(port: port))
         #expect(await closed.receiveAll().text == "")
       }
-      releasing.yield()
+      release.open()
       #expect(await answering.receive(until: "done\n").hasSuffix("done\n"))
       withExtendedLifetime(new) {}
     }
@@ -228,18 +227,18 @@ import Testing
   @Test func refusesMoreRequestsThanItAnswersAtOnce() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1
-    let (started, continuation) = AsyncStream.makeStream(of: Void.self)
+    let started = Gate()
     let route = EndpointRoute(
       "/wait",
       handler: { _ in
-        continuation.yield()
+        started.open()
         for await _ in AsyncStream<Never>.makeStream().stream {}
         return .text("")
       })
     try await withEndpoint(routes: [route], limits: limits) { port in
       let client = try RawClient(port: port)
       client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
-      for await _ in started { break }
+      try await started.wait("the handler")
       #expect(try await RawClient.get("/wait", port: port).hasPrefix("HTTP/1.1 503 "))
     }
   }

@@ -5,35 +5,31 @@ import TestSupport
 import Testing
 
 /// The places of requests: the end of a request frees its place, and scrapes and probes have room of their own.
-@Suite(.timeLimit(.minutes(5))) struct RequestPlaceTests {
+@Suite struct RequestPlaceTests {
   /// A handler that returns when the test lets it, and not when it is cancelled.
   private final class StuckHandler: Sendable {
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
-    private let events: AsyncStream<String>
-    private let event: AsyncStream<String>.Continuation
-
-    init() {
-      (events, event) = AsyncStream.makeStream()
-    }
+    // Two queues: a handler that starts after its deadline is cancelled first.
+    private let started = EventQueue<Void>()
+    private let cancelled = EventQueue<Void>()
 
     var route: EndpointRoute {
       EndpointRoute("/stuck") { [self] _ in
         await withTaskCancellationHandler {
           await withCheckedContinuation { continuation in
             waiting.withLock { $0.append(continuation) }
-            event.yield("started")
+            started.send()
           }
         } onCancel: {
-          event.yield("cancelled")
+          cancelled.send()
         }
         return .text("late")
       }
     }
 
-    func next() async -> String? {
-      for await event in events { return event }
-      return nil
-    }
+    func waitForStart() async throws { try await started.next("the start of a handler") }
+
+    func waitForCancel() async throws { try await cancelled.next("the cancel of a handler") }
 
     func releaseAll() {
       let waiting = waiting.withLock { waiting in
@@ -50,7 +46,7 @@ import Testing
         let client = try RawClient(port: port)
         client.send("GET /stuck HTTP/1.1\r\nHost: h\r\n\r\n")
         clients.append(client)
-        #expect(await next() == "started")
+        try await waitForStart()
       }
       return clients
     }
@@ -98,7 +94,7 @@ import Testing
           } else {
             client.reset()
           }
-          #expect(await stuck.next() == "cancelled")
+          try await stuck.waitForCancel()
         }
       }
     }
@@ -115,11 +111,11 @@ import Testing
       gate.open()
       stuck.releaseAll()
     }
-    let (held, holding) = AsyncStream.makeStream(of: Void.self)
+    let held = EventQueue<Void>()
     let hold = EndpointRoute(
       "/hold",
       immediate: { _ in
-        holding.yield()
+        held.send()
         gate.wait()
         return .text("held\n")
       })
@@ -127,11 +123,11 @@ import Testing
       let clients = try await stuck.hang(1, port)
       let holder = try RawClient(port: port)
       holder.send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n")
-      for await _ in held { break }
+      try await held.next("the handler that holds the queue")
       clients[0].send("GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
       clients[0].reset()
       gate.open()
-      #expect(await stuck.next() == "cancelled")
+      try await stuck.waitForCancel()
       #expect(await holder.receive(until: "held\n").hasSuffix("held\n"))
       withExtendedLifetime(try await stuck.hang(1, port)) {}
     }
@@ -147,7 +143,7 @@ import Testing
     try await withEndpoint(routes: [stuck.route], limits: limits) { port in
       for client in try await stuck.hang(2, port) {
         client.reset()
-        #expect(await stuck.next() == "cancelled")
+        try await stuck.waitForCancel()
       }
       stuck.releaseAll()
       let clients = try await stuck.hang(2, port)

@@ -1,8 +1,9 @@
 import Glibc
 import TapEndpoint
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct UnixSocketTests {
+@Suite struct UnixSocketTests {
   private func endpoint(_ path: String) -> Endpoint {
     Endpoint(configuration: .init(address: .unix(path: path)), routes: [.liveness()])
   }
@@ -14,7 +15,7 @@ import Testing
   }
 
   @Test func servesTheOwnerAlone() async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let path = directory.path + "/socket"
     let endpoint = endpoint(path)
     for _ in 0..<2 {
@@ -27,7 +28,7 @@ import Testing
   }
 
   @Test func replacesASocketThatNobodyListensOn() async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let path = directory.path + "/socket"
     // A process that crashed leaves its socket behind.
     let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -48,7 +49,7 @@ import Testing
   }
 
   @Test func leavesAnotherOnesSocketAlone() async throws {
-    let directory = try TemporaryDirectory()
+    let directory = try TemporaryFolder()
     let path = directory.path + "/socket"
     let first = endpoint(path)
     try first.start()
@@ -59,8 +60,8 @@ import Testing
   }
 
   @Test func leavesAFileAlone() throws {
-    let directory = try TemporaryDirectory()
-    directory.write("precious", to: "file")
+    let directory = try TemporaryFolder()
+    try directory.write("precious", to: "file")
     let error = #expect(throws: EndpointError.self) { try endpoint(directory.path + "/file").start() }
     #expect(error?.code == .addressInUse)
     #expect(directory.mode(of: "file") != nil)

@@ -9,7 +9,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Faults of a file", .timeLimit(.minutes(2)))
+@Suite("Faults of a file", .needs(.thread))
 struct FileFaultTests {
   private func message(_ line: String) -> String {
     line.firstMatch(of: /"message":"([^"]*)"/).map { String($0.1) } ?? ""

@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("SIGHUP", .timeLimit(.minutes(2)))
+@Suite("SIGHUP", .needs(.thread))
 struct HangupTests {
   /// How often the app's own handler was called.
   private static let calls = Atomic<Int>(0)

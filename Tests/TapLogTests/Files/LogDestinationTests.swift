@@ -7,7 +7,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The destination of a log", .timeLimit(.minutes(2)))
+@Suite("The destination of a log", .needs(.thread))
 struct LogDestinationTests {
   /// Starts a log, which has to fail, and gives what it says.
   private func refusal(

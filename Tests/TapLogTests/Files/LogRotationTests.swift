@@ -5,7 +5,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite("Rotation", .timeLimit(.minutes(2)))
+@Suite("Rotation", .needs(.thread))
 struct LogRotationTests {
   private let day: Int64 = 86_400_000_000_000
 

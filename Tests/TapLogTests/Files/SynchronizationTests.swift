@@ -1,9 +1,10 @@
 import TapCore
+import TestSupport
 import Testing
 
 @testable import TapLog
 
-@Suite("Durability")
+@Suite("Durability", .needs(.thread))
 struct SynchronizationTests {
   private func output(interval: Duration?, _ folder: TemporaryFolder) throws -> FileOutput {
     var options = FileOptions(path: folder("requests.jsonl"))

@@ -1,9 +1,10 @@
 import Foundation
 import TapCore
 import TapLog
+import TestSupport
 import Testing
 
-@Suite("The line of an inbound request")
+@Suite("The line of an inbound request", .needs(.thread))
 struct InboundLineTests {
   private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -1,9 +1,10 @@
 import Foundation
 import TapCore
 import TapLog
+import TestSupport
 import Testing
 
-@Suite("The line of a request")
+@Suite("The line of a request", .needs(.thread))
 struct RequestLineTests {
   /// The lines that a log writes for these requests.
   private func lines(

@@ -1,9 +1,10 @@
 import TapCore
+import TestSupport
 import Testing
 
 @testable import TapLog
 
-@Suite("The queue of lines")
+@Suite("The queue of lines", .needs(.thread))
 struct LineQueueTests {
   private func queue(_ whenFull: RequestLog.FullQueuePolicy = .dropNewest) -> LineQueue {
     LineQueue(

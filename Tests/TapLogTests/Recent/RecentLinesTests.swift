@@ -3,7 +3,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite("Recent lines", .timeLimit(.minutes(2)))
+@Suite("Recent lines", .needs(.thread))
 struct RecentLinesTests {
   private func log(lines: Int = 5, bytes: Int = 1 << 20) throws -> RequestLog {
     var configuration = RequestLog.Configuration()

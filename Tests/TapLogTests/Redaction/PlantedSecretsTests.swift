@@ -1,9 +1,10 @@
 import Foundation
 import TapCore
 import TapLog
+import TestSupport
 import Testing
 
-@Suite("Secrets planted in a request")
+@Suite("Secrets planted in a request", .needs(.thread))
 struct PlantedSecretsTests {
   private var observation: RequestObservation {
     var observation = RequestObservation.example.with(

@@ -1,9 +1,10 @@
 import TapCore
+import TestSupport
 import Testing
 
 @testable import TapLog
 
-@Suite("Sampling")
+@Suite("Sampling", .needs(.thread))
 struct LogSamplingTests {
   private func decision(
     _ sampling: LogSampling, _ end: RequestEnd, duration: Duration = .zero, trace: String? = nil,

@@ -6,12 +6,11 @@ import Testing
 struct TLSServer {
   let port: Int
   private let process: ChildProcess
-  private let folder: URL
+  private let folder: TemporaryFolder
 
   static func start() async throws -> TLSServer {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let (key, certificate) = (folder.path + "/key.pem", folder.path + "/certificate.pem")
+    let folder = try TemporaryFolder()
+    let (key, certificate) = (folder("key.pem"), folder("certificate.pem"))
     let openssl = try Tool("openssl")
     let made = try await openssl.run([
       "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -34,6 +33,5 @@ struct TLSServer {
     // A process that is started on a thread of Dispatch's may inherit its blocked signals.
     process.send(SIGKILL)
     try await process.waitForExit()
-    try FileManager.default.removeItem(at: folder)
   }
 }

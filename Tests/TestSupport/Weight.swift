@@ -1,0 +1,52 @@
+import Synchronization
+package import Testing
+
+/// A share of the machine that a test needs for itself. Tests that need the same share wait for each other; all other tests run
+/// beside them.
+///
+///     @Suite(.needs(.browser)) struct PageTests {
+///
+/// A test with a weight runs on threads of its own, so that it may block and compute: the threads of Swift's tasks are as many as
+/// the processors, and tests and handlers of requests need them. The test waits for its share before it is started, where it
+/// takes none of the places that Swift Testing has for tests that run.
+package struct Weight: TestTrait, SuiteTrait, TestScoping {
+  private let semaphore: AsyncSemaphore?
+
+  private init(count: Int?) {
+    semaphore = count.map { AsyncSemaphore(count: $0) }
+  }
+
+  /// A browser, which is a dozen processes.
+  package static let browser = Weight(count: 1)
+  /// Another program, such as Prometheus or a process of this package.
+  package static let program = Weight(count: 2)
+  /// A processor, for seconds.
+  package static let processor = Weight(count: 1)
+  /// The one queue on which Foundation drives all sessions of the process.
+  package static let sessionQueue = Weight(count: 1)
+  /// A thread, to block it.
+  package static let thread = Weight(count: nil)
+
+  package var isRecursive: Bool { true }
+
+  /// Around a test function with all its cases, not around a suite or a single case.
+  package func scopeProvider(for test: Test, testCase: Test.Case?) -> Weight? {
+    test.isSuite || testCase != nil ? nil : self
+  }
+
+  package func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    guard let semaphore else { return try await onOwnThreads(function) }
+    try await semaphore.run { try await onOwnThreads(function) }
+  }
+
+  private func onOwnThreads(_ function: @Sendable () async throws -> Void) async throws {
+    try await withTaskExecutorPreference(ThreadExecutor.shared) { try await function() }
+  }
+}
+
+extension Trait where Self == Weight {
+  /// The test needs this share of the machine for itself.
+  package static func needs(_ weight: Weight) -> Weight { weight }
+}
