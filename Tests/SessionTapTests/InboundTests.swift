@@ -8,10 +8,9 @@ import Testing
 #endif
 
 /// What the app serves and what it asks of others meanwhile, in one registry and one log.
-@Suite("Inbound and outbound requests")
-struct InboundTests {
-  @Test("share their trace, in the log and on the wire")
-  func oneTrace() async throws {
+@Suite struct InboundTests {
+  @Test
+  func `share their trace, in the log and on the wire`() async throws {
     let upstream = try Origin { _ in [.response()] }
     defer { upstream.stop() }
     var configuration = TapTests.configuration()
@@ -52,8 +51,8 @@ struct InboundTests {
     #expect(Set(sent.map(\.spanID) + [inbound.trace.spanID, caller.spanID]).count == 4)
   }
 
-  @Test("begin a trace where there is none")
-  func newTrace() throws {
+  @Test
+  func `begin a trace where there is none`() throws {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
     request.setTrace()
     let first = try #require(request.value(forHTTPHeaderField: "traceparent"))
@@ -62,8 +61,8 @@ struct InboundTests {
     #expect(request.value(forHTTPHeaderField: "traceparent") != first)
   }
 
-  @Test("reach the app's own observers, and the known methods of the environment")
-  func configured() async throws {
+  @Test
+  func `reach the app's own observers, and the known methods of the environment`() async throws {
     final class Observer: RequestObserver {
       let gate = Gate()
       func requestStarted(_ request: RequestDescription) {}

@@ -8,7 +8,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The log's route", .needs(.thread))
+@Suite(.needs(.thread))
 struct LogRouteTests {
   private func log(bytes: Int = 1 << 20) throws -> RequestLog {
     var configuration = RequestLog.Configuration()
@@ -43,8 +43,8 @@ struct LogRouteTests {
   /// Whether the only place for a follower is taken.
   private func isFollowed(_ log: RequestLog) -> Bool { log.follow(onLines: {}) == nil }
 
-  @Test("gives the lines that are asked for")
-  func recent() async throws {
+  @Test
+  func `gives the lines that are asked for`() async throws {
     let log = try log()
     for (index, severity) in LogSeverity.allCases.enumerated() { log.log(severity, "\(index)") }
     #expect(log.flush())
@@ -63,8 +63,8 @@ struct LogRouteTests {
     }
   }
 
-  @Test("goes on with the lines that come, to the end of the log")
-  func follow() async throws {
+  @Test
+  func `goes on with the lines that come, to the end of the log`() async throws {
     let log = try log()
     log.log(.info, "before")
     #expect(log.flush())
@@ -98,8 +98,8 @@ struct LogRouteTests {
     return descriptor
   }
 
-  @Test("cuts off a reader that does not read")
-  func slow() async throws {
+  @Test
+  func `cuts off a reader that does not read`() async throws {
     let log = try log(bytes: 65_536)
     try await withRoute(log) { port in
       let reader = try silentReader(of: "/logs?follow=1", port)

@@ -16,7 +16,7 @@ struct ExtremesTests {
   }
 
   @Test(arguments: cases)
-  func isRefusedOrWorks(_ extreme: Case) throws {
+  func `is refused or works`(_ extreme: Case) throws {
     let registry = Registry()
     do { try extreme.run(registry) } catch is RegistryError {}
     for format in ExpositionFormat.allCases {

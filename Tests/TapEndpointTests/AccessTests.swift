@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct AccessTests {
-  @Test func readsSecretsLineByLine() {
+  @Test func `reads secrets line by line`() {
     let credentials = Credentials(Array(" one\t\r\n\n  two\nthree four".utf8), scheme: .bearer)
     for secret in ["one", "two", "three four"] { #expect(credentials.contain(Array(secret.utf8))) }
     for other in ["", "on", "onee", "oneone", "One", "twp", "three", "one\n", " one"] {
@@ -16,13 +16,13 @@ import Testing
     ("Aladdin:open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test:123\u{A3}", "dGVzdDoxMjPCow=="),
     ("a:b", "YTpi"),
   ])
-  func comparesBasicCredentialsAsTheyArePresented(secret: String, presented: String) {
+  func `compares basic credentials as they are presented`(secret: String, presented: String) {
     let credentials = Credentials(Array(secret.utf8), scheme: .basic)
     #expect(credentials.contain(Array(presented.utf8)))
     #expect(!credentials.contain(Array(secret.utf8)))
   }
 
-  @Test func letsInWhoHasASecret() async throws {
+  @Test func `lets in who has a secret`() async throws {
     let directory = try TemporaryFolder()
     try directory.write("token-1\ntoken-2\n", to: "tokens")
     try directory.write("prom:pass\n", to: "passwords")
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: ["missing", "empty"])
-  func doesNotStartWithAFileThatLetsNobodyIn(_ name: String) throws {
+  func `does not start with a file that lets nobody in`(_ name: String) throws {
     let directory = try TemporaryFolder()
     try directory.write(" \n", to: "empty")
     var configuration = Endpoint.Configuration(address: .loopback(port: 0))
@@ -75,7 +75,7 @@ import Testing
     #expect(error?.description.hasPrefix("no credentials: \(directory.path)/\(name) (") == true)
   }
 
-  @Test func listensToTheNetworkOnlyIfTold() async throws {
+  @Test func `listens to the network only if told`() async throws {
     var configuration = Endpoint.Configuration(address: .tcp(host: "0.0.0.0", port: 0))
     let error = #expect(throws: EndpointError.self) {
       try Endpoint(configuration: configuration, routes: []).start()
@@ -93,11 +93,11 @@ import Testing
     ("0.0.0.0", true), ("::", true), ("10.1.2.3", true),
     ("fe80::1%eth0", true),
   ])
-  func knowsTheLoopback(host: String, isReachable: Bool) {
+  func `knows the loopback`(host: String, isReachable: Bool) {
     #expect(EndpointAddress.tcp(host: host, port: 1).isReachableFromNetwork == isReachable)
   }
 
-  @Test func tellsOfRefusalsButNotOfAFlood() {
+  @Test func `tells of refusals but not of a flood`() {
     var log = RefusalLog()
     let start = ContinuousClock.now
     #expect(
@@ -109,7 +109,7 @@ import Testing
     #expect((0..<30).compactMap { _ in log.admit(at: start + .seconds(3600)) }.count == 10)
   }
 
-  @Test func tellsWhatWasRefusedAndWhose() async throws {
+  @Test func `tells what was refused and whose`() async throws {
     let lines = EventQueue<String>()
     try await withEndpoint(routes: [], logRefusal: { lines.send($0) }) { port in
       let client = try RawClient(port: port)

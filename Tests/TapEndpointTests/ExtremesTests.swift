@@ -63,7 +63,7 @@ import Testing
     }
 
   @Test(arguments: cases)
-  func aLimitIsRefusedOrHolds(_ testCase: Case) async throws {
+  func `a limit is refused or holds`(_ testCase: Case) async throws {
     let routes = [
       EndpointRoute("/", methods: [.get, .post]) { request in .text("\(request.body.count)") },
       EndpointRoute(
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: times)
-  func aShutdownTakesAnyTime(_ time: Time) async throws {
+  func `a shutdown takes any time`(_ time: Time) async throws {
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [])
     let port = try #require(try endpoint.start().port)
     let client = try RawClient(port: port)
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: times)
-  func aPushIsTriedWithinAnyTime(_ time: Time) async throws {
+  func `a push is tried within any time`(_ time: Time) async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
     var retry = PushRetry()
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: times, times)
-  func aRetryWaitsBetweenNothingAndADay(first: Time, maximum: Time) {
+  func `a retry waits between nothing and a day`(first: Time, maximum: Time) {
     var retry = PushRetry()
     retry.firstDelay = first.duration
     retry.maximumDelay = maximum.duration
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: integers)
-  func aPushIsTriedAtLeastOnce(attempts: Int) async throws {
+  func `a push is tried at least once`(attempts: Int) async throws {
     let closed = try ClosedPort()
     var retry = PushRetry()
     retry.attempts = attempts
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(arguments: times)
-  func pushesAreMadeAtAnyInterval(_ interval: Time) async throws {
+  func `pushes are made at any interval`(_ interval: Time) async throws {
     let closed = try ClosedPort()
     let gateway = try PushGateway("http://127.0.0.1:\(closed.port)", job: "test")
     var retry = PushRetry()
@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test(arguments: integers)
-  func anyPortAndStatusIsAnError(_ value: Int) async throws {
+  func `any port and status is an error`(_ value: Int) async throws {
     let address = EndpointAddress.tcp(host: "127.0.0.1", port: value)
     if value > 1 || value < 0 {
       let error = #expect(throws: EndpointError.self) {
@@ -187,7 +187,7 @@ import Testing
   @Test(arguments: [
     "", " ", "\0", "127.0.0.1\0x", "[", "[]", "[::1", "a b", String(repeating: "a", count: 100_000),
   ])
-  func anyHostIsAnError(_ host: String) {
+  func `any host is an error`(_ host: String) {
     let error = #expect(throws: EndpointError.self) {
       try Endpoint(configuration: .init(address: .tcp(host: host, port: 0)), routes: []).start()
     }
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test(arguments: times)
-  func nanosecondsAreAsNearAsTheyCanBe(_ time: Time) {
+  func `nanoseconds are as near as they can be`(_ time: Time) {
     let expected = min(max(time.duration, .nanoseconds(Int64.min)), .nanoseconds(Int64.max))
     #expect(Duration.nanoseconds(time.duration.nanoseconds) == expected)
     #expect(Duration(secondsComponent: -1, attosecondsComponent: -1).nanoseconds == -1_000_000_000)

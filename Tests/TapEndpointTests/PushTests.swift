@@ -19,7 +19,9 @@ import Testing
     ("http://gw", "ü?>", ["empty": ""], "gw:80", "/metrics/job@base64/w7w_Pg==/empty@base64/="),
     ("http://gw:", "..", [:], "gw:80", "/metrics/job@base64/Li4="),
   ])
-  func namesTheGroup(url: String, job: String, grouping: [String: String], authority: String, path: String)
+  func `names the group`(
+    url: String, job: String, grouping: [String: String], authority: String, path: String
+  )
     throws
   {
     let gateway = try PushGateway(url, job: job, grouping: grouping)
@@ -28,7 +30,7 @@ import Testing
     #expect(gateway.authorization == nil)
   }
 
-  @Test func takesCredentialsFromTheURL() throws {
+  @Test func `takes credentials from the URL`() throws {
     let gateway = try PushGateway("http://Aladdin:open%20sesame@gw", job: "a")
     #expect(gateway.authorization == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
     #expect(gateway.authority == "gw:80")
@@ -42,14 +44,14 @@ import Testing
     ("http://gw", "a", ["0": "b"]), ("http://gw", "a", ["__x": "b"]), ("http://gw", "a", ["a-b": "b"]),
     ("http://gw", "a", ["": "b"]),
   ])
-  func refusesWhatIsNoTarget(url: String, job: String, grouping: [String: String]) {
+  func `refuses what is no target`(url: String, job: String, grouping: [String: String]) {
     let error = #expect(throws: PushError.self) { try PushGateway(url, job: job, grouping: grouping) }
     #expect(error?.code == .invalidTarget)
   }
 
   // MARK: Retries
 
-  @Test func waitsLongerWithEachTry() {
+  @Test func `waits longer with each try`() {
     let retry = PushRetry()
     #expect(
       (1...8).map { retry.delay(after: $0, jitter: 0) } == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
@@ -68,7 +70,7 @@ import Testing
     ("SSH-2.0-OpenSSH", nil, ""), ("", nil, ""),
     ("HTTP/1.1 2x0 OK", nil, ""),
   ])
-  func readsAnswers(text: String, status: Int?, reason: String) {
+  func `reads answers`(text: String, status: Int?, reason: String) {
     var parser = ResponseParser()
     _ = parser.take(Array(text.utf8)[...])
     #expect(parser.answer.status == status)
@@ -101,7 +103,7 @@ import Testing
     ("HTTP/1.1 400 Bad\r\n:|\r\n\r\nno", 400, "Bad"),
     ("SSH-2.0-OpenSSH\r\n|", nil, ""),
   ])
-  func findsTheEndOfAnAnswer(text: String, status: Int?, reason: String) {
+  func `finds the end of an answer`(text: String, status: Int?, reason: String) {
     let parts = text.split(separator: "|", omittingEmptySubsequences: false)
     let bytes = Array(parts.joined().utf8)
     for step in [1, 2, 7, bytes.count] {
@@ -118,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func anAnswerWithoutALengthEndsWithTheConnectionOrTheLimit() {
+  @Test func `an answer without a length ends with the connection or the limit`() {
     for length in ["", "Content-Length: \(Int.max)\r\n"] {
       var parser = ResponseParser()
       let parts = [
@@ -130,7 +132,7 @@ import Testing
   }
 
   @Test(arguments: ["HTTP/1.1 200 OK", "HTTP/1.1 400 Bad\r\nX: "])
-  func aHeadWithoutAnEndIsCut(head: String) {
+  func `a head without an end is cut`(head: String) {
     var parser = ResponseParser()
     #expect([Array(head.utf8), Self.filler(10_000)].map { parser.take($0[...]) } == [false, true])
     #expect(parser.answer.status != nil)
@@ -140,7 +142,7 @@ import Testing
 
   // MARK: Addresses
 
-  @Test func eachAddressHasItsShareOfTheTime() {
+  @Test func `each address has its share of the time`() {
     #expect(HTTPClient.share(of: .seconds(9), among: 3) == .seconds(3))
     #expect(HTTPClient.share(of: .seconds(9), among: 1) == .seconds(9))
     #expect(HTTPClient.share(of: .seconds(-9), among: 0) == .seconds(-9))
@@ -148,7 +150,7 @@ import Testing
 
   /// The first address does not establish a connection, or accepts one and does not answer.
   @Test(arguments: [false, true])
-  func anAddressThatDoesNotAnswerLeavesTimeToTheNext(isAccepted: Bool) async throws {
+  func `an address that does not answer leaves time to the next`(isAccepted: Bool) async throws {
     let end = Gate()
     let silent = try SilentListener()
     let accepting = try Origin { _ in [.hold(end)] }
@@ -201,7 +203,7 @@ import Testing
       sleep: sleep)
   }
 
-  @Test func replacesTheGroup() async throws {
+  @Test func `replaces the group`() async throws {
     let registry = Registry()
     try registry.counter("jobs_total", help: "Jobs.").increment(by: 3)
     let gateway = FakeGateway([202])
@@ -220,7 +222,7 @@ import Testing
     ([503, 500, 200], 3, nil), ([429, 408, 202], 3, nil), ([400], 1, false), ([404], 1, false),
     ([500], 5, true),
   ])
-  func triesAgainWhatMayBeOverSoon(statuses: [Int], tries: Int, isTransient: Bool?) async throws {
+  func `tries again what may be over soon`(statuses: [Int], tries: Int, isTransient: Bool?) async throws {
     let registry = Registry()
     let gateway = FakeGateway(statuses)
     try await withEndpoint(routes: [gateway.route]) { port in
@@ -240,7 +242,7 @@ import Testing
     }
   }
 
-  @Test func saysThatNobodyIsThere() async throws {
+  @Test func `says that nobody is there`() async throws {
     // A port that was free a moment ago.
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [])
     let port = try #require(try endpoint.start().port)
@@ -252,7 +254,7 @@ import Testing
     #expect(error?.description == "cannot connect to 127.0.0.1:\(port): Connection refused")
   }
 
-  @Test func givesUpOnAGatewayThatDoesNotAnswer() async throws {
+  @Test func `gives up on a gateway that does not answer`() async throws {
     let route = EndpointRoute("/*", methods: ["PUT"]) { _ in
       for await _ in AsyncStream<Never>.makeStream().stream {}
       return .text("")
@@ -281,7 +283,7 @@ import Testing
     ),
     ("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n", "304: Not Modified"),
   ])
-  func anAnswerEndsWhereItSays(answer: String, refusal: String?) async throws {
+  func `an answer ends where it says`(answer: String, refusal: String?) async throws {
     let end = Gate()
     let origin = try Origin { _ in [.text(answer), .hold(end)] }
     defer {
@@ -298,7 +300,7 @@ import Testing
     #expect(error?.description == refusal.map { "127.0.0.1:\(origin.port) answers \($0)" })
   }
 
-  @Test func pushesAtIntervalsAndOnceMoreAtTheEnd() async throws {
+  @Test func `pushes at intervals and once more at the end`() async throws {
     let registry = Registry()
     let jobs = try registry.counter("jobs_total", help: "Jobs.")
     let gateway = FakeGateway([200])

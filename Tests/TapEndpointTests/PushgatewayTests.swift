@@ -9,7 +9,7 @@ import Testing
   @Test(
     .enabled(if: Tool.isUsable("prometheus-pushgateway"), "prometheus-pushgateway is missing"),
     arguments: ["nightly", "a/b c"])
-  func takesAPush(job: String) async throws {
+  func `takes a push`(job: String) async throws {
     let process = try ChildProcess(
       Tool("prometheus-pushgateway").url, ["--web.listen-address=127.0.0.1:0", "--persistence.file="])
     try await process.waitForOutput("TLS is disabled")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct RouteTests {
-  @Test func servesTheMetricsOfARegistry() async throws {
+  @Test func `serves the metrics of a registry`() async throws {
     let registry = Registry()
     try registry.counter("jobs_total", help: "Jobs.").increment(by: 3)
     try registry.gauge("depth", help: "Depth.").set(2)
@@ -29,7 +29,7 @@ import Testing
     ("name[]=jobs", ["jobs"]), ("name[]=nothing", []),
     ("name=depth", ["depth", "jobs"]), ("name[]=latency_seconds_count", ["latency"]),
   ])
-  func filtersByName(query: String, expected: [String]) async throws {
+  func `filters by name`(query: String, expected: [String]) async throws {
     let registry = Registry()
     _ = try registry.counter("jobs_total", help: "Jobs.")
     _ = try registry.gauge("depth", help: "Depth.")
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func givesUpAScrapeBeforeTheScraperDoes() async throws {
+  @Test func `gives up a scrape before the scraper does`() async throws {
     let registry = Registry()
     let gate = Turnstile()
     gate.open()
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func tellsWhetherTheAppIsReady() async throws {
+  @Test func `tells whether the app is ready`() async throws {
     let readiness = Readiness()
     try await withEndpoint(routes: [.readiness(readiness)]) { port in
       #expect(try await RawClient.get("/readyz", port: port).hasSuffix("ready\n"))
@@ -82,7 +82,7 @@ import Testing
   }
 
   /// A check that does not return when it is cancelled.
-  @Test func asksACheckOnceHoweverManyWaitForIt() async throws {
+  @Test func `asks a check once however many wait for it`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.answerDeadline = .seconds(3)
     let readiness = Readiness()
@@ -110,7 +110,7 @@ import Testing
 
   /// A check whose requests have all given up is cancelled. The next request is answered by a run of its own.
   @Test(arguments: [true, false])
-  func asksACheckAgainAfterItsCancel(endsWhenCancelled: Bool) async throws {
+  func `asks a check again after its cancel`(endsWhenCancelled: Bool) async throws {
     let readiness = Readiness()
     let runs = EventQueue<Int>()
     let count = Atomic(0)
@@ -135,7 +135,7 @@ import Testing
     #expect(count.load(ordering: .relaxed) == 2)
   }
 
-  @Test func oneRunAnswersEverythingThatWaitsForIt() async throws {
+  @Test func `one run answers everything that waits for it`() async throws {
     let readiness = Readiness()
     let running = Atomic(0)
     let most = Atomic(0)
@@ -156,7 +156,7 @@ import Testing
     #expect(most.load(ordering: .relaxed) == 1)
   }
 
-  @Test func streamsTheBodyOfAnAnswerThatWasMadeAtOnce() async throws {
+  @Test func `streams the body of an answer that was made at once`() async throws {
     let route = EndpointRoute(
       "/",
       immediate: { _ in

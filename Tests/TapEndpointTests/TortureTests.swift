@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 @Suite(.needs(.thread)) struct TortureTests {
-  @Test func bearsEveryProbe() async throws {
+  @Test func `bears every probe`() async throws {
     #expect(TortureProbe.all.count >= 60)
     try await bears(TortureProbe.all, limits: .init())
   }
 
-  @Test func bearsSlowness() async throws {
+  @Test func `bears slowness`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.headDeadline = .milliseconds(250)
     limits.bodyDeadline = .milliseconds(250)

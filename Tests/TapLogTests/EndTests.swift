@@ -15,10 +15,10 @@ private final class FeedingSink: LogSink {
   }
 }
 
-@Suite("The end of a log", .needs(.thread))
+@Suite(.needs(.thread))
 struct EndTests {
-  @Test("A flush waits for the lines that came before it, and for no other")
-  func flush() throws {
+  @Test
+  func `A flush waits for the lines that came before it, and for no other`() throws {
     let sink = FeedingSink()
     var configuration = RequestLog.Configuration()
     configuration.batchDelay = .zero
@@ -31,8 +31,8 @@ struct EndTests {
     #expect(log.shutdown())
   }
 
-  @Test("A shutdown that gives up ends all that wait for the writer, and all that come later")
-  func givenUp() throws {
+  @Test
+  func `A shutdown that gives up ends all that wait for the writer, and all that come later`() throws {
     let sink = GatedSink()
     let log = try RequestLog(to: .custom(sink))
     log.log(.info, "stuck")
@@ -56,8 +56,8 @@ struct EndTests {
     sink.gate.open()
   }
 
-  @Test("Shutdowns from many threads end together, and every line is written")
-  func together() async throws {
+  @Test
+  func `shutdowns from many threads end together, and every line is written`() async throws {
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink))
     for _ in 0..<100 { log.log(.info, "line") }

@@ -99,10 +99,11 @@ private struct Extreme: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite("A setting at its extreme")
-struct ExtremeConfigurationTests {
-  @Test("works as the nearest value that does, or is refused at the start", arguments: Extreme.all)
-  fileprivate func configuration(_ extreme: Extreme) throws {
+@Suite struct ExtremeConfigurationTests {
+  @Test(arguments: Extreme.all)
+  fileprivate func `works as the nearest value that does, or is refused at the start`(_ extreme: Extreme)
+    throws
+  {
     let folder = try TemporaryFolder()
     var configuration = RequestLog.Configuration()
     configuration.recentLineLimit = 10
@@ -136,8 +137,8 @@ struct ExtremeConfigurationTests {
     #expect(statistics.pending == 0)
   }
 
-  @Test("is a deadline of a flush and of a shutdown, too", arguments: Extreme.times.indices)
-  func deadline(index: Int) throws {
+  @Test(arguments: Extreme.times.indices)
+  func `is a deadline of a flush and of a shutdown, too`(index: Int) throws {
     let limit = Extreme.times[index]
     let log = try RequestLog(to: .custom(CollectingSink()))
     log.log(.info, "line")
@@ -149,8 +150,8 @@ struct ExtremeConfigurationTests {
     #expect(log.statistics.pending == 0)
   }
 
-  @Test("is what a request took, too", arguments: Extreme.times.indices)
-  func observation(index: Int) throws {
+  @Test(arguments: Extreme.times.indices)
+  func `is what a request took, too`(index: Int) throws {
     let duration = Extreme.times[index]
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink))

@@ -7,10 +7,10 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The end of a process", .needs(.thread))
+@Suite(.needs(.thread))
 struct ProcessEndTests {
-  @Test("waits for the lines that are on their way, when it is a normal one")
-  func exits() async throws {
+  @Test
+  func `waits for the lines that are on their way, when it is a normal one`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
@@ -23,8 +23,8 @@ struct ProcessEndTests {
     #expect(try folder.lines("requests.jsonl").count == 100)
   }
 
-  @Test("does not wait for a reader that never comes")
-  func stuck() async throws {
+  @Test
+  func `does not wait for a reader that never comes`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.fifo")
     #expect(mkfifo(path, 0o600) == 0)
@@ -35,8 +35,8 @@ struct ProcessEndTests {
     }
   }
 
-  @Test("loses no line of an app that shuts its log down on SIGTERM")
-  func terminated() async throws {
+  @Test
+  func `loses no line of an app that shuts its log down on SIGTERM`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
@@ -54,8 +54,8 @@ struct ProcessEndTests {
     #expect(try folder.lines("requests.jsonl").count == 100)
   }
 
-  @Test("is not brought about by a folder that may not be written to; lines wait until it may")
-  func readOnlyFolder() async throws {
+  @Test
+  func `is not brought about by a folder that may not be written to; lines wait until it may`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
@@ -72,8 +72,8 @@ struct ProcessEndTests {
     #expect(try folder.lines("requests.jsonl").count == 1)
   }
 
-  @Test("by SIGPIPE or SIGXFSZ does not come from the log")
-  func signals() async throws {
+  @Test
+  func `by SIGPIPE or SIGXFSZ does not come from the log`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in

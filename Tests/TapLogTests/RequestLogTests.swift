@@ -4,10 +4,10 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite("The request log", .needs(.thread))
+@Suite(.needs(.thread))
 struct RequestLogTests {
-  @Test("appends to a file, and leaves what is there")
-  func append() throws {
+  @Test
+  func `appends to a file, and leaves what is there`() throws {
     let folder = try TemporaryFolder()
     for round in 1...3 {
       let log = try RequestLog(to: .file(folder("requests.jsonl")))
@@ -17,8 +17,8 @@ struct RequestLogTests {
     }
   }
 
-  @Test("ends a line that a killed process left unfinished")
-  func unfinishedLine() throws {
+  @Test
+  func `ends a line that a killed process left unfinished`() throws {
     let folder = try TemporaryFolder()
     try Data(#"{"timestamp":"20"#.utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
@@ -30,12 +30,12 @@ struct RequestLogTests {
   }
 
   @Test(
-    "says why a file cannot be opened, and what to do",
     arguments: [
       ("missing/requests.jsonl", "No such file or directory", "make the directory first"),
       (".", "Is a directory", "name a file in that directory"),
     ])
-  func cannotOpen(name: String, reason: String, remedy: String) throws {
+  func `says why a file cannot be opened, and what to do`(name: String, reason: String, remedy: String) throws
+  {
     let folder = try TemporaryFolder()
     let error = #expect(throws: RequestLogError.self) { _ = try RequestLog(to: .file(folder(name))) }
     #expect(error?.code == .cannotOpen)
@@ -44,8 +44,8 @@ struct RequestLogTests {
     #expect(error?.description.contains(remedy) == true)
   }
 
-  @Test("counts what it writes")
-  func statistics() throws {
+  @Test
+  func `counts what it writes`() throws {
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink))
     for end in [
@@ -62,8 +62,8 @@ struct RequestLogTests {
     #expect(statistics.pending == 0)
   }
 
-  @Test("exposes its counters through a registry")
-  func metrics() throws {
+  @Test
+  func `exposes its counters through a registry`() throws {
     let log = try RequestLog(to: .custom(CollectingSink()))
     let registry = Registry()
     try registry.register(log)
@@ -76,8 +76,8 @@ struct RequestLogTests {
     #expect(text.contains("\nsession_tap_log_write_errors_total 0\n"))
   }
 
-  @Test("is shut down once, however often it is asked to")
-  func shutdownTwice() throws {
+  @Test
+  func `is shut down once, however often it is asked to`() throws {
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink))
     log.requestEnded(.bare())
@@ -90,8 +90,8 @@ struct RequestLogTests {
     #expect(log.statistics.droppedLines(.shutdown) == 1)
   }
 
-  @Test("writes what is left when its last reference goes")
-  func deinitialized() async throws {
+  @Test
+  func `writes what is left when its last reference goes`() async throws {
     let closed = Gate()
     let sink = GatedSink(onClose: closed)
     do {
@@ -103,8 +103,8 @@ struct RequestLogTests {
     #expect(sink.count == 100)
   }
 
-  @Test("drops the newest lines, and no caller waits, while the sink is stuck")
-  func dropNewest() throws {
+  @Test
+  func `drops the newest lines, and no caller waits, while the sink is stuck`() throws {
     let sink = GatedSink()
     var configuration = RequestLog.Configuration()
     configuration.queueLineLimit = 10
@@ -121,8 +121,8 @@ struct RequestLogTests {
     #expect(sink.count == 12)
   }
 
-  @Test("drops the oldest lines where that is the policy")
-  func dropOldest() throws {
+  @Test
+  func `drops the oldest lines where that is the policy`() throws {
     let sink = GatedSink()
     var configuration = RequestLog.Configuration()
     configuration.queueLineLimit = 10
@@ -141,8 +141,8 @@ struct RequestLogTests {
     #expect(text.contains(#""event":"session_tap.log.dropped","dropped":20,"dropped.queue_full":20}"#))
   }
 
-  @Test("writes lines of the app's own among the others")
-  func appLines() throws {
+  @Test
+  func `writes lines of the app's own among the others`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.fields = ["service.name": "shop"]
@@ -161,8 +161,8 @@ struct RequestLogTests {
     #expect(log.statistics.filteredLines(.severity) == 1)
   }
 
-  @Test("gives a line of the app's own the trace of the request that is being served")
-  func appLineInTrace() throws {
+  @Test
+  func `gives a line of the app's own the trace of the request that is being served`() throws {
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink))
     let trace = try #require(
@@ -180,8 +180,8 @@ struct RequestLogTests {
     #expect(sink.lines[2].hasSuffix(#""message":"outside"}"#))
   }
 
-  @Test("leaves a stuck sink behind at the deadline, and counts what it holds")
-  func stuckShutdown() throws {
+  @Test
+  func `leaves a stuck sink behind at the deadline, and counts what it holds`() throws {
     let sink = GatedSink()
     let log = try RequestLog(to: .custom(sink))
     log.requestEnded(.bare())
@@ -195,8 +195,8 @@ struct RequestLogTests {
     #expect(log.statistics.lines == 0)
   }
 
-  @Test("counts the lines that a sink refuses, and goes on after it")
-  func failingSink() throws {
+  @Test
+  func `counts the lines that a sink refuses, and goes on after it`() throws {
     let sink = CollectingSink()
     sink.fail(true)
     let log = try RequestLog(to: .custom(sink))

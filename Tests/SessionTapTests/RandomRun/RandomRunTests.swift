@@ -40,7 +40,8 @@ import Testing
       let tapped = try await tapped(Self.requests)
       #expect(tapped.cancelledBeforeResume == stock.cancelledBeforeResume)
       growth = Double(tapped.residentBytes) / Double(stock.residentBytes)
-      print("\(tapped.residentBytes >> 10) KiB are resident, and \(stock.residentBytes >> 10) without the tap")
+      print(
+        "\(tapped.residentBytes >> 10) KiB are resident, and \(stock.residentBytes >> 10) without the tap")
     }
     #expect(growth < 1.1)
   }

@@ -9,7 +9,7 @@ import Testing
 /// In every format, sums and counts are those that were recorded, and they add up at any moment.
 struct AddUpTests {
   @Test(arguments: 1...4)
-  func protobufHasWhatWasRecorded(seed: Int) throws {
+  func `protobuf has what was recorded`(seed: Int) throws {
     var random = try RandomRegistry(seed: seed)
     random.recordSome()
     let exposition = try #require(ProtobufExposition(random.registry.exposition(in: .protobuf).bytes))
@@ -22,7 +22,7 @@ struct AddUpTests {
   }
 
   @Test(arguments: ExpositionFormat.allCases)
-  func countsAddUpWhileEightThreadsRecord(format: ExpositionFormat) throws {
+  func `counts add up while eight threads record`(format: ExpositionFormat) throws {
     let random = try RandomRegistry(seed: 7)
     let histograms = random.histograms.map(\.histogram)
     let isOver = Atomic<Bool>(false)

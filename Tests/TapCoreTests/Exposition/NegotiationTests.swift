@@ -32,7 +32,7 @@ struct NegotiationTests {
       ("application/openmetrics-text;q=2, text/plain;q=0.1", .text),
       ("application/openmetrics-text;q=x", .text), (",,;;q=,\"", .text),
     ] as [(String?, ExpositionFormat)])
-  func choosesTheFormat(accept: String?, format: ExpositionFormat) {
+  func `chooses the format`(accept: String?, format: ExpositionFormat) {
     #expect(ExpositionFormat(accept: accept) == format)
   }
 
@@ -44,11 +44,11 @@ struct NegotiationTests {
       ("br", .identity), ("identity, gzip;q=0.5", .identity), ("identity;q=0.5, gzip", .gzip),
       ("gzip;q=nonsense", .identity), ("gzip;q=1.5", .identity),
     ] as [(String?, ContentCoding)])
-  func choosesTheCoding(acceptEncoding: String?, coding: ContentCoding) {
+  func `chooses the coding`(acceptEncoding: String?, coding: ContentCoding) {
     #expect(ContentCoding(acceptEncoding: acceptEncoding) == coding)
   }
 
-  @Test func contentTypesAreThoseThatPrometheusKnows() {
+  @Test func `content types are those that Prometheus knows`() {
     #expect(
       ExpositionFormat.allCases.map(\.contentType) == [
         "text/plain; version=0.0.4; charset=utf-8",

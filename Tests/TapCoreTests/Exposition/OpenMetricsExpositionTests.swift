@@ -16,7 +16,7 @@ struct OpenMetricsExpositionTests {
       .joined(separator: "\n")
   }
 
-  @Test func writesTypesUnitsExemplarsAndBeginnings() throws {
+  @Test func `writes types units exemplars and beginnings`() throws {
     let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
     let silent = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")
     let histogram = try registry.histogram(
@@ -55,11 +55,11 @@ struct OpenMetricsExpositionTests {
         """)
   }
 
-  @Test func anEmptyRegistryHasItsEnd() {
+  @Test func `an empty registry has its end`() {
     #expect(text == "# EOF\n")
   }
 
-  @Test func aSumThatIsNoCounterIsLeftOut() throws {
+  @Test func `a sum that is no counter is left out`() throws {
     try registry.histogram("h", help: "", buckets: [1]).record(-3)
     try registry.histogram("n", help: "", buckets: [-1, 1]).record(3)
     #expect(
@@ -78,14 +78,14 @@ struct OpenMetricsExpositionTests {
         """)
   }
 
-  @Test func valuesThatAreNoCountersAreLeftOut() throws {
+  @Test func `values that are no counters are left out`() throws {
     try registry.counter("a_total", help: "", labels: ["x": "1"]) { .nan }
     try registry.counter("a_total", help: "", labels: ["x": "2"]) { -1 }
     try registry.counter("a_total", help: "", labels: ["x": "3"]) { 7 }
     #expect(text == "# TYPE a counter\na_total{x=\"3\"} 7\n# EOF\n")
   }
 
-  @Test func theLatestExemplarOfABucketStays() throws {
+  @Test func `the latest exemplar of a bucket stays`() throws {
     let histogram = try registry.histogram("h", help: "", buckets: [1])
     let traces = ["a", "b"].compactMap {
       TraceContext(traceparent: "00-\(String(repeating: $0, count: 32))-00f067aa0ba902b7-01")

@@ -8,7 +8,7 @@ import Testing
 struct ScrapeHandlerTests {
   private let registry = Registry()
 
-  @Test func answersInTheAskedForm() throws {
+  @Test func `answers in the asked form`() throws {
     try registry.counter("a_total", help: "").increment()
     let handler = ScrapeHandler(registry: registry) { $0() }
     let answers = Mutex<[ScrapeAnswer]>([])
@@ -23,7 +23,7 @@ struct ScrapeHandlerTests {
     #expect(String(decoding: all[1].bytes, as: UTF8.self).hasSuffix("# EOF\n"))
   }
 
-  @Test func scrapesThatArriveTogetherShareOneGathering() throws {
+  @Test func `scrapes that arrive together share one gathering`() throws {
     let gatherings = Atomic<Int>(0)
     try registry.gauge("g", help: "") {
       Double(gatherings.wrappingAdd(1, ordering: .relaxed).newValue)
@@ -43,7 +43,7 @@ struct ScrapeHandlerTests {
   }
 
   /// A scrape must see what was recorded before it, even if a gathering was under way when it came.
-  @Test func aScrapeDuringAGatheringGetsTheNext() throws {
+  @Test func `a scrape during a gathering gets the next`() throws {
     let handlerBox = Mutex<ScrapeHandler?>(nil)
     let seen = Mutex<[String]>([])
     let isFirst = Atomic<Bool>(true)
@@ -67,7 +67,7 @@ struct ScrapeHandlerTests {
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip") && Gzip.system != nil, "gzip or zlib is not installed"))
-  func gzipReadsWhatIsCompressed() async throws {
+  func `gzip reads what is compressed`() async throws {
     let histogram = try registry.histogram("h", help: "", by: JobLabels.self)
     for number in 0..<500 { histogram[JobLabels(kind: "kind-\(number)")].record(Double(number)) }
     let exposition = registry.exposition()

@@ -7,7 +7,7 @@ struct TextExpositionTests {
 
   private var text: String { String(decoding: registry.exposition().bytes, as: UTF8.self) }
 
-  @Test func writesFamiliesByNameAndSeriesByLabelValues() throws {
+  @Test func `writes families by name and series by label values`() throws {
     let queue = try registry.gauge("queue_depth", help: "Jobs that wait.")
     let latency = try registry.histogram(
       "job_duration_seconds", help: "Duration of jobs.", buckets: [0.1, 1])
@@ -45,7 +45,7 @@ struct TextExpositionTests {
         """)
   }
 
-  @Test func escapesLabelValuesAndHelp() throws {
+  @Test func `escapes label values and help`() throws {
     let help = "Back\\slash, \"quote\" and\nnew line."
     try registry.gauge("a", help: help, labels: ["path": "C:\\dir\n\"x\" é"]).set(1)
     #expect(
@@ -62,7 +62,7 @@ struct TextExpositionTests {
     (0x1p53, "9007199254740992.0"), (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"),
     (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
   ])
-  func writesTheShortestNumberThatReadsBackTheSame(value: Double, written: String) throws {
+  func `writes the shortest number that reads back the same`(value: Double, written: String) throws {
     try registry.gauge("g", help: "").set(value)
     #expect(text.hasSuffix("\ng \(written)\n"))
     if value.isFinite { #expect(Double(written) == value) }
@@ -74,17 +74,17 @@ struct TextExpositionTests {
     (1_000_000, "1e+06"), (268_435_456, "2.68435456e+08"), (1e100, "1e+100"), (-0.25, "-0.25"),
     (123.456, "123.456"),
   ])
-  func writesBoundsAsPrometheusDoes(bound: Double, written: String) throws {
+  func `writes bounds as Prometheus does`(bound: Double, written: String) throws {
     try registry.histogram("h", help: "", buckets: [bound]).record(bound)
     #expect(text.contains("h_bucket{le=\"\(written)\"} 1\n"))
   }
 
-  @Test func anEmptyRegistryIsEmpty() {
+  @Test func `an empty registry is empty`() {
     #expect(text.isEmpty)
     #expect(registry.exposition().contentType == "text/plain; version=0.0.4; charset=utf-8")
   }
 
-  @Test func collectorsStandAmongTheFamilies() throws {
+  @Test func `collectors stand among the families`() throws {
     struct Pool: Collector {
       func collect() -> [MetricFamily] {
         [

@@ -5,7 +5,7 @@ import Testing
 struct InstrumentTests {
   private let registry = Registry()
 
-  @Test func countersAddUp() throws {
+  @Test func `counters add up`() throws {
     let counter = try registry.counter("a_total", help: "")
     counter.increment()
     counter.increment(by: 41)
@@ -13,7 +13,7 @@ struct InstrumentTests {
     #expect(counter.value == 42.25)
   }
 
-  @Test func gaugesGoUpAndDown() throws {
+  @Test func `gauges go up and down`() throws {
     let gauge = try registry.gauge("a", help: "")
     #expect(gauge.value == 0)
     gauge.set(3)
@@ -22,7 +22,7 @@ struct InstrumentTests {
     #expect(gauge.value == 3.5)
   }
 
-  @Test func bucketsIncludeTheirUpperBound() throws {
+  @Test func `buckets include their upper bound`() throws {
     let histogram = try registry.histogram("h", help: "", buckets: [-1, 0, 2.5])
     for value in [-2, -1, -0.5, 0, 0.1, 2.5, 2.500_000_1, 1e9] { histogram.record(value) }
     let snapshot = histogram.snapshot
@@ -32,7 +32,7 @@ struct InstrumentTests {
   }
 
   @Test(arguments: [1, 2, 3, 14, 255, 256])
-  func findsTheBucketOfEveryBound(count: Int) throws {
+  func `finds the bucket of every bound`(count: Int) throws {
     let bounds = (0..<count).map { Double($0) * 0.5 }
     let histogram = try registry.histogram("h", help: "", buckets: HistogramBuckets(bounds))
     for bound in bounds {
@@ -44,7 +44,7 @@ struct InstrumentTests {
     #expect(counts == expected)
   }
 
-  @Test func ladders() {
+  @Test func `ladders`() {
     #expect(HistogramBuckets.bytes.upperBounds.first == 64)
     #expect(HistogramBuckets.bytes.upperBounds.last == 268_435_456)
     #expect(HistogramBuckets.linear(from: 1, width: 2, count: 3).upperBounds == [1, 3, 5])
@@ -52,7 +52,7 @@ struct InstrumentTests {
     #expect(HistogramBuckets.linear(from: 0, width: 1, count: .max).upperBounds.count == 257)
   }
 
-  @Test func nothingIsLostWhenThreadsMeet() throws {
+  @Test func `nothing is lost when threads meet`() throws {
     let counter = try registry.counter("a_total", help: "")
     let gauge = try registry.gauge("g", help: "")
     let histogram = try registry.histogram("h", help: "", buckets: [1, 2, 3])

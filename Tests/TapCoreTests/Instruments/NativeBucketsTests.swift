@@ -16,14 +16,14 @@ struct NativeBucketsTests {
     (buckets.positive.entries + buckets.negative.entries).reduce(buckets.zeroCount) { $0 + $1.count }
   }
 
-  @Test func beginsFineAndStaysSoForEqualValues() {
+  @Test func `begins fine and stays so for equal values`() {
     let buckets = buckets(of: Array(repeating: 0.25, count: 1_000))
     #expect(buckets.schema == 8)
     #expect(buckets.positive.entries == [.init(bucket: -513, count: 1_000)])
   }
 
   @Test(arguments: 1...6)
-  func neverHasMoreThan160Buckets(seed: Int) {
+  func `never has more than 160 buckets`(seed: Int) {
     var generator = SeededGenerator(seed: seed)
     let values = (0..<5_000).map { _ in
       Double(
@@ -41,7 +41,7 @@ struct NativeBucketsTests {
     #expect(finer.count > 160 || 40 * seed > 1_000 >> (buckets.schema + 1))
   }
 
-  @Test func theWidestRangeFits() {
+  @Test func `the widest range fits`() {
     let most = Double.greatestFiniteMagnitude
     let values = [most, 0x1p-127, 1, -1, -most, -0x1p-127]
     let buckets = buckets(of: values)
@@ -49,19 +49,19 @@ struct NativeBucketsTests {
     #expect(buckets.schema == -1)
   }
 
-  @Test func whatIsNearZeroCountsAsZero() {
+  @Test func `what is near zero counts as zero`() {
     let buckets = buckets(of: [0, -0.0, .leastNonzeroMagnitude, 0x1p-128, -0x1p-128, 0x1p-128.nextUp])
     #expect(buckets.zeroCount == 5)
     #expect(buckets.positive.populatedCount == 1)
   }
 
-  @Test func countsBeyond16BitsAreCarried() {
+  @Test func `counts beyond 16 bits are carried`() {
     let buckets = buckets(of: Array(repeating: 1, count: 200_000) + [1.5])
     #expect(buckets.positive.entries.map(\.count) == [200_000, 1])
     #expect(buckets.positive.populatedCount == 2)
   }
 
-  @Test func additionTakesTheCoarserResolution() {
+  @Test func `addition takes the coarser resolution`() {
     var generator = SeededGenerator(seed: 9)
     let fine = buckets(of: [1, 1.001, 3])
     let coarse = buckets(of: (0..<2_000).map { _ in Double.random(in: 0.001...1_000, using: &generator) })
@@ -75,7 +75,7 @@ struct NativeBucketsTests {
     #expect(count(sum) == 2_003)
   }
 
-  @Test func spansSkipEmptyBuckets() {
+  @Test func `spans skip empty buckets`() {
     var counts = NativeCounts()
     for (bucket, count) in [(-3, 2), (-2, 5), (4, 1), (5, 1), (9, 7)] as [(Int, UInt64)] {
       let isAdded = counts.add(count, to: bucket)
@@ -88,7 +88,7 @@ struct NativeBucketsTests {
   }
 
   @Test(arguments: [0.01, 0.5, 0.9, 0.99, 0.999])
-  func quantilesAreWithinABucketOfTheTruth(quantile: Double) throws {
+  func `quantiles are within a bucket of the truth`(quantile: Double) throws {
     var generator = SeededGenerator(seed: 3)
     let values = (0..<10_000).map { _ in Double.random(in: 0.1...1, using: &generator) * 3 }.sorted()
     let histogram = try Registry().histogram("h", help: "")
@@ -100,7 +100,7 @@ struct NativeBucketsTests {
     #expect(abs(estimate - truth) <= bucket.upperBound - bucket.lowerBound)
   }
 
-  @Test func quantilesOfEverySign() throws {
+  @Test func `quantiles of every sign`() throws {
     let histogram = try Registry().histogram("h", help: "")
     #expect(histogram.quantile(0.5) == nil)
     for value in [-4.0, -4, 0, 0, 4, 4] { histogram.record(value) }

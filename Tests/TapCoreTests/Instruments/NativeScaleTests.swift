@@ -7,7 +7,7 @@ struct NativeScaleTests {
   private let scale = NativeScale()
 
   @Test(arguments: NativeScale.schemas)
-  func aValueLiesWithinItsBucket(schema: Int) {
+  func `a value lies within its bucket`(schema: Int) {
     var generator = SeededGenerator(seed: schema)
     for _ in 0..<2_000 {
       let value = Double(
@@ -21,14 +21,14 @@ struct NativeScaleTests {
   }
 
   @Test(arguments: [-126, -10, -1, 0, 1, 10, 1_023])
-  func powersOfTwoAreUpperBounds(exponent: Int) {
+  func `powers of two are upper bounds`(exponent: Int) {
     let value = Double(sign: .plus, exponent: exponent, significand: 1)
     #expect(scale.bucket(of: value) == exponent * 256 - 1)
     #expect(scale.bucket(of: value.nextUp) == exponent * 256)
     #expect(NativeScale.upperBound(of: exponent * 256 - 1, schema: 8) == value)
   }
 
-  @Test func extremesHaveABucket() {
+  @Test func `extremes have a bucket`() {
     #expect(scale.bucket(of: .greatestFiniteMagnitude) == 1_024 * 256 - 1)
     for value in [0, Double.leastNonzeroMagnitude, .infinity, .nan] { _ = scale.bucket(of: value) }
   }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.needs(.program), .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"))
 struct PrometheusTests {
   /// The quantile that Prometheus computes from native buckets is within one bucket's width of the true one.
-  @Test func ingestsNativeHistograms() async throws {
+  @Test func `ingests native histograms`() async throws {
     let registry = Registry()
     let histogram = try registry.histogram(
       "job_duration_seconds", help: "Duration.", labels: ["kind": "a\n\"b\\"])
@@ -41,7 +41,7 @@ struct PrometheusTests {
     _ = try await server.query("histogram_count(job_duration_seconds)") { $0 == 10_000 }
   }
 
-  @Test func ingestsOpenMetrics() async throws {
+  @Test func `ingests OpenMetrics`() async throws {
     let registry = Registry()
     try registry.counter("jobs_total", help: "Jobs.", labels: ["kind": "email"]).increment(by: 3)
     let histogram = try registry.histogram(
@@ -57,7 +57,7 @@ struct PrometheusTests {
 
   /// What the reference parser accepts, Prometheus has to take in too.
   @Test(arguments: [[], ["native-histograms"]])
-  func ingestsEveryControlCharacter(features: [String]) async throws {
+  func `ingests every control character`(features: [String]) async throws {
     let registry = Registry()
     for code in 0..<0xa0 {
       guard let scalar = UnicodeScalar(code as Int) else { continue }

@@ -10,7 +10,7 @@ struct PromtoolTests {
   }
 
   @Test(arguments: 1...3)
-  func parsesRandomRegistries(seed: Int) async throws {
+  func `parses random registries`(seed: Int) async throws {
     var random = try RandomRegistry(seed: seed)
     random.recordSome()
     let result = try await check(random.registry)
@@ -18,7 +18,7 @@ struct PromtoolTests {
     #expect(result.status == 0 || result.status == 3, "\(result.output)")
   }
 
-  @Test func hasNoAdviceAboutOurOwnMetrics() async throws {
+  @Test func `has no advice about our own metrics`() async throws {
     let registry = Registry()
     let metrics = try RequestDriver(registry: registry)
     try registry.register(ProcessMetrics())

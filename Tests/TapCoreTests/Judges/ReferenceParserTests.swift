@@ -8,7 +8,7 @@ import Testing
 struct ReferenceParserTests {
   /// What the parser reads is what was recorded, to the last bit.
   @Test(arguments: 1...4, [ExpositionFormat.text, .openMetrics])
-  func readsBackWhatWasRecorded(seed: Int, format: ExpositionFormat) async throws {
+  func `reads back what was recorded`(seed: Int, format: ExpositionFormat) async throws {
     var random = try RandomRegistry(seed: seed)
     random.recordSome()
     var read: [SampleKey: Double] = [:]
@@ -20,7 +20,7 @@ struct ReferenceParserTests {
   }
 
   @Test(arguments: [ExpositionFormat.text, .openMetrics])
-  func acceptsEveryControlCharacterInLabelsAndHelp(format: ExpositionFormat) async throws {
+  func `accepts every control character in labels and help`(format: ExpositionFormat) async throws {
     let registry = Registry()
     let scalars = (0..<0xa0).compactMap { UnicodeScalar($0 as Int) }
     for scalar in scalars {
@@ -35,7 +35,7 @@ struct ReferenceParserTests {
     }
   }
 
-  @Test func acceptsTheMetricsOfRequestsWithExemplars() async throws {
+  @Test func `accepts the metrics of requests with exemplars`() async throws {
     let registry = Registry()
     let metrics = try RequestDriver(registry: registry)
     try registry.register(ProcessMetrics())

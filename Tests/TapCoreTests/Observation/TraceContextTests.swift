@@ -3,10 +3,8 @@ import Synchronization
 import TapCore
 import Testing
 
-@Suite("Trace context")
-struct TraceContextTests {
+@Suite struct TraceContextTests {
   @Test(
-    "is what a valid header says",
     arguments: [
       ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
       ("00-00000000000000000000000000000001-0000000000000001-00", false),
@@ -15,7 +13,7 @@ struct TraceContextTests {
       ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
       ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings", true),
     ])
-  func valid(header: String, isSampled: Bool) throws {
+  func `is what a valid header says`(header: String, isSampled: Bool) throws {
     let trace = try #require(TraceContext(traceparent: header))
     let parts = header.split(separator: "-")
     #expect(trace.traceID == parts[1])
@@ -25,7 +23,6 @@ struct TraceContextTests {
   }
 
   @Test(
-    "is not guessed from anything else",
     arguments: [
       "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
       "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-",
@@ -38,12 +35,12 @@ struct TraceContextTests {
       "00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01",
       " 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     ])
-  func invalid(header: String) {
+  func `is not guessed from anything else`(header: String) {
     #expect(TraceContext(traceparent: header) == nil)
   }
 
-  @Test("takes no byte for a digit that is none, at any place")
-  func everyByte() {
+  @Test
+  func `takes no byte for a digit that is none, at any place`() {
     let header = Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8)
     let digits = Set("0123456789abcdef".utf8)
     for place in header.indices where digits.contains(header[place]) {
@@ -57,8 +54,8 @@ struct TraceContextTests {
     }
   }
 
-  @Test("has a child in the same trace")
-  func child() {
+  @Test
+  func `has a child in the same trace`() {
     for isSampled in [true, false] {
       let trace = TraceContext.random(isSampled: isSampled)
       let child = trace.child()
@@ -69,8 +66,8 @@ struct TraceContextTests {
     }
   }
 
-  @Test("never repeats an identifier, on eight threads")
-  func unique() {
+  @Test
+  func `never repeats an identifier, on eight threads`() {
     let seen = Mutex<(traces: Set<String>, spans: Set<String>)>(([], []))
     DispatchQueue.concurrentPerform(iterations: 8) { _ in
       let contexts = (0..<2_000).map { _ in TraceContext.random() }
@@ -85,8 +82,8 @@ struct TraceContextTests {
     #expect(traces.allSatisfy { $0.utf8.count == 32 } && spans.allSatisfy { $0.utf8.count == 16 })
   }
 
-  @Test("of the current task is inherited by its children alone")
-  func current() async {
+  @Test
+  func `of the current task is inherited by its children alone`() async {
     #expect(TraceContext.current == nil)
     let trace = TraceContext.random()
     await TraceContext.$current.withValue(trace) {

@@ -11,7 +11,7 @@ struct ProcessMetricsTests {
     ) { first, _ in first }
   }
 
-  @Test func parsesTheStatusOfAnyName() throws {
+  @Test func `parses the status of any name`() throws {
     let text =
       "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 4 0 12345 1000000 256 18446744073709551615"
     let status = try #require(ProcessStatus(text))
@@ -22,11 +22,11 @@ struct ProcessMetricsTests {
   }
 
   @Test(arguments: ["", "42 (a", "42 (a) S 1 2", "42 (a) S" + String(repeating: " x", count: 30)])
-  func refusesATornStatus(text: String) {
+  func `refuses a torn status`(text: String) {
     #expect(ProcessStatus(text) == nil)
   }
 
-  @Test func parsesLimits() {
+  @Test func `parses limits`() {
     let limits = ProcessLimits(
       """
       Limit                     Soft Limit           Hard Limit           Units
@@ -38,7 +38,7 @@ struct ProcessMetricsTests {
     #expect(ProcessLimits("").openFiles == nil)
   }
 
-  @Test func parsesOctets() throws {
+  @Test func `parses octets`() throws {
     let octets = try #require(
       NetworkOctets("TcpExt: A B\nTcpExt: 1 2\nIpExt: InOctets X OutOctets\nIpExt: 10 20 30\n"))
     #expect(octets.received == 10)
@@ -47,7 +47,7 @@ struct ProcessMetricsTests {
   }
 
   #if os(Linux)
-    @Test func givesAllNine() {
+    @Test func `gives all nine`() {
       #expect(
         Set(values.keys) == [
           "process_cpu_seconds_total", "process_open_fds", "process_max_fds", "process_resident_memory_bytes",
@@ -57,7 +57,7 @@ struct ProcessMetricsTests {
     }
 
     @Test(.enabled(if: Tool.isUsable("ps"), "ps is not installed"))
-    func agreesWithPs() async throws {
+    func `agrees with ps`() async throws {
       func age(_ values: [String: Double]) -> Double {
         Date().timeIntervalSince1970 - (values["process_start_time_seconds"] ?? 0)
       }
@@ -83,7 +83,7 @@ struct ProcessMetricsTests {
       #expect(printed[3] <= (try value("cpu_seconds_total", in: after)) + 1)
     }
 
-    @Test func countsOpenFiles() throws {
+    @Test func `counts open files`() throws {
       let files = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
       let openFiles = try #require(values["process_open_fds"])
       #expect(abs(openFiles - Double(files)) < 64)
@@ -100,7 +100,7 @@ struct ProcessMetricsTests {
       ),
       (nil, "service.name=a%20b, team = x,=y,z,le=1,1st=2,%=%zz", #"service_name="a b",team=" x",_="%zz""#),
     ] as [(String?, String?, String)])
-  func targetInfoHasTheResource(name: String?, attributes: String?, labels: String) throws {
+  func `target info has the resource`(name: String?, attributes: String?, labels: String) throws {
     let registry = Registry()
     try registry.register(TargetInfo(serviceName: name, resourceAttributes: attributes))
     let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
@@ -109,7 +109,7 @@ struct ProcessMetricsTests {
     #expect(!text.contains("le="))
   }
 
-  @Test func withoutAResourceThereIsNoTargetInfo() {
+  @Test func `without a resource there is no target info`() {
     #expect(TargetInfo(serviceName: "", resourceAttributes: nil).collect().isEmpty)
   }
 }

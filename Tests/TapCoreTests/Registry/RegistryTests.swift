@@ -4,7 +4,7 @@ import Testing
 struct RegistryTests {
   private let registry = Registry()
 
-  @Test func theSameMetricIsTheSameInstrument() throws {
+  @Test func `the same metric is the same instrument`() throws {
     let first = try registry.counter("jobs_total", help: "Jobs.")
     let second = try registry.counter("jobs_total", help: "Jobs.")
     #expect(first === second)
@@ -15,35 +15,35 @@ struct RegistryTests {
     #expect(byKind[JobLabels(kind: "a")] !== byKind[JobLabels(kind: "b")])
   }
 
-  @Test func labelsAreEqualInAnyOrder() throws {
+  @Test func `labels are equal in any order`() throws {
     let first = try registry.counter("jobs_total", help: "", labels: ["b": "2", "a": "1"])
     let second = try registry.counter("jobs_total", help: "", labels: Labels(["a": "1", "b": "2"]))
     #expect(first === second)
   }
 
   @Test(arguments: ["", "1st_total", "a-b_total", "ü_total", "a b_total", "a\n_total", "_total\u{0}"])
-  func refusesNames(name: String) {
+  func `refuses names`(name: String) {
     #expect(throws: RegistryError.self) { try registry.counter(name, help: "") }
     expect(.invalidName) { try registry.gauge(name, help: "") }
   }
 
-  @Test func refusesACounterWithoutTotal() {
+  @Test func `refuses a counter without total`() {
     expect(.counterWithoutTotal) { try registry.counter("jobs", help: "") }
     expect(.counterWithoutTotal) { try registry.counter("_total", help: "") }
   }
 
-  @Test func refusesAUnitThatIsNotInTheName() {
+  @Test func `refuses a unit that is not in the name`() {
     expect(.unitNotInName) { try registry.gauge("duration", help: "", unit: "seconds") }
     expect(.unitNotInName) { try registry.counter("sent_total", help: "", unit: "bytes") }
     expect(nil) { try registry.counter("sent_bytes_total", help: "", unit: "bytes") }
   }
 
   @Test(arguments: ["", "1a", "a-b", "a:b", "__name__", "é"])
-  func refusesLabelNames(name: String) {
+  func `refuses label names`(name: String) {
     expect(.invalidLabelName) { try registry.gauge("g", help: "", labels: [name: "x"]) }
   }
 
-  @Test func refusesReservedAndRepeatedLabels() {
+  @Test func `refuses reserved and repeated labels`() {
     struct Key: LabelSet {
       static let labels = [Label<Key>("le", { _ in "1" })]
     }
@@ -56,11 +56,11 @@ struct RegistryTests {
     [], [1, 1], [2, 1], [.nan], [-.infinity, 1], [1, .infinity, .infinity],
     (0...256).map(Double.init),
   ])
-  func refusesBuckets(bounds: [Double]) {
+  func `refuses buckets`(bounds: [Double]) {
     expect(.invalidBuckets) { try registry.histogram("h", help: "", buckets: HistogramBuckets(bounds)) }
   }
 
-  @Test func refusesAnotherMetricOfTheSameName() throws {
+  @Test func `refuses another metric of the same name`() throws {
     _ = try registry.gauge("a", help: "A.")
     expect(.conflictingType) { try registry.histogram("a", help: "A.") }
     expect(.conflictingDescription) { try registry.gauge("a", help: "B.") }
@@ -72,22 +72,22 @@ struct RegistryTests {
   }
 
   @Test(arguments: ["h_count", "h_sum", "h_bucket", "h_created"])
-  func refusesANameThatAHistogramTakes(name: String) throws {
+  func `refuses a name that a histogram takes`(name: String) throws {
     _ = try registry.histogram("h", help: "")
     expect(.nameTaken) { try registry.gauge(name, help: "") }
   }
 
-  @Test func refusesTheNamesOfItsOwn() {
+  @Test func `refuses the names of its own`() {
     expect(.nameTaken) { try registry.counter("session_tap_series_overflow_total", help: "") }
     expect(.nameTaken) { try registry.gauge("session_tap_dropped_values", help: "") }
   }
 
-  @Test func errorsNameCauseAndRemedy() throws {
+  @Test func `errors name cause and remedy`() throws {
     let error = try #require(throws: RegistryError.self) { try registry.counter("jobs", help: "") }
     #expect(error.description == "metric 'jobs': a counter's name ends in '_total' (OpenMetrics); add it")
   }
 
-  @Test func aFullFamilyPutsTheRestIntoOneSeries() throws {
+  @Test func `a full family puts the rest into one series`() throws {
     let family = try registry.counter(
       "jobs_total", help: "", by: JobLabels.self, options: SeriesOptions(limit: 2))
     for kind in ["a", "b", "c", "d", "a", "c"] { family[JobLabels(kind: kind)].increment() }
@@ -102,7 +102,7 @@ struct RegistryTests {
     #expect(lines.contains(#"session_tap_series_overflow_total{metric="jobs_total"} 5"#))
   }
 
-  @Test func labelsNamedAtRunTimeOverflowToo() throws {
+  @Test func `labels named at run time overflow too`() throws {
     for number in 0..<2_003 {
       try registry.counter("a_total", help: "", labels: ["n": "\(number)"]).increment()
     }
@@ -114,7 +114,7 @@ struct RegistryTests {
         == [#"session_tap_series_overflow_total{metric="a_total"} 3"#])
   }
 
-  @Test func valuesThatNoInstrumentTakesAreCounted() throws {
+  @Test func `values that no instrument takes are counted`() throws {
     let counter = try registry.counter("a_total", help: "")
     counter.increment(by: -1)
     counter.increment(by: -0.5)

@@ -13,7 +13,7 @@ struct SeriesLifetimeTests {
       .filter { !$0.hasPrefix("#") && !$0.hasPrefix("session_tap") }.map(String.init)
   }
 
-  @Test func removedSeriesAreGone() throws {
+  @Test func `removed series are gone`() throws {
     let family = try registry.counter("a_total", help: "", by: JobLabels.self)
     let kept = family[JobLabels(kind: "x")]
     kept.increment()
@@ -29,7 +29,7 @@ struct SeriesLifetimeTests {
     #expect(family[JobLabels(kind: "x")] !== kept)
   }
 
-  @Test func seriesWithRunTimeLabelsAreRemovedByName() throws {
+  @Test func `series with run time labels are removed by name`() throws {
     try registry.gauge("g", help: "", labels: ["a": "1"]).set(1)
     try registry.gauge("g", help: "", labels: ["a": "2"]).set(2)
     try registry.gauge("c", help: "") { 3 }
@@ -42,7 +42,7 @@ struct SeriesLifetimeTests {
     #expect(names(after: 0) == [])
   }
 
-  @Test func roomIsFreeAgainAfterARemoval() throws {
+  @Test func `room is free again after a removal`() throws {
     let family = try registry.gauge("g", help: "", by: JobLabels.self, options: SeriesOptions(limit: 1))
     family[JobLabels(kind: "a")].set(1)
     family[JobLabels(kind: "b")].set(2)
@@ -52,7 +52,7 @@ struct SeriesLifetimeTests {
     #expect(names(after: 0) == [#"g{kind="b"} 3"#, #"g{otel_metric_overflow="true"} 2"#])
   }
 
-  @Test func idleSeriesExpireAndComeBackWithAllTheyHad() throws {
+  @Test func `idle series expire and come back with all they had`() throws {
     let family = try registry.counter(
       "a_total", help: "", by: JobLabels.self, options: SeriesOptions(idleExpiry: .seconds(60)))
     let kept = family[JobLabels(kind: "kept")]
@@ -73,7 +73,7 @@ struct SeriesLifetimeTests {
     #expect(names(after: 62).last == #"a_total{kind="lost"} 1"#)
   }
 
-  @Test func anExpiredSeriesThatIsAskedForIsTheSame() throws {
+  @Test func `an expired series that is asked for is the same`() throws {
     let family = try registry.gauge(
       "g", help: "", by: JobLabels.self, options: SeriesOptions(idleExpiry: .seconds(1)))
     let kept = family[JobLabels(kind: "a")]
@@ -84,7 +84,7 @@ struct SeriesLifetimeTests {
     #expect(names(after: 6) == [#"g{kind="a"} 1"#])
   }
 
-  @Test func idleRequestTargetsExpireAndTheBooksStillBalance() throws {
+  @Test func `idle request targets expire and the books still balance`() throws {
     var configuration = RequestMetrics.Configuration()
     configuration.series.idleExpiry = .seconds(10)
     let metrics = try RequestDriver(registry: registry, configuration: configuration)

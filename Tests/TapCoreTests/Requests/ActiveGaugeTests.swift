@@ -34,7 +34,7 @@ struct ActiveGaugeTests {
     #"http_client_active_requests{client="c",http_request_method="GET",server_address="\#(host)",server_port="80"}"#
   }
 
-  @Test func aRequestThatStartedInOverflowEndsThere() throws {
+  @Test func `a request that started in overflow ends there`() throws {
     let recorder = try makeRecorder(limit: 1)
     let first = begin("first", recorder)
     let second = begin("second", recorder)
@@ -54,7 +54,7 @@ struct ActiveGaugeTests {
   }
 
   @Test(arguments: 0..<16)
-  func gaugesAgreeWithAModel(seed: Int) throws {
+  func `gauges agree with a model`(seed: Int) throws {
     var generator = SeededGenerator(seed: seed)
     let recorder = try makeRecorder(limit: 1 + seed % 4)
     var active: [(request: ActiveRequest, gauge: String)] = []
@@ -84,7 +84,7 @@ struct ActiveGaugeTests {
     #expect(gauges(after: seconds + 10).keys.allSatisfy { $0.contains("overflow") })
   }
 
-  @Test func inboundGaugesAgreeWithAModel() throws {
+  @Test func `inbound gauges agree with a model`() throws {
     let requests = try makeRecorder(limit: 4).inbound
     var generator = SeededGenerator(seed: 1)
     var active: [(request: ActiveRequest, gauge: String)] = []

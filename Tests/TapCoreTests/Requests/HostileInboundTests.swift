@@ -4,7 +4,7 @@ import Testing
 @testable import TapCore
 
 /// Whatever a middleware gives: memory stays bounded, and judges accept what is exposed.
-@Suite("Hostile inbound requests", .needs(.processor))
+@Suite(.needs(.processor))
 struct HostileInboundTests {
   /// A registry that has seen 20,000 routes, among them some of a megabyte, ill-formed ones and control characters.
   private static let attacked = Result {
@@ -31,8 +31,8 @@ struct HostileInboundTests {
     return registry
   }
 
-  @Test("are bounded in number and length")
-  func bounds() throws {
+  @Test
+  func `are bounded in number and length`() throws {
     let text = String(decoding: try Self.attacked.get().exposition().bytes, as: UTF8.self)
       .split(separator: "\n")
     func count(_ name: String) -> Int { text.count { $0.hasPrefix(name + "{") } }
@@ -47,8 +47,8 @@ struct HostileInboundTests {
     #expect(dropped ?? 0 > 18_000)
   }
 
-  @Test("with the same too long route are one series, and one key")
-  func longRoute() throws {
+  @Test
+  func `with the same too long route are one series, and one key`() throws {
     let registry = Registry()
     let requests = try RequestRecorder(registry: registry).inbound
     let route = String(repeating: "/x", count: 1_000)
@@ -60,13 +60,13 @@ struct HostileInboundTests {
   @Test(
     .usesReferenceParser,
     arguments: [ExpositionFormat.text, .openMetrics])
-  func theReferenceParserAcceptsThem(format: ExpositionFormat) async throws {
+  func `the reference parser accepts them`(format: ExpositionFormat) async throws {
     let samples = try await ReferenceParser.parse(Self.attacked.get().exposition(in: format))
     #expect(samples.count { $0.name == "http_server_request_duration_seconds_count" } == 201)
   }
 
   @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
-  func promtoolHasNoAdvice() async throws {
+  func `promtool has no advice`() async throws {
     let result = try await Tool("promtool").run(
       ["check", "metrics"], input: Self.attacked.get().exposition().bytes)
     #expect(result.status == 0, "\(result.output.suffix(500))")

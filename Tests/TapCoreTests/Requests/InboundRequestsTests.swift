@@ -4,8 +4,7 @@ import Testing
 
 @testable import TapCore
 
-@Suite("Inbound requests")
-struct InboundRequestsTests {
+@Suite struct InboundRequestsTests {
   private let registry = Registry()
   private let observer = InboundObserver()
 
@@ -27,8 +26,8 @@ struct InboundRequestsTests {
     try RequestRecorder(registry: registry, inbound: configuration, consumers: [observer]).inbound
   }
 
-  @Test("have the metrics of the conventions, from the beginning to the end")
-  func golden() throws {
+  @Test
+  func `have the metrics of the conventions, from the beginning to the end`() throws {
     var configuration = RequestMetrics.Configuration()
     configuration.durationBuckets = [1_000]
     configuration.bodySizeBuckets = [64]
@@ -83,8 +82,8 @@ struct InboundRequestsTests {
         """)
   }
 
-  @Test("expose nothing before the first")
-  func unused() throws {
+  @Test
+  func `expose nothing before the first`() throws {
     let requests = try make()
     #expect(!lines.contains { $0.contains("_server_") || $0.contains("_inbound_") })
     _ = requests.begin(method: "GET", path: "/")
@@ -92,7 +91,6 @@ struct InboundRequestsTests {
   }
 
   @Test(
-    "tell how they ended: 4xx is no error of a server's",
     arguments: [
       (RequestEnd.response(statusCode: 204), #"M,http_response_status_code="204""#, "ok"),
       (.response(statusCode: 404), #"M,http_response_status_code="404""#, "ok"),
@@ -108,7 +106,9 @@ struct InboundRequestsTests {
       (.failure(.other, statusCode: 1_000), #"error_type="_OTHER",M"#, "error"),
       (.cancelled, "M", "cancelled"),
     ])
-  func ends(how: RequestEnd, labels: String, outcome: String) throws {
+  func `tell how they ended: 4xx is no error of a server's`(how: RequestEnd, labels: String, outcome: String)
+    throws
+  {
     let request = try make().begin(method: "GET", path: "/")
     switch how {
     case .response(let statusCode): request.end(statusCode: statusCode ?? 0)
@@ -123,7 +123,6 @@ struct InboundRequestsTests {
   }
 
   @Test(
-    "have only known methods and schemes in their labels",
     arguments: [
       ("GET", "http", #"http_request_method="GET",url_scheme="http""#),
       ("QUERY", "HTTPS", #"http_request_method="QUERY",url_scheme="https""#),
@@ -135,7 +134,9 @@ struct InboundRequestsTests {
         #"http_request_method="_OTHER",url_scheme="_OTHER""#
       ),
     ] as [(String, String?, String)])
-  func targets(method: String, scheme: String?, labels: String) throws {
+  func `have only known methods and schemes in their labels`(method: String, scheme: String?, labels: String)
+    throws
+  {
     let requests = try make()
     let request = requests.begin(method: method, path: "/", scheme: scheme)
     #expect(value("http_server_active_requests{\(labels)}") == 1)
@@ -145,8 +146,8 @@ struct InboundRequestsTests {
     #expect(observer.ended.map(\.request.method) == [method])
   }
 
-  @Test("end once: the first end counts")
-  func once() throws {
+  @Test
+  func `end once: the first end counts`() throws {
     let requests = try make()
     do {
       let request = requests.begin(method: "GET", path: "/")
@@ -160,8 +161,8 @@ struct InboundRequestsTests {
     #expect(value("session_tap_inbound_ended_requests_total") == 1)
   }
 
-  @Test("that are let go without an end are cancelled")
-  func abandoned() throws {
+  @Test
+  func `that are let go without an end are cancelled`() throws {
     let requests = try make()
     for _ in 0..<3 { _ = requests.begin(method: "GET", path: "/") }
     requests.recorder.drain()
@@ -170,16 +171,16 @@ struct InboundRequestsTests {
     #expect(value(#"http_server_active_requests{http_request_method="GET"}"#) == 0)
   }
 
-  @Test("may outlive everything else that knows their recorder")
-  func recorderIsKept() async throws {
+  @Test
+  func `may outlive everything else that knows their recorder`() async throws {
     let request = try make().begin(method: "GET", path: "/")
     request.end(statusCode: 200)
     try await observer.heard.wait("the observer")
     #expect(observer.ended.count == 1)
   }
 
-  @Test("end once, though eight threads end each of them")
-  func onceOnEightThreads() throws {
+  @Test
+  func `end once, though eight threads end each of them`() throws {
     let requests = try make()
     for _ in 0..<200 {
       let request = requests.begin(method: "GET", path: "/")
@@ -193,8 +194,8 @@ struct InboundRequestsTests {
     #expect(value("session_tap_inbound_ended_requests_total") == 200)
   }
 
-  @Test("that started are those that ended and those active, at any scrape")
-  func booksBalance() throws {
+  @Test
+  func `that started are those that ended and those active, at any scrape`() throws {
     let requests = try make()
     let kept = DispatchQueue(label: "kept")
     nonisolated(unsafe) var open: [ActiveRequest] = []
@@ -227,8 +228,8 @@ struct InboundRequestsTests {
     #expect(started == ended + sum("http_server_active_requests{"))
   }
 
-  @Test("are observed with what the middleware told")
-  func observation() throws {
+  @Test
+  func `are observed with what the middleware told`() throws {
     let before = Timestamp.now
     let requests = try make()
     let request = requests.begin(
@@ -249,8 +250,8 @@ struct InboundRequestsTests {
     #expect(lines.contains { $0.hasPrefix("http_server_response_body_size_bytes_count") })
   }
 
-  @Test("continue their caller's trace, if that is valid")
-  func trace() throws {
+  @Test
+  func `continue their caller's trace, if that is valid`() throws {
     let requests = try make()
     let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
     let continued = requests.begin(method: "GET", path: "/", traceparent: header)
@@ -264,8 +265,8 @@ struct InboundRequestsTests {
     }
   }
 
-  @Test("cannot be registered twice")
-  func second() throws {
+  @Test
+  func `cannot be registered twice`() throws {
     _ = try make()
     #expect(throws: RegistryError.self) { try make() }
   }

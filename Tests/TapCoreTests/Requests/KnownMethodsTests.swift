@@ -16,7 +16,7 @@ struct KnownMethodsTests {
       ([long, "GET"], long, "_OTHER"), ([long, "GET"], "GET", "GET"),
       ((0..<100_000).map { "M\($0)" }, "M255", "M255"), ((0..<100_000).map { "M\($0)" }, "M256", "_OTHER"),
     ] as [([String], String, String)])
-  func aMethodIsItselfOrOther(known: [String], method: String, label: String) throws {
+  func `a method is itself or other`(known: [String], method: String, label: String) throws {
     let registry = Registry()
     var outbound = RequestMetrics.Configuration()
     outbound.knownMethods = known

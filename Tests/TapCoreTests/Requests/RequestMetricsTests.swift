@@ -35,7 +35,7 @@ struct RequestMetricsTests {
       requestBodySize: sent, responseBodySize: received)
   }
 
-  @Test func oneRequestFromStartToEnd() throws {
+  @Test func `one request from start to end`() throws {
     var configuration = RequestMetrics.Configuration()
     configuration.durationBuckets = [0.01, 0.1]
     configuration.bodySizeBuckets = [64]
@@ -93,7 +93,7 @@ struct RequestMetricsTests {
         """)
   }
 
-  @Test func phasesConnectionsAndTheVersionAreToldWhereTheyAreKnown() throws {
+  @Test func `phases connections and the version are told where they are known`() throws {
     let metrics = try RequestDriver(registry: registry)
     var timings = RequestTimings()
     timings[.processing] = .milliseconds(3)
@@ -135,7 +135,7 @@ struct RequestMetricsTests {
       (.failure(.other, statusCode: nil), #"error_type="_OTHER",M"#),
       (.cancelled, "M"),
     ] as [(RequestEnd, String)])
-  func labelsTellHowARequestEnded(how: RequestEnd, labels: String) throws {
+  func `labels tell how a request ended`(how: RequestEnd, labels: String) throws {
     let metrics = try RequestDriver(registry: registry)
     let request = RequestDescription(client: "", method: "GET")
     metrics.requestStarted(request)
@@ -149,7 +149,7 @@ struct RequestMetricsTests {
     ("GET", "GET"), ("QUERY", "QUERY"), ("get", "_OTHER"), ("BREW", "_OTHER"), ("", "_OTHER"),
     (String(repeating: "A", count: 10_000), "_OTHER"),
   ])
-  func unknownMethodsAreOther(method: String, label: String) throws {
+  func `unknown methods are other`(method: String, label: String) throws {
     let metrics = try RequestDriver(registry: registry)
     let request = RequestDescription(client: "c", method: method)
     metrics.requestStarted(request)
@@ -158,7 +158,7 @@ struct RequestMetricsTests {
       count(of: #"client="c",http_request_method="\#(label)",http_response_status_code="200""#) == 1)
   }
 
-  @Test func theTimeToTheFirstByteIsThereWhereItIsKnown() throws {
+  @Test func `the time to the first byte is there where it is known`() throws {
     var configuration = RequestMetrics.Configuration()
     configuration.durationBuckets = [0.01]
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
@@ -177,7 +177,7 @@ struct RequestMetricsTests {
     #expect(value(name + "_sum{\(labels)}") == 0.02)
   }
 
-  @Test func whatComesFromTheCacheHasItsOwnSeries() throws {
+  @Test func `what comes from the cache has its own series`() throws {
     let metrics = try RequestDriver(registry: registry)
     let request = RequestDescription(client: "c", method: "GET")
     for isFromCache in [true, false, true] {
@@ -192,7 +192,7 @@ struct RequestMetricsTests {
     #expect(value("http_client_response_body_size_bytes_sum{cache=\"hit\",\(labels)}") == 20)
   }
 
-  @Test func redirectsAreCountedByTarget() throws {
+  @Test func `redirects are counted by target`() throws {
     var configuration = RequestMetrics.Configuration()
     configuration.series.limit = 2
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
@@ -212,7 +212,7 @@ struct RequestMetricsTests {
     #expect(value(#"http_client_redirects_total{otel_metric_overflow="true"}"#) == 2)
   }
 
-  @Test func aCancelIsNoError() throws {
+  @Test func `a cancel is no error`() throws {
     let metrics = try RequestDriver(registry: registry)
     metrics.requestStarted(request())
     metrics.requestEnded(end(request(), .cancelled))
@@ -225,7 +225,7 @@ struct RequestMetricsTests {
     String(repeating: "ä", count: 100_000),
     String(decoding: [0xff, 0xc0, 0x80, 0xed, 0xa0, 0x80] as [UInt8], as: UTF8.self),
   ])
-  func hostileHostsStayWellFormed(host: String) throws {
+  func `hostile hosts stay well formed`(host: String) throws {
     let metrics = try RequestDriver(registry: registry)
     let request = request(client: host, host: host, template: host)
     metrics.requestStarted(request)
@@ -237,7 +237,7 @@ struct RequestMetricsTests {
       lines.contains { $0.hasPrefix("http_client_request_duration_seconds_count") && $0.hasSuffix(" 1") })
   }
 
-  @Test func manyHostsAreBoundedAndTheBooksBalance() throws {
+  @Test func `many hosts are bounded and the books balance`() throws {
     var configuration = RequestMetrics.Configuration()
     configuration.series.limit = 10
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
@@ -255,7 +255,7 @@ struct RequestMetricsTests {
     #expect(count(of: #"otel_metric_overflow="true""#) == 40)
   }
 
-  @Test func startedIsEndedAndActiveAtAnyScrape() throws {
+  @Test func `started is ended and active at any scrape`() throws {
     let metrics = try RequestDriver(registry: registry)
     let requests = (0..<4).map { request(client: "client-\($0 % 2)", host: "host-\($0)") }
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
@@ -284,7 +284,7 @@ struct RequestMetricsTests {
     }
   }
 
-  @Test func aSecondSetInOneRegistryIsRefused() throws {
+  @Test func `a second set in one registry is refused`() throws {
     _ = try RequestDriver(registry: registry)
     #expect(throws: RegistryError.self) { try RequestDriver(registry: registry) }
   }

@@ -59,14 +59,14 @@ struct RequestRecordTests {
   }
 
   @Test(arguments: 0..<32)
-  func aWholeLifeWheneverItIsDelivered(drains: Int) throws {
+  func `a whole life whenever it is delivered`(drains: Int) throws {
     let delivered = try delivered(of: Step.allCases, drains: drains, observers: 2)
     let expected = ["start", "wait", "ok"].map { "\($0) http://localhost/" }
     #expect(delivered == [expected, expected])
   }
 
   @Test(arguments: 0..<4)
-  func aRequestThatIsLetGoWasCancelled(drains: Int) {
+  func `a request that is let go was cancelled`(drains: Int) {
     let consumer = Transcript()
     let recorder = RequestRecorder(consumers: [consumer])
     var request: ActiveRequest? = recorder.inbound.begin(method: "GET", path: "/")
@@ -80,7 +80,7 @@ struct RequestRecordTests {
   }
 
   @Test(arguments: 0..<8)
-  func fieldsAreAddedUntilTheEnd(drains: Int) throws {
+  func `fields are added until the end`(drains: Int) throws {
     let observer = InboundObserver()
     let recorder = RequestRecorder(consumers: [observer])
     let request = recorder.inbound.begin(method: "GET", path: "/", fields: ["a": 1, "b": 1])
@@ -96,7 +96,7 @@ struct RequestRecordTests {
     #expect(observer.ended.map(\.request.fields) == [["a": 1, "b": 2, "c": 3]])
   }
 
-  @Test func aFullQueueIsDrainedByTheRequestThatFindsItFull() {
+  @Test func `a full queue is drained by the request that finds it full`() {
     let observer = InboundObserver()
     let recorder = RequestRecorder(consumers: [observer])
     for _ in 0..<10 * RequestRecorder.limit {
@@ -108,7 +108,7 @@ struct RequestRecordTests {
     #expect(observer.ended.count == 10 * RequestRecorder.limit)
   }
 
-  @Test func theWorkerDeliversByItselfAndGoesOnAfterItsThreadHasEnded() async throws {
+  @Test func `the worker delivers by itself and goes on after its thread has ended`() async throws {
     for _ in 0..<3 {
       let observer = InboundObserver()
       let recorder = RequestRecorder(consumers: [observer], worker: Worker(rest: .microseconds(100)))
@@ -120,11 +120,11 @@ struct RequestRecordTests {
   }
 
   @Test(arguments: 0..<4)
-  func nothingOfARequestThatNeverBegins(drains: Int) throws {
+  func `nothing of a request that never begins`(drains: Int) throws {
     #expect(try delivered(of: [.wait, .end], drains: drains) == [[]])
   }
 
-  @Test func withoutConsumersItGoes() throws {
+  @Test func `without consumers it goes`() throws {
     #expect(try delivered(of: Step.allCases, drains: 0b10101, observers: 0).isEmpty)
   }
 }

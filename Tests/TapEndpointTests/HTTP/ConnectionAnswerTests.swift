@@ -10,7 +10,7 @@ import Testing
     (1, Int?.some(3), "Content-Length: 3\r\n\r\nabc", false),
     (0, Int?.none, "Connection: close\r\n\r\nabc", true),
   ])
-  func streams(minor: Int, length: Int?, suffix: String, closes: Bool) {
+  func `streams`(minor: Int, length: Int?, suffix: String, closes: Bool) {
     var driver = ConnectionDriver()
     driver.answer = { _ in EndpointResponse(body: .stream(length: length, { _ in })) }
     driver.receive(
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: [("abcd", true), ("ab", true), ("abc", false)])
-  func resetsWhenAStreamIsNotWhatItsHeadSaid(part: String, complete: Bool) {
+  func `resets when a stream is not what its head said`(part: String, complete: Bool) {
     var driver = ConnectionDriver()
     driver.answer = { _ in EndpointResponse(body: .stream(length: 3, { _ in })) }
     driver.receive(get)
@@ -36,7 +36,7 @@ import Testing
     #expect(driver.end == "reset")
   }
 
-  @Test func resetsOnDemand() {
+  @Test func `resets on demand`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in .reset }
     driver.receive(get)
@@ -47,7 +47,7 @@ import Testing
   // MARK: Answers that are not as they should be
 
   @Test(arguments: [100, 101, 199, 0, -1, 1000])
-  func sendsNoStatusThatIsNotFinal(_ status: Int) {
+  func `sends no status that is not final`(_ status: Int) {
     var driver = ConnectionDriver()
     driver.answer = { _ in EndpointResponse(status: EndpointStatus(rawValue: status)) }
     driver.receive(get)
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: [204, 205, 304])
-  func sendsNoBodyWithAStatusThatHasNone(_ status: Int) {
+  func `sends no body with a status that has none`(_ status: Int) {
     var driver = ConnectionDriver()
     driver.answer = { _ in .text("x", status: EndpointStatus(rawValue: status)) }
     driver.receive(get)
@@ -63,7 +63,7 @@ import Testing
     #expect(!driver.sent.contains("Content-Length"))
   }
 
-  @Test func letsNoFieldBreakTheFraming() {
+  @Test func `lets no field break the framing`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in
       EndpointResponse(headers: [
@@ -78,7 +78,7 @@ import Testing
 
   // MARK: Draining
 
-  @Test func drainsAnIdleConnectionAtOnce() {
+  @Test func `drains an idle connection at once`() {
     var driver = ConnectionDriver()
     driver.receive(get)
     driver.connection.drain()
@@ -86,7 +86,7 @@ import Testing
     #expect(driver.end == "closed")
   }
 
-  @Test func drainsABusyConnectionBehindItsAnswer() {
+  @Test func `drains a busy connection behind its answer`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in nil }
     driver.receive(get)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ConnectionDeadlineTests {
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
 
-  @Test func closesAnIdleConnection() {
+  @Test func `closes an idle connection`() {
     var driver = ConnectionDriver()
     driver.pass(.seconds(74))
     #expect(driver.end == nil)
@@ -17,7 +17,7 @@ import Testing
     #expect(driver.statuses == ["200"])
   }
 
-  @Test func givesAHeadSomeTimeInAll() {
+  @Test func `gives a head some time in all`() {
     var driver = ConnectionDriver()
     for byte in "GET / H" {
       driver.receive(String(byte))
@@ -30,7 +30,7 @@ import Testing
     #expect(driver.isOutputShut)
   }
 
-  @Test func emptyLinesDoNotKeepAConnection() {
+  @Test func `empty lines do not keep a connection`() {
     var driver = ConnectionDriver()
     for _ in 0..<8 {
       driver.receive("\r\n")
@@ -39,7 +39,7 @@ import Testing
     #expect(driver.statuses == ["408"])
   }
 
-  @Test func givesABodySomeTimeInAll() {
+  @Test func `gives a body some time in all`() {
     var driver = ConnectionDriver()
     driver.receive("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n")
     for _ in 0..<9 {
@@ -51,7 +51,7 @@ import Testing
     #expect(driver.statuses == ["408"])
   }
 
-  @Test func answersForAHandlerThatDoesNot() {
+  @Test func `answers for a handler that does not`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in nil }
     driver.receive(get)
@@ -68,7 +68,7 @@ import Testing
     ("-1", 60_000), ("nan", 60_000),
     ("inf", 60_000), ("x", 60_000), ("", 60_000), ("1e300", 60_000),
   ])
-  func answersBeforeAScraperHangsUp(timeout: String, milliseconds: Int) {
+  func `answers before a scraper hangs up`(timeout: String, milliseconds: Int) {
     var driver = ConnectionDriver()
     driver.answer = { _ in nil }
     driver.receive(
@@ -79,7 +79,7 @@ import Testing
     #expect(driver.statuses == ["503"])
   }
 
-  @Test func resetsAReaderThatDoesNotRead() {
+  @Test func `resets a reader that does not read`() {
     var driver = ConnectionDriver()
     driver.room = 0
     driver.receive(get)
@@ -89,7 +89,7 @@ import Testing
     #expect(driver.end == "reset")
   }
 
-  @Test func bearsAReaderThatIsSlow() {
+  @Test func `bears a reader that is slow`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in EndpointResponse(body: .bytes([UInt8](repeating: 120, count: 200_000))) }
     driver.room = 0

@@ -4,7 +4,7 @@ import Testing
 @Suite struct ConnectionTests {
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
 
-  @Test func answersAndStays() {
+  @Test func `answers and stays`() {
     var driver = ConnectionDriver()
     driver.receive(get)
     #expect(
@@ -18,14 +18,14 @@ import Testing
     #expect(driver.ids == [0, 1])
   }
 
-  @Test func answersHEADWithTheHeadOfGET() {
+  @Test func `answers HEAD with the head of GET`() {
     var driver = ConnectionDriver()
     driver.receive("HEAD /abc HTTP/1.1\r\nHost: h\r\n\r\n")
     #expect(driver.sent.hasSuffix("Content-Length: 4\r\n\r\n"))
     #expect(driver.end == nil)
   }
 
-  @Test func answersPipelinedRequestsInOrder() {
+  @Test func `answers pipelined requests in order`() {
     var driver = ConnectionDriver()
     driver.receive((0..<100).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
     #expect(driver.requests.map(\.path) == (0..<100).map { "/\($0)" })
@@ -36,7 +36,7 @@ import Testing
     #expect(bodies.map(String.init) == (0..<100).map { "/\($0)" })
   }
 
-  @Test func waitsForAnAnswerBeforeItLooksAtTheNextRequest() {
+  @Test func `waits for an answer before it looks at the next request`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in nil }
     driver.receive(get + get)
@@ -54,7 +54,7 @@ import Testing
     #expect(driver.statuses == ["200"])
   }
 
-  @Test func owesNoMoreAnswersThanItsLimit() {
+  @Test func `owes no more answers than its limit`() {
     var limits = ConnectionLimits()
     limits.pipelinedAnswers = 3
     var driver = ConnectionDriver(limits)
@@ -74,7 +74,7 @@ import Testing
   @Test(arguments: [
     "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n",
   ])
-  func closesWhenTheClientSaysSo(_ text: String) {
+  func `closes when the client says so`(_ text: String) {
     var driver = ConnectionDriver()
     driver.receive(text + get)
     #expect(driver.requests.count == 1)
@@ -85,14 +85,14 @@ import Testing
     #expect(driver.end == "closed")
   }
 
-  @Test func tellsAnOldClientThatItStays() {
+  @Test func `tells an old client that it stays`() {
     var driver = ConnectionDriver()
     driver.receive("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
     #expect(driver.sent.contains("\r\nConnection: keep-alive\r\n"))
     #expect(!driver.isOutputShut)
   }
 
-  @Test func refusesAndLingers() {
+  @Test func `refuses and lingers`() {
     var driver = ConnectionDriver()
     driver.receive(get + "nonsense\r\n" + get)
     #expect(driver.statuses == ["200", "400"])
@@ -105,14 +105,14 @@ import Testing
     #expect(driver.end == "closed")
   }
 
-  @Test func doesNotLingerForMoreThanItsBound() {
+  @Test func `does not linger for more than its bound`() {
     var driver = ConnectionDriver()
     driver.receive("nonsense\r\n")
     for _ in 0..<5 where driver.end == nil { driver.receive(String(repeating: "x", count: 65_536)) }
     #expect(driver.end == "reset")
   }
 
-  @Test func asksForABody() {
+  @Test func `asks for a body`() {
     var driver = ConnectionDriver()
     driver.receive("POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
     #expect(driver.takeSent() == "HTTP/1.1 100 Continue\r\n\r\n")
@@ -121,13 +121,13 @@ import Testing
     #expect(driver.statuses == ["200"])
   }
 
-  @Test func closesWhenTheClientDoes() {
+  @Test func `closes when the client does`() {
     var driver = ConnectionDriver()
     driver.finishInput()
     #expect(driver.end == "closed")
   }
 
-  @Test func answersAClientThatHasEndedItsHalf() {
+  @Test func `answers a client that has ended its half`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in nil }
     driver.receive(get)
@@ -139,7 +139,7 @@ import Testing
     #expect(driver.end == "closed")
   }
 
-  @Test func refusesHalfARequest() {
+  @Test func `refuses half a request`() {
     var driver = ConnectionDriver()
     driver.receive("GET / HTTP/1.1\r\n")
     driver.finishInput()
@@ -149,7 +149,7 @@ import Testing
 
   // MARK: Which connection is closed first when there is no room for another
 
-  @Test func anIdleConnectionIsClosedBeforeOneThatWaitsForItsClient() {
+  @Test func `an idle connection is closed before one that waits for its client`() {
     var slow = ConnectionDriver()
     slow.receive("GET / H")
     var idle = ConnectionDriver()
@@ -159,7 +159,7 @@ import Testing
     #expect(slow.connection.closingOrder >= idle.connection.closingOrder)
   }
 
-  @Test func ofIdleConnectionsTheOneThatIsSoLongestIsClosedFirst() {
+  @Test func `of idle connections the one that is so longest is closed first`() {
     var first = ConnectionDriver()
     var second = ConnectionDriver()
     first.receive(get)
@@ -172,7 +172,7 @@ import Testing
   }
 
   /// Bytes of the same request do not make a sender younger, however many.
-  @Test func aTrickleKeepsNoConnectionOpen() {
+  @Test func `a trickle keeps no connection open`() {
     var first = ConnectionDriver()
     var second = ConnectionDriver()
     first.receive(get)

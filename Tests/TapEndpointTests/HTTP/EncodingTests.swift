@@ -8,12 +8,12 @@ import Testing
     (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (1_795_253_400, "Sat, 21 Nov 2026 09:30:00 GMT"),
     (-1, "Thu, 01 Jan 1970 00:00:00 GMT"), (.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
   ])
-  func writesDates(seconds: Int64, text: String) {
+  func `writes dates`(seconds: Int64, text: String) {
     #expect(String(decoding: HTTPDate.bytes(secondsSinceEpoch: seconds), as: UTF8.self) == text)
   }
 
   @Test(arguments: [1, 7, 100, 20_000])
-  func forgetsWhatWasSent(step: Int) {
+  func `forgets what was sent`(step: Int) {
     var queue = OutputQueue()
     let parts = [
       [1, 2, 3], [UInt8](repeating: 4, count: 20_000), [], [5], [UInt8](repeating: 6, count: 100),
@@ -28,14 +28,14 @@ import Testing
     #expect(sent == parts.flatMap { $0 })
   }
 
-  @Test func decodesQueries() {
+  @Test func `decodes queries`() {
     let items = EndpointRequest(path: "/", query: "name%5B%5D=a%2Bb&name[]=c+d&x&=y&&z=1=2&bad=%4&%ff=%e4")
       .queryItems
     #expect(items.map(\.name) == ["name[]", "name[]", "x", "", "z", "bad", "\u{FFFD}"])
     #expect(items.map(\.value) == ["a+b", "c d", "", "y", "1=2", "%4", "\u{FFFD}"])
   }
 
-  @Test func findsHeadersInAnyCase() {
+  @Test func `finds headers in any case`() {
     var headers: EndpointHeaders = ["Content-Type": "a", "X": "1"]
     headers.add("x", "2")
     #expect(headers["CONTENT-TYPE"] == "a")

@@ -53,7 +53,7 @@ import Testing
   ]
 
   @Test(arguments: valid)
-  func accepts(_ expected: Valid) throws {
+  func `accepts`(_ expected: Valid) throws {
     let request = try #require(onlyRequest(in: expected.text))
     #expect(events(of: expected.text).count == 1)
     #expect(request.method.rawValue == expected.method)
@@ -175,7 +175,7 @@ import Testing
   ]
 
   @Test(arguments: invalid)
-  func refuses(_ invalid: Invalid) throws {
+  func `refuses`(_ invalid: Invalid) throws {
     guard case .failure(let failure)? = events(of: invalid.text).last else {
       Issue.record("accepted")
       return
@@ -186,7 +186,7 @@ import Testing
 
   /// The pieces in which bytes arrive say nothing about the request.
   @Test(arguments: valid.map(\.text) + invalid.map(\.text))
-  func doesNotDependOnSplits(_ text: String) {
+  func `does not depend on splits`(_ text: String) {
     let whole = events(of: text)
     let count = text.utf8.count
     #expect(events(of: text, splitAt: Array(1..<max(count, 1))) == whole)
@@ -196,13 +196,13 @@ import Testing
     }
   }
 
-  @Test func takesPipelinedRequestsApart() {
+  @Test func `takes pipelined requests apart`() {
     let texts = Self.valid.filter { $0.keepsAlive }.map(\.text)
     #expect(events(of: texts.joined()) == texts.flatMap { events(of: $0) })
     #expect(events(of: texts.joined()).count == texts.count)
   }
 
-  @Test func keepsFieldsInOrderAndRepairsTheirEncoding() throws {
+  @Test func `keeps fields in order and repairs their encoding`() throws {
     let bytes =
       Array("GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nx-a:  2 3 \r\nB: ".utf8) + [0xFF, 0xC3, 0xA4]
       + Array("\r\n\r\n".utf8)
@@ -215,7 +215,7 @@ import Testing
     #expect(request.headers.fields.map(\.name) == ["Host", "X-A", "x-a", "B"])
   }
 
-  @Test func asksForABodyThatWaits() {
+  @Test func `asks for a body that waits`() {
     let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n"
     #expect(events(of: head) == [.continueExpected])
     #expect(events(of: head + "x").count == 2)
@@ -225,7 +225,7 @@ import Testing
     #expect(events(of: "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n").isEmpty)
   }
 
-  @Test func takesWhatIsExactlyAtTheLimits() {
+  @Test func `takes what is exactly at the limits`() {
     let limits = ParserLimits(headBytes: 100, headerCount: 3, bodyBytes: 4)
     let frame = "GET / HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n"
     let fitting = frame.replacing("X: ", with: "X: " + String(repeating: "a", count: 100 - frame.utf8.count))
@@ -241,7 +241,7 @@ import Testing
     }
   }
 
-  @Test func takesNothingAfterAFailure() {
+  @Test func `takes nothing after a failure`() {
     let following = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
     #expect(events(of: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n" + following).count == 1)
   }

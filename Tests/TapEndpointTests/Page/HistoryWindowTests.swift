@@ -50,7 +50,7 @@ import Testing
     Instant(nanoseconds: Self.start.nanoseconds + slots * Self.slot)
   }
 
-  @Test func addsUpWhatHappenedInFiveSeconds() throws {
+  @Test func `adds up what happened in five seconds`() throws {
     var window = window(outbound: [0.1, 1])
     window.add(party(), nanoseconds: 100_000_000, isError: false, at: Self.start)
     window.add(party(), nanoseconds: 100_000_001, isError: true, at: Self.start)
@@ -72,7 +72,7 @@ import Testing
     #expect(answer.slots[1].totals == [[0, Double(Int64.max) / 1e9, 0, 0, 0, 1], [2, 1e-9, 1, 1]])
   }
 
-  @Test func forgetsWhatIsOlderThanTenMinutes() throws {
+  @Test func `forgets what is older than ten minutes`() throws {
     var window = window()
     for slot in 0..<Int64(1_000) {
       window.add(party(Int(slot / 10)), nanoseconds: 1, isError: false, at: after(slot))
@@ -90,7 +90,7 @@ import Testing
     #expect(try Answer(window.json(at: after(10_000))).slots.isEmpty)
   }
 
-  @Test func countsPartiesBeyondTheBoundTogether() throws {
+  @Test func `counts parties beyond the bound together`() throws {
     var window = window()
     for number in 0..<5_000 {
       window.add(party(number), nanoseconds: 1_000_000, isError: true, at: Self.start)
@@ -111,7 +111,7 @@ import Testing
     #expect(window.parties.compactMap { $0 } == [party(9_999)])
   }
 
-  @Test func keepsAtMostThirtyTwoBounds() {
+  @Test func `keeps at most thirty two bounds`() {
     for count in [0, 1, 14, 32, 33, 64, 65, 256, 100_000] {
       let bounds = (0..<count).map { Double($0) }
       let kept = window(outbound: HistogramBuckets(bounds)).outboundBounds
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func takesAnyTime() throws {
+  @Test func `takes any time`() throws {
     var window = window()
     let times: [Int64] = [.min, -1, 0, 1, Self.start.nanoseconds, .max, 5, .min]
     for time in times {
@@ -132,7 +132,7 @@ import Testing
     #expect(window.slots.map(\.number) == window.slots.map(\.number).sorted())
   }
 
-  @Test func staysSmall() throws {
+  @Test func `stays small`() throws {
     var window = window(
       outbound: .linear(from: 1, width: 1, count: 256), inbound: .linear(from: 1, width: 1, count: 256))
     let name = String(repeating: "\u{1}", count: 256)
@@ -157,7 +157,7 @@ import Testing
     #expect(window.json(at: after(119)).count < 900_000)
   }
 
-  @Test func countsEachRequestOnceOnManyThreads() throws {
+  @Test func `counts each request once on many threads`() throws {
     let registry = Registry()
     let history = RequestHistory(outbound: .init(), inbound: .init())
     let recorder = try RequestRecorder(registry: registry, consumers: [history])

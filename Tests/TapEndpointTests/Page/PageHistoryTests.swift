@@ -10,7 +10,7 @@ struct PageHistoryTests {
   private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
   private static let count = "known.steps.reduce((sum, step) => sum + sumOf(step, 'made', ALL)[COUNT], 0)"
 
-  @Test func opensWithWhatHappenedBefore() async throws {
+  @Test func `opens with what happened before`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(
       300, content.request(client: Self.hostile, host: "api.example.com"), .milliseconds(40),
@@ -38,7 +38,7 @@ struct PageHistoryTests {
     }
   }
 
-  @Test func fillsATimeInWhichItDidNotScrape() async throws {
+  @Test func `fills a time in which it did not scrape`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(10, content.request(host: "a"), .milliseconds(40), .response(statusCode: 200))
     try await content.show { browser, _ in
@@ -54,7 +54,7 @@ struct PageHistoryTests {
     }
   }
 
-  @Test func doesWithoutAHistoryThatAProxyDoesNotPass() async throws {
+  @Test func `does without a history that a proxy does not pass`() async throws {
     let content = try PageContent()
     content.record(10, content.request(host: "a"), .milliseconds(40), .response(statusCode: 200))
     let routes = [
@@ -68,7 +68,7 @@ struct PageHistoryTests {
     }
   }
 
-  @Test func placesCoarseBucketsAndOthersInThoseOfTheMetrics() async throws {
+  @Test func `places coarse buckets and others in those of the metrics`() async throws {
     try await PageContent().show { browser, _ in
       let bounds = "[1, 2, 3, 4, Infinity]"
       let history = """
@@ -89,7 +89,7 @@ struct PageHistoryTests {
     }
   }
 
-  @Test func saysWhichNumbersAreEstimates() async throws {
+  @Test func `says which numbers are estimates`() async throws {
     let content = try PageContent()
     content.record(
       1, content.request(client: "one", host: "a"), .milliseconds(80), .response(statusCode: 200))
@@ -123,7 +123,7 @@ struct PageHistoryTests {
     }
   }
 
-  @Test func showsWhatTheAppServesBesideWhatItCalls() async throws {
+  @Test func `shows what the app serves beside what it calls`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(3, content.request(host: "a"), .milliseconds(40), .response(statusCode: 200))
     try await content.show { browser, _ in

@@ -7,7 +7,7 @@ import Testing
 struct PageLogTests {
   private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
 
-  @Test func showsTheLog() async throws {
+  @Test func `shows the log`() async throws {
     let hostile = Self.hostile.replacing("\"", with: "\\\"")
     let log = """
       {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"ERROR","client":"\(hostile)","duration_s":0.25}
@@ -38,7 +38,7 @@ struct PageLogTests {
 
     """
 
-  @Test func showsTheLinesOfATraceInTheOrderOfTheirStarts() async throws {
+  @Test func `shows the lines of a trace in the order of their starts`() async throws {
     try await PageContent().show(log: Self.traced) { browser, _ in
       #expect(
         try await browser.evaluate("document.getElementById('trace-part').checkVisibility()") == "false")
@@ -83,7 +83,7 @@ struct PageLogTests {
     }
   }
 
-  @Test func takesATraceOfAnyText() async throws {
+  @Test func `takes a trace of any text`() async throws {
     let id = "%26limit=1\\\"><img src=x onerror=alert(1)>&"
     let line = #"{"timestamp":7,"trace_id":"\#(id)","message":{"a":1},"duration_s":"long","client":[1]}"#
     let lines = "[]\nnull\n{\"trace_id\":5}\n\(line)\n"

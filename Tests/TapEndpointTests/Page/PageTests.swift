@@ -9,7 +9,7 @@ import Testing
 struct PageTests {
   private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
 
-  @Test func showsWhatTheRegistryHas() async throws {
+  @Test func `shows what the registry has`() async throws {
     let content = try PageContent()
     content.record(
       1_234, content.request(host: "api.example.com"), .milliseconds(40), .response(statusCode: 200))
@@ -62,7 +62,7 @@ struct PageTests {
     }
   }
 
-  @Test func showsWhereTheTimeGoes() async throws {
+  @Test func `shows where the time goes`() async throws {
     let content = try PageContent()
     try await content.show { browser, _ in
       let isShown = "(id => document.getElementById(id).checkVisibility())"
@@ -134,7 +134,7 @@ struct PageTests {
     }
   }
 
-  @Test func saysThatTheAppIsGoneAndBack() async throws {
+  @Test func `says that the app is gone and back`() async throws {
     let content = try PageContent()
     let routes = [try EndpointRoute.metrics(of: content.registry), .page()]
     let first = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)
@@ -152,7 +152,7 @@ struct PageTests {
     }
   }
 
-  @Test func worksByKeyboard() async throws {
+  @Test func `works by keyboard`() async throws {
     let content = try PageContent()
     content.record(
       1, content.request(host: "a.example.com"), .seconds(1), .response(statusCode: 200),
@@ -185,7 +185,7 @@ struct PageTests {
     }
   }
 
-  @Test func speaksToAScreenReader() async throws {
+  @Test func `speaks to a screen reader`() async throws {
     let content = try PageContent()
     content.record(
       9, content.request(host: "a.example.com"), .seconds(1), .response(statusCode: 200),
@@ -215,7 +215,7 @@ struct PageTests {
     }
   }
 
-  @Test func letsNothingRunButItsOwnScript() async throws {
+  @Test func `lets nothing run but its own script`() async throws {
     try await withEndpoint(routes: [.page()]) { port in
       let answers = [try await RawClient.get("/", port: port), try await RawClient.get("/", port: port)]
       let nonces = answers.compactMap { $0.firstMatch(of: /script-src 'nonce-([^']+)'/)?.1 }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageViewTests {
   @Test(arguments: ["light", "dark"])
-  func fitsEveryWidth(scheme: String) async throws {
+  func `fits every width`(scheme: String) async throws {
     let content = try PageContent()
     let record = {
       for host in 0..<12 {
@@ -70,7 +70,7 @@ struct PageViewTests {
     }))
     """
 
-  @Test func showsTwoThousandSeries() async throws {
+  @Test func `shows two thousand series`() async throws {
     let content = try PageContent()
     let phases = Dictionary(
       uniqueKeysWithValues: RequestTimings.Phase.allCases.map { ($0, Duration.milliseconds(3)) })

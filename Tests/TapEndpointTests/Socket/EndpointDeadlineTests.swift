@@ -6,7 +6,7 @@ import Testing
 @Suite struct EndpointDeadlineTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
-  @Test func answersASlowHeadWith408() async throws {
+  @Test func `answers a slow head with 408`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.headDeadline = .milliseconds(50)
     try await withEndpoint(routes: [Self.ok], limits: limits) { port in
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func closesAnIdleConnection() async throws {
+  @Test func `closes an idle connection`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.idleDeadline = .milliseconds(50)
     try await withEndpoint(routes: [Self.ok], limits: limits) { port in
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func resetsAReaderThatDoesNotRead() async throws {
+  @Test func `resets a reader that does not read`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.writeDeadline = .milliseconds(50)
     let ended = Gate()

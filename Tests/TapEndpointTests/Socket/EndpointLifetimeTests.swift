@@ -6,7 +6,7 @@ import Testing
 @Suite struct EndpointLifetimeTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
-  @Test func namesAnAddressThatIsInUse() async throws {
+  @Test func `names an address that is in use`() async throws {
     try await withEndpoint(routes: []) { port in
       let error = #expect(throws: EndpointError.self) {
         try Endpoint(configuration: .init(address: .loopback(port: port)), routes: []).start()
@@ -21,7 +21,7 @@ import Testing
     (.tcp(host: "no host", port: 0), .addressNotAvailable), (.loopback(port: 70_000), .invalidConfiguration),
     (.loopback(port: -1), .invalidConfiguration),
   ])
-  func namesAnAddressThatIsNoneOfOurs(address: EndpointAddress, code: EndpointError.Code) {
+  func `names an address that is none of ours`(address: EndpointAddress, code: EndpointError.Code) {
     let error = #expect(throws: EndpointError.self) {
       try Endpoint(configuration: .init(address: address), routes: []).start()
     }
@@ -29,7 +29,7 @@ import Testing
     #expect(error?.description.contains("(") == true)
   }
 
-  @Test func namesALimitOutOfRange() {
+  @Test func `names a limit out of range`() {
     var configuration = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.limits.connections = 0
     let error = #expect(throws: EndpointError.self) {
@@ -38,7 +38,7 @@ import Testing
     #expect(error?.description == "invalid limit: connections is 0 and must be at least 1")
   }
 
-  @Test func startsOnceAtATime() async throws {
+  @Test func `starts once at a time`() async throws {
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [])
     try endpoint.start()
     let error = #expect(throws: EndpointError.self) { try endpoint.start() }
@@ -48,7 +48,7 @@ import Testing
     await endpoint.shutdown()
   }
 
-  @Test func startsAgainOnTheSamePort() async throws {
+  @Test func `starts again on the same port`() async throws {
     var port = 0
     for _ in 0..<5 {
       let endpoint = Endpoint(configuration: .init(address: .loopback(port: port)), routes: [Self.ok])
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func letsARequestFinishBeforeItShutsDown() async throws {
+  @Test func `lets a request finish before it shuts down`() async throws {
     let (started, release) = (Gate(), Gate())
     let route = EndpointRoute(
       "/slow",
@@ -86,7 +86,7 @@ import Testing
     await shutdown
   }
 
-  @Test func doesNotWaitForARequestThatDoesNotFinish() async throws {
+  @Test func `does not wait for a request that does not finish`() async throws {
     let started = Gate()
     let route = EndpointRoute(
       "/stuck",
@@ -104,7 +104,7 @@ import Testing
     #expect(await client.receiveAll().isReset)
   }
 
-  @Test func endsWhenNobodyHoldsIt() async throws {
+  @Test func `ends when nobody holds it`() async throws {
     var endpoint: Endpoint? = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
     let port = try #require(try endpoint?.start().port)
     let client = try RawClient(port: port)
@@ -116,7 +116,7 @@ import Testing
 
   /// A shutdown beside a start either precedes it, and then the endpoint runs and has its address, or ends it. No socket
   /// is left that the endpoint does not know.
-  @Test func leavesNoSocketBehindWhenItIsShutDownWhileItStarts() async throws {
+  @Test func `leaves no socket behind when it is shut down while it starts`() async throws {
     for round in 0..<200 {
       let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
       let started = Task.detached { try endpoint.start() }
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func allShutdownsWaitUntilThePortIsFree() async throws {
+  @Test func `all shutdowns wait until the port is free`() async throws {
     for _ in 0..<50 {
       let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
       let port = try #require(try endpoint.start().port)
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func listensAtAnAddressInBrackets() async throws {
+  @Test func `listens at an address in brackets`() async throws {
     #expect(EndpointAddress.tcp(host: "[::1]", port: 1) == .tcp(host: "::1", port: 1))
     #expect(EndpointAddress.tcp(host: "[::1]", port: 1).description == "[::1]:1")
     let endpoint = Endpoint(configuration: .init(address: .tcp(host: "[::1]", port: 0)), routes: [])

@@ -5,7 +5,7 @@ import Testing
 @Suite struct EndpointTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
-  @Test func serves() async throws {
+  @Test func `serves`() async throws {
     try await withEndpoint(routes: [Self.ok]) { port in
       let answer = try await RawClient.get("/ok", port: port)
       #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\nDate: "))
@@ -22,7 +22,7 @@ import Testing
     ("GET", "/tree/leaf", "201"),
     ("PUT", "/ok", "200"), ("GET", "/throws", "500"),
   ])
-  func routes(method: String, path: String, status: String) async throws {
+  func `routes`(method: String, path: String, status: String) async throws {
     struct Failure: Error {}
     let routes = [
       Self.ok, EndpointRoute("/ok", methods: ["PUT"], handler: { _ in .text("put") }),
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func answersPipelinedRequestsInOrderWhateverTheirHandlers() async throws {
+  @Test func `answers pipelined requests in order whatever their handlers`() async throws {
     let routes = [
       EndpointRoute("/now/*", immediate: { .text($0.path + ";") }),
       EndpointRoute(
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func takesRequestsByteByByte() async throws {
+  @Test func `takes requests byte by byte`() async throws {
     try await withEndpoint(routes: [Self.ok]) { port in
       let client = try RawClient(port: port)
       for byte in "GET /ok HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".utf8 {
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func sendsBodiesThatAreLargerThanTheSocketTakes() async throws {
+  @Test func `sends bodies that are larger than the socket takes`() async throws {
     let body = [UInt8](repeating: UInt8(ascii: "x"), count: 8_000_000)
     let routes = [
       EndpointRoute("/bytes", immediate: { _ in EndpointResponse(body: .bytes(body)) }),
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func playsFailures() async throws {
+  @Test func `plays failures`() async throws {
     struct Failure: Error {}
     let routes = [
       EndpointRoute("/reset", handler: { _ in .reset }),
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  @Test func cancelsTheHandlerWhoseClientIsGone() async throws {
+  @Test func `cancels the handler whose client is gone`() async throws {
     let events = EventQueue<String>()
     let route = EndpointRoute(
       "/wait",
@@ -148,7 +148,7 @@ import Testing
     }
   }
 
-  @Test func closesTheOldestIdleConnectionForANewOne() async throws {
+  @Test func `closes the oldest idle connection for a new one`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 3
     try await withEndpoint(routes: [Self.ok], limits: limits) { port in
@@ -165,7 +165,7 @@ import Testing
   }
 
   /// A crowd that never finishes its heads does not keep newcomers out: its oldest go, however lively.
-  @Test func letsANewcomerSpeakAmongSlowSenders() async throws {
+  @Test func `lets a newcomer speak among slow senders`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 4
     // No connection is closed for any other reason, however slow the machine is.
@@ -190,7 +190,7 @@ import Testing
   }
 
   /// Idle ones first, then slow senders; never one whose request is being answered.
-  @Test func closesNoConnectionWhoseHandlerWorks() async throws {
+  @Test func `closes no connection whose handler works`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 4
     limits.headDeadline = .seconds(3600)
@@ -224,7 +224,7 @@ import Testing
     }
   }
 
-  @Test func refusesMoreRequestsThanItAnswersAtOnce() async throws {
+  @Test func `refuses more requests than it answers at once`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1
     let started = Gate()

@@ -58,7 +58,8 @@ import Testing
 
   /// Few connections leave room too, however many requests may be in flight.
   @Test(arguments: [(connections: 512, requests: 3, hanging: 3), (8, 256, 4)])
-  func hangingRequestsLeaveRoomToScrapesAndProbes(connections: Int, requests: Int, hanging: Int) async throws
+  func `hanging requests leave room to scrapes and probes`(connections: Int, requests: Int, hanging: Int)
+    async throws
   {
     var limits = Endpoint.Configuration.Limits()
     limits.connections = connections
@@ -80,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func theEndOfARequestFreesItsPlace(byDeadline: Bool) async throws {
+  func `the end of a request frees its place`(byDeadline: Bool) async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 2
     limits.answerDeadline = byDeadline ? .milliseconds(100) : .seconds(3600)
@@ -101,7 +102,7 @@ import Testing
   }
 
   /// The bytes and the reset are one event for the endpoint, whose queue is held up until both have arrived.
-  @Test func aResetBehindBytesFreesThePlace() async throws {
+  @Test func `a reset behind bytes frees the place`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1
     limits.answerDeadline = .seconds(3600)
@@ -134,7 +135,7 @@ import Testing
   }
 
   /// What ends late must not free a second place.
-  @Test func aHandlerThatEndsLateFreesNothing() async throws {
+  @Test func `a handler that ends late frees nothing`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 2
     limits.answerDeadline = .seconds(3600)
@@ -152,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func aPipelinedRequestTakesThePlaceOfTheOneBefore() async throws {
+  @Test func `a pipelined request takes the place of the one before`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1
     let route = EndpointRoute("/") { _ in .text("done;") }
@@ -164,7 +165,7 @@ import Testing
     }
   }
 
-  @Test func anAppRouteHasItsPlacesThoughScrapesHang() async throws {
+  @Test func `an app route has its places though scrapes hang`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 8
     let registry = Registry()

@@ -7,7 +7,7 @@ import Testing
     SocketActivation(process: 7) { variables[$0] }
   }
 
-  @Test func findsItsSockets() {
+  @Test func `finds its sockets`() {
     let activation = activation(["LISTEN_PID": "7", "LISTEN_FDS": "3", "LISTEN_FDNAMES": "web:metrics"])
     #expect(activation.names == ["web", "metrics", ""])
     #expect(activation.descriptor(named: nil) == 3)
@@ -21,11 +21,11 @@ import Testing
     ["LISTEN_PID": "7", "LISTEN_FDS": "-1"], ["LISTEN_PID": "7", "LISTEN_FDS": "99999999999999999999"],
     ["LISTEN_PID": "x", "LISTEN_FDS": "1"],
   ])
-  func takesNoneThatIsNotForIt(_ variables: [String: String]) {
+  func `takes none that is not for it`(_ variables: [String: String]) {
     #expect(activation(variables).descriptor(named: nil) == nil)
   }
 
-  @Test func saysWhatIsMissing() {
+  @Test func `says what is missing`() {
     let error = #expect(throws: EndpointError.self) {
       try Endpoint(configuration: .init(address: .activated(name: "metrics")), routes: []).start()
     }

@@ -14,7 +14,7 @@ import Testing
     return await client.receiveAll().text
   }
 
-  @Test func servesTheOwnerAlone() async throws {
+  @Test func `serves the owner alone`() async throws {
     let directory = try TemporaryFolder()
     let path = directory.path + "/socket"
     let endpoint = endpoint(path)
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func replacesASocketThatNobodyListensOn() async throws {
+  @Test func `replaces a socket that nobody listens on`() async throws {
     let directory = try TemporaryFolder()
     let path = directory.path + "/socket"
     // A process that crashed leaves its socket behind.
@@ -48,7 +48,7 @@ import Testing
     await endpoint.shutdown()
   }
 
-  @Test func leavesAnotherOnesSocketAlone() async throws {
+  @Test func `leaves another ones socket alone`() async throws {
     let directory = try TemporaryFolder()
     let path = directory.path + "/socket"
     let first = endpoint(path)
@@ -59,7 +59,7 @@ import Testing
     await first.shutdown()
   }
 
-  @Test func leavesAFileAlone() throws {
+  @Test func `leaves a file alone`() throws {
     let directory = try TemporaryFolder()
     try directory.write("precious", to: "file")
     let error = #expect(throws: EndpointError.self) { try endpoint(directory.path + "/file").start() }
@@ -68,12 +68,12 @@ import Testing
   }
 
   @Test(arguments: ["", String(repeating: "x", count: 200), "a\u{0}b"])
-  func refusesAPathThatIsNone(_ path: String) {
+  func `refuses a path that is none`(_ path: String) {
     let error = #expect(throws: EndpointError.self) { try endpoint(path).start() }
     #expect(error?.code == .invalidConfiguration)
   }
 
-  @Test func namesADirectoryThatIsNotThere() {
+  @Test func `names a directory that is not there`() {
     let error = #expect(throws: EndpointError.self) { try endpoint("/tmp/no-such-directory/socket").start() }
     #expect(error?.code == .addressNotAvailable)
   }

@@ -9,14 +9,14 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Faults of a file", .needs(.thread))
+@Suite(.needs(.thread))
 struct FileFaultTests {
   private func message(_ line: String) -> String {
     line.firstMatch(of: /"message":"([^"]*)"/).map { String($0.1) } ?? ""
   }
 
-  @Test("follows the path when the file is moved away and another one is there")
-  func moved() throws {
+  @Test
+  func `follows the path when the file is moved away and another one is there`() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     log.log(.info, "old")
@@ -30,8 +30,8 @@ struct FileFaultTests {
     #expect(log.statistics.writeErrors == 0)
   }
 
-  @Test("creates the file again when it is removed")
-  func removed() throws {
+  @Test
+  func `creates the file again when it is removed`() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     log.log(.info, "gone")
@@ -43,8 +43,8 @@ struct FileFaultTests {
     #expect(log.statistics.droppedLines == 0)
   }
 
-  @Test("goes on at the new end of a file that was truncated, without a hole")
-  func truncated() throws {
+  @Test
+  func `goes on at the new end of a file that was truncated, without a hole`() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     log.log(.info, "old")
@@ -55,8 +55,8 @@ struct FileFaultTests {
     #expect(try folder.lines("requests.jsonl").map(message) == ["new"])
   }
 
-  @Test("reopens the file when asked to")
-  func reopened() throws {
+  @Test
+  func `reopens the file when asked to`() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     log.log(.info, "a")
@@ -67,8 +67,8 @@ struct FileFaultTests {
     #expect(try folder.lines("requests.jsonl").map(message) == ["a", "b"])
   }
 
-  @Test("keeps lines while the folder is away, and writes them when it is back")
-  func folderAway() async throws {
+  @Test
+  func `keeps lines while the folder is away, and writes them when it is back`() async throws {
     let folder = try TemporaryFolder()
     let inner = folder("logs")
     try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
@@ -85,8 +85,8 @@ struct FileFaultTests {
     #expect(log.statistics.droppedLines == 0)
   }
 
-  @Test("drops what does not fit while the disk is full, counts it, and ends at the deadline")
-  func diskFull() async throws {
+  @Test
+  func `drops what does not fit while the disk is full, counts it, and ends at the deadline`() async throws {
     var configuration = RequestLog.Configuration()
     configuration.queueLineLimit = 10
     let log = try RequestLog(to: .file("/dev/full"), configuration: configuration)
@@ -100,8 +100,8 @@ struct FileFaultTests {
     #expect(log.statistics.lines == 0)
   }
 
-  @Test("waits for the reader of a FIFO, and for the next one")
-  func fifo() async throws {
+  @Test
+  func `waits for the reader of a FIFO, and for the next one`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.fifo")
     #expect(mkfifo(path, 0o600) == 0)
@@ -123,8 +123,8 @@ struct FileFaultTests {
     #expect(log.statistics.lines == 2)
   }
 
-  @Test("does not write into another file that has got the descriptor of its own")
-  func stolenDescriptor() throws {
+  @Test
+  func `does not write into another file that has got the descriptor of its own`() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
@@ -142,8 +142,8 @@ struct FileFaultTests {
     close(other)
   }
 
-  @Test("reopens the file when its descriptor is closed by other code")
-  func closedDescriptor() throws {
+  @Test
+  func `reopens the file when its descriptor is closed by other code`() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
@@ -159,8 +159,8 @@ struct FileFaultTests {
     close(null)
   }
 
-  @Test("gives up the rest of a line that another process has written behind")
-  func tornLine() throws {
+  @Test
+  func `gives up the rest of a line that another process has written behind`() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
     var batch = LineBuffer(byteLimit: 100, lineLimit: 2)
@@ -176,8 +176,8 @@ struct FileFaultTests {
     #expect(try folder.lines("requests.jsonl").last == "next")
   }
 
-  @Test("is not disturbed by signals", arguments: [0, 1, 5])
-  func interrupted(times: Int) throws {
+  @Test(arguments: [0, 1, 5])
+  func `is not disturbed by signals`(times: Int) throws {
     var left = times
     let result = try System.uninterrupted {
       if left == 0 { return 7 }
@@ -188,8 +188,8 @@ struct FileFaultTests {
     #expect(result == 7)
   }
 
-  @Test("ends the app neither by SIGPIPE nor by a pipe that is not read")
-  func pipe() async throws {
+  @Test
+  func `ends the app neither by SIGPIPE nor by a pipe that is not read`() async throws {
     var ends: [Int32] = [0, 0]
     #expect(Glibc.pipe(&ends) == 0)
     let log = try RequestLog(to: .descriptor(ends[1]))

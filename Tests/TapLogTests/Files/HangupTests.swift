@@ -8,13 +8,13 @@ import Testing
   import Glibc
 #endif
 
-@Suite("SIGHUP", .needs(.thread))
+@Suite(.needs(.thread))
 struct HangupTests {
   /// How often the app's own handler was called.
   private static let calls = Atomic<Int>(0)
 
-  @Test("makes the log reopen its file, and still calls the handler of before")
-  func reopens() async throws {
+  @Test
+  func `makes the log reopen its file, and still calls the handler of before`() async throws {
     let folder = try TemporaryFolder()
     _ = Self.calls.load(ordering: .relaxed)
     signal(SIGHUP) { _ in HangupTests.calls.wrappingAdd(1, ordering: .relaxed) }
@@ -39,8 +39,8 @@ struct HangupTests {
     #expect(try folder.lines("requests.jsonl") == ["line", "line"])
   }
 
-  @Test("calls a handler of before that wants to know more with all that it wants to know")
-  func information() async throws {
+  @Test
+  func `calls a handler of before that wants to know more with all that it wants to know`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
@@ -72,8 +72,10 @@ struct HangupTests {
     }
   }
 
-  @Test("is counted, and does not end the process, where it would end it or is ignored", arguments: [0, 1])
-  func withoutHandler(disposition: Int) async throws {
+  @Test(arguments: [0, 1])
+  func `is counted, and does not end the process, where it would end it or is ignored`(disposition: Int)
+    async throws
+  {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) {

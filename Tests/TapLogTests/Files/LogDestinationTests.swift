@@ -7,7 +7,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("The destination of a log", .needs(.thread))
+@Suite(.needs(.thread))
 struct LogDestinationTests {
   /// Starts a log, which has to fail, and gives what it says.
   private func refusal(
@@ -24,8 +24,8 @@ struct LogDestinationTests {
     return text
   }
 
-  @Test("is no Unix socket")
-  func unixSocket() throws {
+  @Test
+  func `is no Unix socket`() throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.socket")
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -42,21 +42,21 @@ struct LogDestinationTests {
     #expect(text.contains("it is a socket; connect to it"))
   }
 
-  @Test("is no path with a NUL in it, which the system would cut there")
-  func nul() throws {
+  @Test
+  func `is no path with a NUL in it, which the system would cut there`() throws {
     let folder = try TemporaryFolder()
     let text = try refusal(.file(folder("requests.jsonl\0.old")))
     #expect(text.contains("requests.jsonl\\0.old\": it has a NUL in it; "))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
-  @Test("is no empty path")
-  func empty() throws {
+  @Test
+  func `is no empty path`() throws {
     #expect(try refusal(.file("")) == "cannot open the log file \"\": the path is empty; name a file")
   }
 
-  @Test("is no path that is too long, nor one whose rotated files' would be")
-  func tooLong() throws {
+  @Test
+  func `is no path that is too long, nor one whose rotated files' would be`() throws {
     let folder = try TemporaryFolder()
     for path in [String(repeating: "x", count: 1 << 20), folder(String(repeating: "x", count: 256))] {
       #expect(try refusal(.file(path)).contains("File name too long; choose a shorter path"))
@@ -67,8 +67,8 @@ struct LogDestinationTests {
     #expect(try RequestLog(to: .file(path)).shutdown())
   }
 
-  @Test("is no disk", .enabled(if: getuid() == 0, "only root makes the file of a device"))
-  func blockDevice() throws {
+  @Test(.enabled(if: getuid() == 0, "only root makes the file of a device"))
+  func `is no disk`() throws {
     let folder = try TemporaryFolder()
     // A loop device that no file is attached to.
     guard mknod(folder("disk"), S_IFBLK | 0o600, dev_t(7 << 8)) == 0 else { return }
@@ -77,16 +77,16 @@ struct LogDestinationTests {
         "it is a block device; choose a path where this process can append"))
   }
 
-  @Test("is a FIFO without a reader: the start does not wait")
-  func fifo() throws {
+  @Test
+  func `is a FIFO without a reader: the start does not wait`() throws {
     let folder = try TemporaryFolder()
     #expect(mkfifo(folder("requests.fifo"), 0o600) == 0)
     let log = try RequestLog(to: .file(folder("requests.fifo")))
     #expect(log.shutdown())
   }
 
-  @Test("is no descriptor that is not open for writing")
-  func descriptor() throws {
+  @Test
+  func `is no descriptor that is not open for writing`() throws {
     #expect(
       try refusal(.descriptor(-1))
         == "cannot write the log to descriptor -1: Bad file descriptor; open it for writing, and keep it open"
@@ -97,11 +97,12 @@ struct LogDestinationTests {
   }
 
   @Test(
-    "is made with the permissions that are given, as far as they can be",
     arguments: [
       (0o604, 0o604), (0, 0o200), (-1, 0o777), (.max, 0o777), (0o4640, 0o640),
     ])
-  func permissions(given: Int, expected: Int) async throws {
+  func `is made with the permissions that are given, as far as they can be`(given: Int, expected: Int)
+    async throws
+  {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String, given = given as Int] in

@@ -5,12 +5,12 @@ import Testing
 
 @testable import TapLog
 
-@Suite("Rotation", .needs(.thread))
+@Suite(.needs(.thread))
 struct LogRotationTests {
   private let day: Int64 = 86_400_000_000_000
 
-  @Test("is due by size, for whole lines")
-  func size() {
+  @Test
+  func `is due by size, for whole lines`() {
     let rotation = LogRotation.size(1_000)
     #expect(rotation.capacity(size: 0, modified: 0, now: 0, next: 100) == 1_000)
     #expect(rotation.capacity(size: 0, modified: 0, now: 0, next: 2_000) == 2_000)
@@ -19,8 +19,8 @@ struct LogRotationTests {
     #expect(rotation.capacity(size: 5_000, modified: 0, now: 0, next: 1) == nil)
   }
 
-  @Test("is due by time, at midnight in UTC, and not when a clock is set back")
-  func time() {
+  @Test
+  func `is due by time, at midnight in UTC, and not when a clock is set back`() {
     let rotation = LogRotation.every(.seconds(86_400))
     #expect(rotation.capacity(size: 1, modified: day, now: 2 * day - 1, next: 1) == .max)
     #expect(rotation.capacity(size: 1, modified: day, now: 2 * day, next: 1) == nil)
@@ -33,8 +33,8 @@ struct LogRotationTests {
       .sorted()
   }
 
-  @Test("moves full files aside, and loses no line")
-  func rotates() throws {
+  @Test
+  func `moves full files aside, and loses no line`() throws {
     let folder = try TemporaryFolder()
     var configuration = RequestLog.Configuration()
     configuration.rotation = .size(10_000, keep: 1_000)
@@ -53,9 +53,8 @@ struct LogRotationTests {
   }
 
   @Test(
-    "keeps some old files, compresses all but the newest, and leaves other files alone",
     .enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
-  func compresses() async throws {
+  func `keeps some old files, compresses all but the newest, and leaves other files alone`() async throws {
     let folder = try TemporaryFolder()
     for name in ["requests.jsonl.1", "requests.jsonl.20261121T093000.123456Z.txt", "other"] {
       try Data("x".utf8).write(to: URL(fileURLWithPath: folder(name)))
@@ -79,8 +78,8 @@ struct LogRotationTests {
     }
   }
 
-  @Test("is done by one of two logs on one file, and no line is torn or lost")
-  func twoLogs() async throws {
+  @Test
+  func `is done by one of two logs on one file, and no line is torn or lost`() async throws {
     let folder = try TemporaryFolder()
     var configuration = RequestLog.Configuration()
     configuration.rotation = .size(20_000, keep: 1_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite("Durability", .needs(.thread))
+@Suite(.needs(.thread))
 struct SynchronizationTests {
   private func output(interval: Duration?, _ folder: TemporaryFolder) throws -> FileOutput {
     var options = FileOptions(path: folder("requests.jsonl"))
@@ -18,8 +18,8 @@ struct SynchronizationTests {
     #expect(output.write(&batch).bytes == 5)
   }
 
-  @Test("is due an interval after the first write, and then not before another one")
-  func interval() throws {
+  @Test
+  func `is due an interval after the first write, and then not before another one`() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
     let output = try output(interval: .seconds(10), folder)
@@ -39,8 +39,8 @@ struct SynchronizationTests {
     output.close()
   }
 
-  @Test("is left to the system unless asked for")
-  func off() throws {
+  @Test
+  func `is left to the system unless asked for`() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
     let output = try output(interval: nil, folder)

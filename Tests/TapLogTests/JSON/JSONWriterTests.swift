@@ -4,8 +4,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite("The JSON writer")
-struct JSONWriterTests {
+@Suite struct JSONWriterTests {
   private func written(capacity: Int = 8_192, _ body: (inout JSONWriter) -> Void) -> String {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
       guard let base = memory.baseAddress else { return "" }
@@ -19,8 +18,8 @@ struct JSONWriterTests {
     bytes.withUnsafeBufferPointer { buffer in written { $0.content(buffer) } }
   }
 
-  @Test("escapes what JSON and readers of lines cannot take")
-  func escapes() {
+  @Test
+  func `escapes what JSON and readers of lines cannot take`() {
     #expect(
       escaped(Array("a\"\\/\u{8}\t\n\u{C}\r\u{0}\u{1F}\u{7F}b".utf8))
         == #"a\"\\/\b\t\n\f\r\u0000\u001f\u007fb"#)
@@ -31,8 +30,8 @@ struct JSONWriterTests {
       escaped(Array("plain text, long enough for words ü 🎈".utf8)) == "plain text, long enough for words ü 🎈")
   }
 
-  @Test("finds every special byte at every place of a text", arguments: 1...24)
-  func places(length: Int) throws {
+  @Test(arguments: 1...24)
+  func `finds every special byte at every place of a text`(length: Int) throws {
     for place in 0..<length {
       for byte in UInt8.min...0x7F {
         var bytes = [UInt8](repeating: UInt8(ascii: "a"), count: length)
@@ -46,8 +45,8 @@ struct JSONWriterTests {
     }
   }
 
-  @Test("repairs ill-formed UTF-8 as the standard library does")
-  func repairs() {
+  @Test
+  func `repairs ill-formed UTF-8 as the standard library does`() {
     var generator = SystemRandomNumberGenerator()
     // Bytes that begin, continue and break sequences; none that is escaped.
     let choice: [UInt8] = [
@@ -65,8 +64,8 @@ struct JSONWriterTests {
     }
   }
 
-  @Test("closes where something does not fit, and opens again", arguments: 0...9)
-  func closes(capacity: Int) {
+  @Test(arguments: 0...9)
+  func `closes where something does not fit, and opens again`(capacity: Int) {
     let text = written(capacity: capacity) { json in
       json.append("ab")
       let mark = json.count
@@ -80,33 +79,31 @@ struct JSONWriterTests {
   }
 
   @Test(
-    "writes seconds exactly",
     arguments: [
       (Duration.zero, "0"), (.nanoseconds(1), "0.000000001"), (.milliseconds(12_345), "12.345"),
       (.seconds(1), "1"), (.nanoseconds(100_000_000), "0.1"), (.seconds(-1), "0"),
       (.seconds(Int64.max), "9223372036.854775807"),
     ])
-  func seconds(duration: Duration, expected: String) {
+  func `writes seconds exactly`(duration: Duration, expected: String) {
     #expect(written { $0.seconds(nanoseconds: duration.nanoseconds) } == expected)
   }
 
   @Test(
-    "writes numbers so that they read back",
     arguments: [
       (0.1, "0.1"), (-0.0, "-0.0"), (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"), (.nan, "\"NaN\""),
       (-.infinity, "\"-Infinity\""),
     ])
-  func doubles(value: Double, expected: String) {
+  func `writes numbers so that they read back`(value: Double, expected: String) {
     #expect(written { $0.double(value) } == expected)
   }
 
-  @Test("writes integers", arguments: [Int64.min, -10, -1, 0, 9, 10, 99, 100, 1_000_000_007, .max])
-  func integers(value: Int64) {
+  @Test(arguments: [Int64.min, -10, -1, 0, 9, 10, 99, 100, 1_000_000_007, .max])
+  func `writes integers`(value: Int64) {
     #expect(written { $0.integer(value) } == "\(value)")
   }
 
-  @Test("writes the time as Foundation does, from the year 1678 to 2262")
-  func timestamps() {
+  @Test
+  func `writes the time as Foundation does, from the year 1678 to 2262`() {
     var generator = SystemRandomNumberGenerator()
     let style = Date.ISO8601FormatStyle(timeZone: .gmt).dateTimeSeparator(.standard)
     for _ in 0..<2_000 {

@@ -4,7 +4,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite("The line of an inbound request", .needs(.thread))
+@Suite(.needs(.thread))
 struct InboundLineTests {
   private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -30,8 +30,8 @@ struct InboundLineTests {
     return sink.lines
   }
 
-  @Test("has the names of the conventions, in a fixed order")
-  func golden() throws {
+  @Test
+  func `has the names of the conventions, in a fixed order`() throws {
     var observation = observation()
     observation.request.scheme = "https"
     observation.request.urlTemplate = "/users/{id}"
@@ -52,7 +52,6 @@ struct InboundLineTests {
   }
 
   @Test(
-    "tells how the request ended: a 4xx is its caller's error",
     arguments: [
       (
         RequestEnd.response(statusCode: 404), "INFO",
@@ -68,14 +67,15 @@ struct InboundLineTests {
       ),
       (.cancelled, "INFO", #""url.path":"/users/42","duration_s":0.012345,"outcome":"cancelled","#),
     ])
-  func ends(end: RequestEnd, severity: String, part: String) throws {
+  func `tells how the request ended: a 4xx is its caller's error`(
+    end: RequestEnd, severity: String, part: String
+  ) throws {
     let line = try #require(try lines(of: observation(end)).first)
     #expect(line.contains(#""severity":"\#(severity)""#))
     #expect(line.contains(part))
   }
 
   @Test(
-    "shows a path, and no secret of it",
     arguments: [
       ("/", "/"), ("/a/b?c=d#e", "/a/b"), ("/a;jsessionid=42/b", "/a;jsessionid=REDACTED/b"),
       ("/a@b/c", "/a@b/c"), ("//a/b", "//a/b"), ("*", "*"),
@@ -83,13 +83,13 @@ struct InboundLineTests {
       ("user:password@example.com:443", "user:REDACTED"),
       ("/a\nb\u{0}", "/a\\nb\\u0000"),
     ])
-  func paths(path: String, shown: String) throws {
+  func `shows a path, and no secret of it`(path: String, shown: String) throws {
     let line = try #require(try lines(of: observation(path: path)).first)
     #expect(line.contains(#""url.path":"\#(shown)","#))
   }
 
-  @Test("shows of a path what templates and the app's own rule allow")
-  func allowedPaths() throws {
+  @Test
+  func `shows of a path what templates and the app's own rule allow`() throws {
     var configuration = RequestLog.Configuration()
     configuration.redaction.allowedPaths = ["/users/{id}"]
     let shown = try lines(of: observation(), observation(path: "/else/42"), configuration: configuration)
@@ -100,8 +100,8 @@ struct InboundLineTests {
     #expect(!hidden[0].contains("url.path"))
   }
 
-  @Test("is sampled by the trace, with the outbound lines of that trace")
-  func sampling() throws {
+  @Test
+  func `is sampled by the trace, with the outbound lines of that trace`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.sampling.rate = 0.3
@@ -124,8 +124,8 @@ struct InboundLineTests {
     #expect(log.statistics.filteredLines(.sampling) == 1_500 - UInt64(sink.lines.count))
   }
 
-  @Test("of an error is written at any rate, and one below the minimum is not")
-  func severities() throws {
+  @Test
+  func `of an error is written at any rate, and one below the minimum is not`() throws {
     var configuration = RequestLog.Configuration()
     configuration.sampling = LogSampling(rate: 0, minimumSeverity: .warn)
     let written = try lines(
@@ -134,15 +134,15 @@ struct InboundLineTests {
     #expect(written.first?.contains(#""http.response.status_code":500"#) == true)
   }
 
-  @Test("refuses a field of every line whose key it uses itself")
-  func reservedField() throws {
+  @Test
+  func `refuses a field of every line whose key it uses itself`() throws {
     var configuration = RequestLog.Configuration()
     configuration.fields = ["http.route": "x"]
     #expect(throws: RequestLogError.self) { try lines(configuration: configuration) }
   }
 
-  @Test("stays one valid JSON object, whatever comes in")
-  func hostile() throws {
+  @Test
+  func `stays one valid JSON object, whatever comes in`() throws {
     let hostile = String(
       decoding: (0...255).map { UInt8($0) } + [0xE2, 0x80, 0xA8, 0xC2, 0x85], as: UTF8.self)
     let long = String(repeating: hostile, count: 200)

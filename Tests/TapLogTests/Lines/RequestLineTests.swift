@@ -4,7 +4,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite("The line of a request", .needs(.thread))
+@Suite(.needs(.thread))
 struct RequestLineTests {
   /// The lines that a log writes for these requests.
   private func lines(
@@ -17,8 +17,8 @@ struct RequestLineTests {
     return sink.lines
   }
 
-  @Test("has the fields of the contract, in its order")
-  func golden() throws {
+  @Test
+  func `has the fields of the contract, in its order`() throws {
     let expected =
       #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.client.request","#
       + #""client":"payments","http.request.method":"GET","#
@@ -30,7 +30,6 @@ struct RequestLineTests {
   }
 
   @Test(
-    "tells how the request ended",
     arguments: [
       (
         RequestEnd.response(statusCode: 204), #""severity":"INFO""#,
@@ -58,14 +57,14 @@ struct RequestLineTests {
       ),
       (.cancelled, #""severity":"INFO""#, #""GET","duration_s":0,"outcome":"cancelled""#),
     ])
-  func ends(end: RequestEnd, severity: String, rest: String) throws {
+  func `tells how the request ended`(end: RequestEnd, severity: String, rest: String) throws {
     let line = try #require(try lines(of: .bare(end)).first)
     #expect(line.contains(severity))
     #expect(line.contains(rest))
   }
 
-  @Test("says what went wrong, as far as there is room for it")
-  func errorMessage() throws {
+  @Test
+  func `says what went wrong, as far as there is room for it`() throws {
     var observation = RequestObservation.bare(.failure(.dns, statusCode: nil))
     observation.errorMessage = "Could not resolve host: \"example\""
     let line = try #require(try lines(of: observation).first)
@@ -75,8 +74,8 @@ struct RequestLineTests {
     #expect(long.contains("\"\(String(repeating: "a", count: 256))…\""))
   }
 
-  @Test("leaves out what is unknown")
-  func bare() throws {
+  @Test
+  func `leaves out what is unknown`() throws {
     let expected =
       #"{"timestamp":"1970-01-01T00:00:00.000000Z","severity":"INFO","event":"http.client.request","#
       + #""client":"c","http.request.method":"GET","http.response.status_code":200,"duration_s":0,"outcome":"ok"}"#
@@ -84,9 +83,8 @@ struct RequestLineTests {
   }
 
   @Test(
-    "tells how often a request was sent again, if it was",
     arguments: [(Int?.none, nil), (0, nil), (1, 1), (20, 20)] as [(Int?, Int?)])
-  func resends(count: Int?, expected: Int?) throws {
+  func `tells how often a request was sent again, if it was`(count: Int?, expected: Int?) throws {
     var observation = RequestObservation.example
     observation.resendCount = count
     let line = try #require(try lines(of: observation).first)
@@ -94,8 +92,8 @@ struct RequestLineTests {
     #expect(members["http.request.resend_count"] as? Int == expected)
   }
 
-  @Test("of one that waits is a warning, with what is known by then")
-  func waiting() throws {
+  @Test
+  func `of one that waits is a warning, with what is known by then`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.fields = ["service.name": "shop"]
@@ -120,8 +118,8 @@ struct RequestLineTests {
     #expect(log.statistics.lines(.warn) == 1)
   }
 
-  @Test("tells an unknown method by its own name, cut")
-  func method() throws {
+  @Test
+  func `tells an unknown method by its own name, cut`() throws {
     var observation = RequestObservation.bare()
     observation.request.method = String(repeating: "BREW", count: 2_500)
     let line = try #require(try lines(of: observation).first)
@@ -129,8 +127,8 @@ struct RequestLineTests {
     #expect(line.contains(#""http.request.method":"_OTHER","http.request.method_original":"\#(cut)""#))
   }
 
-  @Test("has fields of the app's, of every line and of one, and no key twice")
-  func fields() throws {
+  @Test
+  func `has fields of the app's, of every line and of one, and no key twice`() throws {
     var configuration = RequestLog.Configuration()
     configuration.fields = ["service.name": "shop", "zone": "a"]
     let line = try #require(
@@ -145,8 +143,8 @@ struct RequestLineTests {
       ))
   }
 
-  @Test("refuses a field of every line whose key it uses itself")
-  func reservedField() throws {
+  @Test
+  func `refuses a field of every line whose key it uses itself`() throws {
     var configuration = RequestLog.Configuration()
     configuration.fields = ["url.full": "x"]
     let error = #expect(throws: RequestLogError.self) {
@@ -156,8 +154,8 @@ struct RequestLineTests {
     #expect(error?.description.contains("\"url.full\"") == true)
   }
 
-  @Test("refuses fields of every line that are too many, or whose key is too long")
-  func invalidField() throws {
+  @Test
+  func `refuses fields of every line that are too many, or whose key is too long`() throws {
     let long = String(repeating: "k", count: 257)
     for (keys, text) in [
       ([long], "its key has more than 256 bytes; choose a shorter one"),
@@ -173,8 +171,8 @@ struct RequestLineTests {
     }
   }
 
-  @Test("has as many fields of every line as find room")
-  func sharedFields() throws {
+  @Test
+  func `has as many fields of every line as find room`() throws {
     var configuration = RequestLog.Configuration()
     for index in 10..<60 { configuration.fields["\(index)"] = .string(String(repeating: "x", count: 1_000)) }
     let line = try #require(try lines(of: .bare(), configuration: configuration).first)
@@ -184,8 +182,8 @@ struct RequestLineTests {
     #expect(missing == 50 - present)
   }
 
-  @Test("stays one valid JSON object, whatever comes in")
-  func hostile() throws {
+  @Test
+  func `stays one valid JSON object, whatever comes in`() throws {
     let hostile = String(
       decoding: (0...255).map { UInt8($0) } + [0xE2, 0x80, 0xA8, 0xC2, 0x85], as: UTF8.self)
     let long = String(repeating: hostile, count: 200)

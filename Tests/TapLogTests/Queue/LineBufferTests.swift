@@ -3,8 +3,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite("The ring of lines")
-struct LineBufferTests {
+@Suite struct LineBufferTests {
   private func add(_ text: String, to buffer: inout LineBuffer) -> Bool {
     Array(text.utf8).withUnsafeBytes { buffer.append($0, severity: .info) }
   }
@@ -14,8 +13,8 @@ struct LineBufferTests {
     return String(decoding: first, as: UTF8.self) + String(decoding: second, as: UTF8.self)
   }
 
-  @Test("keeps lines whole at the end of its memory")
-  func wraps() {
+  @Test
+  func `keeps lines whole at the end of its memory`() {
     var buffer = LineBuffer(byteLimit: 10, lineLimit: 8)
     #expect(add("aaaa", to: &buffer))
     #expect(add("bbb", to: &buffer))
@@ -36,8 +35,8 @@ struct LineBufferTests {
     #expect(add("eeeeeeeeee", to: &buffer))
   }
 
-  @Test("takes no more lines than it has room for in its index")
-  func lineLimit() {
+  @Test
+  func `takes no more lines than it has room for in its index`() {
     var buffer = LineBuffer(byteLimit: 100, lineLimit: 2)
     #expect(add("a", to: &buffer))
     #expect(add("b", to: &buffer))
@@ -47,8 +46,8 @@ struct LineBufferTests {
     #expect(text(buffer) == "bc")
   }
 
-  @Test("goes on where a short write stopped, at every place", arguments: 0...12)
-  func consumes(bytes: Int) {
+  @Test(arguments: 0...12)
+  func `goes on where a short write stopped, at every place`(bytes: Int) {
     var buffer = LineBuffer(byteLimit: 12, lineLimit: 4)
     for line in ["aaaa", "bbb", "ccccc"] { #expect(add(line, to: &buffer)) }
     var lines = Tally<LogSeverity>()
@@ -61,17 +60,16 @@ struct LineBufferTests {
   }
 
   @Test(
-    "gives whole lines up to a limit, and one at least",
     arguments: [(0, "aaaa"), (4, "aaaa"), (6, "aaaa"), (7, "aaaabbb"), (100, "aaaabbb")])
-  func prefix(limit: Int, expected: String) {
+  func `gives whole lines up to a limit, and one at least`(limit: Int, expected: String) {
     var buffer = LineBuffer(byteLimit: 12, lineLimit: 4)
     for line in ["aaaa", "bbb"] { #expect(add(line, to: &buffer)) }
     let text = String(decoding: buffer.prefix(limit), as: UTF8.self)
     #expect(text == expected)
   }
 
-  @Test("has memory for what it holds, and not for its limits", arguments: [.max, 1 << 46, 4 << 20])
-  func growth(limit: Int) {
+  @Test(arguments: [.max, 1 << 46, 4 << 20])
+  func `has memory for what it holds, and not for its limits`(limit: Int) {
     var buffer = LineBuffer(byteLimit: limit, lineLimit: limit)
     var capacities = [buffer.byteCapacity]
     var isAdded = true
@@ -87,8 +85,8 @@ struct LineBufferTests {
     #expect(isWhole)
   }
 
-  @Test("moves its first lines to another")
-  func moves() {
+  @Test
+  func `moves its first lines to another`() {
     var buffer = LineBuffer(byteLimit: 12, lineLimit: 4)
     var other = LineBuffer(byteLimit: 7, lineLimit: 4)
     for line in ["aaaa", "bbb", "cc"] { #expect(add(line, to: &buffer)) }
@@ -100,11 +98,10 @@ struct LineBufferTests {
 
   /// A small ring with a fixed size, and one that grows on its way, in bytes and in lines.
   @Test(
-    "does as an array would, through many random steps",
     arguments: [
       (bytes: 50, lines: 6, longest: 20, steps: 20_000), (1 << 19, 100, 30_000, 400), (.max, .max, 60, 4_000),
     ])
-  func model(bytes: Int, lines: Int, longest: Int, steps: Int) {
+  func `does as an array would, through many random steps`(bytes: Int, lines: Int, longest: Int, steps: Int) {
     var generator = SeededGenerator(seed: steps)
     var buffer = LineBuffer(byteLimit: bytes, lineLimit: lines)
     var model: [String] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite("The queue of lines", .needs(.thread))
+@Suite(.needs(.thread))
 struct LineQueueTests {
   private func queue(_ whenFull: RequestLog.FullQueuePolicy = .dropNewest) -> LineQueue {
     LineQueue(
@@ -35,8 +35,8 @@ struct LineQueueTests {
     }
   }
 
-  @Test("gives the writer what a flush waits for, and what came later in another batch")
-  func flush() {
+  @Test
+  func `gives the writer what a flush waits for, and what came later in another batch`() {
     let queue = queue()
     for line in ["a\n", "b\n"] { add(line, to: queue) }
     #expect(!queue.flush(until: .now))
@@ -48,8 +48,8 @@ struct LineQueueTests {
     #expect(next(queue) == "nothing")
   }
 
-  @Test("has a flush done although others follow it")
-  func flushes() {
+  @Test
+  func `has a flush done although others follow it`() {
     let queue = queue()
     for (index, line) in ["a\n", "b\n", "c\n"].enumerated() {
       add(line, to: queue)
@@ -61,8 +61,8 @@ struct LineQueueTests {
     #expect(queue.flush(until: .now))
   }
 
-  @Test("counts dropped lines as done")
-  func dropped() {
+  @Test
+  func `counts dropped lines as done`() {
     let queue = queue(.dropOldest)
     for line in ["a\n", "b\n"] { add(line, to: queue) }
     #expect(!queue.flush(until: .now))

@@ -3,10 +3,9 @@ import Testing
 
 @testable import TapLog
 
-@Suite("The query of a log")
-struct LogQueryTests {
-  @Test("is read from the items of a URL's query")
-  func items() throws {
+@Suite struct LogQueryTests {
+  @Test
+  func `is read from the items of a URL's query`() throws {
     #expect(try LogQuery(items: []) == LogQuery())
     #expect(
       try LogQuery(items: [
@@ -20,19 +19,17 @@ struct LogQueryTests {
   }
 
   @Test(
-    "says which item has no such value",
     arguments: [
       ("limit", "-1", "limit must be"), ("limit", "", "limit must be"),
       ("limit", "9999999999999999999", "limit must be"),
       ("severity", "loud", "one of TRACE, DEBUG, INFO, WARN, ERROR"), ("since", "yesterday", "RFC 3339"),
     ])
-  func invalid(name: String, value: String, reason: String) {
+  func `says which item has no such value`(name: String, value: String, reason: String) {
     let error = #expect(throws: InvalidLogQuery.self) { try LogQuery(items: [(name, value)]) }
     #expect(error?.description.contains(reason) == true)
   }
 
   @Test(
-    "takes the times of RFC 3339",
     arguments: [
       ("1970-01-01T00:00:00Z", 0), ("1970-01-01 00:00:00.000000001z", 1),
       ("1970-01-01t00:00:00.1234567899Z", 123_456_789), ("1985-04-12T23:20:50.52Z", 482_196_050_520_000_000),
@@ -41,12 +38,11 @@ struct LogQueryTests {
       ("1970-01-01T01:00:00 01:00", 0), ("1970-01-01T01:00:00+01:00", 0),
       ("2000-02-29T00:00:00Z", 951_782_400_000_000_000),
     ])
-  func times(text: String, expected: Int64) {
+  func `takes the times of RFC 3339`(text: String, expected: Int64) {
     #expect(Timestamp(rfc3339: text)?.nanosecondsSinceEpoch == expected)
   }
 
   @Test(
-    "takes no other text for a time",
     arguments: [
       "", "2026", "2026-11-21", "2026-11-21T09:30:00", "2026-11-21T09:30Z", "2026-11-21T09:30:00.Z",
       "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-31T00:00:00Z",
@@ -55,7 +51,7 @@ struct LogQueryTests {
       "0000-01-01T00:00:00Z",
       "9999-12-31T23:59:59Z", "２026-11-21T09:30:00Z", "-026-11-21T09:30:00Z",
     ])
-  func noTimes(text: String) {
+  func `takes no other text for a time`(text: String) {
     #expect(Timestamp(rfc3339: text) == nil)
   }
 }

@@ -3,7 +3,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite("Recent lines", .needs(.thread))
+@Suite(.needs(.thread))
 struct RecentLinesTests {
   private func log(lines: Int = 5, bytes: Int = 1 << 20) throws -> RequestLog {
     var configuration = RequestLog.Configuration()
@@ -17,8 +17,8 @@ struct RecentLinesTests {
     String(decoding: bytes, as: UTF8.self).matches(of: /"message":"([^"]*)"/).map { String($0.1) }
   }
 
-  @Test("are not kept unless asked for")
-  func off() throws {
+  @Test
+  func `are not kept unless asked for`() throws {
     let log = try log(lines: 0)
     log.log(.info, "1")
     #expect(log.shutdown())
@@ -26,8 +26,8 @@ struct RecentLinesTests {
     #expect(log.follow(onLines: {}) == nil)
   }
 
-  @Test("are the newest ones, oldest first")
-  func newest() throws {
+  @Test
+  func `are the newest ones, oldest first`() throws {
     let log = try log()
     for index in 1...8 { log.log(.info, "\(index)") }
     #expect(log.flush())
@@ -36,8 +36,8 @@ struct RecentLinesTests {
     #expect(log.recent(LogQuery(limit: -1)).isEmpty)
   }
 
-  @Test("are found by severity, client and time")
-  func filters() throws {
+  @Test
+  func `are found by severity, client and time`() throws {
     let log = try log(lines: 100)
     log.log(.debug, "a", ["client": "x"])
     log.log(.error, "b", ["client": "y\"", "note": "\"client\":\"x\""])
@@ -55,8 +55,8 @@ struct RecentLinesTests {
     #expect(messages(log.recent(LogQuery(since: Timestamp(nanosecondsSinceEpoch: 1)))) == ["a", "b", "c"])
   }
 
-  @Test("are found by their trace, of requests of both directions and of the app's own")
-  func traces() throws {
+  @Test
+  func `are found by their trace, of requests of both directions and of the app's own`() throws {
     let log = try log(lines: 100)
     let trace = TraceContext.random()
     for (name, context) in [("mine", trace.child()), ("other", .random())] {
@@ -76,8 +76,8 @@ struct RecentLinesTests {
     #expect(log.recent(LogQuery(traceID: trace.spanID)).isEmpty)
   }
 
-  @Test("can be followed: what there is, then what comes, then the end")
-  func follow() async throws {
+  @Test
+  func `can be followed: what there is, then what comes, then the end`() async throws {
     let log = try log()
     log.log(.info, "1")
     #expect(log.flush())
@@ -95,8 +95,8 @@ struct RecentLinesTests {
     #expect(follower.end == .finished)
   }
 
-  @Test("do not retain a follower")
-  func forgotten() throws {
+  @Test
+  func `do not retain a follower`() throws {
     let log = try log()
     for _ in 0..<10 { #expect(log.follow(onLines: {}) != nil) }
     let held = [log.follow(onLines: {}), log.follow(onLines: {})]
@@ -105,8 +105,8 @@ struct RecentLinesTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test("end a follower that is too slow")
-  func tooSlow() async throws {
+  @Test
+  func `end a follower that is too slow`() async throws {
     let log = try log(lines: 100, bytes: 32_768)
     let followers = [log.follow(onLines: {}), log.follow(onLines: {})].compactMap(\.self)
     let follower = try #require(followers.first)

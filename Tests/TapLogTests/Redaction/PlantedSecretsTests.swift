@@ -4,7 +4,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite("Secrets planted in a request", .needs(.thread))
+@Suite(.needs(.thread))
 struct PlantedSecretsTests {
   private var observation: RequestObservation {
     var observation = RequestObservation.example.with(
@@ -26,8 +26,8 @@ struct PlantedSecretsTests {
     return try #require(sink.lines.first)
   }
 
-  @Test("do not reach the log by default, the path apart")
-  func defaults() throws {
+  @Test
+  func `do not reach the log by default, the path apart`() throws {
     let line = try line(LogRedaction())
     #expect(
       line.contains(
@@ -38,7 +38,6 @@ struct PlantedSecretsTests {
   }
 
   @Test(
-    "do not reach it in a path, where only some paths are allowed",
     arguments: [
       (["/users/{id}/*"], "https://api.example.com/users/REDACTED/x?token=REDACTED&page=2&REDACTED"),
       (["/{kind}/{id}/x"], "https://api.example.com/REDACTED/REDACTED/x?token=REDACTED&page=2&REDACTED"),
@@ -49,7 +48,9 @@ struct PlantedSecretsTests {
       ),
       ([], "https://api.example.com/REDACTED?token=REDACTED&page=2&REDACTED"),
     ])
-  func paths(templates: [String], expected: String) throws {
+  func `do not reach it in a path, where only some paths are allowed`(templates: [String], expected: String)
+    throws
+  {
     var redaction = LogRedaction()
     redaction.allowedPaths = PathTemplates(templates)
     redaction.allowedQueryKeys = ["page"]
@@ -58,8 +59,8 @@ struct PlantedSecretsTests {
     #expect(!line.contains("s3cret"))
   }
 
-  @Test("stay out of the headers that are allowed")
-  func headers() throws {
+  @Test
+  func `stay out of the headers that are allowed`() throws {
     var redaction = LogRedaction()
     redaction.allowedPaths = []
     redaction.allowedRequestHeaders = ["ACCEPT", "accept", "X-Missing"]
@@ -71,8 +72,8 @@ struct PlantedSecretsTests {
     #expect(!line.contains("s3cret"))
   }
 
-  @Test("are taken out by the app's own rule")
-  func custom() throws {
+  @Test
+  func `are taken out by the app's own rule`() throws {
     var redaction = LogRedaction()
     redaction.allowedRequestHeaders = ["authorization"]
     redaction.custom = { key, value in

@@ -3,8 +3,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite("URL redaction")
-struct URLRedactorTests {
+@Suite struct URLRedactorTests {
   private func redact(_ url: String, allowing keys: [String] = [], limit: Int = 2_048) -> String {
     var result: [UInt8] = []
     var left = limit
@@ -19,7 +18,6 @@ struct URLRedactorTests {
   }
 
   @Test(
-    "hides userinfo, query values and the fragment",
     arguments: [
       ("https://api.example.com/v1/users/42", "https://api.example.com/v1/users/42"),
       ("https://api.example.com/v1?token=s3cret", "https://api.example.com/v1?token=REDACTED"),
@@ -44,12 +42,11 @@ struct URLRedactorTests {
       ("https://bücher.example/ü?ü=s3cret", "https://bücher.example/ü?ü=REDACTED"),
       ("HTTPS://U:s3cret@A/", "HTTPS://A/"),
     ])
-  func redacts(url: String, expected: String) {
+  func `hides userinfo, query values and the fragment`(url: String, expected: String) {
     #expect(redact(url) == expected)
   }
 
   @Test(
-    "hides the rest where userinfo cannot be distinguished from a host",
     arguments: [
       ("https://user:s3/cret@a/", "https://REDACTED"),
       ("https://user:s3?cret@a/", "https://REDACTED"),
@@ -67,24 +64,23 @@ struct URLRedactorTests {
       ("//u:s3cret@a/x?k=s3cret", "a/x?k=REDACTED"),
       ("u/s3cret@a/x", "a/x"),
     ])
-  func ambiguous(url: String, expected: String) {
+  func `hides the rest where userinfo cannot be distinguished from a host`(url: String, expected: String) {
     #expect(redact(url) == expected)
   }
 
   @Test(
-    "copes with anything",
     arguments: [
       ("", ""), ("/", "/"), ("?", "?"), ("#", ""), ("@", ""), (":", ":"), ("a:", "a:REDACTED"),
       ("a:/", "a:REDACTED"),
       ("a://", "a://"), ("a://@", "a://"), ("a://:", "a://:"), ("a://[", "a://REDACTED"), ("a://?", "a://?"),
       ("example.com/x", "example.com/x"), (";", ";"), ("a;=", "a;=REDACTED"), ("a://b/;", "a://b/;"),
     ])
-  func odd(url: String, expected: String) {
+  func `copes with anything`(url: String, expected: String) {
     #expect(redact(url) == expected)
   }
 
-  @Test("shows the values of allowed keys, compared byte by byte")
-  func allowed() {
+  @Test
+  func `shows the values of allowed keys, compared byte by byte`() {
     let url = "https://a/x;v=1?page=2&flag&token=s3cret&Page=s3cret&p%61ge=s3cret"
     #expect(
       redact(url, allowing: ["page", "v", "flag"])
@@ -92,7 +88,6 @@ struct URLRedactorTests {
   }
 
   @Test(
-    "shows of a path what its template has",
     arguments: [
       ("https://a", "https://a"), ("https://a/", "https://a/"),
       ("https://a?k=s3cret", "https://a?k=REDACTED"),
@@ -103,13 +98,13 @@ struct URLRedactorTests {
       ("users/s3cret?s3cret", "users/REDACTED?REDACTED"), ("https://a/*/x", "https://a/*/x"),
       ("https://a/s3cret/x", "https://a/REDACTED"),
     ])
-  func templates(url: String, expected: String) {
+  func `shows of a path what its template has`(url: String, expected: String) {
     let redactor = URLRedactor(allowedPaths: ["/", "/users/{id}", "/users/{id}/*", "/*/x"])
     #expect(redactor.redact(url, limit: 2_048) == expected)
   }
 
-  @Test("cuts between two characters, within the limit", arguments: 0...40)
-  func cut(limit: Int) {
+  @Test(arguments: 0...40)
+  func `cuts between two characters, within the limit`(limit: Int) {
     let url = "https://a/ü🎈漢字/x?k=s3cret&ü=s3cret"
     let whole = "https://a/ü🎈漢字/x?k=REDACTED&ü=REDACTED"
     let text = written(url, limit: limit)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite("Sampling", .needs(.thread))
+@Suite(.needs(.thread))
 struct LogSamplingTests {
   private func decision(
     _ sampling: LogSampling, _ end: RequestEnd, duration: Duration = .zero, trace: String? = nil,
@@ -21,14 +21,13 @@ struct LogSamplingTests {
   }
 
   @Test(
-    "keeps everything by default",
     arguments: [RequestEnd.cancelled, .response(statusCode: 200), .failure(.tls, statusCode: nil)])
-  func all(end: RequestEnd) {
+  func `keeps everything by default`(end: RequestEnd) {
     #expect(decision(LogSampling(), end) == nil)
   }
 
-  @Test("keeps errors and slow requests, whatever the rate and the minimum")
-  func always() {
+  @Test
+  func `keeps errors and slow requests, whatever the rate and the minimum`() {
     let sampling = LogSampling(rate: 0, slow: .seconds(1), minimumSeverity: .error)
     #expect(decision(sampling, .response(statusCode: 500)) == nil)
     #expect(decision(sampling, .failure(.dns, statusCode: nil)) == nil)
@@ -40,18 +39,17 @@ struct LogSamplingTests {
 
   /// Kept is a trace whose last 56 bits are at or above (1 - rate) · 2^56.
   @Test(
-    "decides by the end of the trace id",
     arguments: [
       (0.5, "0af7651916cd43dd8480000000000000", true), (0.5, "0af7651916cd43ddff7fffffffffffff", false),
       (0.25, "00000000000000000ac0000000000000", true), (0.25, "0af7651916cd43ddffbfffffffffffff", false),
       (1e-12, "0af7651916cd43dd84ffffffffffffff", true), (.nan, "0af7651916cd43dd84ffffffffffffff", false),
     ])
-  func trace(rate: Double, id: String, isKept: Bool) {
+  func `decides by the end of the trace id`(rate: Double, id: String, isKept: Bool) {
     #expect((decision(LogSampling(rate: rate), .response(statusCode: 200), trace: id) == nil) == isKept)
   }
 
-  @Test("keeps the lines of a trace all or none, in every log of that rate")
-  func whole() throws {
+  @Test
+  func `keeps the lines of a trace all or none, in every log of that rate`() throws {
     let sinks = [CollectingSink(), CollectingSink()]
     var configuration = RequestLog.Configuration()
     configuration.sampling.rate = 0.3
@@ -79,8 +77,8 @@ struct LogSamplingTests {
     #expect(kept[0] == kept[1])
   }
 
-  @Test("leaves out the waiting of a client's requests by that client's minimum severity")
-  func waiting() throws {
+  @Test
+  func `leaves out the waiting of a client's requests by that client's minimum severity`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
@@ -93,8 +91,8 @@ struct LogSamplingTests {
     #expect(log.statistics.filteredLines(.severity) == 1)
   }
 
-  @Test("keeps about its share of requests without a trace, and counts the others")
-  func share() throws {
+  @Test
+  func `keeps about its share of requests without a trace, and counts the others`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.sampling.rate = 0.1

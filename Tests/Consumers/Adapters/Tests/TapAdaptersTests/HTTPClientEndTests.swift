@@ -7,12 +7,12 @@ import Testing
 
 @testable import TapAdapters
 
-@Suite("How requests of AsyncHTTPClient end", .timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(1)))
 struct HTTPClientEndTests {
   // MARK: Failures
 
-  @Test("no connection")
-  func refused() async throws {
+  @Test
+  func `no connection`() async throws {
     let refusing = try RefusingPort()
     try await withClient { _ in
       []
@@ -25,8 +25,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("no address")
-  func unresolvable() async throws {
+  @Test
+  func `no address`() async throws {
     try await withClient { _ in
       []
     } _: { fixture in
@@ -37,8 +37,8 @@ struct HTTPClientEndTests {
   }
 
   @Test(
-    "no URL that the client takes", arguments: ["", "here", "http://", "ftp://127.0.0.1/", "http+unix://"])
-  func unsupported(url: String) async throws {
+    arguments: ["", "here", "http://", "ftp://127.0.0.1/", "http+unix://"])
+  func `no URL that the client takes`(url: String) async throws {
     try await withClient { _ in
       []
     } _: { fixture in
@@ -48,8 +48,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a connection that ends before the response", arguments: [OddServer.Step.close, .reset])
-  func lostEarly(step: OddServer.Step) async throws {
+  @Test(arguments: [OddServer.Step.close, .reset])
+  func `a connection that ends before the response`(step: OddServer.Step) async throws {
     try await withClient { _ in
       [step]
     } _: { fixture in
@@ -64,8 +64,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a connection that ends within the body", arguments: [OddServer.Step.close, .reset])
-  func lostMidway(step: OddServer.Step) async throws {
+  @Test(arguments: [OddServer.Step.close, .reset])
+  func `a connection that ends within the body`(step: OddServer.Step) async throws {
     let read = Event()
     try await withClient { _ in
       [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"), .wait(read), step]
@@ -79,8 +79,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("an answer that is not HTTP")
-  func garbage() async throws {
+  @Test
+  func `an answer that is not HTTP`() async throws {
     try await withClient { _ in
       [.text("SSH-2.0-server\r\n\r\n")]
     } _: { fixture in
@@ -90,8 +90,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a server that never answers, and a deadline")
-  func deadline() async throws {
+  @Test
+  func `a server that never answers, and a deadline`() async throws {
     try await withClient { _ in
       []
     } _: { fixture in
@@ -105,8 +105,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a server that stops within the body, and the client's limit for reads")
-  func readTimeout() async throws {
+  @Test
+  func `a server that stops within the body, and the client's limit for reads`() async throws {
     // Long enough for the head to come on a busy machine.
     let limit = configured { $0.timeout.read = .seconds(2) }
     try await withClient(limit) { _ in
@@ -118,8 +118,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a certificate that is not trusted, and a server without TLS", arguments: [true, false])
-  func tls(isServed: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a certificate that is not trusted, and a server without TLS`(isServed: Bool) async throws {
     let context = isServed ? try selfSignedContext() : nil
     try await withClient(tls: context) { _ in
       [.response()]
@@ -134,8 +134,8 @@ struct HTTPClientEndTests {
 
   // MARK: Cancels, and bodies that are let go
 
-  @Test("a task that is cancelled while it waits for the response")
-  func cancelledEarly() async throws {
+  @Test
+  func `a task that is cancelled while it waits for the response`() async throws {
     let asked = Event()
     try await withClient { _ in
       [.open(asked)]
@@ -147,8 +147,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a task that was cancelled before")
-  func cancelledBefore() async throws {
+  @Test
+  func `a task that was cancelled before`() async throws {
     try await withClient { _ in
       []
     } _: { fixture in
@@ -163,8 +163,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a task that is cancelled while the body comes")
-  func cancelledMidway() async throws {
+  @Test
+  func `a task that is cancelled while the body comes`() async throws {
     let read = Event()
     try await withClient { _ in
       [.text("HTTP/1.1 500 No\r\ncontent-length: 10\r\n\r\nhello")]
@@ -178,8 +178,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a client that is shut down while a request waits")
-  func shutDown() async throws {
+  @Test
+  func `a client that is shut down while a request waits`() async throws {
     let asked = Event()
     try await withClient { _ in
       [.open(asked)]
@@ -197,8 +197,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a body that nothing is read of: the caller wanted the status", arguments: [200, 500])
-  func unread(code: Int) async throws {
+  @Test(arguments: [200, 500])
+  func `a body that nothing is read of: the caller wanted the status`(code: Int) async throws {
     try await withClient { _ in
       [.text("HTTP/1.1 \(code) X\r\ncontent-length: 10\r\n\r\nhello")]
     } _: { fixture in
@@ -208,8 +208,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a body that nothing is read of, in a cancelled task")
-  func unreadAndCancelled() async throws {
+  @Test
+  func `a body that nothing is read of, in a cancelled task`() async throws {
     try await withClient { _ in
       [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello")]
     } _: { fixture in
@@ -228,8 +228,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a body that is let go midway is cancelled, unless it tells of an error", arguments: [200, 500])
-  func abandoned(code: Int) async throws {
+  @Test(arguments: [200, 500])
+  func `a body that is let go midway is cancelled, unless it tells of an error`(code: Int) async throws {
     try await withClient { _ in
       [.text("HTTP/1.1 \(code) X\r\ncontent-length: 10\r\n\r\nhello")]
     } _: { fixture in
@@ -243,8 +243,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a body that is read to its last byte and no further is whole")
-  func exact() async throws {
+  @Test
+  func `a body that is read to its last byte and no further is whole`() async throws {
     try await withClient { _ in
       [.response(body: "hello")]
     } _: { fixture in
@@ -259,8 +259,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a body that is longer than the caller accepts")
-  func tooLong() async throws {
+  @Test
+  func `a body that is longer than the caller accepts`() async throws {
     try await withClient { _ in
       [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello")]
     } _: { fixture in
@@ -270,8 +270,8 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test("a body has one reader, as the client's own")
-  func twoReaders() async {
+  @Test
+  func `a body has one reader, as the client's own`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       try await withClient { _ in
         [.response(body: "hello")]

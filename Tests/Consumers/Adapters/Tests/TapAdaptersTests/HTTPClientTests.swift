@@ -7,15 +7,15 @@ import Tracing
 
 @testable import TapAdapters
 
-@Suite("AsyncHTTPClient in the tap", .timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(1)))
 struct HTTPClientTests {
   /// What the app's stream throws.
   struct StreamError: Error {}
 
   // MARK: What is recorded
 
-  @Test("a request is recorded with its sizes, and has its trace in the header")
-  func whole() async throws {
+  @Test
+  func `a request is recorded with its sizes, and has its trace in the header`() async throws {
     try await withClient { _ in
       [.response(body: "hello")]
     } _: { fixture in
@@ -37,8 +37,8 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("a status is an end, whatever it says", arguments: [404, 503])
-  func status(code: Int) async throws {
+  @Test(arguments: [404, 503])
+  func `a status is an end, whatever it says`(code: Int) async throws {
     try await withClient { _ in
       [.response("\(code) No", body: "sorry")]
     } _: { fixture in
@@ -49,8 +49,8 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("a body without a length is counted as it passes, part by part")
-  func chunked() async throws {
+  @Test
+  func `a body without a length is counted as it passes, part by part`() async throws {
     let (head, first) = (Event(), Event())
     try await withClient { _ in
       [
@@ -73,12 +73,11 @@ struct HTTPClientTests {
   }
 
   @Test(
-    "a response without a body ends at its head",
     arguments: [
       (.GET, "204 No Content\r\n"), (.GET, "304 Not Modified\r\ncontent-length: 10\r\n"),
       (.GET, "200 OK\r\ncontent-length: 0\r\n"), (.HEAD, "200 OK\r\ncontent-length: 10\r\n"),
     ] as [(HTTPMethod, String)])
-  func bodiless(method: HTTPMethod, head: String) async throws {
+  func `a response without a body ends at its head`(method: HTTPMethod, head: String) async throws {
     try await withClient { _ in
       [.text("HTTP/1.1 \(head)\r\n")]
     } _: { fixture in
@@ -92,8 +91,8 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("a body that the client decodes has the size that was transferred, or an unknown one")
-  func decoded() async throws {
+  @Test
+  func `a body that the client decodes has the size that was transferred, or an unknown one`() async throws {
     let bytes: [UInt8] = [
       31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 72, 205, 201, 201, 87, 200, 160, 59, 9, 0, 47, 250, 248, 72, 120,
       0, 0, 0,
@@ -115,8 +114,8 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("without a tap, a request goes out as it is")
-  func untapped() async throws {
+  @Test
+  func `without a tap, a request goes out as it is`() async throws {
     try await withClient { _ in
       [.response(body: "hello")]
     } _: { fixture in
@@ -131,8 +130,8 @@ struct HTTPClientTests {
 
   // MARK: The trace
 
-  @Test("a request is a child of the one that is served")
-  func child() async throws {
+  @Test
+  func `a request is a child of the one that is served`() async throws {
     let trace = TraceContext.random()
     try await withClient { _ in
       [.response()]
@@ -144,8 +143,8 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("a header that the request has stays, and is the request's place in its trace")
-  func ownHeader() async throws {
+  @Test
+  func `a header that the request has stays, and is the request's place in its trace`() async throws {
     let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     try await withClient { _ in
       [.response()]
@@ -162,8 +161,8 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("a client with a tracer sends the tracer's header, once")
-  func tracer() async throws {
+  @Test
+  func `a client with a tracer sends the tracer's header, once`() async throws {
     try await withClient(configured { $0.tracing.tracer = FixedTracer() }) { _ in
       [.response()]
     } _: { fixture in
@@ -175,8 +174,8 @@ struct HTTPClientTests {
 
   // MARK: What is sent
 
-  @Test("a request is sent as the client alone sends it", arguments: Upload.allCases)
-  func traffic(upload: Upload) async throws {
+  @Test(arguments: Upload.allCases)
+  func `a request is sent as the client alone sends it`(upload: Upload) async throws {
     try await withClient { _ in
       [.response(body: "ok")]
     } _: { fixture in
@@ -236,8 +235,8 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("a stream that throws fails the request with its own error, after what has passed")
-  func brokenUpload() async throws {
+  @Test
+  func `a stream that throws fails the request with its own error, after what has passed`() async throws {
     try await withClient { _ in
       [.response()]
     } _: { fixture in
@@ -260,8 +259,8 @@ struct HTTPClientTests {
 
   // MARK: Redirects
 
-  @Test("redirects that the client follows are one request, as it began and as it ended")
-  func redirects() async throws {
+  @Test
+  func `redirects that the client follows are one request, as it began and as it ended`() async throws {
     try await withClient { request in
       request.head.uri == "/a"
         ? [.response("302 Found", "location: /b", body: "moved")] : [.response("404 Not Found", body: "none")]
@@ -277,8 +276,8 @@ struct HTTPClientTests {
     }
   }
 
-  @Test("a loop of redirects is too many", arguments: [true, false])
-  func redirectLoop(isCycle: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a loop of redirects is too many`(isCycle: Bool) async throws {
     let limit = configured { $0.redirectConfiguration = .follow(max: 3, allowCycles: !isCycle) }
     try await withClient(limit) { _ in
       [.response("302 Found", "location: /")]
@@ -292,8 +291,8 @@ struct HTTPClientTests {
 
   // MARK: All at once
 
-  @Test("400 requests at once, with failures of every kind, end once each")
-  func many() async throws {
+  @Test
+  func `400 requests at once, with failures of every kind, end once each`() async throws {
     let count = 400
     let pool = configured { $0.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32 }
     try await withClient(pool) { request in

@@ -5,8 +5,7 @@ import Testing
 
 @testable import TapAdapters
 
-@Suite("swift-log in the log")
-struct LogHandlerTests {
+@Suite struct LogHandlerTests {
   struct Mishap: Error {}
 
   private let log: RequestLog
@@ -37,8 +36,8 @@ struct LogHandlerTests {
     return try #require(lines.first).mapValues { "\($0)" }
   }
 
-  @Test("a line says what, where and who")
-  func place() throws {
+  @Test
+  func `a line says what, where and who`() throws {
     logger().info("warmed", source: "Cache", file: "App/Cache.swift", function: "warm()", line: 42)
     let line = try line()
     #expect(line["event"] == "app")
@@ -52,13 +51,14 @@ struct LogHandlerTests {
   }
 
   @Test(
-    "levels become severities, and none is lost",
     arguments: [
       (Logger.Level.trace, "TRACE", nil), (.debug, "DEBUG", nil), (.info, "INFO", nil),
       (.notice, "INFO", "notice"),
       (.warning, "WARN", nil), (.error, "ERROR", nil), (.critical, "ERROR", "critical"),
     ])
-  func levels(level: Logger.Level, severity: String, name: String?) throws {
+  func `levels become severities, and none is lost`(level: Logger.Level, severity: String, name: String?)
+    throws
+  {
     var logger = logger()
     logger.logLevel = .trace
     logger.log(level: level, "m")
@@ -67,8 +67,8 @@ struct LogHandlerTests {
     #expect(line["level"] == name)
   }
 
-  @Test("what is below the logger's level is left out")
-  func threshold() throws {
+  @Test
+  func `what is below the logger's level is left out`() throws {
     var logger = logger()
     logger.debug("not by default")
     logger.logLevel = .error
@@ -77,8 +77,8 @@ struct LogHandlerTests {
     #expect(try line()["message"] == "this is")
   }
 
-  @Test("a copy of a logger shares neither level nor metadata")
-  func valueSemantics() {
+  @Test
+  func `a copy of a logger shares neither level nor metadata`() {
     var first = logger()
     first.logLevel = .debug
     first[metadataKey: "only-on"] = "first"
@@ -94,8 +94,8 @@ struct LogHandlerTests {
     #expect(first.handler.metadata == ["only-on": "first"])
   }
 
-  @Test("the call's metadata counts more than the provider's, and that more than the logger's")
-  func precedence() throws {
+  @Test
+  func `the call's metadata counts more than the provider's, and that more than the logger's`() throws {
     var logger = logger(Logger.MetadataProvider { ["b": "provider", "c": "provider"] })
     logger[metadataKey: "a"] = "logger"
     logger[metadataKey: "b"] = "logger"
@@ -107,8 +107,8 @@ struct LogHandlerTests {
     #expect(line["c"] == "call")
   }
 
-  @Test("metadata is flattened, and numbers stay numbers")
-  func metadata() throws {
+  @Test
+  func `metadata is flattened, and numbers stay numbers`() throws {
     logger().info(
       "m",
       metadata: [
@@ -130,8 +130,8 @@ struct LogHandlerTests {
     #expect(fields["a.b"] as? String == "given")
   }
 
-  @Test("a key that the line has itself is kept under another name")
-  func ownKeys() throws {
+  @Test
+  func `a key that the line has itself is kept under another name`() throws {
     logger().info("m", metadata: ["message": "mine", "severity": "LOUD", "source": "here", "logger": "me"])
     let line = try line()
     #expect(line["message"] == "m")
@@ -142,16 +142,16 @@ struct LogHandlerTests {
     #expect(line["dropped_attributes_count"] == nil)
   }
 
-  @Test("an error is in the line")
-  func error() throws {
+  @Test
+  func `an error is in the line`() throws {
     logger().error("failed", error: Mishap())
     let line = try line()
     #expect(line["error.message"] == "Mishap()")
     #expect(line["error.type"]?.hasSuffix("LogHandlerTests.Mishap") == true)
   }
 
-  @Test("hostile metadata gives one line that is valid")
-  func hostile() throws {
+  @Test
+  func `hostile metadata gives one line that is valid`() throws {
     var deep = Logger.MetadataValue.string("bottom")
     for _ in 0..<200 { deep = ["deeper": deep] }
     let wide = Dictionary(
@@ -160,8 +160,8 @@ struct LogHandlerTests {
     #expect(try line()["message"] == "\u{0}\n\u{2028}\"\\")
   }
 
-  @Test("without a log nothing happens")
-  func noLog() {
+  @Test
+  func `without a log nothing happens`() {
     var handler = TapLogHandler(label: "l", log: nil, logLevel: .trace)
     handler.metadata = ["a": "b"]
     handler.log(
@@ -170,8 +170,8 @@ struct LogHandlerTests {
     #expect(handler.metadata == ["a": "b"])
   }
 
-  @Test("many loggers write at once")
-  func concurrency() async throws {
+  @Test
+  func `many loggers write at once`() async throws {
     await withTaskGroup(of: Void.self) { group in
       for task in 0..<8 {
         group.addTask { [logger = logger()] in

@@ -4,8 +4,7 @@ import Testing
 
 @testable import TapAdapters
 
-@Suite("swift-metrics in the registry")
-struct MetricsFactoryTests {
+@Suite struct MetricsFactoryTests {
   private let registry = Registry()
   private let factory: TapMetricsFactory
 
@@ -17,8 +16,8 @@ struct MetricsFactoryTests {
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
   }
 
-  @Test("counters count whole amounts and fractions, never back")
-  func counters() {
+  @Test
+  func `counters count whole amounts and fractions, never back`() {
     let counter = Counter(label: "jobs.done", factory: factory)
     counter.increment()
     counter.increment(by: 41)
@@ -30,15 +29,15 @@ struct MetricsFactoryTests {
     #expect(samples.contains(#"session_tap_dropped_values_total{metric="busy_seconds_total"} 3"#))
   }
 
-  @Test("a counter and a floating-point counter of one name are one series")
-  func bothCounters() {
+  @Test
+  func `a counter and a floating-point counter of one name are one series`() {
     Counter(label: "work", factory: factory).increment(by: 2)
     FloatingPointCounter(label: "work", factory: factory).increment(by: 0.5)
     #expect(samples == ["work_total 2.5"])
   }
 
-  @Test("meters, gauges and recorders that do not aggregate set a gauge")
-  func gauges() {
+  @Test
+  func `meters, gauges and recorders that do not aggregate set a gauge`() {
     let meter = Meter(label: "pool.size", factory: factory)
     meter.set(7)
     meter.increment(by: 2.5)
@@ -50,8 +49,8 @@ struct MetricsFactoryTests {
     #expect(samples == ["depth 3", "last -2.5", "pool_size 8.5"])
   }
 
-  @Test("recorders that aggregate are histograms")
-  func recorders() {
+  @Test
+  func `recorders that aggregate are histograms`() {
     let recorder = Recorder(label: "batch.bytes", factory: factory)
     recorder.record(3)
     recorder.record(70.5)
@@ -61,8 +60,8 @@ struct MetricsFactoryTests {
     #expect(samples.contains("batch_bytes_count 2"))
   }
 
-  @Test("timers are histograms of seconds, whatever unit they are given or prefer")
-  func timers() {
+  @Test
+  func `timers are histograms of seconds, whatever unit they are given or prefer`() {
     let timer = CoreMetrics.Timer(label: "db.query", preferredDisplayUnit: .milliseconds, factory: factory)
     timer.recordNanoseconds(4_000_000)
     timer.recordMilliseconds(40)
@@ -75,7 +74,6 @@ struct MetricsFactoryTests {
   }
 
   @Test(
-    "names become names of Prometheus",
     arguments: [
       ("jobs", "jobs_total"), ("jobs_total", "jobs_total"),
       ("http.server.requests", "http_server_requests_total"),
@@ -83,26 +81,25 @@ struct MetricsFactoryTests {
       ("9lives", "_9lives_total"),
       ("", "__total"), ("💥", "__total"), ("le", "le_total"), ("Jobs", "Jobs_total"),
     ])
-  func names(label: String, name: String) {
+  func `names become names of Prometheus`(label: String, name: String) {
     Counter(label: label, factory: factory).increment()
     #expect(samples == ["\(name) 1"])
   }
 
   @Test(
-    "dimensions become labels",
     arguments: [
       ([("http.route", "/a"), ("code", "200")], #"code="200",http_route="/a""#),
       ([("le", "1"), ("quantile", "2"), ("__name__", "x")], #"_le="1",_name_="x",_quantile="2""#),
       ([("a.b", "1"), ("a-b", "2")], #"a_b="1;2""#), ([("k", "a\"b\\c\nd")], #"k="a\"b\\c\nd""#),
       ([("", "v")], #"_="v""#),
     ])
-  func labels(dimensions: [(String, String)], labels: String) {
+  func `dimensions become labels`(dimensions: [(String, String)], labels: String) {
     Meter(label: "m", dimensions: dimensions, factory: factory).set(1)
     #expect(samples == ["m{\(labels)} 1"])
   }
 
-  @Test("the same name may have other dimensions, and in another order is the same series")
-  func otherDimensions() {
+  @Test
+  func `the same name may have other dimensions, and in another order is the same series`() {
     for dimensions in [[], [("a", "1")], [("b", "2")], [("a", "1"), ("b", "2")], [("b", "2"), ("a", "1")]] {
       Counter(label: "n", dimensions: dimensions, factory: factory).increment()
     }
@@ -110,8 +107,8 @@ struct MetricsFactoryTests {
       samples == [#"n_total 1"#, #"n_total{a="1"} 1"#, #"n_total{a="1",b="2"} 2"#, #"n_total{b="2"} 1"#])
   }
 
-  @Test("what has the name of another type records nothing, and is counted")
-  func conflicts() throws {
+  @Test
+  func `what has the name of another type records nothing, and is counted`() throws {
     Meter(label: "x", factory: factory).set(1)
     let recorder = Recorder(label: "x", factory: factory)
     recorder.record(5)
@@ -126,8 +123,8 @@ struct MetricsFactoryTests {
     #expect(samples.contains(#"swift_metrics_refused_total{metric="mine_seconds"} 1"#))
   }
 
-  @Test("a destroyed metric goes, and comes back from nothing")
-  func destroy() {
+  @Test
+  func `a destroyed metric goes, and comes back from nothing`() {
     let counter = Counter(label: "c", dimensions: [("a", "1")], factory: factory)
     counter.increment(by: 5)
     let floating = FloatingPointCounter(label: "f", factory: factory)
@@ -146,8 +143,8 @@ struct MetricsFactoryTests {
     #expect(samples == [#"c_total{a="1"} 1"#])
   }
 
-  @Test("a series stays until the last that was made of it is destroyed")
-  func destroyShared() {
+  @Test
+  func `a series stays until the last that was made of it is destroyed`() {
     let connections = (1...3).map { _ in Meter(label: "open", factory: factory) }
     for meter in connections { meter.increment(by: 1) }
     connections[0].destroy()
@@ -158,8 +155,8 @@ struct MetricsFactoryTests {
     #expect(samples.isEmpty)
   }
 
-  @Test("a reset counter begins again at 0, for all that share it")
-  func reset() {
+  @Test
+  func `a reset counter begins again at 0, for all that share it`() {
     let counters = (1...2).map { _ in Counter(label: "c", factory: factory) }
     counters[0].increment(by: 5)
     counters[1].reset()
@@ -168,8 +165,8 @@ struct MetricsFactoryTests {
     #expect(samples == ["c_total 1"])
   }
 
-  @Test("whatever a library asks for stays bounded")
-  func bounded() {
+  @Test
+  func `whatever a library asks for stays bounded`() {
     for number in 0..<2_100 {
       Counter(label: "one", dimensions: [("n", "\(number)")], factory: factory).increment()
     }
@@ -182,8 +179,8 @@ struct MetricsFactoryTests {
     #expect(samples.allSatisfy { $0.utf8.count < 700 })
   }
 
-  @Test("many tasks make, use, reset and destroy the same metrics at once")
-  func concurrency() async {
+  @Test
+  func `many tasks make, use, reset and destroy the same metrics at once`() async {
     let kept = Counter(label: "kept", factory: factory)
     await withTaskGroup(of: Void.self) { group in
       for task in 0..<8 {

@@ -5,8 +5,7 @@ import Testing
 
 @testable import TapAdapters
 
-@Suite("The trace in swift-distributed-tracing")
-struct ServiceContextTests {
+@Suite struct ServiceContextTests {
   private struct Headers: Extractor, Injector {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
     func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
@@ -28,8 +27,8 @@ struct ServiceContextTests {
     return headers
   }
 
-  @Test("what comes in goes out")
-  func roundTrip() {
+  @Test
+  func `what comes in goes out`() {
     let headers = ["traceparent": Self.traceparent, "tracestate": "vendor=1,other=2"]
     let context = extracted(from: headers)
     #expect(context.trace?.traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
@@ -38,23 +37,22 @@ struct ServiceContextTests {
   }
 
   @Test(
-    "a header that is not valid is ignored, and its state with it",
     arguments: [nil, "", "00-0-0-01", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "\u{0}"])
-  func invalid(header: String?) {
+  func `a header that is not valid is ignored, and its state with it`(header: String?) {
     let context = extracted(from: ["traceparent": header, "tracestate": "a=1"].compactMapValues { $0 })
     #expect(context.isEmpty)
     #expect(injected(from: context).isEmpty)
   }
 
-  @Test("a state that is too long is left out, and the trace stays")
-  func longState() {
+  @Test
+  func `a state that is too long is left out, and the trace stays`() {
     let state = String(repeating: "a", count: 513)
     let context = extracted(from: ["traceparent": Self.traceparent, "tracestate": state])
     #expect(injected(from: context) == ["traceparent": Self.traceparent])
   }
 
-  @Test("a part of a trace, and the tasks that it begins, know it")
-  func propagation() async throws {
+  @Test
+  func `a part of a trace, and the tasks that it begins, know it`() async throws {
     let trace = try #require(TraceContext(traceparent: Self.traceparent))
     let other = TraceContext.random()
     await ServiceContext.withTrace(trace) {
@@ -72,8 +70,8 @@ struct ServiceContextTests {
     #expect(TraceContext.current == nil)
   }
 
-  @Test("what goes out without a trace in its context belongs to the tap's")
-  func tapsTrace() async throws {
+  @Test
+  func `what goes out without a trace in its context belongs to the tap's`() async throws {
     let (trace, other) = (TraceContext.random(), TraceContext.random())
     #expect(injected(from: .topLevel).isEmpty)
     TraceContext.$current.withValue(trace) {
@@ -84,8 +82,8 @@ struct ServiceContextTests {
     }
   }
 
-  @Test("what the context has otherwise stays")
-  func otherValues() async {
+  @Test
+  func `what the context has otherwise stays`() async {
     var context = ServiceContext.topLevel
     context.traceState = "a=1"
     let trace = TraceContext.random()
@@ -97,8 +95,8 @@ struct ServiceContextTests {
     }
   }
 
-  @Test("what is logged within a trace says so")
-  func metadata() async {
+  @Test
+  func `what is logged within a trace says so`() async {
     let trace = TraceContext.random()
     let expected: Logger.Metadata = ["trace_id": .string(trace.traceID), "span_id": .string(trace.spanID)]
     #expect(Logger.MetadataProvider.trace.get() == [:])
