@@ -18,7 +18,7 @@ enum HTTPClient {
     let result: Result<ClientResponse, PushError> = await withCheckedContinuation { continuation in
       queue.async {
         do throws(PushError) {
-          let deadline = ContinuousClock.now + min(time, .seconds(86_400))
+          let deadline = ContinuousClock.now + min(max(time, .zero), .seconds(86_400))
           let addresses = try resolve(host, port)
           continuation.resume(returning: .success(try answer(to: request, addresses, gateway, deadline)))
         } catch {

@@ -3,43 +3,84 @@ import TestSupport
 import Testing
 
 /// Every public setting that takes a number, a `Duration`, a text or a list, at the extremes of its type: a typed error,
-/// or a tap that works. A trap names the setting, because each group of them has a process of its own, which writes down
-/// what it is about to try.
+/// or a tap that works. The trials have a process of their own, which writes down what it is about to try: what ends the
+/// process, or holds it up, names itself, and the next process goes on behind it.
 @Suite(.serialized) struct ExtremesTests {
-  @Test(arguments: ExtremeGroup.allCases)
-  func `a tap refuses an extreme with a typed error, or works with it`(_ group: ExtremeGroup) async throws {
-    let extremes = group.extremes
-    var next = 0
-    while next < extremes.count {
-      let report = TapTests.temporaryFile()
-      defer {
-        for suffix in [""] + ExtremeRun.suffixes {
-          try? FileManager.default.removeItem(atPath: report + suffix)
+  /// For what hangs: no trial takes seconds, but the machine may be busy.
+  private static let limit: UInt32 = 240
+
+  @Test func `a tap refuses an extreme with a typed error, or works with it`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "extremes-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let report = folder.path + "/report"
+    let trials = ExtremeTrial.all
+    var next = (trial: 0, step: 0)
+    while true {
+      await #expect(processExitsWith: .success) {
+        [report = report as String, trial = next.trial as Int, step = next.step as Int] in
+        try await Self.walk(from: trial, step, reportingTo: report)
+      }
+      var last: (trial: Int, step: Int)?
+      var isComplete = false
+      for line in try String(contentsOfFile: report, encoding: .utf8).split(separator: "\n") {
+        let words = line.split(separator: " ", maxSplits: 2)
+        if words.count == 3, words[0] == "try", let trial = Int(words[1]), let step = Int(words[2]) {
+          last = (trial, step)
+        } else if line == "complete" {
+          isComplete = true
+        } else {
+          Issue.record("\(line)")
         }
       }
-      await #expect(processExitsWith: .success) {
-        [report = report as String, group = group as ExtremeGroup, next = next as Int] in
-        try await ExtremeRun(group, reportingTo: report).run(from: next)
-      }
-      let run = try ExtremeRun.Report(path: report)
-      for fault in run.faults { Issue.record("\(fault)") }
-      guard let index = run.unfinished else {
-        #expect(run.isComplete, "the process of \(group) ended before it began")
-        break
-      }
+      if isComplete { break }
+      let (trial, step) = try #require(last, "the process ended before it began")
       let end = try String(contentsOfFile: report + ".stderr", encoding: .utf8)
-      Issue.record("\(extremes[index].setting) = \(extremes[index].value): the process ended. \(end)")
-      next = index + 1
+      Issue.record(
+        "\(trials[trial].setting) = \(trials[trial].steps[step].value): the process ended. \(end.suffix(2_000))"
+      )
+      next = step + 1 < trials[trial].steps.count ? (trial, step + 1) : (trial + 1, 0)
     }
   }
 
   @Test func `no public setting is forgotten`() throws {
-    let walked = Set(ExtremeGroup.allCases.flatMap(\.extremes).map(\.setting))
+    let walked = Set(ExtremeTrial.all.map(\.setting))
     let settings = try PublicSettings()
     let missing = settings.names.subtracting(walked).subtracting(PublicSettings.exclusions.keys)
     #expect(missing.isEmpty, "without a trial at their extremes: \(missing.sorted())")
     let unknown = walked.union(PublicSettings.exclusions.keys).subtracting(settings.names)
     #expect(unknown.isEmpty, "not in Tests/PublicAPI: \(unknown.sorted())")
-    print("\(ExtremeGroup.allCases.flatMap(\.extremes).count) extremes of \(walked.count) settings")
+  }
+
+  /// The trials from one on, one after another in this process.
+  private static func walk(from first: Int, _ firstStep: Int, reportingTo path: String) async throws {
+    let manager = FileManager.default
+    for path in [path, path + ".stderr"] { _ = manager.createFile(atPath: path, contents: nil) }
+    let report = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    // Where the runtime says why it ends the process.
+    dup2(try FileHandle(forWritingTo: URL(fileURLWithPath: path + ".stderr")).fileDescriptor, 2)
+    func write(_ line: String) { try? report.write(contentsOf: Data((line + "\n").utf8)) }
+    let origin = try RunningExtreme.makeOrigin()
+    for (index, trial) in ExtremeTrial.all.enumerated().dropFirst(first) {
+      // What the trial before has left there, or a process that it ended.
+      let folder = path + ".folder"
+      try? manager.removeItem(atPath: folder)
+      try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      guard chdir(folder) == 0 else { throw POSIXError(.ENOENT) }
+      let walk = ExtremeWalk(
+        origin: origin,
+        willTry: { step in
+          write("try \(index) \(step)")
+          alarm(limit)
+        },
+        report: { fault, step in
+          let line = "\(trial.setting) = \(trial.steps[step].value): \(fault.prefix(500))"
+          write(String(line.map { $0.isNewline ? " " : $0 }))
+        })
+      await walk.run(trial, from: index == first ? firstStep : 0)
+    }
+    write("complete")
+    origin.stop()
   }
 }

@@ -1,0 +1,168 @@
+import SessionTap
+import Synchronization
+import TestSupport
+
+/// The table: the endpoint, its routes and what they answer, and pushes.
+extension ExtremeTrial {
+  static var endpoint: [ExtremeTrial] {
+    /// The endpoint starts there, or says with this error why not.
+    func listen<Value: Sendable>(
+      _ setting: String, at values: NamedValues<Value>, refusedAs code: EndpointError.Code? = nil,
+      _ make: @escaping @Sendable (Value) -> EndpointAddress
+    ) -> [ExtremeTrial] {
+      use("EndpointAddress.\(setting)", at: values) { running, value in
+        do {
+          try await running.serveAll([.liveness()], .init(address: make(value)))
+          try running.expect(code == nil, "the address is not refused")
+        } catch let error as EndpointError {
+          try running.expect(code == nil || error.code == code, "\(error)")
+        }
+      }
+    }
+    let hosts = String.extremes + ["127.0.0.1\0b", "[", "[]", "[::1", "a b"].map { ($0, $0) }
+    // 1 may be in use or not allowed, and 0 is any.
+    let ports = Int.extremes.filter { !(0...1).contains($0.value) } + [("65536", 65_536)]
+    let access = properties(
+      of: Endpoint.Configuration.Access.self, \.bearerTokenFile, \.basicPasswordFile, \.openPaths
+    ) { setting, changes in
+      use(setting, at: changes) { running, change in
+        var configuration = Endpoint.Configuration(address: .loopback(port: 0))
+        change(&configuration.access)
+        try await running.serveAll([.liveness()], configuration)
+      }
+    }
+    let readiness =
+      use("Readiness.add(_:_:)") { (running, text: String) in
+        let readiness = Readiness()
+        readiness.add(text) { text }
+        try await running.serveAll(
+          [.readiness(readiness)], .init(address: .loopback(port: 0)), [get("/readyz")])
+      }
+      + use("Readiness.remove(_:)") { Readiness().remove($1) }
+    return access + readiness + routes
+      + listen("tcp(host:port:)", at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }
+      + listen("tcp(host:port:)", at: ports, refusedAs: .invalidConfiguration) {
+        .tcp(host: "127.0.0.1", port: $0)
+      }
+      + listen("loopback(port:)", at: ports, refusedAs: .invalidConfiguration) { .loopback(port: $0) }
+      + listen("unix(path:)", at: String.extremes) { .unix(path: $0) }
+      + listen("activated(name:)", at: String?.extremes) { .activated(name: $0) }
+      + use("Endpoint.shutdown(within:)") { try await $0.serve(within: $1) }
+  }
+
+  private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n" }
+
+  private static var routes: [ExtremeTrial] {
+    func route(_ function: String, _ make: @escaping @Sendable (String) throws -> EndpointRoute)
+      -> [ExtremeTrial]
+    {
+      use("EndpointRoute.\(function)") { try await $0.serveAll([try make($1)]) }
+    }
+    return route("init(_:methods:handler:)") {
+      EndpointRoute($0, methods: [EndpointMethod(rawValue: $0)]) { _ in .text("") }
+    }
+      + route("init(_:methods:immediate:)") { EndpointRoute($0, methods: [], immediate: { _ in .text("") }) }
+      + route("liveness(at:)") { .liveness(at: $0) }
+      + route("metrics(of:at:)") { try .metrics(of: Registry(), at: $0) }
+      + route("page(at:showsLog:)") { .page(at: $0, showsLog: true) }
+      + route("readiness(_:at:)") { .readiness(Readiness(), at: $0) }
+      + route("logs(of:at:)") { .logs(of: try RequestLog(to: .memory), at: $0) }
+      // The answer names the methods that the path takes.
+      + route("init(_:methods:handler:)") {
+        EndpointRoute("/healthz", methods: [EndpointMethod(rawValue: $0)]) { _ in .text("") }
+      }
+      + use("EndpointMethod.init(rawValue:)") {
+        let route = EndpointRoute(
+          "/healthz", methods: [EndpointMethod(rawValue: $1)], immediate: { _ in .text("") })
+        try await $0.serveAll([route])
+      }
+  }
+
+  /// A limit out of its range is refused, and any other holds.
+  static var limits: [ExtremeTrial] {
+    let requests =
+      [
+        get("/"), get("/stream"), post("Content-Length: \(Int.max)\r\n\r\nx"),
+        post("Content-Length: 99999999999999999999\r\n\r\nx"),
+        post("Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx"),
+        post("Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\nffffffffffffffff\r\nx"),
+      ]
+    let stream = EndpointRoute(
+      "/stream", immediate: { _ in EndpointResponse(body: .stream(length: .max) { try await $0.write([0]) }) }
+    )
+    let whole = EndpointRoute("/", methods: [.get, .post]) { .text("\($0.body.count)") }
+    return properties(
+      of: Endpoint.Configuration.Limits.self, \.answerDeadline, \.bodyDeadline, \.headDeadline,
+      \.idleDeadline,
+      \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount, \.pipelinedRequests,
+      \.requestsInFlight
+    ) { setting, changes in
+      use(setting, at: changes) { running, change in
+        var configuration = Endpoint.Configuration(address: .loopback(port: 0))
+        change(&configuration.limits)
+        do {
+          try await running.serveAll([whole, stream], configuration, requests)
+        } catch let error as EndpointError {
+          try running.expect(error.code == .invalidConfiguration, "\(error)")
+        }
+      }
+    }
+  }
+
+  private static func post(_ rest: String) -> String { "POST / HTTP/1.1\r\nHost: h\r\n\(rest)" }
+
+  /// What the app's own routes are asked and answer.
+  static var messages: [ExtremeTrial] {
+    func answer<Value: Sendable>(
+      _ setting: String, at values: NamedValues<Value>, with start: String = "HTTP/1.1 ",
+      _ make: @escaping @Sendable (Value) -> EndpointResponse
+    ) -> [ExtremeTrial] {
+      use(setting, at: values) { running, value in
+        let routes = [
+          EndpointRoute("/immediate", immediate: { _ in make(value) }),
+          EndpointRoute("/later") { _ in make(value) },
+        ]
+        try await running.serveAll(
+          routes, .init(address: .loopback(port: 0)), [get("/immediate"), get("/later")], with: start)
+      }
+    }
+    let bytes: NamedValues<[UInt8]> = [("no element", []), ("1 MB", Array(repeating: 0, count: 1_000_000))]
+    let queries = [("many", String(repeating: "a=%zz&", count: manyElements))]
+    let asked = properties(
+      of: EndpointRequest.self, \.authority, \.minorVersion, \.path, \.query, \.target
+    ) { setting, changes in
+      use(setting, at: changes) { _, change in ask(change) }
+    }
+    return asked
+      + use("EndpointRequest.body", at: bytes) { _, bytes in ask { $0.body = bytes } }
+      + use("EndpointRequest.query", at: queries) { _, query in ask { $0.query = query } }
+      + answer("EndpointStatus.init(rawValue:)", at: Int.extremes, with: "HTTP/1.1 500 ") {
+        EndpointResponse(status: EndpointStatus(rawValue: $0), body: .bytes([1]))
+      }
+      + answer("EndpointHeaders.add(_:_:)", at: String.extremes) {
+        var response = EndpointResponse.text("text")
+        response.headers.add($0, "value")
+        response.headers.add("X-Value", $0)
+        return response
+      }
+      + answer("EndpointHeaders.Field.name", at: String.extremes) { EndpointResponse(headers: [$0: "value"]) }
+      + answer("EndpointHeaders.Field.value", at: String.extremes) {
+        EndpointResponse(headers: ["Content-Length": $0])
+      }
+      + answer("EndpointHeaders.values(of:)", at: String.extremes) {
+        let headers: EndpointHeaders = [$0: $0]
+        return .text(headers.values(of: $0).joined())
+      }
+      + answer("EndpointResponse.text(_:status:)", at: String.extremes) { .text($0) }
+      + answer("EndpointResponse.Body.bytes(_:)", at: bytes) { EndpointResponse(body: .bytes($0)) }
+      + answer("EndpointResponse.Body.stream(length:_:)", at: Int?.extremes) { length in
+        EndpointResponse(body: .stream(length: length) { try await $0.write([1, 2, 3]) })
+      }
+  }
+
+  private static func ask(_ change: (inout EndpointRequest) -> Void) {
+    var request = EndpointRequest(path: "/")
+    change(&request)
+    _ = (request.queryItems, request.hashValue)
+  }
+}

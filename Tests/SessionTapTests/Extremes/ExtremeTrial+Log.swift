@@ -1,0 +1,130 @@
+import SessionTap
+import TestSupport
+
+/// The table: the log and what is read of it.
+extension ExtremeTrial {
+  static var log: [ExtremeTrial] {
+    /// The log takes the nearest value that works.
+    func works<Value: Sendable>(
+      _ setting: String, at values: NamedValues<Value>,
+      _ change: @escaping @Sendable (inout RequestLog.Configuration, Value) -> Void
+    ) -> [ExtremeTrial] {
+      start(setting, at: values) {
+        $0.refusal = .never
+        change(&$0.logOptions, $1)
+      }
+    }
+    func each<Owner: Sendable, each Value: Extremal>(
+      _ owner: any WritableKeyPath<RequestLog.Configuration, Owner> & Sendable,
+      _ settings: repeat (any WritableKeyPath<Owner, each Value> & Sendable)
+    ) -> [ExtremeTrial] {
+      properties(of: Owner.self, repeat each settings) { setting, changes in
+        works(setting, at: changes) { $1(&$0[keyPath: owner]) }
+      }
+    }
+    let options = each(
+      \.self, \.batchDelay, \.filePermissions, \.followerLimit, \.knownMethods, \.queueByteLimit,
+      \.queueLineLimit,
+      \.recentByteLimit, \.recentLineLimit, \.synchronizationInterval, \.urlLengthLimit)
+    let redaction = each(\.redaction, \.allowedQueryKeys, \.allowedRequestHeaders, \.allowedResponseHeaders)
+    return options + redaction + rotations
+      + each(\.sampling, \.rate)
+      + works("LogSampling.slow", at: Duration?.extremes) { $0.sampling = LogSampling(rate: 0, slow: $1) }
+      + works("LogSampling.rate", at: Double.extremes) {
+        $0.clientSampling["extreme"] = LogSampling(rate: $1)
+      }
+      + works("RequestLog.Configuration.clientSampling", at: [String].extremes) { configuration, names in
+        for name in names { configuration.clientSampling[name] = LogSampling(rate: 0) }
+      }
+      + works("RequestLog.Configuration.queueLineLimit", at: Int.extremes) {
+        ($0.queueLineLimit, $0.queueByteLimit, $0.recentLineLimit, $0.recentByteLimit) = ($1, $1, $1, $1)
+        $0.whenFull = .dropOldest
+      }
+      + start("RequestLog.Configuration.fields", at: [String: FieldValue].extremes) { setup, fields in
+        let isRefused = fields.count > 64 || fields.keys.contains { $0 == "timestamp" || $0.utf8.count > 256 }
+        setup.refusal = isRefused ? .always : .never
+        setup.logOptions.fields = fields
+      }
+      // The text of a rule may be anything, too.
+      + works("RequestLog.Configuration.urlLengthLimit", at: String.extremes) { configuration, text in
+        configuration.redaction.custom = { _, _ in text }
+      }
+      + start("RequestLog.Destination.file(_:)", at: String.extremes + [("a folder", ".")]) {
+        $0.configuration.log = .file($1)
+        $0.logFile = $1
+      }
+      + start("RequestLog.Destination.descriptor(_:)", at: Int32.extremes) {
+        $0.configuration.log = .descriptor($1)
+        // A shutdown tries until its deadline to write.
+        $0.configuration.shutdownDeadline = .milliseconds(20)
+        $0.logFile = ""
+      }
+  }
+
+  /// With lines enough to rotate, one at a time.
+  private static var rotations: [ExtremeTrial] {
+    func rotate<Value: Extremal>(
+      _ setting: String, _ make: @escaping @Sendable (Value) -> LogRotation
+    ) -> [ExtremeTrial] {
+      start("LogRotation.\(setting)", at: Value.extremes) { setup, value in
+        setup.refusal = .never
+        setup.logOptions.rotation = make(value)
+        setup.keepsLines = false
+      } then: { running in
+        for number in 0..<4 {
+          running.tap.log(.info, "line \(number)")
+          running.tap.requestLog?.flush()
+        }
+      }
+    }
+    return rotate("maximumSize") { LogRotation(maximumSize: $0) }
+      + rotate("interval") { LogRotation(interval: $0) }
+      + rotate("keep") { LogRotation(maximumSize: 1, keep: $0, compresses: true) }
+      + rotate("size(_:keep:compresses:)") { .size($0, keep: $0, compresses: true) }
+      + rotate("every(_:keep:compresses:)") { .every($0) }
+  }
+
+  static var logQueries: [ExtremeTrial] {
+    @Sendable func ask(_ running: RunningExtreme, _ query: LogQuery) {
+      _ = running.tap.requestLog?.recent(query)
+      let follower = running.tap.requestLog?.follow(query) {}
+      _ = follower?.read()
+      follower?.cancel()
+    }
+    @Sendable func log() throws -> RequestLog {
+      let log = try RequestLog(to: .memory)
+      log.log(.info, "line")
+      return log
+    }
+    let numbers = Int.extremes.map { ($0.name, String($0.value)) }
+    let items = ["limit", "severity", "client", "since", "trace_id"].flatMap { name in
+      use("LogQuery.init(items:)", and: numbers) { ask($0, try LogQuery(items: [(name, $1)])) }
+    }
+    let queries = properties(of: LogQuery.self, \.limit, \.client, \.traceID) { setting, changes in
+      use(setting, at: changes) { running, change in
+        var query = LogQuery()
+        change(&query)
+        ask(running, query)
+      }
+    }
+    return items + queries
+      + use("LogQuery.init(items:)", at: [String].extremes) {
+        ask($0, try LogQuery(items: $1.map { ($0, $0) }))
+      }
+      + use("Timestamp.nanosecondsSinceEpoch") {
+        ask($0, LogQuery(since: Timestamp(nanosecondsSinceEpoch: $1)))
+      }
+      // A log ends with its shutdown, however little time there is for it.
+      + use("RequestLog.flush(within:)") { running, limit in
+        let log = try log()
+        try running.expect(log.flush(within: limit) || limit < .seconds(1), "the log is not flushed")
+      }
+      + use("RequestLog.shutdown(within:)") { running, limit in
+        let log = try log()
+        try running.expect(log.shutdown(within: limit) || limit < .seconds(1), "the log is not shut down")
+        try running.expect(log.statistics.pending == 0, "\(log.statistics.pending) lines are pending")
+      }
+      + use("RequestLog.log(_:_:_:)") { $0.tap.requestLog?.log(.info, $1 as String) }
+      + use("RequestLog.log(_:_:_:)") { $0.tap.requestLog?.log(.info, "fields", $1) }
+  }
+}

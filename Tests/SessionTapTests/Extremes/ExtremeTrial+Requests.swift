@@ -1,0 +1,212 @@
+import SessionTap
+import TestSupport
+
+/// The table: requests that no session makes, and their metrics.
+extension ExtremeTrial {
+  static var metrics: [ExtremeTrial] {
+    func change<Value: Sendable>(
+      _ setting: String, at values: NamedValues<Value>,
+      _ change: @escaping @Sendable (inout RequestMetrics.Configuration, Value) -> Void
+    ) -> [ExtremeTrial] {
+      start(setting, at: values) { setup, value in
+        change(&setup.configuration.metrics, value)
+        change(&setup.configuration.inbound, value)
+      }
+    }
+    func buckets<Value: Extremal>(
+      _ setting: String, _ make: @escaping @Sendable (Value, _ count: Int) -> [HistogramBuckets]
+    ) -> [ExtremeTrial] {
+      use(setting) { running, value in
+        for count in Int.extremes {
+          for buckets in make(value, count.value) { try record(in: buckets, running) }
+        }
+      }
+    }
+    let lists: NamedValues<[Double]> =
+      [("no element", []), ("all", Double.extremes.map(\.value))]
+      + Double.extremes.map { ("an element: \($0.name)", [$0.value]) }
+      + [
+        ("falling", [2, 1]), ("equal", [1, 1]), ("only infinities", [.infinity, .infinity]),
+        ("NaN inside", [1, .nan, 2]),
+        ("far", [-.greatestFiniteMagnitude, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude]),
+        ("256", (0..<256).map(Double.init)), ("257", (0..<257).map(Double.init)),
+        ("many", (0..<manyElements).map(Double.init)),
+      ]
+    return change("RequestMetrics.Configuration.knownMethods", at: [String].extremes) { $0.knownMethods = $1 }
+      + change("HistogramBuckets.init(_:)", at: lists) {
+        $0.durationBuckets = HistogramBuckets($1)
+        $0.bodySizeBuckets = HistogramBuckets($1)
+      }
+      + use("HistogramBuckets.init(_:)", at: lists) { try record(in: HistogramBuckets($1), $0) }
+      + buckets("HistogramBuckets.exponential(from:factor:count:)") { (value: Double, count) in
+        [
+          .exponential(from: value, factor: value, count: count),
+          .exponential(from: 1, factor: value, count: count),
+          .exponential(from: value, factor: 2, count: count), .exponential(from: value, factor: 2, count: 10),
+          .exponential(from: 1, factor: value, count: 10),
+        ]
+      }
+      + buckets("HistogramBuckets.linear(from:width:count:)") { (value: Double, count) in
+        [
+          .linear(from: value, width: value, count: count), .linear(from: 0, width: value, count: count),
+          .linear(from: value, width: 1, count: count), .linear(from: value, width: 1, count: 10),
+          .linear(from: 1, width: value, count: 10),
+        ]
+      }
+      + change("SeriesOptions.limit", at: Int.extremes) { $0.series.limit = $1 }
+      + use("SeriesOptions.limit") { running, limit in
+        for expiry in Duration?.extremes {
+          try scrape(SeriesOptions(limit: limit, idleExpiry: expiry.value), running)
+        }
+      }
+      // What has ended may have expired before the scrape.
+      + start("SeriesOptions.idleExpiry", at: Duration?.extremes) {
+        $0.configuration.metrics.series.idleExpiry = $1
+        $0.configuration.inbound.series.idleExpiry = $1
+        $0.requests = nil
+      }
+  }
+
+  /// A histogram has these buckets, or none.
+  private static func record(in buckets: HistogramBuckets, _ running: RunningExtreme) throws {
+    let registry = Registry()
+    do {
+      try registry.histogram("h", help: "", buckets: buckets).record(1)
+    } catch {
+      try running.expect(error.code == .invalidBuckets, "\(error)")
+      return
+    }
+    try running.expect(ExtremeWalk.faults(of: registry).isEmpty, "\(buckets.upperBounds.prefix(10))")
+  }
+
+  /// What was recorded since the last scrape is shown, however short the expiry.
+  private static func scrape(_ options: SeriesOptions, _ running: RunningExtreme) throws {
+    let registry = Registry()
+    let family = try registry.counter("a_total", help: "", by: ExtremeLabels.self, options: options)
+    let gauge = try registry.gauge("jobs", help: "", by: ExtremeLabels.self, options: options)
+    for value in ["a", "b", "a"] {
+      family[ExtremeLabels(value: value)].increment()
+      gauge[ExtremeLabels(value: value)].set(1)
+      let text = registry.exposition(in: .text).text
+      try running.expect(
+        text.contains("\na_total{") && ExpositionText(text).faults.isEmpty, "the exposition is \(text)")
+    }
+  }
+
+  static var inbound: [ExtremeTrial] {
+    func begin(_ make: @escaping @Sendable (InboundRequests, String) -> ActiveRequest) -> [ExtremeTrial] {
+      use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:)") {
+        make($0.tap.inbound, $1).end(statusCode: 200)
+      }
+    }
+    func end<Value: Extremal>(
+      _ function: String, _ end: @escaping @Sendable (ActiveRequest, Value) -> Void
+    ) -> [ExtremeTrial] {
+      use("ActiveRequest.\(function)") { end($0.tap.inbound.begin(method: "GET", path: "/"), $1) }
+    }
+    let ends = "end(statusCode:route:requestBodySize:responseBodySize:)"
+    let fails = "fail(_:message:statusCode:route:requestBodySize:responseBodySize:)"
+    return begin { $0.begin(method: $1, path: "/") }
+      + begin { $0.begin(method: "GET", path: $1) }
+      + begin { $0.begin(method: "GET", path: "/", scheme: $1, traceparent: $1, clientAddress: $1) }
+      + use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:)") {
+        $0.tap.inbound.begin(method: "GET", path: "/", fields: $1).end(statusCode: 200)
+      }
+      + end(ends) { $0.end(statusCode: $1, route: "/", requestBodySize: $1, responseBodySize: $1) }
+      + end(ends) { $0.end(statusCode: 200, route: $1) }
+      + end(fails) { $0.fail(.timeout, statusCode: $1, requestBodySize: $1, responseBodySize: $1) }
+      + end(fails) { $0.fail(message: $1, route: $1) }
+      + end("cancel(route:)") { $0.cancel(route: $1) }
+      + end("add(_:)") { $0.add($1) }
+  }
+
+  static var outbound: [ExtremeTrial] {
+    let begin = "OutboundRequests.begin(client:method:url:urlTemplate:trace:fields:)"
+    return use(begin, requests: 1) {
+      $0.tap.outbound.begin(client: $1, method: $1, url: $1, urlTemplate: $1).end(statusCode: 200)
+    }
+      + use(begin, requests: 1) {
+        $0.tap.outbound.begin(client: "c", method: "GET", url: "http://h/", fields: $1).end(statusCode: 200)
+      }
+  }
+
+  /// Requests of another client, which an app describes itself: given to the metrics and to the log.
+  static var observations: [ExtremeTrial] {
+    func observe<Value: Extremal>(
+      _ setting: String, _ change: @escaping @Sendable (inout RequestObservation, Value) -> Void
+    ) -> [ExtremeTrial] {
+      use(setting) { running, value in
+        var observation = example
+        change(&observation, value)
+        try running.record(observation)
+      }
+    }
+    let descriptions = properties(
+      of: RequestDescription.self, \.client, \.fields, \.headers, \.method, \.clientAddress, \.scheme,
+      \.serverAddress, \.serverPort, \.url, \.urlTemplate
+    ) { setting, changes in
+      use(setting, at: changes) { running, change in
+        var observation = example
+        change(&observation.request)
+        try running.record(observation)
+      }
+    }
+    let ended = properties(
+      of: RequestObservation.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
+      \.peerAddress, \.errorMessage, \.responseHeaders
+    ) { setting, changes in
+      use(setting, at: changes) { running, change in
+        var observation = example
+        change(&observation)
+        try running.record(observation)
+      }
+    }
+    return descriptions + ended
+      + observe("RequestObservation.duration") { $0.duration = $1 }
+      + use("RequestObservation.duration") { try line(of: $1, $0) }
+      + observe("RequestObservation.timeToFirstByte") { observation, duration in
+        observation.timeToFirstByte = duration
+        for phase in RequestTimings.Phase.allCases { observation.timings[phase] = duration }
+      }
+      + observe("RequestEnd.response(statusCode:)") { $0.end = .response(statusCode: $1) }
+      + observe("RequestEnd.failure(_:statusCode:)") { $0.end = .failure(.timeout, statusCode: $1) }
+      + observe("Timestamp.nanosecondsSinceEpoch") { $0.start.nanosecondsSinceEpoch = $1 }
+      + observe("FieldValue.string(_:)") { $0.request.fields = ["key": .string($1)] }
+      + observe("FieldValue.double(_:)") { $0.request.fields = ["key": .double($1)] }
+      + observe("FieldValue.integer(_:)") { $0.request.fields = ["key": .integer($1)] }
+      + use("RequestLog.requestWaits(_:for:)") {
+        $0.tap.requestLog?.requestWaits(RequestDescription(client: "waits", method: "GET"), for: $1)
+      }
+  }
+
+  private static let example = RequestObservation(
+    request: RequestDescription(client: "other", method: "GET", url: "http://h/"), start: .now,
+    duration: .seconds(1),
+    end: .response(statusCode: 200))
+
+  /// The line of a request, and of one that waits, has the nearest time that it can have.
+  private static func line(of duration: Duration, _ running: RunningExtreme) throws {
+    var options = RequestLog.Configuration()
+    options.recentLineLimit = 10
+    let log = try RequestLog(to: .memory, configuration: options)
+    var observation = example
+    observation.duration = duration
+    log.requestEnded(observation)
+    log.requestWaits(observation.request, for: duration)
+    log.shutdown(within: .seconds(60))
+    let nearest = min(max(duration, .zero), .nanoseconds(Int64.max))
+    let expected =
+      nearest == .seconds(86_400) ? "86400" : nearest > .seconds(1) ? "9223372036.854775807" : "0"
+    let text = String(decoding: log.recent(), as: UTF8.self)
+    let count = text.ranges(of: "\"duration_s\":\(expected)").count
+    try running.expect(count == 2, "not two times of \(expected) s: \(text)")
+  }
+}
+
+/// A label set whose name is chosen when it is registered.
+struct ExtremeLabels: LabelSet {
+  @TaskLocal static var name = "job"
+  var value: String
+
+  static var labels: [Label<ExtremeLabels>] { [Label(name, \.value)] }
+}

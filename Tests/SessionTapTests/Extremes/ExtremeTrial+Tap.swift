@@ -1,0 +1,149 @@
+import Foundation
+import SessionTap
+import TestSupport
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The table: the tap itself, its sessions, and what its requests say of themselves.
+extension ExtremeTrial {
+  static let all =
+    tap + sessions + templates + metrics + inbound + outbound + families + instruments + collected + log
+    + logQueries + observations + endpoint + limits + messages + pushes
+
+  private struct SilentObserver: RequestObserver {
+    func requestStarted(_ request: RequestDescription) {}
+    func requestEnded(_ observation: RequestObservation) {}
+  }
+
+  private static var tap: [ExtremeTrial] {
+    let environment = [
+      "OTEL_EXPORTER_PROMETHEUS_HOST", "OTEL_EXPORTER_PROMETHEUS_PORT", "OTEL_SERVICE_NAME",
+      "OTEL_RESOURCE_ATTRIBUTES", "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "SESSION_TAP_LOG",
+    ].flatMap { variable in
+      let values =
+        String.extremes + Int.extremes.map { ($0.name, String($0.value)) }
+        + [(",", ","), ("=", "="), ("many elements", String(repeating: "a=b,", count: manyElements))]
+      return start(
+        "Tap.Configuration.init(environment:)", at: values.map { ("\(variable): \($0.name)", $0.value) }
+      ) {
+        setup, value in
+        let port = ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
+        setup.configuration = Tap.Configuration(environment: port.merging([variable: value]) { $1 })
+        setup.logOptions = setup.configuration.logOptions
+        setup.endpoint = setup.configuration.endpoint ?? setup.endpoint
+        // The port by default may be in use.
+        if variable == "OTEL_EXPORTER_PROMETHEUS_PORT" { setup.endpoint.address = .loopback(port: 0) }
+        setup.logFile = variable == "SESSION_TAP_LOG" ? value : ""
+      }
+    }
+    let routes: NamedValues<[EndpointRoute]> = [
+      ("many", (0..<manyElements).map { .liveness(at: "/route-\($0)") }),
+      ("many of one path", (0..<manyElements).map { _ in .liveness(at: "/route") }),
+      ("many of what is below", (0..<manyElements).map { .liveness(at: "/route-\($0)/*") }),
+    ]
+    return environment
+      + start("Tap.Configuration.observers", at: [("many", manyElements)]) {
+        $0.configuration.observers = Array(repeating: SilentObserver(), count: $1)
+      }
+      + start("Tap.Configuration.routes", at: routes) { $0.configuration.routes = $1 }
+      + start("Tap.Configuration.shutdownDeadline") { $0.configuration.shutdownDeadline = $1 }
+      + start("Tap.AddressInUsePolicy.retry(every:)", at: Duration.extremes) { setup, interval in
+        setup.configuration.whenAddressInUse = .retry(every: interval)
+        setup.endpoint.address = .loopback(port: try taken.get().port)
+      }
+      + start("TargetInfo.init(serviceName:resourceAttributes:)", at: String.extremes) {
+        $0.configuration.target = TargetInfo(serviceName: $1, resourceAttributes: $1)
+      }
+      + use("TargetInfo.init(serviceName:resourceAttributes:)", at: [String].extremes) {
+        let attributes = $1.map { "\($0)=\($0),%=%\($0)" }.joined(separator: ",")
+        try $0.registry.register(TargetInfo(serviceName: nil, resourceAttributes: attributes))
+      }
+      + use("Tap.log(_:_:_:)") { $0.tap.log(.info, $1 as String) }
+      + use("Tap.log(_:_:_:)") { $0.tap.log(.info, "", $1) }
+  }
+
+  /// An address that is in use for as long as the process lives.
+  private static let taken = Result { try Origin { _ in [.close] } }
+
+  private static var sessions: [ExtremeTrial] {
+    use("Tap.sessionConfiguration(from:client:)", requests: 1) {
+      try await $0.request($0.session(client: $1 as String))
+    }
+      + use("Tap.sessionConfiguration(from:client:)", at: [("1,000 clients", 1_000)]) { running, count in
+        for number in 0..<count {
+          _ = running.tap.sessionConfiguration(from: .ephemeral, client: "client-\(number)")
+        }
+      }
+      + use("Tap.install(on:client:)", requests: 1) { running, client in
+        let session = URLSession(configuration: .ephemeral)
+        running.tap.install(on: session, client: client as String)
+        try await running.request(session)
+      }
+      + start("RequestFilter.hosts(_:)") { setup, hosts in
+        setup.configuration.requests.filter = .hosts(hosts)
+        setup.requests = nil
+      }
+      + start("RequestFilter.paths(_:)") { setup, prefixes in
+        setup.configuration.requests.filter = .paths(prefixes)
+        setup.requests = nil
+      }
+      + use("TapRequestContext.urlTemplate", requests: 1) {
+        try await $0.request($0.session(), context: TapRequestContext(urlTemplate: $1))
+      }
+      + use("TapRequestContext.fields", requests: 1) {
+        try await $0.request($0.session(), context: TapRequestContext(fields: $1))
+      }
+      + use("TraceContext.init(traceparent:)", requests: 1) {
+        try await $0.request(
+          $0.session(), context: TapRequestContext(traceContext: TraceContext(traceparent: $1)))
+      }
+      // A challenge that is not answered, for it is the time until it is reported.
+      + start("URLSessionTap.Configuration.waitingLimit", at: Duration?.extremes) { setup, limit in
+        setup.configuration.requests.waitingLimit = limit
+        setup.requests = 2
+      } then: { running in
+        let session = running.session(client: "waits")
+        let done = Gate()
+        let task = session.dataTask(with: running.origin.url("/challenge")) { _, _, _ in done.open() }
+        task.resume()
+        _ = try await Poll.until("response") { task.response }
+        task.cancel()
+        try await done.wait("the end of a challenged task")
+        session.finishTasksAndInvalidate()
+      }
+  }
+
+  private static var templates: [ExtremeTrial] {
+    let few: NamedValues<[String]> = [
+      ("only a star", ["*"]), ("a colon for a brace", ["/users/:id"]), ("an open brace", ["/users/{id"]),
+    ]
+    let many: NamedValues<[String]> = [
+      ("many segments", [String(repeating: "/a", count: manyElements)]),
+      ("many parameters", (0..<10_000).map { "/users/{id\($0)}" }),
+      ("many", (0..<10_000).map { "/\($0)/{a}" } + ["/" + String(repeating: "m", count: manyElements)]),
+    ]
+    return start(
+      "PathTemplates.init(_:)", at: String.extremes.map { ($0.name, [$0.value, "/" + $0.value]) } + few
+    ) {
+      $0.configuration.requests.pathTemplates = PathTemplates($1)
+      $0.logOptions.redaction.allowedPaths = PathTemplates($1)
+    }
+      + use("PathTemplates.init(_:)", at: many) { running, paths in
+        let templates = PathTemplates(paths)
+        try templates.validate()
+        let last = paths.last ?? ""
+        let found = templates.template(for: last)
+        try running.expect(found == last || paths.count < 10_001, "\(found ?? "nothing") is found")
+        if paths.count == 10_001 {
+          try running.expect(templates.template(for: "/9999/1") == "/9999/{a}", "/9999/1 is not found")
+        }
+        for text in String.extremes { _ = templates.template(for: text.value) }
+      }
+      + use("PathTemplates.template(for:)") { _, path in
+        _ = PathTemplates(["/users/{id}", "/*"]).template(for: path as String)
+      }
+  }
+
+}
