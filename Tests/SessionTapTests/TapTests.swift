@@ -17,10 +17,6 @@ import Testing
     return configuration
   }
 
-  static func temporaryFile() -> String {
-    FileManager.default.temporaryDirectory.appendingPathComponent("tap-\(UUID().uuidString).jsonl").path
-  }
-
   static func scrape(_ tap: Tap) async throws -> String {
     let address = try #require(tap.address)
     let url = try #require(URL(string: "http://\(address)/metrics"))

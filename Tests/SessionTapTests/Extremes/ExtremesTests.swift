@@ -5,16 +5,13 @@ import Testing
 /// Every public setting that takes a number, a `Duration`, a text or a list, at the extremes of its type: a typed error,
 /// or a tap that works. The trials have a process of their own, which writes down what it is about to try: what ends the
 /// process, or holds it up, names itself, and the next process goes on behind it.
-@Suite(.serialized) struct ExtremesTests {
+@Suite(.needs(.processor)) struct ExtremesTests {
   /// For what hangs: no trial takes seconds, but the machine may be busy.
   private static let limit: UInt32 = 240
 
   @Test func `a tap refuses an extreme with a typed error, or works with it`() async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "extremes-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let report = folder.path + "/report"
+    let folder = try TemporaryFolder()
+    let report = folder("report")
     let trials = ExtremeTrial.all
     var next = (trial: 0, step: 0)
     while true {

@@ -32,10 +32,7 @@ import Testing
 
   /// The sum over the series of one metric.
   static func sum(_ metric: String, in text: String) -> Int {
-    text.split(separator: "\n")
-      .filter { $0.hasPrefix(metric + "{") || $0.hasPrefix(metric + " ") }
-      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }
-      .reduce(0) { $0 + Int($1) }
+    Int(ExpositionText.sum(of: metric, in: text))
   }
 
   @Test(.enabled(if: Tool.isUsable("promtool") && Tool.isUsable("jq"), "promtool or jq is missing"))

@@ -218,14 +218,11 @@ import Testing
 
   /// Adds up one exposition.
   private func expectBalance() {
-    let lines = lines
-    func sum(_ name: String) -> Double {
-      lines.filter { $0.hasPrefix(name) }
-        .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
-    }
+    let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
+    func sum(_ name: String) -> Double { ExpositionText.sum(of: name, in: text) }
     let started = sum("session_tap_inbound_started_requests_total")
     let ended = sum("session_tap_inbound_ended_requests_total")
-    #expect(started == ended + sum("http_server_active_requests{"))
+    #expect(started == ended + sum("http_server_active_requests"))
   }
 
   @Test

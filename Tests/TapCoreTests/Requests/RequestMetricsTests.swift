@@ -272,11 +272,10 @@ struct RequestMetricsTests {
 
   /// Adds up one exposition.
   private func expectBalance() {
-    let lines = lines
+    let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
     for client in ["client-0", "client-1"] {
       func sum(_ name: String) -> Double {
-        lines.filter { $0.hasPrefix(name + "{") && $0.contains("client=\"\(client)\"") }
-          .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+        ExpositionText.sum(of: name, with: "client=\"\(client)\"", in: text)
       }
       let started = sum("session_tap_started_requests_total")
       let ended = sum("session_tap_ended_requests_total")

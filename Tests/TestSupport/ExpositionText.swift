@@ -1,11 +1,11 @@
 /// The text format of an exposition, read line by line: what is wrong with it, and the sum of each metric.
-struct ExpositionText {
+package struct ExpositionText {
   /// What breaks the rules of the format (prometheus.io, "Exposition formats", text format 0.0.4).
-  private(set) var faults: [String] = []
+  package private(set) var faults: [String] = []
   private var sums: [String: Double] = [:]
   private var series: Set<Substring> = []
 
-  init(_ text: String) {
+  package init(_ text: String) {
     if !text.isEmpty, !text.hasSuffix("\n") { faults.append("the last line does not end") }
     // By bytes: `\r\n` is one character, and no line's end.
     for bytes in text.utf8.split(separator: UInt8(ascii: "\n")) {
@@ -18,7 +18,17 @@ struct ExpositionText {
   }
 
   /// The sum over all series of a metric, 0 if there is none.
-  subscript(metric: String) -> Double { sums[metric] ?? 0 }
+  package subscript(metric: String) -> Double { sums[metric] ?? 0 }
+
+  /// The sum over the series of a metric, or of those with a label, without a look at anything else.
+  package static func sum(of metric: String, with label: String = "", in text: some StringProtocol) -> Double {
+    text.split(separator: "\n").lazy
+      .filter { line in
+        line.hasPrefix(metric) && ["{", " "].contains(line.dropFirst(metric.count).first)
+          && (label.isEmpty || line.contains(label))
+      }
+      .reduce(0) { $0 + ($1.split(separator: " ").last.flatMap { Double($0) } ?? .nan) }
+  }
 
   private static func isComment(_ line: Substring) -> Bool {
     let words = line.split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false)
