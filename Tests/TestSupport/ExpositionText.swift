@@ -21,7 +21,8 @@ package struct ExpositionText {
   package subscript(metric: String) -> Double { sums[metric] ?? 0 }
 
   /// The sum over the series of a metric, or of those with a label, without a look at anything else.
-  package static func sum(of metric: String, with label: String = "", in text: some StringProtocol) -> Double {
+  package static func sum(of metric: String, with label: String = "", in text: some StringProtocol) -> Double
+  {
     text.split(separator: "\n").lazy
       .filter { line in
         line.hasPrefix(metric) && ["{", " "].contains(line.dropFirst(metric.count).first)

@@ -108,7 +108,7 @@ import Testing
         == ["marker in canInit"] + (isMadeWithinResume ? ["marker in init"] : []))
   }
 
-  @Test func `a protocol that blocks holds up every session`() async throws {
+  @Test(.needs(.sessionQueue)) func `a protocol that blocks holds up every session`() async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
     let configuration = URLSessionConfiguration.ephemeral
