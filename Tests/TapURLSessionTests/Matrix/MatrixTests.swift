@@ -27,93 +27,90 @@ import Testing
     }
   }
 
-  static func cases(_ scenarios: [Scenario]) -> [Case] {
-    scenarios.flatMap { scenario in
-      Kind.allCases.flatMap { kind in
-        Style.allCases
-          .filter { kind.exists(in: $0) && scenario.applies(kind, $0) }
-          .flatMap { style in
-            [true, false].filter { $0 || style == .sessionDelegate }
-              .map { Case(scenario: scenario, kind: kind, style: style, hasAccount: $0) }
-          }
+  /// Every kind of task in the styles that differ: an async call without a delegate is one with a task's delegate that is asked
+  /// nothing, and on Foundation's side a completion handler. It is tried where it is interrupted, and in `sessions(_:)`.
+  static func cases(_ scenario: Scenario) -> [Case] {
+    Kind.allCases.flatMap { kind in
+      Style.allCases.filter {
+        kind.exists(in: $0) && scenario.applies(kind, $0) && ($0 != .async || scenario.interruption != .none)
+      }
+      .flatMap { style in
+        [true, false].filter { $0 || style == .sessionDelegate }
+          .map { Case(scenario: scenario, kind: kind, style: style, hasAccount: $0) }
       }
     }
   }
 
   /// Every kind of task in every style, for every way to a session, with a delegate and without.
-  static func sessions(_ scenarios: [Scenario]) -> [Case] {
-    scenarios.flatMap { scenario in
-      Kind.allCases.flatMap { kind in
-        Style.allCases.filter { kind.exists(in: $0) }.flatMap { style in
-          TappedSession.allCases.flatMap { maker in
-            (style == .sessionDelegate ? [false] : [false, true]).map {
-              Case(scenario: scenario, kind: kind, style: style, sessionMaker: maker, sessionHasDelegate: $0)
-            }
+  static func sessions(_ scenario: Scenario) -> [Case] {
+    Kind.allCases.flatMap { kind in
+      Style.allCases.filter { kind.exists(in: $0) }.flatMap { style in
+        TappedSession.allCases.flatMap { maker in
+          (style == .sessionDelegate ? [false] : [false, true]).map {
+            Case(scenario: scenario, kind: kind, style: style, sessionMaker: maker, sessionHasDelegate: $0)
           }
         }
       }
     }
   }
 
-  @Test(arguments: cases(Scenario.responses))
-  func `whole responses`(_ testCase: Case) async throws { try await Self.compare(testCase) }
+  @Test(
+    arguments: [
+      Scenario.responses, Scenario.redirects, Scenario.failures, Scenario.interruptions, Scenario.challenges,
+      Scenario.oddServers,
+    ].joined())
+  func `app and server cannot tell a tapped request from a stock one`(_ scenario: Scenario) async {
+    await Self.compare(Self.cases(scenario))
+  }
 
-  @Test(arguments: cases(Scenario.redirects))
-  func `redirects`(_ testCase: Case) async throws { try await Self.compare(testCase) }
-
-  @Test(arguments: cases(Scenario.failures))
-  func `failures`(_ testCase: Case) async throws { try await Self.compare(testCase) }
-
-  @Test(arguments: cases(Scenario.interruptions))
-  func `interruptions`(_ testCase: Case) async throws { try await Self.compare(testCase) }
-
-  @Test(arguments: cases(Scenario.challenges))
-  func `challenges`(_ testCase: Case) async throws { try await Self.compare(testCase) }
-
-  @Test(arguments: cases(Scenario.oddServers))
-  func `servers that answer wrongly`(_ testCase: Case) async throws { try await Self.compare(testCase) }
-
-  @Test(arguments: sessions([.whole, .redirected, .refused]))
-  func `every way of making a session`(_ testCase: Case) async throws {
-    let tap = try await Self.compare(testCase)
-    _ = try await Poll.until("the request's object to go") {
-      tap.requestCount == 0 ? true : nil
-    }
+  @Test(arguments: [Scenario.whole, .redirected, .refused])
+  func `every way of making a session`(_ scenario: Scenario) async {
+    await Self.compare(Self.sessions(scenario))
   }
 
   /// Each case has servers of its own, with threads: hundreds at once would starve each other past their deadlines.
-  private static let turns = AsyncSemaphore(count: 16)
+  private static let turns = AsyncSemaphore(count: 8)
 
-  /// - Returns: The tap that has observed the request.
-  @discardableResult
-  static func compare(_ testCase: Case) async throws -> URLSessionTap {
-    try await turns.run { try await compareAlone(testCase) }
+  /// Compares in one test what mostly waits: a test that waits keeps others from their turn.
+  private static func compare(_ cases: [Case]) async {
+    await withTaskGroup { group in
+      for testCase in cases {
+        group.addTask {
+          await turns.run {
+            do { try await compare(testCase) } catch { Issue.record(error, "\(testCase.testDescription)") }
+          }
+        }
+      }
+    }
   }
 
-  private static func compareAlone(_ testCase: Case) async throws -> URLSessionTap {
+  private static func compare(_ testCase: Case) async throws {
+    let name = Comment(rawValue: testCase.testDescription)
     let observer = RecordingObserver()
     var configuration = URLSessionTap.Configuration()
     configuration.readsAccount = testCase.hasAccount
     let tap = URLSessionTap(observers: [observer], configuration: configuration)
-    let stock = try await MatrixRun(testCase, tap: nil)
+    async let stockRun = MatrixRun(testCase, tap: nil)
     let tapped = try await MatrixRun(testCase, tap: tap)
-    #expect(tapped.transcript == stock.transcript)
-    #expect(tapped.wire == stock.wire)
+    let stock = try await stockRun
+    #expect(tapped.transcript == stock.transcript, name)
+    #expect(tapped.wire == stock.wire, name)
 
     // Not to wait for the tap's own turn, a thousand times over.
     tap.flush()
     try await observer.waitForEnds(1)
-    #expect(observer.started.count == 1)
-    #expect(observer.ended.map { testCase.comparable($0.end) } == [testCase.comparable(testCase.expectedEnd)])
+    #expect(observer.started.count == 1, name)
+    #expect(
+      observer.ended.map { testCase.comparable($0.end) } == [testCase.comparable(testCase.expectedEnd)], name)
     let observation = try #require(observer.ended.first)
-    #expect(observation.request.client == "test")
-    #expect(observation.duration > .zero)
-    #expect(observation.isFromCache == testCase.scenario.isFromCache)
+    #expect(observation.request.client == "test", name)
+    #expect(observation.duration > .zero, name)
+    #expect(observation.isFromCache == testCase.scenario.isFromCache, name)
     if let sizes = ExpectedSizes(testCase, run: tapped) {
-      #expect(observation.requestBodySize == sizes.request)
-      #expect(observation.responseBodySize == sizes.response)
+      #expect(observation.requestBodySize == sizes.request, name)
+      #expect(observation.responseBodySize == sizes.response, name)
     }
-    #expect(observer.ended.count == 1)
-    return tap
+    _ = try await Poll.until("the request's object to go") { tap.requestCount == 0 ? true : nil }
+    #expect(observer.ended.count == 1, name)
   }
 }

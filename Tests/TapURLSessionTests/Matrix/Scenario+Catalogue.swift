@@ -114,13 +114,13 @@ extension Scenario {
     Scenario(
       name: "slow head that times out", end: .failure(.timeout, statusCode: nil),
       script: { _, _, gates in [.hold(gates.goOn)] },
-      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 1 }),
+      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 }),
     Scenario(
       name: "slow body that times out", end: .failure(.timeout, statusCode: nil), headStatus: 200,
       script: { _, _, gates in
         [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .hold(gates.goOn)]
       },
-      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 1 }),
+      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 }),
   ]
 
   /// The app acts on a request that runs.
@@ -146,7 +146,7 @@ extension Scenario {
     Scenario(
       name: "suspend and resume an upload", end: .failure(.timeout, statusCode: nil),
       script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .close] },
-      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 1 },
+      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 },
       interruption: .suspendAndResume, applies: { kind, _ in kind.hasFixedBody }),
     Scenario(
       name: "invalidateAndCancel", end: .cancelled,
