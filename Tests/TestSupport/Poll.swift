@@ -4,7 +4,7 @@ import Dispatch
 package enum Poll {
   /// Asks again and again, with a pause, until there is an answer. Throws when the deadline has passed.
   package static func until<T>(
-    seconds: Double = 60, _ what: String, _ question: () async throws -> T?
+    seconds: Double = 120, _ what: String, _ question: () async throws -> T?
   ) async throws -> T {
     let clock = ContinuousClock()
     let deadline = clock.now + .seconds(seconds)

@@ -28,13 +28,16 @@ struct OpenFile {
     }
   }
 
-  /// Whether the last line lacks its end, and the file does not grow: another process may be writing the line.
+  /// Whether the last line lacks its end, and no other process is writing it: a file grows page by page while a write goes on. A
+  /// size that is the same before and after all writes that were going on is that of a file that nobody writes.
   private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
-    for _ in 0..<3 {
+    var seen: Int?
+    for _ in 0..<100 {
       let size = try System.status(ofDescriptor: descriptor).size
       guard let last = System.lastByte(ofPath: path, size: size), last != .newline else { return false }
-      System.pause(milliseconds: 2)
-      if try System.status(ofDescriptor: descriptor).size == size { return true }
+      if size == seen { return true }
+      seen = size
+      System.waitForWrites(to: descriptor)
     }
     return false
   }

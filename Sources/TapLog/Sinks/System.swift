@@ -96,9 +96,6 @@ enum System {
     return poll(&request, 1, milliseconds) != 0
   }
 
-  /// Blocks the thread for some milliseconds.
-  static func pause(milliseconds: Int32) { _ = poll(nil, 0, milliseconds) }
-
   /// Memory of another size with the content of the given one, which is freed; `nil` if there is none. Swift's
   /// `allocate` would end the process then.
   static func reallocate(_ memory: UnsafeMutableRawPointer?, byteCount: Int) -> UnsafeMutableRawPointer? {
@@ -164,6 +161,12 @@ enum System {
     defer { close(descriptor) }
     var byte: UInt8 = 0
     return pread(descriptor, &byte, 1, off_t(size - 1)) == 1 ? byte : nil
+  }
+
+  /// Waits for the writes to a file that are going on, in any process. Linux writes under the lock of the inode, and takes the same
+  /// lock to change the owner, also where nothing is changed (`chown_common` in its `fs/open.c`).
+  static func waitForWrites(to descriptor: Int32) {
+    _ = fchown(descriptor, uid_t.max, gid_t.max)
   }
 
   /// Makes what has been written survive a loss of power.

@@ -62,7 +62,7 @@ final class BrowserPipe: Sendable {
     guard Glibc.write(inputDescriptor, bytes, bytes.count) == bytes.count else {
       throw Browser.Failure(description: "write: \(errno)")
     }
-    try await answer.gate.wait(seconds: 60, "answer of the browser")
+    try await answer.gate.wait("answer of the browser")
     return answer.bytes.withLock { $0 }
   }
 

@@ -13,7 +13,7 @@ final class RawClient: Sendable {
   private let isClosed = Atomic(false)
   private let queue = DispatchQueue(label: "raw-client")
 
-  convenience init(port: Int, receiveBuffer: Int32? = nil, deadline: Int = 60) throws {
+  convenience init(port: Int, receiveBuffer: Int32? = nil, deadline: Int = 120) throws {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
@@ -31,7 +31,7 @@ final class RawClient: Sendable {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8).prefix(100)) }
-    try self.init(family: AF_UNIX, receiveBuffer: nil, deadline: 60) { descriptor in
+    try self.init(family: AF_UNIX, receiveBuffer: nil, deadline: 120) { descriptor in
       withUnsafePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))

@@ -135,9 +135,9 @@ import Testing
     await #expect(
       processExitsWith: .failure, "fixed in Foundation: remove it of the article What the tap sees"
     ) {
-      alarm(20)
+      alarm(100)
       let session = URLSession(configuration: .ephemeral)
-      for _ in 0..<200 {
+      for _ in 0..<5_000 {
         let done = Gate()
         session.downloadTask(withResumeData: Data()) { _, _, _ in done.open() }.resume()
         try await done.wait("the completion")

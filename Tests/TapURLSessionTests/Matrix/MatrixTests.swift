@@ -27,14 +27,10 @@ import Testing
     }
   }
 
-  /// Every kind of task in the styles that differ: an async call without a delegate is one with a task's delegate that is asked
-  /// nothing, and on Foundation's side a completion handler. It is tried where it is interrupted, and in `sessions(_:)`.
+  /// Every kind of task in every style.
   static func cases(_ scenario: Scenario) -> [Case] {
     Kind.allCases.flatMap { kind in
-      Style.allCases.filter {
-        kind.exists(in: $0) && scenario.applies(kind, $0) && ($0 != .async || scenario.interruption != .none)
-      }
-      .flatMap { style in
+      Style.allCases.filter { kind.exists(in: $0) && scenario.applies(kind, $0) }.flatMap { style in
         [true, false].filter { $0 || style == .sessionDelegate }
           .map { Case(scenario: scenario, kind: kind, style: style, hasAccount: $0) }
       }

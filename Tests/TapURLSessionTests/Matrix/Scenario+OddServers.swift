@@ -134,13 +134,13 @@ extension Scenario {
     (0..<count).map { "X-\($0): \(String(repeating: "v", count: 1_000))\r\n" }.joined()
   }
 
-  /// One upload and the download in one style stand for the others: what differs between kinds is where the body
+  /// One upload and the download in two styles stand for the others: what differs between kinds is where the body
   /// goes, which the scenarios of right answers try in full.
   private static let chosen: @Sendable (Kind, Style) -> Bool = { kind, style in
     switch kind {
     case .data: style != .taskDelegate
     case .uploadData: style == .completionHandler
-    case .download: style == .sessionDelegate
+    case .download: style == .async || style == .sessionDelegate
     case .uploadFile, .uploadStream: false
     }
   }
