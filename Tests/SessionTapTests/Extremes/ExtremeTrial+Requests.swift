@@ -154,7 +154,7 @@ extension ExtremeTrial {
     }
     let ended = properties(
       of: RequestObservation.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
-      \.peerAddress, \.errorMessage, \.responseHeaders
+      \.retransmittedSegments, \.peerAddress, \.errorMessage, \.responseHeaders
     ) { setting, changes in
       use(setting, at: changes) { running, change in
         var observation = example
@@ -170,7 +170,6 @@ extension ExtremeTrial {
         for phase in RequestTimings.Phase.allCases { observation.timings[phase] = duration }
       }
       + observe("RequestObservation.networkRoundTrip") { $0.networkRoundTrip = $1 }
-      + observe("RequestObservation.retransmittedSegments") { $0.retransmittedSegments = $1 }
       + observe("RequestEnd.response(statusCode:)") { $0.end = .response(statusCode: $1) }
       + observe("RequestEnd.failure(_:statusCode:)") { $0.end = .failure(.timeout, statusCode: $1) }
       + observe("Timestamp.nanosecondsSinceEpoch") { $0.start.nanosecondsSinceEpoch = $1 }
