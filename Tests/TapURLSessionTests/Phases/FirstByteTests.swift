@@ -20,7 +20,6 @@ import Testing
 
   /// What comes first of a response, long before the rest.
   @Test(
-    .timeLimit(.minutes(2)),
     arguments: ["HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\n"],
     [Style.async, .completionHandler, .sessionDelegate])
   func `the first byte is that of the first piece`(piece: String, style: Style) async throws {

@@ -18,7 +18,7 @@ import Testing
   }
 
   /// The response arrives while the queue is held: the server sends it only then, and the queue is let go after that.
-  @Test(.timeLimit(.minutes(2)), arguments: Holder.allCases, [false, true])
+  @Test(.needs(.sessionQueue), arguments: Holder.allCases, [false, true])
   func `a response that lies unread is not the server's time`(holder: Holder, isUpload: Bool) async throws {
     let (arrived, answers, answered) = (Gate(), Gate(), Gate())
     let held = 100

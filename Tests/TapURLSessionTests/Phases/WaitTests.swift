@@ -21,7 +21,7 @@ import Testing
     var limit: Int { self == .redirects ? 6 : self == .cancelled ? 2 : 1 }
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: Holder.allCases)
+  @Test(arguments: Holder.allCases)
   func `a wait is that until the server lets go`(holder: Holder) async throws {
     let run = try WaitRun(limit: holder.limit, isInstalled: holder == .installed)
     defer { run.stop() }
@@ -31,7 +31,7 @@ import Testing
 
   /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped when it existed.
   @Test(
-    .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"),
+    .needs(.program), .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"),
     arguments: [FrontServer.Way.plain, .tls, .tlsThatCloses, .ipv6], [1, 2, 6])
   func `a wait is that of other ways to a server`(way: FrontServer.Way, limit: Int) async {
     await #expect(processExitsWith: .success) { [way, limit] in
@@ -47,7 +47,9 @@ import Testing
   }
 
   /// One request at a time waits for nothing.
-  @Test(.enabled(if: Tool.isUsable("nginx"), "nginx is not installed"), arguments: [false, true])
+  @Test(
+    .needs(.program), .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"),
+    arguments: [false, true])
   func `by HTTP/2 there is no wait`(isInstalled: Bool) async {
     await #expect(processExitsWith: .success) { [isInstalled] in
       alarm(100)
