@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TapCore
 import TapURLSession
 
 #if canImport(FoundationNetworking)
@@ -8,19 +9,28 @@ import TapURLSession
 
 extension Benchmark {
   /// Reading all that libcurl knows of a finished transfer, on Foundation's queue.
-  static let accountRead = Benchmark(
-    "account.read", unit: "ns", reference: "one uncontended Mutex lock and unlock",
-    isUsable: CurlAccount.shared != nil,
-    value: {
-      let configuration = URLSessionConfiguration.ephemeral
-      configuration.protocolClasses = [MeasuredLoader.self]
-      let session = URLSession(configuration: configuration)
-      defer { session.invalidateAndCancel() }
-      try await LoopbackTransfers.shared.get(from: session)
-      guard let measured = MeasuredLoader.nanosecondsPerRead.withLock({ $0 }) else { throw NoAccount() }
-      return measured
-    },
-    referenceValue: { UncontendedMutex.nanoseconds })
+  static let accountRead = reading("account.read") { MeasuredLoader.nanosecondsPerRead.withLock { $0 } }
+
+  /// The same with the kernel's account of the connection, which is read of long requests, of uploads, and once in a second.
+  static let connectionRead = reading("account.read.connection") {
+    MeasuredLoader.nanosecondsPerConnectionRead.withLock { $0 }
+  }
+
+  private static func reading(_ name: String, _ nanoseconds: @escaping @Sendable () -> Double?) -> Benchmark {
+    Benchmark(
+      name, unit: "ns", reference: "one uncontended Mutex lock and unlock",
+      isUsable: CurlAccount.shared != nil,
+      value: {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.protocolClasses = [MeasuredLoader.self]
+        let session = URLSession(configuration: configuration)
+        defer { session.invalidateAndCancel() }
+        try await LoopbackTransfers.shared.get(from: session)
+        guard let measured = nanoseconds() else { throw NoAccount() }
+        return measured
+      },
+      referenceValue: { UncontendedMutex.nanoseconds })
+  }
 }
 
 private struct NoAccount: Error, CustomStringConvertible {
@@ -30,6 +40,7 @@ private struct NoAccount: Error, CustomStringConvertible {
 /// Serves its task by a native loader, whose account it reads repeatedly before it passes the end on.
 private final class MeasuredLoader: URLProtocol {
   static let nanosecondsPerRead = Mutex<Double?>(nil)
+  static let nanosecondsPerConnectionRead = Mutex<Double?>(nil)
 
   private static let native = (URLSessionConfiguration.default.protocolClasses ?? [])
     .compactMap { $0 as? URLProtocol.Type }
@@ -74,6 +85,17 @@ private final class MeasuringClient: NSObject, URLProtocolClient {
       for _ in 0..<count { isRead = CurlAccount.shared?.read(sender) != nil && isRead }
     }
     MeasuredLoader.nanosecondsPerRead.withLock { $0 = isRead ? nanoseconds : nil }
+    let sockets = ConnectionSockets()
+    var isConnectionRead = true
+    let both = Stopwatch.nanoseconds(per: count) {
+      for _ in 0..<count {
+        // As of a request of 20 ms.
+        let account = CurlAccount.shared?.read(sender)
+        let reading = account.flatMap { sockets.read($0, elapsed: 20_000_000, at: .now) }
+        isConnectionRead = reading != nil && isConnectionRead
+      }
+    }
+    MeasuredLoader.nanosecondsPerConnectionRead.withLock { $0 = isConnectionRead ? both : nil }
     original.urlProtocolDidFinishLoading(sender)
   }
 

@@ -74,7 +74,7 @@ enum AllBenchmarks {
     .requestTappedC8, .requestTappedBurst,
     .downloadTapped,
     .requestAllocations,
-    .accountRead,
+    .accountRead, .connectionRead,
     .observationRecord,
     .observationP99UnderAttack,
     .inboundRecord,

@@ -44,8 +44,16 @@ struct Fuzz {
       request: request, start: Timestamp(nanosecondsSinceEpoch: number()), duration: duration(),
       end: end(), requestBodySize: optional { $0.number() },
       responseBodySize: optional { $0.number() }, timeToFirstByte: optional { $0.duration() },
+      timings: timings(), networkRoundTrip: optional { $0.duration() },
+      retransmittedSegments: optional { Int(truncatingIfNeeded: $0.number()) },
       resendCount: optional { Int(truncatingIfNeeded: $0.number()) }, isFromCache: random.next() & 1 == 0,
       responseHeaders: ["C": text()])
+  }
+
+  private mutating func timings() -> RequestTimings {
+    var timings = RequestTimings()
+    for phase in RequestTimings.Phase.allCases { timings[phase] = optional { $0.duration() } }
+    return timings
   }
 
   private mutating func inbound() -> RequestObservation {

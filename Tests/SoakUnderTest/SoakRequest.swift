@@ -52,6 +52,7 @@ struct SoakRequest: Sendable {
 
   /// The server's side.
   static func steps(for request: OriginRequest) -> [OriginStep] {
+    if let steps = Burst.steps(for: request) { return steps }
     switch Answer(rawValue: String(request.path.dropFirst())) {
     case .sized: return [.response(body: body)]
     case .chunked: return [.chunked(body: body, chunk: 700)]

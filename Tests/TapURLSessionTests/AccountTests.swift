@@ -61,8 +61,8 @@ import Testing
       account != nil,
       """
       The stored properties of Foundation's native loader have changed: compare `easyHandle` and `redirectCount` in \
-      NativeProtocol.swift and HTTPURLProtocol.swift, `rawHandle` in EasyHandle.swift and `session` in \
-      URLSessionTask.swift with CurlAccount.swift
+      NativeProtocol.swift and HTTPURLProtocol.swift, `rawHandle` in EasyHandle.swift, `session` in URLSessionTask.swift, \
+      `_configuration` in URLSession.swift and `httpMaximumConnectionsPerHost` in Configuration.swift with CurlAccount.swift
       """)
   }
 
@@ -74,22 +74,24 @@ import Testing
     let url = try #require(URL(string: "http://mock.test/"))
     let mock = MockProtocol(request: URLRequest(url: url), cachedResponse: nil, client: nil)
     #expect(account.read(mock) == nil)
-    #expect(account.redirectCount(of: mock) == nil)
   }
 
   /// Slow to find, exact, and by public means: what the fast way reads has to be the same.
   @Test func `the fast way finds what reflection finds`() throws {
     let loaderClass = try #require(LoaderChain.nativeHTTP)
     let url = try #require(URL(string: "http://127.0.0.1/"))
-    let session = URLSession(configuration: .ephemeral)
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = 3
+    let session = URLSession(configuration: configuration)
     let task = session.dataTask(with: url)
     let loader = loaderClass.init(task: task, cachedResponse: nil, client: nil)
     let account = try #require(CurlAccount.shared)
-    #expect(account.session(of: task) === session)
-    #expect(
-      account.redirectCount(of: loader) == Mirror(reflecting: loader).descendant("redirectCount") as? Int)
+    // The number that the session was made with.
+    session.configuration.httpMaximumConnectionsPerHost = 8
+    #expect(account.connectionLimit(of: task) == 3)
     let fresh = try #require(account.read(loader))
     #expect(fresh == TransferAccount.untouched(queue: fresh.queue))
+    #expect(fresh.redirectCount == Mirror(reflecting: loader).descendant("redirectCount") as? Int)
     session.invalidateAndCancel()
   }
 
@@ -107,10 +109,10 @@ import Testing
     let timings = observation.timings
     let processing = try #require(Self.milliseconds(timings[.processing]))
     let transfer = try #require(Self.milliseconds(timings[.transfer]))
+    let local = try #require(Self.milliseconds(timings[.local]))
     #expect(processing >= 250)
-    // A client that is late to read the first byte takes a part of the body's time for the server's.
-    #expect(processing + transfer >= 450)
-    #expect(transfer > 0)
+    // A client that is late to read the first byte takes a part of the body's time for the server's, or for its own.
+    #expect(processing + transfer + local >= 450)
     #expect(timings[.queue] == nil)
     #expect(timings[.tls] == nil)
     #expect(timings[.connect] != nil)
@@ -126,7 +128,7 @@ import Testing
     #expect(observation.isConnectionReused == false)
   }
 
-  @Test func `a connection that is open has only the last two phases`() async throws {
+  @Test func `a connection that is open has only the phases of the exchange`() async throws {
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
     defer { origin.stop() }
     let session = URLSession(configuration: configuration())
@@ -138,7 +140,7 @@ import Testing
     #expect(ended.map(\.openedConnections) == [1, 0, 0])
     for observation in ended.dropFirst() {
       let present = RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil }
-      #expect(present == [.processing, .transfer])
+      #expect(present == [.processing, .transfer, .local])
     }
   }
 
@@ -178,100 +180,6 @@ import Testing
     }
   }
 
-  /// libcurl does not let those that wait go first in, first out. Here each response ends when the test lets it: a wait ends
-  /// after that of the previous response on the connection, and before anything else happens, however busy the machine is.
-  @Test(arguments: 1...3)
-  func `a wait ends when the previous transfer on the same connection does`(round: Int) async throws {
-    let count = 12
-    let gates = (0..<count).map { _ in Gate() }
-    let (arrivals, arrived) = AsyncStream.makeStream(of: Int.self)
-    let origin = try Origin { request in
-      guard let number = Int(request.path.dropFirst()), gates.indices.contains(number) else {
-        return [.close]
-      }
-      arrived.yield(number)
-      return [.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"), .hold(gates[number]), .text("b")]
-    }
-    defer { origin.stop() }
-    let base = URLSessionConfiguration.ephemeral
-    base.httpMaximumConnectionsPerHost = 2
-    let session = URLSession(configuration: configuration(base))
-    for number in 0..<count { session.dataTask(with: origin.url("/\(number)")) { _, _, _ in }.resume() }
-
-    try await observer.waitForStarts(count)
-    var iterator = arrivals.makeAsyncIterator()
-    var underWay = [try #require(await iterator.next()), try #require(await iterator.next())]
-    var turns: [String: ClosedRange<Int64>] = [:]
-    for ended in 1...count - 2 {
-      let start = Timestamp.now
-      gates[underWay.removeFirst()].open()
-      try await observer.waitForEnds(ended)
-      let following = try #require(await iterator.next())
-      turns["/\(following)"] = start.nanosecondsSinceEpoch...Timestamp.now.nanosecondsSinceEpoch
-      underWay.append(following)
-    }
-    for gate in gates { gate.open() }
-    try await observer.waitForEnds(count)
-    session.finishTasksAndInvalidate()
-    // The account is in microseconds.
-    let precision: Int64 = 2_000
-    for observation in observer.ended {
-      let path = try #require(URL(string: observation.request.url)?.path)
-      let wait = observation.timings[.queue]
-      #expect((wait == nil) == (turns[path] == nil), "\(path): \(observation.timings)")
-      guard let wait, let turn = turns[path] else { continue }
-      let began = observation.start.nanosecondsSinceEpoch + Int64(wait / .nanoseconds(1))
-      #expect(turn.lowerBound - precision <= began && began <= turn.upperBound + precision, "\(path)")
-    }
-  }
-
-  @Test func `a wait is unknown, not wrong, where others of the session are out of sight`() async throws {
-    let origin = try Origin { _ in [.think(100), .response(body: [1])] }
-    defer { origin.stop() }
-    let base = URLSessionConfiguration.ephemeral
-    base.httpMaximumConnectionsPerHost = 1
-    let session = URLSession(configuration: base)
-    tap.install(on: session, client: "installed")
-    await withTaskGroup { group in
-      for _ in 0..<2 { group.addTask { _ = try? await session.data(from: origin.url()) } }
-    }
-    try await observer.waitForEnds(2)
-    session.finishTasksAndInvalidate()
-    for observation in observer.ended {
-      #expect(observation.timings[.queue] == nil)
-      #expect(observation.timings[.transfer] == nil)
-      #expect(observation.timings[.processing] != nil)
-    }
-  }
-
-  /// With one connection: one request waits while the other is redirected, which then waits for the first one.
-  @Test func `a wait is unknown where a redirect has gone before, also that of the redirected`() async throws
-  {
-    let (arrived, movesOn) = (Gate(), Gate())
-    let origin = try Origin { request in
-      switch request.path {
-      case "/moved":
-        [.signal(arrived), .hold(movesOn), .response("302 Found", headers: [("Location", "/there")])]
-      default: [.think(50), .response(body: [1])]
-      }
-    }
-    defer { origin.stop() }
-    let base = URLSessionConfiguration.ephemeral
-    base.httpMaximumConnectionsPerHost = 1
-    let session = URLSession(configuration: configuration(base))
-    session.dataTask(with: origin.url("/moved")) { _, _, _ in }.resume()
-    try await arrived.wait()
-    session.dataTask(with: origin.url("/other")) { _, _, _ in }.resume()
-    try await observer.waitForStarts(2)
-    movesOn.open()
-    try await observer.waitForEnds(2)
-    session.finishTasksAndInvalidate()
-    for observation in observer.ended {
-      let present = RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil }
-      #expect(present == [.processing], "\(observation.request.url)")
-    }
-  }
-
   @Test func `a redirect's phases are those of the last leg`() async throws {
     let origin = try Origin { request in
       request.path == "/end"
@@ -306,25 +214,6 @@ import Testing
     #expect(origin.requests.first?.body.count == 300_000)
   }
 
-  @Test(arguments: [Style.async, .completionHandler, .sessionDelegate])
-  func `the server's time after an upload is processing, where the head is known`(style: Style) async throws {
-    let origin = try Origin { _ in [.think(200), .response(body: [1])] }
-    defer { origin.stop() }
-    var request = URLRequest(url: origin.url())
-    request.httpMethod = "POST"
-    _ = try await Exchange(kind: .uploadData, style: style, request: request).run(configuration())
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
-    if style == .sessionDelegate {
-      #expect(try #require(Self.milliseconds(observation.timings[.processing])) >= 150)
-      #expect(try #require(Self.milliseconds(observation.timeToFirstByte)) >= 199)
-    } else {
-      #expect(observation.timings[.processing] == nil)
-      #expect(observation.timings[.transfer] == nil)
-      #expect(observation.timeToFirstByte == nil)
-    }
-  }
-
   @Test(arguments: Way.allCases)
   func `a refused connection ends in connect, with nothing transferred`(way: Way) async throws {
     let closed = try ClosedPort()
@@ -345,7 +234,7 @@ import Testing
     let observation = try await observation(.async, url)
     #expect(observation.end == .failure(.dns, statusCode: nil))
     #expect(try #require(observation.errorMessage).contains("nothing.invalid"))
-    #expect(RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil } == [.resolve])
+    #expect(RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil } == [.resolve, .local])
   }
 
   @Test(arguments: [Way.async, .delegate])
@@ -429,7 +318,8 @@ extension TransferAccount {
   /// That of a handle which has done nothing yet.
   fileprivate static func untouched(queue: Int64?) -> TransferAccount {
     var account = TransferAccount()
-    (account.statusCode, account.connectionCount, account.localPort) = (0, 0, 0)
+    (account.statusCode, account.connectionCount) = (0, 0)
+    (account.localPort, account.peerPort) = (0, 0)
     (account.sentBytes, account.receivedBytes, account.queue) = (0, 0, queue)
     return account
   }

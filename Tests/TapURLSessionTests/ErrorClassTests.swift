@@ -1,8 +1,9 @@
 import Foundation
 import TapCore
-import TapURLSession
 import TestSupport
 import Testing
+
+@testable import TapURLSession
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -59,6 +60,11 @@ import Testing
       testDescription: "a URL without a scheme", type: .unsupportedURL,
       change: { request, _ in request.url = URL(string: "host/path") }),
     Failure(
+      testDescription: "a scheme in capitals, which Foundation does not know", type: .unsupportedURL,
+      change: { request, _ in
+        request.url = request.url.flatMap { URL(string: "HTTP://127.0.0.1:\($0.port ?? 0)/") }
+      }),
+    Failure(
       testDescription: "a loader of the app's own that fails", type: .other,
       change: { request, _ in request.url = URL(string: "http://fails.test/") }),
   ]
@@ -100,6 +106,18 @@ import Testing
     let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
     try await Self.expect(.tls, Exchange(kind: .data, style: style, request: URLRequest(url: url)))
     try await server.stop()
+  }
+
+  /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close` in its `http2.c`,
+  /// `curl_easy_strerror`).
+  @Test(
+    arguments: [
+      "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
+      "HTTP/2 stream 3 was not closed cleanly before end of the underlying stream",
+      "HTTP/2 stream 1 was reset", "Stream error in the HTTP/2 framing layer",
+    ])
+  func `a cut by HTTP/2 is a lost connection`(message: String) {
+    #expect(RequestErrorType(curlMessage: message) == .connectionLost)
   }
 
   /// Makes the exchange stock and tapped.

@@ -94,6 +94,12 @@ def fleet():
                       steps=thresholds("red", (0.1, "yellow"), (0.5, "green"))),
                 graph("Connections opened", "Connections that requests have opened, a second.", "cps",
                       (f"sum by (job, client) ({OPENED}{{{CHOSEN}}})", one), stack=True),
+                graph("Network round trip", "Median of the least round trips of connections: of the servers, the one with the "
+                      "longest.", "s",
+                      (f"max by (job, client) (job:http_client_network_round_trip_seconds:quantile_rate5m{{{CHOSEN}, "
+                       f"quantile=\"0.5\"}})", one)),
+                graph("Retransmitted segments", "What was sent again on connections, a second.", "ops",
+                      (f"sum by (job, client) (job:http_client_retransmitted_segments:rate5m{{{CHOSEN}}})", one)),
             ]),
             ("Requests that the apps serve", [
                 graph("Served", "Requests that ended. Click a job for the board of the requests that it serves.", "reqps",

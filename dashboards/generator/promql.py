@@ -15,8 +15,10 @@ SERVED_RESPONSE_BODY = "http_server_response_body_size_bytes"
 SERVED_ACTIVE = "http_server_active_requests"
 PHASE = "http_client_request_phase_duration_seconds"
 OPENED = "http_client_connections_opened_total"
+ROUND_TRIP = "http_client_network_round_trip_seconds"
+RETRANSMITTED = "http_client_retransmitted_segments_total"
 # In the order in which a request goes through them.
-PHASES = ("queue", "resolve", "connect", "tls", "processing", "transfer")
+PHASES = ("queue", "resolve", "connect", "tls", "upload", "processing", "transfer", "local")
 
 # The labels that the variables choose by: of a process, of a client, of a host, of a request that has ended.
 PROCESS = 'job=~"$job", instance=~"$instance"'
@@ -33,7 +35,7 @@ BAD = 'error_type!~"|4.."'
 # Of a request that the app served a 4xx is the caller's mistake, and has no error_type.
 SERVED_BAD = 'error_type!=""'
 CACHED = 'cache="hit"'
-# Requests that went to a server. The phases know client and server, and no template.
+# Requests that went to a server.
 SENT = 'cache!="hit"'
 # Those of them that got a connection.
 CONNECTED = f'{SENT}, error_type!~"connect|dns|tls"'
@@ -122,17 +124,16 @@ def cached_share(*group):
 
 def phase_mean(phase, *group):
     """Seconds of one phase for each request, so that the phases add up to the mean of a request."""
-    return share(summed(PHASE, *group, labels=HOST, where=f'phase="{phase}"'),
-                 counted(DURATION, *group, labels=HOST, where=SENT))
+    return share(summed(PHASE, *group, where=f'phase="{phase}"'), counted(DURATION, *group, where=SENT))
 
 
 def phase_means(*server):
     """The same of each phase that there is, for the ten clients and servers that the app waits for most. Their labels
     are one as `server`: Grafana's matrix has one field for its rows."""
     of = ", ".join(server)
-    spent = summed(PHASE, *server, "phase", labels=HOST)
-    requests = counted(DURATION, *server, labels=HOST, where=SENT)
-    most = f"topk(10, {summed(PHASE, *server, labels=HOST)})"
+    spent = summed(PHASE, *server, "phase")
+    requests = counted(DURATION, *server, where=SENT)
+    most = f"topk(10, {summed(PHASE, *server)})"
     names = ", ".join(f'"{label}"' for label in server)
     return (f"label_join({spent} / on ({of}) group_left () ({requests}) and on ({of}) {most},"
             f' "server", " ", {names})')
@@ -144,10 +145,14 @@ def reused_share(*group):
     return f"clamp_min(1 - {by(*group)} ({rate(OPENED, HOST)}) / ({connected} > 0), 0)"
 
 
+def local_share(*group):
+    """Of the time of requests, what was spent in this process."""
+    return share(summed(PHASE, *group, where='phase="local"'), summed(PHASE, *group))
+
+
 def waiting_share(*group):
     """Of the requests that went to a server, those that had to wait for a connection."""
-    return share(counted(PHASE, *group, labels=HOST, where='phase="queue"'),
-                 counted(DURATION, *group, labels=HOST, where=SENT))
+    return share(counted(PHASE, *group, where='phase="queue"'), counted(DURATION, *group, where=SENT))
 
 
 def apdex(*group, metric=DURATION, labels=REQUEST, satisfied="0.25", tolerated="1.0"):

@@ -3,7 +3,7 @@
 from .board import REQUEST_LABELS, board
 from .panels import graph, phase_bars, phased, thresholds, top
 from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, OPENED, PHASE, PHASES, REQUEST_BODY,
-                     RESPONSE_BODY, active, by, cached_share, counted, phase_mean, phase_means, quantile,
+                     RESPONSE_BODY, RETRANSMITTED, ROUND_TRIP, active, by, cached_share, counted, local_share, phase_mean, phase_means, quantile,
                      rate, reused_share, summed, waiting_share)
 from .shapes import heatmaps, quantiles
 
@@ -11,8 +11,9 @@ EACH = ("client", "http_request_method", "server_address", "server_port", "url_t
         "error_type", "network_protocol_version")
 SERVER = ("client", "server_address", "server_port")
 ONE_SERVER = "{{client}} {{server_address}}:{{server_port}}"
-PHASES_SAY = ("queue: waiting for a connection of the session's. processing: the request goes out, and the server works. "
-              "transfer: first byte to last. On a connection that was open there is no resolve, connect and tls.")
+PHASES_SAY = ("queue: waiting for a connection of the session's. upload: the request's body. processing: the request goes out, "
+              "and the server works. transfer: first byte to last. local: time in this process. On a connection that was "
+              "open there is no resolve, connect and tls.")
 
 
 def requests():
@@ -29,14 +30,23 @@ def requests():
                           FIRST_BYTE),
             ]),
             ("Where the time goes", [
-                phased(graph("Mean of a request by phase", "Of all templates. " + PHASES_SAY + " Legs before a "
+                phased(graph("Mean of a request by phase", PHASES_SAY + " Legs before a "
                              "redirect are in the duration, and in no phase.", "s",
                              *[(phase_mean(phase), phase) for phase in PHASES], stack=True, height=9)),
                 phase_bars("By client and server", "The mean of a request by phase: of the ten that the app waits for "
-                           "most, of all templates.", phase_means(*SERVER)),
-                phased(graph("p99 by phase", "Of the requests that have the phase, of all templates: of those that open "
+                           "most.", phase_means(*SERVER)),
+                phased(graph("p99 by phase", "Of the requests that have the phase: of those that open "
                              "a connection, one in a hundred takes longer to.", "s",
-                             (quantile(0.99, PHASE, "phase", labels=HOST), "{{phase}}"))),
+                             (quantile(0.99, PHASE, "phase"), "{{phase}}"))),
+                graph("Time in this process", "Its part of the time of requests. The queue that all URLSessions "
+                      "share is held, or no processor is free: look at callbacks, protocol classes and body streams.",
+                      "percentunit", (local_share(*SERVER), ONE_SERVER), maximum=1),
+                graph("Network round trip", "p99 of the least round trips of connections, of all templates. Processing that "
+                      "is near one round trip is the network; far more is the server.", "s",
+                      (quantile(0.99, ROUND_TRIP, *SERVER, labels=HOST), ONE_SERVER)),
+                graph("Retransmitted segments", "What was sent again on connections, a second, of all templates. The network "
+                      "loses segments.", "ops",
+                      (f"{by(*SERVER)} ({rate(RETRANSMITTED, HOST)})", ONE_SERVER)),
                 graph("Requests by HTTP version", "None where no response came, or none of the network's.", "reqps",
                       (counted(DURATION, "network_protocol_version"), "{{network_protocol_version}}"), stack=True),
                 graph("On a reused connection", "Of the requests that got a connection, those that got one that was "

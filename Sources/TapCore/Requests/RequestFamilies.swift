@@ -137,10 +137,12 @@ private struct GatheredEndSeries: GatheredFamily {
   }
 }
 
-/// Where the time of requests went, and how many connections they opened, by client and server.
+/// Where the time of requests went, and what their connections were like, by client and server.
 struct PhaseFamilies: Sendable {
   private let durations: Family<PhaseLabels, Registry.Histogram>
   private let connections: Family<ServerLabels, Registry.Counter>
+  private let roundTrips: Family<ServerLabels, Registry.Histogram>
+  private let retransmissions: Family<ServerLabels, Registry.Counter>
 
   init(_ configuration: RequestMetrics.Configuration) throws(RegistryError) {
     let family = try HistogramFamily(
@@ -150,31 +152,50 @@ struct PhaseFamilies: Sendable {
     durations = Family(
       descriptor: family.descriptor, options: configuration.series, dropped: family.dropped,
       render: \.rendered, make: { family.makeHistogram() })
+    let roundTrip = try HistogramFamily(
+      "http_client_network_round_trip_seconds", unit: "seconds",
+      help: "Least round trip of the connections of HTTP client requests, read at the end of a request.",
+      configuration.roundTripBuckets)
+    roundTrips = Family(
+      descriptor: roundTrip.descriptor, options: configuration.series, dropped: roundTrip.dropped,
+      render: { RenderedLabels($0.pairs) }, make: { roundTrip.makeHistogram() })
+    connections = try Self.counter(
+      "http_client_connections_opened_total", "Connections that HTTP client requests opened.", configuration)
+    retransmissions = try Self.counter(
+      "http_client_retransmitted_segments_total",
+      "TCP segments that were sent again on the connections of HTTP client requests.", configuration)
+  }
+
+  private static func counter(
+    _ name: String, _ help: String, _ configuration: RequestMetrics.Configuration
+  ) throws(RegistryError) -> Family<ServerLabels, Registry.Counter> {
     let dropped = DroppedValues()
-    connections = Family(
-      descriptor: try FamilyDescriptor(
-        name: "http_client_connections_opened_total", help: "Connections that HTTP client requests opened.",
-        type: .counter, unit: nil),
+    return Family(
+      descriptor: try FamilyDescriptor(name: name, help: help, type: .counter, unit: nil),
       options: configuration.series, dropped: dropped, render: { RenderedLabels($0.pairs) },
       make: { Registry.Counter(dropped: dropped) })
   }
 
   func record(_ observation: RequestObservation, _ server: ServerLabels) {
     if !observation.timings.isEmpty {
+      let template = observation.request.urlTemplate?.asLabel
       for phase in RequestTimings.Phase.allCases {
         guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
-        durations[PhaseLabels(server: server, phase: phase)].record(Double(nanoseconds) / 1e9)
+        durations[PhaseLabels(server: server, template: template, phase: phase)]
+          .record(Double(nanoseconds) / 1e9)
       }
     }
+    if let roundTrip = observation.roundTrip { roundTrips[server].record(Double(max(0, roundTrip)) / 1e9) }
     // Also by 0: a server whose connections are all open already has a series.
     if let opened = observation.openedConnections { connections[server].increment(by: max(0, opened)) }
+    if let again = observation.retransmittedSegments { retransmissions[server].increment(by: max(0, again)) }
   }
 
-  var descriptors: [FamilyDescriptor] { durations.descriptors + connections.descriptors }
+  private var all: [any MetricSource] { [durations, connections, roundTrips, retransmissions] }
 
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
-    durations.gather(at: now) + connections.gather(at: now)
-  }
+  var descriptors: [FamilyDescriptor] { all.flatMap(\.descriptors) }
 
-  var statistics: [FamilyStatistics] { durations.statistics + connections.statistics }
+  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] { all.flatMap { $0.gather(at: now) } }
+
+  var statistics: [FamilyStatistics] { all.flatMap(\.statistics) }
 }

@@ -100,10 +100,15 @@ struct ServerLabels: Hashable, Sendable {
 /// The labels of a phase's duration.
 struct PhaseLabels: Hashable, Sendable {
   let server: ServerLabels
+  let template: String?
   let phase: RequestTimings.Phase
 
   var rendered: RenderedLabels {
-    RenderedLabels(sorting: server.pairs + [Labels.Pair(name: "phase", value: phase.rawValue)])
+    RenderedLabels(
+      sorting: server.pairs + [
+        Labels.Pair(name: "phase", value: phase.rawValue),
+        Labels.Pair(name: "url_template", value: template ?? ""),
+      ])
   }
 }
 

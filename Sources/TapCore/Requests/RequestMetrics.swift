@@ -7,8 +7,9 @@ import Synchronization
 ///   `http_client_response_body_size_bytes` and `http_client_time_to_first_byte_seconds`: histograms of ended
 ///   requests. What came from the session's cache has the label `cache="hit"`. A cancelled request is in the duration
 ///   too, with neither status code nor `error_type`, so that the duration counts every request that ended.
-/// - `http_client_request_phase_duration_seconds`: where the time went (``RequestTimings``), and
-///   `http_client_connections_opened_total`, by client and server.
+/// - `http_client_request_phase_duration_seconds`: where the time went (``RequestTimings``), by client, server and template.
+/// - `http_client_connections_opened_total`, `http_client_network_round_trip_seconds` and
+///   `http_client_retransmitted_segments_total`: what their connections were like, by client and server.
 /// - `http_client_active_requests`: a gauge of requests under way.
 /// - `http_client_redirects_total`: the redirects that were followed, with the labels of the gauge.
 /// - `session_tap_started_requests_total`, `session_tap_ended_requests_total` and
@@ -25,10 +26,12 @@ public final class RequestMetrics: Sendable {
   public struct Configuration: Sendable, Hashable {
     /// The buckets of the duration and the time to first byte, in seconds.
     public var durationBuckets: HistogramBuckets = .seconds
-    /// The buckets of `http_client_request_phase_duration_seconds`, in seconds: from 0.5 ms to 10 s. Inbound requests have no
-    /// phases.
-    public var phaseBuckets = HistogramBuckets([
-      0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    /// The buckets of `http_client_request_phase_duration_seconds`, in seconds: from 0.5 ms to 10 s. They are fewer than those of
+    /// the duration, since a request has up to eight phases. Inbound requests have none.
+    public var phaseBuckets = HistogramBuckets([0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10])
+    /// The buckets of `http_client_network_round_trip_seconds`, in seconds: from 0.1 ms to 1 s.
+    public var roundTripBuckets = HistogramBuckets([
+      0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
     ])
     /// The buckets of both body sizes, in bytes.
     public var bodySizeBuckets: HistogramBuckets = .bytes

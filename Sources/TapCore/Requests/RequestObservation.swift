@@ -19,8 +19,8 @@ public struct RequestObservation: Sendable, Hashable {
   public var requestBodySize: Int64?
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
   public var responseBodySize: Int64?
-  /// From the start of loading to the first byte of the final response, or `nil` where that is unknown. In whole
-  /// nanoseconds.
+  /// From the start of loading to the first byte of the last leg's response, an interim one included, or `nil` where that is
+  /// unknown: after an answered challenge, for example. In whole nanoseconds.
   public var timeToFirstByte: Duration? {
     get { elapsedToFirstByte.map { .nanoseconds($0) } }
     set { elapsedToFirstByte = newValue?.nanoseconds }
@@ -34,8 +34,17 @@ public struct RequestObservation: Sendable, Hashable {
   public var peerAddress: String?
   /// How many connections the request's last leg has opened, or `nil` where that is unknown.
   public var openedConnections: Int?
-  /// Whether the request went over a connection that was open before, or `nil` where that is unknown or it got none.
+  /// Whether the request's last leg went over a connection that was open before, or `nil` where that is unknown or it got none.
   public var isConnectionReused: Bool?
+  /// The least round trip of the connection in the last minutes (`tcp(7)`, `tcpi_min_rtt`), or `nil` where it was not read: of short
+  /// requests it is read once in a second for each connection. Through a proxy it is that to the proxy; by HTTP/2 the
+  /// connection is that of other requests too.
+  public var networkRoundTrip: Duration? {
+    get { roundTrip.map { .nanoseconds($0) } }
+    set { roundTrip = newValue?.nanoseconds }
+  }
+  /// How many segments were sent again on the connection since it was last read, or `nil` where that is unknown.
+  public var retransmittedSegments: Int?
   /// How many times the request was sent again, for a redirect or with credentials (OpenTelemetry,
   /// `http.request.resend_count`), or `nil` where nothing tells it.
   public var resendCount: Int?
@@ -49,6 +58,8 @@ public struct RequestObservation: Sendable, Hashable {
   package var elapsed: Int64
   /// ``timeToFirstByte``, likewise.
   package var elapsedToFirstByte: Int64?
+  /// ``networkRoundTrip``, likewise.
+  package var roundTrip: Int64?
 
   /// Makes an observation.
   public init(
@@ -57,6 +68,7 @@ public struct RequestObservation: Sendable, Hashable {
     requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, timeToFirstByte: Duration? = nil,
     timings: RequestTimings = RequestTimings(), protocolVersion: NetworkProtocolVersion? = nil,
     peerAddress: String? = nil, openedConnections: Int? = nil, isConnectionReused: Bool? = nil,
+    networkRoundTrip: Duration? = nil, retransmittedSegments: Int? = nil,
     resendCount: Int? = nil, isFromCache: Bool = false, responseHeaders: [String: String] = [:]
   ) {
     self.request = request
@@ -72,6 +84,8 @@ public struct RequestObservation: Sendable, Hashable {
     self.peerAddress = peerAddress
     self.openedConnections = openedConnections
     self.isConnectionReused = isConnectionReused
+    roundTrip = networkRoundTrip?.nanoseconds
+    self.retransmittedSegments = retransmittedSegments
     self.resendCount = resendCount
     self.isFromCache = isFromCache
     self.responseHeaders = responseHeaders

@@ -1,9 +1,11 @@
 /// Where the time of a request went.
 ///
-/// The source on Linux is libcurl's own account of the transfer (`curl_easy_getinfo(3)`), in microseconds; on Apple's
-/// platforms it is `URLSessionTaskMetrics`, where this was compiled and not run. A phase that did not take place, or whose length is unknown, is `nil`, which is not 0: on a connection that was
-/// open there are no ``Phase/resolve``, ``Phase/connect`` and ``Phase/tls``. After redirects the phases are those of the last
-/// leg. The last phase of a request that failed or was cancelled ends with it.
+/// The sources on Linux are libcurl's own account of the transfer (`curl_easy_getinfo(3)`), in microseconds, and the kernel's
+/// account of its connection (`TCP_INFO`, `tcp(7)`), whose clock cannot tell less than 10 ms. On Apple's platforms it is
+/// `URLSessionTaskMetrics`, where this was compiled and not run. A phase that did not take place, or whose length is unknown, is
+/// `nil`, which is not 0: on a connection that was open there are no ``Phase/resolve``, ``Phase/connect`` and ``Phase/tls``. After
+/// redirects the phases are those of the last leg. The last phase of a request that failed or was cancelled ends with it. Where
+/// nothing is unknown, the phases add up to the request's duration.
 public struct RequestTimings: Sendable, Hashable {
   /// The phases, in their order. The words are those of Prometheus's blackbox exporter.
   public enum Phase: String, Sendable, Hashable, CaseIterable {
@@ -15,10 +17,17 @@ public struct RequestTimings: Sendable, Hashable {
     case connect
     /// The TLS handshake.
     case tls
-    /// From when the request can be sent to the first byte of the response: the request goes out, and the server works.
+    /// Sending the request's body: from when the request can be sent to the last byte. `nil` where it took less than 10 ms, which is
+    /// then a part of ``processing``.
+    case upload
+    /// From when the request can be sent, or from the end of its ``upload``, to the first byte of the response: the request goes
+    /// out, and the server works. An interim response, such as 103 Early Hints, ends it early.
     case processing
     /// From the first byte of the response to the last.
     case transfer
+    /// Time in this process: before libcurl has the request and after its end, and while the response lies unread because the queue
+    /// that all URLSessions share is held or no processor is free.
+    case local
 
     /// From 0 on.
     var place: Int {
@@ -27,8 +36,10 @@ public struct RequestTimings: Sendable, Hashable {
       case .resolve: 1
       case .connect: 2
       case .tls: 3
-      case .processing: 4
-      case .transfer: 5
+      case .upload: 4
+      case .processing: 5
+      case .transfer: 6
+      case .local: 7
       }
     }
   }

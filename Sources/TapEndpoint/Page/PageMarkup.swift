@@ -97,8 +97,8 @@ enum PageMarkup {
 
   private static let legend = [
     ("queue", "wait for a connection"), ("resolve", "name look-up"), ("connect", "TCP"), ("tls", "handshake"),
-    ("processing", "request out, server works"), ("transfer", "response body"),
-    ("unknown", "the rest: redirects, uploads, Foundation’s own time"),
+    ("upload", "request body"), ("processing", "request out, server works"), ("transfer", "response body"),
+    ("local", "this process"), ("unknown", "the rest: redirects, challenges, waits that nothing tells"),
   ].map { #"<span class="phase \#($0)"><b>\#($0)</b> \#($1)</span>"# }.joined(separator: " ")
 
   /// The requests that the app makes, and those that it serves, which are hidden where there are none.

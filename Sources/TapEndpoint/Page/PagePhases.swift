@@ -2,7 +2,7 @@
 /// no red, no green or no blue: simulated (Machado, 2009), any two are at least 0.18 apart in OKLab, light and dark.
 enum PagePhases {
   static let script = #"""
-    const PHASES = ["queue", "resolve", "connect", "tls", "processing", "transfer"];
+    const PHASES = ["queue", "resolve", "connect", "tls", "upload", "processing", "transfer", "local"];
 
     // By client and host, those with the most time first. A request is known by its duration; a phase may be unknown.
     function phaseGroups(choice) {

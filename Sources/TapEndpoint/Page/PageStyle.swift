@@ -62,6 +62,8 @@ enum PageStyle {
     .tls { --phase: var(--tls); }
     .processing { --phase: var(--processing); }
     .transfer { --phase: var(--transfer); }
+    .upload { --phase: repeating-linear-gradient(90deg, var(--transfer) 0 3px, transparent 3px 6px); }
+    .local { --phase: repeating-linear-gradient(-45deg, var(--text) 0 3px, transparent 3px 6px); }
     .unknown { --phase: transparent; }
     .legend, .bar + p { display: flex; flex-wrap: wrap; gap: 0 1rem; }
     .phase::before { content: ""; display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; vertical-align: -.05rem;

@@ -127,7 +127,7 @@ struct RequestLineEncoder: Sendable {
     json.outcome(observation.outcome)
   }
 
-  /// `queue_s`, `resolve_s`, … `transfer_s`
+  /// `queue_s`, `resolve_s`, … `local_s`
   @inline(__always)
   private func phases(_ timings: RequestTimings, to json: inout JSONWriter) {
     guard !timings.isEmpty else { return }
@@ -152,6 +152,14 @@ struct RequestLineEncoder: Sendable {
     if let isReused = observation.isConnectionReused {
       json.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
     }
+    if let roundTrip = observation.roundTrip {
+      json.append(",\"network.round_trip_s\":")
+      json.seconds(nanoseconds: roundTrip)
+    }
+    if let count = observation.retransmittedSegments, count > 0 {
+      json.append(",\"network.retransmits\":")
+      json.integer(Int64(count))
+    }
   }
 }
 
@@ -162,8 +170,10 @@ extension RequestTimings.Phase {
     case .resolve: ",\"resolve_s\":"
     case .connect: ",\"connect_s\":"
     case .tls: ",\"tls_s\":"
+    case .upload: ",\"upload_s\":"
     case .processing: ",\"processing_s\":"
     case .transfer: ",\"transfer_s\":"
+    case .local: ",\"local_s\":"
     }
   }
 }

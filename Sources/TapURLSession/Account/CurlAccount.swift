@@ -22,8 +22,7 @@ import TapCore
 /// these properties come from the metadata that the compiler writes for reflection; their names and types are checked, and
 /// where anything differs there is no account.
 ///
-/// All reads of Foundation's memory stand in this file (``ConnectionQueue`` keeps unowned references to loaders, no more). They
-/// are safe because
+/// All reads of Foundation's memory stand in this file. They are safe because
 /// - a loader is read only if its class is exactly the one whose layout was found,
 /// - the properties are read on the queue on which Foundation changes them (``read(_:)``),
 /// - `curl_easy_getinfo` gets the kind of pointer that the number of the information implies (`curl/curl.h`).
@@ -39,6 +38,7 @@ package struct CurlAccount: Sendable {
   private let rawHandle: Int
   private let redirectCount: Int
   private let session: Int
+  private let connectionLimit: Int?
   private let getInfo: GetInfo
 
   /// Finds the layout of a loader class. `nil` on another toolchain whose properties differ, without libcurl in reach, and
@@ -63,6 +63,12 @@ package struct CurlAccount: Sendable {
       self.rawHandle = rawHandle.offset
       self.redirectCount = redirectCount.offset
       self.session = session.offset
+      // Without it the account is as good, and some waits are unknown.
+      let configuration = StoredProperty(
+        "_configuration", of: URLSession.self, type: "FoundationNetworking.URLSession._Configuration")
+      connectionLimit = configuration.flatMap { configuration in
+        StoredProperty("httpMaximumConnectionsPerHost", of: configuration, type: "Swift.Int")?.offset
+      }
       getInfo = unsafeBitCast(symbol, to: GetInfo.self)
     #else
       return nil
@@ -94,28 +100,33 @@ package struct CurlAccount: Sendable {
       account.startTransfer = offset(0x60_0036, of: curl) ?? 0
       account.appConnect = offset(0x60_0038, of: curl) ?? 0
       account.queue = offset(0x60_0041, of: curl)
+      account.peerPort = number(0x20_0028, of: curl)
       account.localPort = number(0x20_002a, of: curl)
       account.peerAddress = text(0x10_0020, of: curl)
       return account
     }
   }
 
-  /// How often a loader has followed a redirect so far, or `nil` if the loader is another. On the same queue.
-  func redirectCount(of loader: URLProtocol) -> Int? {
-    guard isNative(loader) else { return nil }
-    return withExtendedLifetime(loader) {
-      UnsafeRawPointer(Unmanaged.passUnretained(loader).toOpaque()).load(
-        fromByteOffset: redirectCount, as: Int.self)
+  /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the same queue.
+  ///
+  /// The session gave this number to libcurl when it was made. `session.configuration` says what the app has set since.
+  func connectionLimit(of task: URLSessionTask) -> Int? {
+    guard let connectionLimit, let session = session(of: task) else { return nil }
+    return withExtendedLifetime(session) {
+      UnsafeRawPointer(Unmanaged.passUnretained(session).toOpaque())
+        .load(fromByteOffset: connectionLimit, as: Int.self)
     }
   }
 
-  /// The session of a task that is under way. On the same queue.
-  func session(of task: URLSessionTask) -> URLSession? {
-    withExtendedLifetime(task) {
+  /// The session of a task that is under way.
+  private func session(of task: URLSessionTask) -> URLSession? {
+    let session = withExtendedLifetime(task) {
       // An existential of a class protocol: the object, then the witness table.
       UnsafeRawPointer(Unmanaged.passUnretained(task).toOpaque())
-        .load(fromByteOffset: session, as: AnyObject?.self) as? URLSession
+        .load(fromByteOffset: self.session, as: AnyObject?.self)
     }
+    guard let session, type(of: session) == URLSession.self else { return nil }
+    return unsafeDowncast(session, to: URLSession.self)
   }
 
   /// Whether the account covers a loader: one of an app's own class has none.
@@ -158,9 +169,21 @@ private struct StoredProperty {
   private let type: any Any.Type
 
   init?(_ name: String, of someClass: AnyClass, type typeName: String) {
-    var found: (offset: Int, type: any Any.Type)?
     // The option says that the type is a class: `_EachFieldOptions.classType`, which is a `var` and not to be had here.
-    _ = _forEachField(of: someClass, options: _EachFieldOptions(rawValue: 1)) { field, offset, type, _ in
+    self.init(name, in: someClass, options: _EachFieldOptions(rawValue: 1), type: typeName)
+  }
+
+  /// A property of a structure that is stored in a class. Its offset is that within the class.
+  init?(_ name: String, of structure: StoredProperty, type typeName: String) {
+    guard let property = StoredProperty(name, in: structure.type, options: [], type: typeName) else {
+      return nil
+    }
+    (offset, type) = (structure.offset + property.offset, property.type)
+  }
+
+  private init?(_ name: String, in owner: any Any.Type, options: _EachFieldOptions, type typeName: String) {
+    var found: (offset: Int, type: any Any.Type)?
+    _ = _forEachField(of: owner, options: options) { field, offset, type, _ in
       guard String(cString: field) == name else { return true }
       found = (offset, type)
       return false

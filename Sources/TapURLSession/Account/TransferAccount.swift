@@ -14,6 +14,8 @@ package struct TransferAccount: Sendable, Hashable {
   var protocolVersion: NetworkProtocolVersion?
   /// CURLINFO_PRIMARY_IP: the address of the server's side of the connection.
   var peerAddress: String?
+  /// CURLINFO_PRIMARY_PORT: of the same side.
+  var peerPort: Int?
   /// CURLINFO_LOCAL_PORT: of our side, which tells the open connections to a server apart.
   var localPort: Int?
   /// CURLINFO_SIZE_UPLOAD_T: of a chunked body with its framing.
@@ -48,57 +50,16 @@ package struct TransferAccount: Sendable, Hashable {
   }
 
   /// Foundation counts a redirect before it asks whether to follow it. The response that is the last is one that was not
-  /// followed, if it names a place.
-  mutating func discountRefusedRedirect() {
-    if redirectCount > 0, let statusCode, (300..<400).contains(statusCode) { redirectCount -= 1 }
+  /// followed, if it names a place. Whether there was such a redirect.
+  mutating func discountRefusedRedirect() -> Bool {
+    guard redirectCount > 0, let statusCode, (300..<400).contains(statusCode) else { return false }
+    redirectCount -= 1
+    return true
   }
-
-  /// Whether the transfer has had its turn: one that waits for a connection has not even looked its host up.
-  var hasStarted: Bool { nameLookup > 0 || preTransfer > 0 || connectionCount ?? 0 > 0 }
 
   /// Whether the transfer went over a connection that was open before. `nil` if it got none.
   var isConnectionReused: Bool? {
     guard preTransfer > 0, let connectionCount else { return nil }
     return connectionCount == 0
-  }
-
-  /// The phases, as far as the transfer came. The last of a transfer that failed or was cancelled ends with it.
-  ///
-  /// - Parameters:
-  ///   - queue: How long the transfer waited for its turn, in microseconds, or `nil` if that is unknown. A part whose
-  ///     length depends on it is then absent.
-  ///   - isSecure: Whether the scheme is https.
-  func timings(queue: Int64?, isSecure: Bool) -> RequestTimings {
-    var timings = RequestTimings()
-    guard total > 0 else { return timings }
-    let queue = self.queue ?? queue
-    if let queue, queue > 0 { timings[microseconds: .queue] = queue }
-    var start: Int64 = 0
-    /// Notes a phase by where it ends, or what there was of the one in which the transfer ended. Whether it came to its end.
-    func note(_ phase: RequestTimings.Phase, upTo end: Int64) -> Bool {
-      if end > 0 {
-        timings[microseconds: phase] = max(0, end - start)
-        start = end
-      } else if let queue, total > queue {
-        timings[microseconds: phase] = max(0, total - queue - start)
-      }
-      return end > 0
-    }
-    // On a connection that was open, libcurl tells some microseconds for a look-up in its cache.
-    if isConnectionReused != true {
-      guard note(.resolve, upTo: nameLookup), note(.connect, upTo: connect) else { return timings }
-      if isSecure { guard note(.tls, upTo: appConnect) else { return timings } }
-    }
-    if preTransfer > 0 { start = preTransfer }
-    guard let startTransfer, note(.processing, upTo: startTransfer) else { return timings }
-    if let queue { timings[microseconds: .transfer] = max(0, total - queue - startTransfer) }
-    return timings
-  }
-}
-
-extension RequestTimings {
-  fileprivate subscript(microseconds phase: Phase) -> Int64? {
-    get { self[nanoseconds: phase].map { $0 / 1_000 } }
-    set { self[nanoseconds: phase] = newValue.map { $0.multipliedReportingOverflow(by: 1_000).partialValue } }
   }
 }

@@ -32,11 +32,13 @@ enum ChallengedTaskWatch {
     at task: URLSessionTask, _ transfer: Transfer, of request: RequestRecord,
     since start: ContinuousClock.Instant, reportsAfter limit: Duration?
   ) {
-    guard request.isActive else { return }
+    guard request.isActive else { return transfer.leave(at: .now) }
     switch task.state {
     case .canceling:
+      transfer.leave(at: .now)
       request.end(.cancelled)
     case .completed:
+      transfer.leave(at: .now)
       end(request, transfer, as: task)
     case .running, .suspended:
       fallthrough

@@ -47,14 +47,10 @@ final class ClientRelay: NSObject, URLProtocolClient {
     guard transfer.start(at: now) else { return }
     let time = Timestamp.now
     for (request, _) in requests { request.begin(at: now, time: time) }
-    guard let account = context.account, account.isNative(loader), let queue = context.connectionQueue,
-      let task = loader.task, context.seesAllRequests, let host = transfer.host,
-      let session = account.session(of: task)
+    guard let account = context.account, account.isNative(loader), let task = loader.task,
+      let limit = account.connectionLimit(of: task)
     else { return }
-    transfer.enter(
-      queue.enter(
-        loader, at: now, session: session, host: host,
-        limit: session.configuration.httpMaximumConnectionsPerHost))
+    transfer.enter(context.count, limit: limit, at: now)
   }
 
   /// The app has cancelled the task.
@@ -63,9 +59,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
     end(.cancelled, of: loader)
   }
 
-  /// The transfer gives its connection up: the app has suspended the task, or the loader is about to be released.
-  func leave() {
-    transfer.leave(at: .now, strays: true, nil)
+  /// The loader is about to be released. Where the server asked for credentials, another one may go on.
+  func release() {
+    if !transfer.isWatched { transfer.leave(at: .now) }
   }
 
   // MARK: The loader's side
@@ -95,12 +91,11 @@ final class ClientRelay: NSObject, URLProtocolClient {
     // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
     let isAsked = account?.isSufficient != true || transfer.keepsHeaders
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
-    if account?.redirectCount ?? 0 > 0, response?.value(forHTTPHeaderField: "Location") != nil {
-      account?.discountRefusedRedirect()
-    }
+    let isHeldByApp =
+      account?.redirectCount ?? 0 > 0 && response?.value(forHTTPHeaderField: "Location") != nil
+      && account?.discountRefusedRedirect() == true
     if let task, response?.asksForCredentials == true {
       // No end: Foundation asks for credentials, and may serve the rest with another loader.
-      transfer.leave(at: now, strays: true, nil)
       transfer.watched()
       original.urlProtocolDidFinishLoading(sender)
       for (request, limit) in requests {
@@ -108,7 +103,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
       }
       return
     }
-    let statusCode = settle(account, isComplete: true, response: response, of: sender, at: now)
+    let facts = transfer.facts(at: now, .complete, isHeldByApp: isHeldByApp)
+    let statusCode = settle(account, facts, response: response, of: sender, at: now)
     _ = transfer.end()
     for (request, _) in requests { request.end(.response(statusCode: statusCode), at: now) }
     original.urlProtocolDidFinishLoading(sender)
@@ -143,8 +139,10 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private func end(_ end: RequestEnd, _ error: (any Error)? = nil, of loader: URLProtocol) {
     let now = Instant.now
     var account = account(of: loader)
-    account?.discountRefusedRedirect()
-    let statusCode = settle(account, isComplete: false, response: nil, of: loader, at: now)
+    let isHeldByApp = account?.discountRefusedRedirect() == true
+    let facts = transfer.facts(
+      at: now, end == .cancelled ? .cancelled : .failed, isHeldByApp: isHeldByApp)
+    let statusCode = settle(account, facts, response: nil, of: loader, at: now)
     var end = end
     var message: String?
     if case .failure(let type, _) = end {
@@ -162,18 +160,28 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   /// Keeps what is known at the end, and gives the status code.
   private func settle(
-    _ account: TransferAccount?, isComplete: Bool, response: HTTPURLResponse?, of loader: URLProtocol,
+    _ account: TransferAccount?, _ facts: TransferFacts, response: HTTPURLResponse?, of loader: URLProtocol,
     at now: Instant
   ) -> Int? {
-    let wait = transfer.leave(at: now, strays: account?.redirectCount != 0, account)
+    transfer.leave(at: now)
     let headers = transfer.keepsHeaders ? response?.headers ?? [:] : [:]
     let task = loader.task
     if let account {
+      var facts = facts
+      if !context.seesAllRequests { facts.hasHadRoom = false }
+      if facts.end != .complete, account.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
+        facts.bodySize = expected > 0 ? expected : nil
+      }
+      if transfer.isSecure, facts.elapsed >= TCPInfo.resolution * 1_000 {
+        let response = response ?? task?.response as? HTTPURLResponse
+        facts.isClosing = transfer.closesConnection(after: response)
+      }
+      facts.connection = context.sockets.read(account, elapsed: facts.elapsed, at: now)
       transfer.settle(
         .account(
           account,
           TransferResult.End(
-            instant: now, isComplete: isComplete, wait: wait,
+            facts: facts,
             requestBodySize: BodySizes.sent(by: task, method: transfer.method, account: account),
             headers: headers)))
       return account.finalStatusCode ?? response?.statusCode ?? transfer.statusCode

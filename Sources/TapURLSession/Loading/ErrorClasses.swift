@@ -54,6 +54,8 @@ extension RequestErrorType {
 
   /// In order: the first word found decides.
   private static let byWord: [(word: String, type: RequestErrorType)] = [
+    // Of HTTP/2; what follows may contain any of the other words.
+    ("not closed cleanly", .connectionLost), ("framing layer", .connectionLost),
     ("ssl", .tls), ("certificate", .tls), ("tls", .tls),
     ("timed out", .timeout), ("timeout", .timeout),
     ("resolve", .dns),

@@ -45,10 +45,12 @@ struct LoaderChain: Sendable {
     }
   }
 
-  /// Whether no class loads the request: it has no scheme, and no class of the app's own takes it.
+  /// Whether no class loads the request: it has no scheme, or one in capitals that the native loader does not know, and no class
+  /// of the app's own takes it.
   func refuses(_ request: URLRequest) -> Bool {
-    guard request.url?.scheme?.isEmpty ?? true else { return false }
-    return !classes.contains { $0.canInit(with: request) }
+    let scheme = request.url?.scheme?.lowercased() ?? ""
+    guard ["", "http", "https"].contains(scheme) else { return false }
+    return !(classes + Self.native).contains { $0.canInit(with: request) }
   }
 
   /// The loaders that Foundation itself installs. Reachable through public API on Linux only.

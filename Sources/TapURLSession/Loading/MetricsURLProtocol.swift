@@ -58,7 +58,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     if loader != nil { self.relay = relay }
   }
 
-  deinit { relay?.leave() }
+  deinit { relay?.release() }
 
   /// Called again by Foundation when a suspended task resumes.
   override func startLoading() {
@@ -76,7 +76,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     guard let loader else { return }
     switch task?.state {
     case .canceling: relay?.cancelled(loader)
-    case .suspended: relay?.leave()
+    case .suspended: break
     default:
       // The native loader ends the process when it is stopped without a reason (`_NativeProtocol.stopLoading`): by the
       // time that a suspension gets here, the task may run again.

@@ -32,7 +32,10 @@ final class TapContext: Sendable {
   let isInstalled: Bool
   /// libcurl's account of the transfers, where there is one.
   let account: CurlAccount?
-  let connectionQueue: ConnectionQueue?
+  /// What the kernel knows of their connections.
+  let sockets = ConnectionSockets()
+  /// Counts the transfers that the account covers.
+  let count = TransferCount()
   private let hasExcluded = Atomic<Bool>(false)
 
   init(
@@ -43,7 +46,6 @@ final class TapContext: Sendable {
     self.forwarding = forwarding
     self.isInstalled = isInstalled
     account = clients.allSatisfy { $0.tap.configuration.readsAccount } ? .shared : nil
-    connectionQueue = account.map { ConnectionQueue($0) }
   }
 
   /// The same without a tap.
@@ -66,6 +68,8 @@ final class TapContext: Sendable {
       return false
     }
     if loaders.load(request, url: url) { return true }
+    // A WebSocket takes a connection to its host.
+    hasExcluded.store(true, ordering: .relaxed)
     if loaders.refuses(request) { recordRefusal(of: request) }
     return false
   }

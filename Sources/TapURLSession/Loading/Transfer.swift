@@ -20,7 +20,10 @@ final class Transfer: Sendable {
     var loadedBytes: Int64?
     /// The loader answers from the session's cache.
     var isFromCache = false
-    var place: ConnectionQueue.Place?
+    /// The loader was started again, after a suspension.
+    var isRestarted = false
+    /// Where the transfer is counted.
+    var count: TransferCount?
     /// The loader has reported its end, or the task was cancelled.
     var hasEnded = false
     /// The server asked for credentials: another loader may serve the rest.
@@ -30,7 +33,7 @@ final class Transfer: Sendable {
 
   private let url: String
   /// Where the request goes at first. `nil` if its URL names no host.
-  let host: ConnectionQueue.Host?
+  private let host: String?
   private let port: Int
   let isSecure: Bool
   let method: String
@@ -49,9 +52,8 @@ final class Transfer: Sendable {
     url = location?.absoluteString ?? ""
     let authority = URLAuthority(plain: url)
     isSecure = url.hasPrefix("https:")
-    let port = authority?.port ?? location?.port ?? (location?.scheme == "https" ? 443 : 80)
-    self.port = port
-    host = (authority?.host ?? location?.host).map { ConnectionQueue.Host(name: $0, port: port) }
+    port = authority?.port ?? location?.port ?? (location?.scheme == "https" ? 443 : 80)
+    host = authority?.host ?? location?.host
     method = request.httpMethod ?? "GET"
     context = request.tapContext ?? taskContext
     headers = request.allHTTPHeaderFields ?? [:]
@@ -63,8 +65,9 @@ final class Transfer: Sendable {
   /// The loader starts. `false` if it had started before: Foundation starts a loader again after a suspension.
   func start(at instant: Instant) -> Bool {
     state.withLock { state in
-      defer { state.start = state.start ?? instant }
-      return state.start == nil
+      state.isRestarted = state.start != nil
+      state.start = state.start ?? instant
+      return !state.isRestarted
     }
   }
 
@@ -93,18 +96,18 @@ final class Transfer: Sendable {
     }
   }
 
-  // MARK: Its place in the queue for a connection
+  // MARK: Among the transfers of its configuration
 
-  func enter(_ place: ConnectionQueue.Place) { state.withLock { $0.place = place } }
+  /// The transfer is counted until it leaves.
+  func enter(_ count: TransferCount, limit: Int, at now: Instant) {
+    count.enter(limit: limit, at: now)
+    state.withLock { $0.count = count }
+  }
 
-  /// Gives the place up, if there is one: see ``ConnectionQueue/Place/leave(at:strays:_:)``.
-  @discardableResult
-  func leave(at now: Instant, strays: Bool, _ account: TransferAccount?) -> ConnectionQueue.Wait {
-    let place = state.withLock { state in
-      defer { state.place = nil }
-      return state.place
-    }
-    return place?.leave(at: now, strays: strays, account) ?? .unknown
+  /// The transfer needs no connection any more. Leaving again does nothing.
+  func leave(at now: Instant) {
+    let count = state.withLock { $0.count.take() }
+    count?.leave(at: now)
   }
 
   // MARK: Its end
@@ -120,11 +123,33 @@ final class Transfer: Sendable {
 
   var isFromCache: Bool { state.withLock { $0.isFromCache } }
 
+  /// What is known of the end beside libcurl's account.
+  func facts(at now: Instant, _ end: TransferFacts.End, isHeldByApp: Bool) -> TransferFacts {
+    state.withLock { state in
+      var facts = TransferFacts()
+      facts.end = end
+      facts.isSecure = isSecure
+      facts.isRestarted = state.isRestarted
+      facts.isHeldByApp = isHeldByApp
+      guard let start = state.start else { return facts }
+      facts.elapsed = now.nanoseconds &- start.nanoseconds
+      facts.hasHadRoom = state.count?.hasHadRoom(since: start) ?? false
+      return facts
+    }
+  }
+
   /// The status code of the last response that was noted.
   var statusCode: Int? { state.withLock { $0.statusCode } }
 
   /// The bytes of the body that were noted.
   var loadedBytes: Int64? { state.withLock { $0.loadedBytes } }
+
+  /// Whether one of the sides wants the connection closed after the response (RFC 9112, section 9.6).
+  func closesConnection(after response: HTTPURLResponse?) -> Bool {
+    let asked = headers.first { $0.key.lowercased() == "connection" }?.value
+    return [asked, response?.value(forHTTPHeaderField: "Connection")]
+      .contains { $0?.lowercased().contains("close") == true }
+  }
 
   /// Ends the transfer. `false` if it has ended before.
   func end() -> Bool {
@@ -142,18 +167,22 @@ final class Transfer: Sendable {
   /// What is known of the transfer, once it has ended.
   fileprivate func report() -> TransferReport? {
     let state = state.withLock { $0 }
+    let head = state.start.flatMap { start in
+      state.head.map { max(0, $0.nanoseconds &- start.nanoseconds) }
+    }
     switch state.result {
     case nil: return nil
     case .report(var report):
-      report.firstByte = state.head
+      report.firstByte = head
       return report
     case .account(let account, let end):
-      return TransferReport(account, end, head: state.head, isSecure: isSecure)
+      return TransferReport(account, end, head: head)
     case .headers(let requestBodySize, let responseBodySize, let headers):
       var report = TransferReport()
       report.requestBodySize = requestBodySize
       report.responseBodySize = responseBodySize
-      report.firstByte = state.head
+      // After an answered challenge it is the head of the 401.
+      report.firstByte = state.isWatched ? nil : head
       report.isFromCache = state.isFromCache
       report.responseHeaders = headers
       return report
@@ -170,7 +199,7 @@ final class Transfer: Sendable {
       client: client.name,
       method: method,
       url: url,
-      serverAddress: host?.name,
+      serverAddress: host,
       serverPort: port,
       urlTemplate: context?.urlTemplate ?? configuration.pathTemplates.template(forURL: url),
       traceContext: traceparent.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
@@ -200,12 +229,14 @@ struct TappedTransfer: RequestSource {
     guard let report = transfer.report() else { return }
     observation.requestBodySize = report.requestBodySize
     observation.responseBodySize = report.responseBodySize
-    observation.elapsedToFirstByte = report.firstByte.map { max(0, $0.nanoseconds &- start.nanoseconds) }
+    observation.elapsedToFirstByte = report.firstByte
     observation.timings = report.timings
     observation.protocolVersion = report.protocolVersion
     observation.peerAddress = report.peerAddress
     observation.openedConnections = report.openedConnections
     observation.isConnectionReused = report.isConnectionReused
+    observation.roundTrip = report.roundTrip.map { $0 * 1_000 }
+    observation.retransmittedSegments = report.retransmittedSegments
     observation.resendCount = report.resendCount
     observation.isFromCache = report.isFromCache
     if client.tap.configuration.collectsHeaders { observation.responseHeaders = report.responseHeaders }

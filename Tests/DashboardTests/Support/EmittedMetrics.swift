@@ -62,7 +62,8 @@ struct EmittedMetrics {
         RequestObservation(
           request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(20), end: end,
           requestBodySize: 10, responseBodySize: 20, timeToFirstByte: .milliseconds(5), timings: timings,
-          protocolVersion: .http11, openedConnections: 1, resendCount: 1, isFromCache: number == 0))
+          protocolVersion: .http11, openedConnections: 1, networkRoundTrip: .milliseconds(1),
+          retransmittedSegments: 1, resendCount: 1, isFromCache: number == 0))
     }
     serveRequests(metrics.recorder.inbound)
     try registry.register(ProcessMetrics())

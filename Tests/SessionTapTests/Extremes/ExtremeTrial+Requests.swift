@@ -35,6 +35,7 @@ extension ExtremeTrial {
     return change("RequestMetrics.Configuration.knownMethods", at: [String].extremes) { $0.knownMethods = $1 }
       + change("HistogramBuckets.init(_:)", at: lists) {
         $0.durationBuckets = HistogramBuckets($1)
+        $0.roundTripBuckets = HistogramBuckets($1)
         $0.bodySizeBuckets = HistogramBuckets($1)
       }
       + use("HistogramBuckets.init(_:)", at: lists) { try record(in: HistogramBuckets($1), $0) }
@@ -153,7 +154,7 @@ extension ExtremeTrial {
     }
     let ended = properties(
       of: RequestObservation.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
-      \.peerAddress, \.errorMessage, \.responseHeaders
+      \.retransmittedSegments, \.peerAddress, \.errorMessage, \.responseHeaders
     ) { setting, changes in
       use(setting, at: changes) { running, change in
         var observation = example
@@ -168,6 +169,7 @@ extension ExtremeTrial {
         observation.timeToFirstByte = duration
         for phase in RequestTimings.Phase.allCases { observation.timings[phase] = duration }
       }
+      + observe("RequestObservation.networkRoundTrip") { $0.networkRoundTrip = $1 }
       + observe("RequestEnd.response(statusCode:)") { $0.end = .response(statusCode: $1) }
       + observe("RequestEnd.failure(_:statusCode:)") { $0.end = .failure(.timeout, statusCode: $1) }
       + observe("Timestamp.nanosecondsSinceEpoch") { $0.start.nanosecondsSinceEpoch = $1 }

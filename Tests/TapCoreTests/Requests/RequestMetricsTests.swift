@@ -81,10 +81,12 @@ struct RequestMetricsTests {
         # TYPE session_tap_series_overflow_total counter
         session_tap_series_overflow_total{metric="http_client_active_requests"} 0
         session_tap_series_overflow_total{metric="http_client_connections_opened_total"} 0
+        session_tap_series_overflow_total{metric="http_client_network_round_trip_seconds"} 0
         session_tap_series_overflow_total{metric="http_client_request_body_size_bytes"} 0
         session_tap_series_overflow_total{metric="http_client_request_duration_seconds"} 0
         session_tap_series_overflow_total{metric="http_client_request_phase_duration_seconds"} 0
         session_tap_series_overflow_total{metric="http_client_response_body_size_bytes"} 0
+        session_tap_series_overflow_total{metric="http_client_retransmitted_segments_total"} 0
         session_tap_series_overflow_total{metric="http_client_time_to_first_byte_seconds"} 0
         # HELP session_tap_started_requests_total Requests that have started.
         # TYPE session_tap_started_requests_total counter
@@ -103,7 +105,8 @@ struct RequestMetricsTests {
       metrics.requestEnded(
         RequestObservation(
           request: request(), start: .now, duration: .milliseconds(4), end: .response(statusCode: 200),
-          timings: timings, protocolVersion: .http2, openedConnections: opened))
+          timings: timings, protocolVersion: .http2, openedConnections: opened,
+          networkRoundTrip: opened == 1 ? .milliseconds(40) : nil, retransmittedSegments: opened * 3))
     }
     let server = #"server_address="api.example.com",server_port="443""#
     func phase(_ name: String) -> Double? {
@@ -113,11 +116,32 @@ struct RequestMetricsTests {
     #expect(phase("processing") == 2)
     #expect(phase("transfer") == 2)
     #expect(phase("queue") == nil)
+    #expect(value("http_client_network_round_trip_seconds_sum{client=\"payments\",\(server)}") == 0.04)
+    #expect(value("http_client_network_round_trip_seconds_count{client=\"payments\",\(server)}") == 1)
+    #expect(value("http_client_retransmitted_segments_total{client=\"payments\",\(server)}") == 3)
     #expect(value("http_client_connections_opened_total{client=\"payments\",\(server)}") == 1)
     #expect(
       value(
         "http_client_request_duration_seconds_count{client=\"payments\",http_request_method=\"GET\","
           + "http_response_status_code=\"200\",network_protocol_version=\"2\",\(server)}") == 2)
+  }
+
+  @Test func phasesAreToldApartByTemplate() throws {
+    let metrics = try RequestDriver(registry: registry)
+    var timings = RequestTimings()
+    timings[.local] = .milliseconds(3)
+    for template in ["/orders", "/users/{id}", nil] {
+      let request = request(template: template)
+      metrics.requestStarted(request)
+      metrics.requestEnded(
+        RequestObservation(
+          request: request, start: .now, duration: .milliseconds(4), end: .response(statusCode: 200),
+          timings: timings))
+    }
+    let labels = #"client="payments",phase="local",server_address="api.example.com",server_port="443""#
+    for template in [#",url_template="/orders""#, #",url_template="/users/{id}""#, ""] {
+      #expect(value("http_client_request_phase_duration_seconds_count{\(labels)\(template)}") == 1)
+    }
   }
 
   @Test(

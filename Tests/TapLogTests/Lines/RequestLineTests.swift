@@ -93,6 +93,27 @@ struct RequestLineTests {
   }
 
   @Test
+  func `has the phases in their order, and what the connection was like`() throws {
+    var observation = RequestObservation.bare()
+    for (number, phase) in RequestTimings.Phase.allCases.enumerated() {
+      observation.timings[phase] = .milliseconds(number + 1)
+    }
+    observation.isConnectionReused = true
+    observation.networkRoundTrip = .microseconds(40_700)
+    observation.retransmittedSegments = 2
+    let line = try #require(try lines(of: observation).first)
+    #expect(
+      line.contains(
+        #""queue_s":0.001,"resolve_s":0.002,"connect_s":0.003,"tls_s":0.004,"upload_s":0.005,"#
+          + #""processing_s":0.006,"transfer_s":0.007,"local_s":0.008,"connection.reused":true,"#
+          + #""network.round_trip_s":0.0407,"network.retransmits":2,"#))
+    observation.retransmittedSegments = 0
+    observation.networkRoundTrip = nil
+    let shorter = try #require(try lines(of: observation).first)
+    #expect(!shorter.contains("network."))
+  }
+
+  @Test
   func `of one that waits is a warning, with what is known by then`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()

@@ -93,6 +93,48 @@ import Testing
     }
   }
 
+  /// The loader asks for the user name of a credential that is not there.
+  @Test func `a challenge that is answered with no credential crashes`() async {
+    await #expect(
+      processExitsWith: .failure, "fixed in Foundation: remove it of the article What the tap sees"
+    ) {
+      alarm(20)
+      let origin = try Origin { _ in
+        [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"x\"")])]
+      }
+      let session = URLSession(
+        configuration: .ephemeral, delegate: AnsweringDelegate(credential: nil), delegateQueue: nil)
+      let done = Gate()
+      session.dataTask(with: origin.url()) { _, _, _ in done.open() }.resume()
+      try await done.wait("the completion")
+    }
+  }
+
+  /// The file descriptor of a connection that others use is closed under them: code 43 of libcurl in `EasyHandle.swift`.
+  @Test(.needs(.program), .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"))
+  func `a redirect by HTTP/2 beside other requests crashes`() async {
+    await #expect(
+      processExitsWith: .failure, "fixed in Foundation: remove it of the article What the tap sees"
+    ) {
+      alarm(60)
+      let origin = try Origin { request in
+        request.path.hasPrefix("/moved")
+          ? [.response("302 Found", headers: [("Location", "/end")])] : [.think(5), .response(body: [1])]
+      }
+      let front = try await FrontServer.start(before: origin)
+      let session = URLSession(configuration: .ephemeral)
+      for _ in 0..<100 {
+        await withTaskGroup { group in
+          for number in 0..<4 {
+            let url = front.url(.http2, number == 0 ? "/end" : "/moved")
+            group.addTask { _ = try? await session.data(from: url) }
+          }
+        }
+      }
+      try await front.stop()
+    }
+  }
+
   /// A server alone can do these, to any app.
   @Test(arguments: FatalAnswer.allCases)
   func `a server ends the process`(answer: FatalAnswer) async {

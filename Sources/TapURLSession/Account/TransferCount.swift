@@ -1,0 +1,49 @@
+import Synchronization
+import TapCore
+
+/// Counts the transfers of a configuration's sessions, to say of most of them that they did not wait for a connection.
+///
+/// A transfer waits only if the session's other transfers have taken all connections that one host gets
+/// (`httpMaximumConnectionsPerHost`). While there are no more transfers than that, none waits, whatever their hosts. One count and
+/// one instant do for that: the cost does not depend on how many transfers there are.
+final class TransferCount: Sendable {
+  private struct State {
+    var count = 0
+    /// The least of the sessions' limits.
+    var limit = Int.max
+    /// When there were last more transfers than connections.
+    var lastExceeded: Instant?
+
+    mutating func note(at now: Instant) {
+      if count > limit { lastExceeded = now }
+    }
+  }
+
+  private let state = Mutex(State())
+
+  /// A transfer begins.
+  ///
+  /// - Parameter limit: How many connections its session opens to a host. 0 or less is no limit.
+  func enter(limit: Int, at now: Instant) {
+    state.withLock { state in
+      if limit > 0 { state.limit = min(state.limit, limit) }
+      state.count += 1
+      state.note(at: now)
+    }
+  }
+
+  /// A transfer ends.
+  func leave(at now: Instant) {
+    state.withLock { state in
+      state.note(at: now)
+      state.count -= 1
+    }
+  }
+
+  /// Whether there were never more transfers than connections since an instant.
+  func hasHadRoom(since start: Instant) -> Bool {
+    state.withLock { state in
+      state.count <= state.limit && state.lastExceeded.map { $0.nanoseconds < start.nanoseconds } ?? true
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapURLSession
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The time to the first byte is libcurl's, whoever listens.
+@Suite struct FirstByteTests {
+  private let observer = RecordingObserver()
+  private let tap: URLSessionTap
+
+  init() {
+    tap = URLSessionTap(observers: [observer])
+  }
+
+  /// What comes first of a response, long before the rest.
+  @Test(
+    arguments: ["HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\n"],
+    [Style.async, .completionHandler, .sessionDelegate])
+  func `the first byte is that of the first piece`(piece: String, style: Style) async throws {
+    let (begun, goesOn) = (Gate(), Gate())
+    let origin = try Origin { request in
+      request.path == "/other"
+        ? [.response()]
+        : [
+          .text(piece), .signal(begun), .hold(goesOn), .think(100), .text("Content-Length: 1\r\n\r\na"),
+        ]
+    }
+    defer { origin.stop() }
+    let opening = Task {
+      try await begun.wait()
+      // Whole requests after the piece: Foundation's queue has come to it by then.
+      let other = URLSession(configuration: .ephemeral)
+      for _ in 0..<3 { _ = try await other.data(from: origin.url("/other")) }
+      goesOn.open()
+    }
+    let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: origin.url()))
+    _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    try await opening.value
+    try await observer.waitForEnds(1)
+    let observation = try #require(observer.ended.first)
+    #expect(observation.phaseSum == observation.elapsed)
+    let firstByte = try #require(observation.timeToFirstByte)
+    #expect(firstByte <= observation.duration - .milliseconds(100))
+    #expect(try #require(observation.timings[.transfer]) >= .milliseconds(90))
+  }
+
+  @Test func `after an answered challenge it is unknown`() async throws {
+    let origin = try Origin { request in
+      request.headers["authorization"] == nil
+        ? [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"x\"")])]
+        : [.response(body: [1])]
+    }
+    defer { origin.stop() }
+    let session = URLSession(
+      configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"),
+      delegate: AnsweringDelegate(), delegateQueue: nil)
+    session.dataTask(with: origin.url()).resume()
+    try await observer.waitForEnds(1)
+    session.finishTasksAndInvalidate()
+    let observation = try #require(observer.ended.first)
+    #expect(observation.end == .response(statusCode: 200))
+    #expect(observation.timeToFirstByte == nil)
+  }
+}

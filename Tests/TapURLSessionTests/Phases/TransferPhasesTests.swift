@@ -1,0 +1,375 @@
+import TapCore
+import Testing
+
+@testable import TapURLSession
+
+/// The rules by which phases follow from libcurl's account, the kernel's and the tap's clock, case by case.
+@Suite struct TransferPhasesTests {
+  struct Case: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    var account: TransferAccount
+    var facts: TransferFacts
+    /// In microseconds.
+    var phases: [RequestTimings.Phase: Int64]
+    /// In microseconds from the start.
+    var firstByte: Int64?
+    /// Nothing is unknown: the phases add up to the duration.
+    var addsUp = true
+
+    init(
+      _ description: String, _ phases: [RequestTimings.Phase: Int64], firstByte: Int64? = nil,
+      addsUp: Bool = true,
+      _ change: (inout TransferAccount, inout TransferFacts) -> Void
+    ) {
+      testDescription = description
+      self.phases = phases
+      self.firstByte = firstByte
+      self.addsUp = addsUp
+      // A GET by HTTP/1.1 on a connection that was open: 300 ms of the server's, 100 µs around libcurl.
+      account = TransferAccount()
+      account.statusCode = 200
+      account.connectionCount = 0
+      account.protocolVersion = .http11
+      account.sentBytes = 0
+      account.nameLookup = 20
+      account.preTransfer = 50
+      account.startTransfer = 300_000
+      account.total = 301_000
+      facts = TransferFacts()
+      facts.resolution = 10_000
+      change(&account, &facts)
+      if facts.elapsed == 0 { facts.elapsed = (account.total + 100) * 1_000 }
+    }
+  }
+
+  /// What the kernel says, in milliseconds.
+  private static func connection(
+    sent: Int64, received: Int64 = 0, segments: Int = 2, retransmitted: Int = 0, knowsPrevious: Bool = true
+  ) -> TCPReading {
+    var (info, previous) = (TCPInfo(), TCPInfo())
+    (info.sinceDataSent, info.sinceDataReceived) = (sent * 1_000, received * 1_000)
+    (info.receivedSegments, previous.receivedSegments) = (7 + segments, 7)
+    info.retransmittedSegments = retransmitted
+    return TCPReading(info: info, previous: knowsPrevious ? previous : nil)
+  }
+
+  static let waits: [Case] = [
+    Case(
+      "libcurl says the wait", [.queue: 500_000, .processing: 299_950, .transfer: 1_000, .local: 150],
+      firstByte: 800_100
+    ) { account, _ in
+      account.queue = 500_000
+      account.total = 801_000
+    },
+    Case(
+      "the response took less than 10 ms, so the wait did",
+      [.processing: 299_950, .transfer: 9_999, .local: 150],
+      firstByte: 300_100
+    ) { account, _ in account.total = 309_999 },
+    Case("nobody says it", [.processing: 299_950, .local: 150], addsUp: false) { account, _ in
+      account.total = 801_000
+    },
+    Case(
+      "the kernel says it", [.queue: 500_950, .processing: 299_950, .transfer: 50, .local: 150],
+      firstByte: 801_050
+    ) { account, facts in
+      account.total = 801_000
+      facts.connection = connection(sent: 300)
+    },
+    Case(
+      "the kernel says that there was none", [.processing: 299_950, .transfer: 500_950, .local: 150],
+      firstByte: 300_100
+    ) { account, facts in
+      account.total = 800_950
+      facts.connection = connection(sent: 796)
+    },
+    Case("by HTTP/2 others send on the socket", [.processing: 299_950, .local: 150], addsUp: false) {
+      account, facts in
+      account.total = 801_000
+      account.protocolVersion = .http2
+      facts.connection = connection(sent: 300)
+    },
+    Case(
+      "even by HTTP/2 nothing was sent before the wait's end",
+      [.processing: 299_950, .transfer: 500_950, .local: 150], firstByte: 300_100
+    ) { account, facts in
+      account.total = 800_950
+      account.protocolVersion = .http2
+      facts.connection = connection(sent: 792)
+    },
+    Case("the request may have been sent again", [.processing: 299_950, .local: 150], addsUp: false) {
+      account, facts in
+      account.total = 801_000
+      facts.connection = connection(sent: 300, retransmitted: 1)
+    },
+    Case("something was sent after the request", [.processing: 299_950, .local: 150], addsUp: false) {
+      account, facts in
+      account.total = 801_000
+      facts.connection = connection(sent: 0)
+    },
+    Case("the end of a TLS connection sends an alert", [.processing: 299_950, .local: 150], addsUp: false) {
+      account, facts in
+      account.total = 801_000
+      facts.isSecure = true
+      facts.isClosing = true
+      facts.connection = connection(sent: 300)
+    },
+    Case(
+      "a failure over TLS sends an alert", [.processing: 299_950], addsUp: false
+    ) { account, facts in
+      account.total = 801_000
+      facts.isSecure = true
+      facts.end = .failed
+      facts.isRestarted = true
+      facts.connection = connection(sent: 300)
+    },
+    Case(
+      "there was a connection for each transfer", [.processing: 299_950, .transfer: 501_000, .local: 150],
+      firstByte: 300_100
+    ) { account, facts in
+      account.total = 801_000
+      facts.hasHadRoom = true
+    },
+    Case(
+      "a delegate had the head before there could be a wait",
+      [.processing: 299_950, .transfer: 501_000, .local: 150], firstByte: 300_100
+    ) { account, facts in
+      account.total = 801_000
+      facts.elapsed = 801_100_000
+      facts.head = 300_600_000
+    },
+    Case("a head that comes late says nothing", [.processing: 299_950, .local: 150], addsUp: false) {
+      account, facts in
+      account.total = 801_000
+      facts.elapsed = 801_100_000
+      facts.head = 600_000_000
+    },
+  ]
+
+  static let ends: [Case] = [
+    Case(
+      "a first request has all phases",
+      [
+        .resolve: 100, .connect: 400, .tls: 1_500, .processing: 297_900, .transfer: 1_000, .local: 200,
+      ], firstByte: 300_100
+    ) { account, facts in
+      (account.connectionCount, facts.isSecure) = (1, true)
+      (account.nameLookup, account.connect, account.appConnect, account.preTransfer) = (
+        100, 500, 2_000, 2_100
+      )
+    },
+    Case("a name that is not found", [.resolve: 127_905, .local: 100]) { account, facts in
+      account = TransferAccount()
+      account.total = 127_905
+      facts.end = .failed
+      facts.hasHadRoom = true
+    },
+    Case("a name, or a wait", [.local: 100], addsUp: false) { account, facts in
+      account = TransferAccount()
+      account.total = 127_905
+      facts.end = .failed
+    },
+    Case("a connection that is refused", [.resolve: 20, .connect: 110, .local: 100]) { account, facts in
+      account = TransferAccount()
+      (account.nameLookup, account.total) = (20, 130)
+      facts.end = .failed
+    },
+    Case("a silent server", [.processing: 1_999_950, .local: 150]) { account, facts in
+      (account.startTransfer, account.statusCode, account.protocolVersion) = (0, 0, nil)
+      account.total = 2_000_000
+      facts.end = .failed
+      facts.connection = connection(sent: 2_000)
+    },
+    Case("a cancel after a wait", [.queue: 249_950, .processing: 200_000], addsUp: false) { account, facts in
+      (account.startTransfer, account.statusCode, account.protocolVersion) = (0, 0, nil)
+      account.total = 76
+      facts.end = .cancelled
+      facts.elapsed = 450_000_000
+      facts.connection = connection(sent: 200)
+    },
+    Case("a cancel after a redirect", [.processing: 299_950], addsUp: false) { account, facts in
+      account.redirectCount = 1
+      facts.end = .cancelled
+      facts.elapsed = 900_000_000
+    },
+    Case(
+      "the last leg of a redirect", [.processing: 299_950, .transfer: 1_000], firstByte: 898_999,
+      addsUp: false
+    ) { account, facts in
+      account.redirectCount = 1
+      facts.elapsed = 899_999_000
+    },
+    Case(
+      "a task that was suspended", [.processing: 299_950, .transfer: 1_000], firstByte: 898_999, addsUp: false
+    ) {
+      _, facts in
+      facts.isRestarted = true
+      facts.elapsed = 899_999_000
+    },
+    Case(
+      "a redirect that the app took 500 ms to refuse",
+      [.processing: 299_950, .transfer: 1_000, .local: 500_050], firstByte: 300_000
+    ) { _, facts in
+      facts.isHeldByApp = true
+      facts.elapsed = 801_000_000
+      facts.connection = connection(sent: 800, received: 500, segments: 1)
+    },
+  ]
+
+  static let unread: [Case] = [
+    Case(
+      "a response in one piece that lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
+      firstByte: 213_100
+    ) { _, facts in facts.connection = connection(sent: 300, received: 88, segments: 1) },
+    Case(
+      "the last of a long response lay unread", [.processing: 299_950, .transfer: 412_950, .local: 88_150],
+      firstByte: 300_100
+    ) { account, facts in
+      account.total = 800_950
+      facts.connection = connection(sent: 800, received: 88, segments: 90)
+    },
+    Case(
+      "all of a response in pieces lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
+      firstByte: 213_100
+    ) { _, facts in facts.connection = connection(sent: 300, received: 88, segments: 3) },
+    Case(
+      "less than the kernel's clock can tell", [.processing: 299_950, .transfer: 1_000, .local: 150],
+      firstByte: 300_100
+    ) { _, facts in facts.connection = connection(sent: 300, received: 8, segments: 1) },
+    Case(
+      "the end was that of the connection", [.processing: 299_950, .transfer: 501_000, .local: 150],
+      firstByte: 300_100
+    ) { account, facts in
+      account.total = 801_000
+      facts.connection = connection(sent: 800, received: 400, segments: 1)
+      facts.connection?.info.isEstablished = false
+    },
+    Case(
+      "by HTTP/2 others receive on the socket", [.processing: 299_950, .transfer: 1_000, .local: 150],
+      firstByte: 300_100
+    ) {
+      account, facts in
+      account.protocolVersion = .http2
+      facts.connection = connection(sent: 300, received: 88, segments: 1)
+    },
+  ]
+
+  static let uploads: [Case] = [
+    Case("a short one", [.processing: 300_950, .transfer: 0, .local: 150], firstByte: 301_100) {
+      account, facts in
+      (account.sentBytes, account.startTransfer) = (200, 60)
+      facts.connection = connection(sent: 296, segments: 1)
+    },
+    Case(
+      "a long one", [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100
+    ) {
+      account, facts in
+      (account.sentBytes, account.startTransfer, account.total) = (9_000_000, 60, 801_000)
+      facts.hasHadRoom = true
+      facts.connection = connection(sent: 300, segments: 1)
+    },
+    Case(
+      "one whose wait is unknown", [.processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100,
+      addsUp: false
+    ) {
+      account, facts in
+      (account.sentBytes, account.startTransfer, account.total) = (9_000_000, 60, 801_000)
+      facts.connection = connection(sent: 300, segments: 1)
+    },
+    Case("one whose response came in pieces", [.upload: 500_950, .local: 150], addsUp: false) {
+      account, facts in
+      (account.sentBytes, account.startTransfer, account.total) = (9_000_000, 60, 801_000)
+      facts.hasHadRoom = true
+      facts.connection = connection(sent: 300, segments: 2)
+    },
+    Case("one by HTTP/2", [.local: 150], addsUp: false) { account, facts in
+      (account.sentBytes, account.startTransfer, account.protocolVersion) = (200, 60, .http2)
+      facts.connection = connection(sent: 300, segments: 1)
+    },
+    Case("one that nothing is known of", [.local: 150], addsUp: false) { account, facts in
+      (account.sentBytes, account.startTransfer) = (200, 60)
+    },
+    Case(
+      "one whose response lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
+      firstByte: 213_100
+    ) { account, facts in
+      (account.sentBytes, account.startTransfer) = (200, 60)
+      facts.connection = connection(sent: 300, received: 88, segments: 1)
+    },
+    Case("one that was answered before its end", [.upload: 276_950, .local: 150], addsUp: false) {
+      account, facts in
+      (account.sentBytes, account.startTransfer) = (9_000_000, 60)
+      facts.hasHadRoom = true
+      facts.connection = connection(sent: 24, received: 88, segments: 1)
+    },
+    Case("one that got stuck", [.upload: 1_999_950, .local: 150]) { account, facts in
+      (account.sentBytes, account.startTransfer, account.statusCode) = (2_000_000, 60, 0)
+      account.protocolVersion = nil
+      account.total = 2_000_000
+      facts.end = .failed
+      facts.bodySize = 9_000_000
+      facts.hasHadRoom = true
+      facts.connection = connection(sent: 1_600)
+    },
+    Case("one that was not answered", [.upload: 399_950, .processing: 1_600_000, .local: 150]) {
+      account, facts in
+      (account.sentBytes, account.startTransfer, account.statusCode) = (9_000_000, 60, 0)
+      account.protocolVersion = nil
+      account.total = 2_000_000
+      facts.end = .failed
+      facts.bodySize = 9_000_000
+      facts.hasHadRoom = true
+      facts.connection = connection(sent: 1_600)
+    },
+  ]
+
+  @Test(arguments: waits + ends + unread + uploads)
+  func `phases follow from what is known`(example: Case) {
+    let phases = TransferPhases(example.account, example.facts)
+    var found: [RequestTimings.Phase: Int64] = [:]
+    for phase in RequestTimings.Phase.allCases {
+      if let nanoseconds = phases.timings[nanoseconds: phase] { found[phase] = nanoseconds / 1_000 }
+    }
+    #expect(found == example.phases)
+    #expect(phases.firstByte.map { $0 / 1_000 } == example.firstByte)
+    if example.addsUp { #expect(found.values.reduce(0, +) == example.facts.elapsed / 1_000) }
+  }
+
+  @Test func `what an older kernel does not fill is absent`() throws {
+    var bytes = [UInt8](repeating: 0, count: 160)
+    func set(_ value: UInt32, at offset: Int) {
+      withUnsafeBytes(of: value) { source in bytes.replaceSubrange(offset..<offset + 4, with: source) }
+    }
+    bytes[0] = 1
+    set(300, at: 44)
+    set(12, at: 52)
+    set(3, at: 100)
+    set(40_700, at: 148)
+    set(8, at: 152)
+    let whole = try #require(bytes.withUnsafeBytes { TCPInfo($0) })
+    #expect(whole.isEstablished)
+    #expect(whole.sinceDataSent == 300_000 && whole.sinceDataReceived == 12_000)
+    #expect(whole.retransmittedSegments == 3 && whole.roundTrip == 40_700 && whole.receivedSegments == 8)
+    let older = try #require(bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<104])) })
+    #expect(older.retransmittedSegments == 3 && older.roundTrip == nil && older.receivedSegments == nil)
+    #expect(bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<100])) } == nil)
+    set(.max, at: 148)
+    #expect(bytes.withUnsafeBytes { TCPInfo($0) }?.roundTrip == nil)
+  }
+
+  @Test func `a count knows since when there was room`() {
+    let count = TransferCount()
+    let instants = (0..<6).map { Instant(nanoseconds: Int64($0) * 1_000) }
+    count.enter(limit: 2, at: instants[0])
+    count.enter(limit: 2, at: instants[1])
+    #expect(count.hasHadRoom(since: instants[0]))
+    count.enter(limit: 2, at: instants[2])
+    #expect(!count.hasHadRoom(since: instants[0]))
+    count.leave(at: instants[3])
+    #expect(!count.hasHadRoom(since: instants[2]))
+    #expect(!count.hasHadRoom(since: instants[3]))
+    #expect(count.hasHadRoom(since: instants[4]))
+    count.leave(at: instants[5])
+    #expect(count.hasHadRoom(since: instants[4]))
+  }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapURLSession
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The phases of requests with a body: libcurl takes the beginning of an upload for the first byte.
+@Suite struct UploadTests {
+  /// How a body is given, and who listens.
+  struct Way: CustomTestStringConvertible, Sendable {
+    var kind: Kind
+    var style: Style
+    var testDescription: String { "\(kind), \(style)" }
+
+    static let all = [
+      Way(kind: .data, style: .async), Way(kind: .data, style: .sessionDelegate),
+      Way(kind: .uploadData, style: .async), Way(kind: .uploadData, style: .completionHandler),
+      Way(kind: .uploadData, style: .sessionDelegate), Way(kind: .uploadFile, style: .async),
+      Way(kind: .uploadFile, style: .sessionDelegate),
+    ]
+  }
+
+  private let observer = RecordingObserver()
+  private let tap: URLSessionTap
+
+  init() {
+    tap = URLSessionTap(observers: [observer])
+  }
+
+  private func post(
+    _ way: Way, to origin: Origin, body: [UInt8], session: @escaping Exchange.SessionMaker
+  ) async throws {
+    var request = URLRequest(url: origin.url())
+    request.httpMethod = "POST"
+    if way.kind == .data { request.httpBody = Data(body) }
+    var exchange = Exchange(kind: way.kind, style: way.style, request: request)
+    exchange.uploadBody = body
+    exchange.makeSession = session
+    _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
+  }
+
+  private func post(_ way: Way, to origin: Origin, body: [UInt8]) async throws -> RequestObservation {
+    try await post(way, to: origin, body: body) {
+      URLSession(configuration: $0, delegate: $1, delegateQueue: $2)
+    }
+    try await observer.waitForEnds(1)
+    return try #require(observer.ended.last)
+  }
+
+  @Test(arguments: Way.all)
+  func `the server's time after a body is processing`(way: Way) async throws {
+    let origin = try Origin { _ in [.think(200), .response(body: [1])] }
+    defer { origin.stop() }
+    let observation = try await post(way, to: origin, body: [UInt8](repeating: 7, count: 200))
+    let phases = observation.timings
+    let processing = try #require(phases[nanoseconds: .processing], "\(phases)")
+    // Two ticks of the kernel's clock. What lies unread in this process is its own.
+    #expect(processing >= 200_000_000 - TCPInfo.resolution * 1_000)
+    #expect(phases[.transfer] == .zero)
+    #expect(observation.phaseSum == observation.elapsed)
+    let firstByte = try #require(observation.elapsedToFirstByte)
+    #expect(firstByte >= 200_000_000 - TCPInfo.resolution * 1_000 && firstByte <= observation.elapsed)
+  }
+
+  @Test func `on a connection that was open, too`() async throws {
+    let origin = try Origin { _ in [.think(60), .response(body: [1])] }
+    defer { origin.stop() }
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    var request = URLRequest(url: origin.url())
+    request.httpMethod = "POST"
+    request.httpBody = Data([1, 2, 3])
+    for _ in 0..<3 { _ = try await session.data(for: request) }
+    session.finishTasksAndInvalidate()
+    try await observer.waitForEnds(3)
+    #expect(observer.ended.map(\.isConnectionReused) == [false, true, true])
+    for observation in observer.ended {
+      #expect(try #require(observation.timings[.processing]) >= .milliseconds(50))
+      #expect(observation.phaseSum == observation.elapsed)
+    }
+  }
+
+  /// The server takes the body only when the test says so.
+  @Test(arguments: [Way(kind: .uploadData, style: .async), Way(kind: .uploadFile, style: .sessionDelegate)])
+  func `a body that the server takes slowly is upload`(way: Way) async throws {
+    let server = try SlowReader(pause: 150, think: 100)
+    defer { server.stop() }
+    var request = URLRequest(url: server.url)
+    request.httpMethod = "POST"
+    var exchange = Exchange(kind: way.kind, style: way.style, request: request)
+    exchange.uploadBody = [UInt8](repeating: 7, count: 16 << 20)
+    _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    try await observer.waitForEnds(1)
+    let observation = try #require(observer.ended.first)
+    let phases = observation.timings
+    #expect(observation.requestBodySize == 16 << 20)
+    // The last of the body goes out after the server has begun to read.
+    #expect(
+      try #require(phases[nanoseconds: .upload], "\(phases)") >= 150_000_000 - TCPInfo.resolution * 1_000)
+    #expect(
+      try #require(phases[nanoseconds: .processing], "\(phases)") >= 100_000_000 - TCPInfo.resolution * 1_000)
+    #expect(observation.phaseSum == observation.elapsed)
+  }
+
+  /// libcurl asks before it sends a body of unknown length, so an interim response comes first.
+  @Test func `a stream that the server was asked for leaves the server's time unknown`() async throws {
+    let origin = try Origin { _ in [.think(50), .response(body: [1])] }
+    defer { origin.stop() }
+    let observation = try await post(
+      Way(kind: .uploadStream, style: .sessionDelegate), to: origin, body: [UInt8](repeating: 7, count: 200))
+    #expect(origin.requests.first?.headers["expect"] == "100-continue", "\(origin.requests)")
+    #expect(observation.timings[.processing] == nil)
+    #expect(observation.timings[.local] != nil)
+    #expect(observation.timeToFirstByte == nil)
+  }
+
+  @Test func `a response in pieces leaves the server's time unknown`() async throws {
+    let origin = try Origin { _ in
+      [.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .think(50), .text("ab")]
+    }
+    defer { origin.stop() }
+    let observation = try await post(
+      Way(kind: .uploadData, style: .sessionDelegate), to: origin, body: [1, 2])
+    #expect(observation.timings[.processing] == nil)
+    #expect(observation.timings[.transfer] == nil)
+    #expect(observation.timeToFirstByte == nil)
+  }
+}

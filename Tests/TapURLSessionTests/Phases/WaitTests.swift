@@ -1,0 +1,280 @@
+import Foundation
+import Synchronization
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapURLSession
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// How long requests wait for a connection, where other transfers of the session hold all of them. A gate of the server's ends
+/// the wait, so each is known: what the tap says has to be right or absent.
+@Suite struct WaitTests {
+  /// What holds the connections, from the table of programs in which a count of transfers is wrong.
+  enum Holder: String, CaseIterable, Sendable {
+    case plain, challenge, redirects, suspension, otherSpelling, raisedLimit, installed, cancelled, closed
+
+    /// How many connections a host gets.
+    var limit: Int { self == .redirects ? 6 : self == .cancelled ? 2 : 1 }
+  }
+
+  @Test(arguments: Holder.allCases)
+  func `a wait is that until the server lets go`(holder: Holder) async throws {
+    let run = try WaitRun(limit: holder.limit, isInstalled: holder == .installed)
+    defer { run.stop() }
+    try await run.hold(by: holder)
+    try await run.measureWait(at: holder == .otherSpelling ? run.url("localhost", "/wait") : nil)
+  }
+
+  /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped when it existed.
+  @Test(
+    .needs(.program), .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"),
+    arguments: [FrontServer.Way.plain, .tls, .tlsThatCloses, .ipv6], [1, 2, 6])
+  func `a wait is that of other ways to a server`(way: FrontServer.Way, limit: Int) async {
+    await #expect(processExitsWith: .success) { [way, limit] in
+      alarm(100)
+      let run = try WaitRun(limit: limit, isInstalled: limit == 2)
+      let front = try await FrontServer.start(before: run.origin)
+      for _ in 0..<limit { run.resume(front.url(way, "/held")) }
+      try await run.held(limit)
+      // Over TLS a connection that closes ends with an alert, and only libcurl could say it.
+      try await run.measureWait(at: front.url(way, "/wait"), isKnown: way != .tlsThatCloses)
+      try await front.stop()
+    }
+  }
+
+  /// One request at a time waits for nothing.
+  @Test(
+    .needs(.program), .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"),
+    arguments: [false, true])
+  func `by HTTP/2 there is no wait`(isInstalled: Bool) async {
+    await #expect(processExitsWith: .success) { [isInstalled] in
+      alarm(100)
+      let run = try WaitRun(limit: 6, isInstalled: isInstalled)
+      let front = try await FrontServer.start(before: run.origin)
+      for _ in 0..<20 { _ = try await run.session.data(from: front.url(.http2, "/wait")) }
+      let ended = try await run.ended(20)
+      #expect(ended.allSatisfy { $0.protocolVersion == .http2 })
+      #expect(ended.allSatisfy { $0.timings[.queue] == nil })
+      // Each took less than 10 ms, or nothing else was sent meanwhile.
+      #expect(ended.contains { $0.timings[.transfer] != nil })
+      for observation in ended where observation.timings[.transfer] != nil {
+        #expect(observation.phaseSum == observation.elapsed)
+      }
+      try await front.stop()
+    }
+  }
+
+  /// All of a proxy's hosts share its connections.
+  @Test func `a wait for a proxy is that until the server lets go`() async {
+    await #expect(processExitsWith: .success) {
+      alarm(100)
+      let run = try WaitRun(limit: 6)
+      // libcurl takes it from the environment.
+      setenv("http_proxy", "http://127.0.0.1:\(run.origin.port)", 1)
+      setenv("no_proxy", "", 1)
+      let urls = (0...6).compactMap { URL(string: "http://host\($0).test/\($0 < 6 ? "held" : "wait")") }
+      for url in urls.prefix(6) { run.resume(url) }
+      try await run.held(6)
+      try await run.measureWait(at: urls[6])
+    }
+  }
+}
+
+/// One session whose connections are held, and a request that waits.
+final class WaitRun: Sendable {
+  let origin: Origin
+  let session: URLSession
+  private let observer = RecordingObserver()
+  private let delegate = AnsweringDelegate()
+  private let letGo: Gate
+  private let arrivals: Arrivals
+  /// The server's pause between the gate and the end of what it held, in milliseconds.
+  private static let pause = 60
+
+  init(limit: Int, isInstalled: Bool = false) throws {
+    let (letGo, arrivals) = (Gate(), Arrivals())
+    origin = try Origin { request in
+      if request.path.hasSuffix("/moved") {
+        return [.response("302 Found", headers: [("Location", "/held")])]
+      }
+      if request.path.hasSuffix("/secret"), request.headers["authorization"] == nil {
+        return [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"x\"")])]
+      }
+      arrivals.note(request.path)
+      if request.path.hasSuffix("/wait") { return [.response(body: [1])] }
+      let held = [OriginStep.hold(letGo), .think(Self.pause)]
+      if request.path.hasSuffix("/closed") {
+        return held + [.response(headers: [("Connection", "close")], body: [1]), .close]
+      }
+      return held + [.response(body: [1])]
+    }
+    (self.letGo, self.arrivals) = (letGo, arrivals)
+    let base = URLSessionConfiguration.ephemeral
+    base.httpMaximumConnectionsPerHost = limit
+    let tap = URLSessionTap(observers: [observer])
+    if isInstalled {
+      session = URLSession(configuration: base, delegate: delegate, delegateQueue: nil)
+      tap.install(on: session, client: "test")
+    } else {
+      session = URLSession(
+        configuration: tap.sessionConfiguration(from: base, client: "test"), delegate: delegate,
+        delegateQueue: nil)
+    }
+  }
+
+  func stop() {
+    letGo.open()
+    session.invalidateAndCancel()
+    origin.stop()
+  }
+
+  func url(_ host: String, _ path: String) throws -> URL {
+    try #require(URL(string: "http://\(host):\(origin.port)\(path)"))
+  }
+
+  @discardableResult
+  func resume(_ url: URL) -> URLSessionTask {
+    let task = session.dataTask(with: url)
+    task.resume()
+    return task
+  }
+
+  /// Waits until the server holds so many requests.
+  func held(_ count: Int) async throws { try await arrivals.wait(for: count) }
+
+  func hold(by holder: WaitTests.Holder) async throws {
+    switch holder {
+    case .plain, .installed:
+      resume(origin.url("/held"))
+    case .closed:
+      resume(origin.url("/closed"))
+    case .challenge:
+      resume(origin.url("/secret"))
+    case .redirects:
+      for _ in 0..<6 { resume(origin.url("/moved")) }
+      return try await held(6)
+    case .suspension:
+      let task = resume(origin.url("/held"))
+      try await held(1)
+      task.suspend()
+      task.resume()
+      // Foundation sends the request again, on another connection.
+      return try await held(2)
+    case .otherSpelling:
+      resume(try url("LOCALHOST", "/held"))
+    case .raisedLimit:
+      session.configuration.httpMaximumConnectionsPerHost = 6
+      resume(origin.url("/held"))
+    case .cancelled:
+      resume(origin.url("/held"))
+      resume(origin.url("/held"))
+      try await held(2)
+      for _ in 0..<3 {
+        let started = observer.started.count
+        let task = resume(origin.url("/wait"))
+        try await observer.waitForStarts(started + 1)
+        task.cancel()
+      }
+      return try await observer.waitForEnds(3)
+    }
+    try await held(1)
+  }
+
+  /// What the tap has reported of so many requests.
+  func ended(_ count: Int) async throws -> [RequestObservation] {
+    try await observer.waitForEnds(count)
+    return observer.ended
+  }
+
+  /// Makes a request that has to wait, lets the server go on, and compares the wait.
+  func measureWait(at url: URL? = nil, isKnown: Bool = true) async throws {
+    let (started, ended) = (observer.started.count, observer.ended.count)
+    resume(url ?? origin.url("/wait"))
+    try await observer.waitForStarts(started + 1)
+    let opened = Timestamp.now.nanosecondsSinceEpoch
+    letGo.open()
+    try await observer.waitForEnds(ended + 1)
+    let arrived = try await arrivals.instant(ofPathEnding: "/wait")
+    let observation = try await observer.ended(pathEnding: "/wait")
+    let earliest = opened + Int64(Self.pause) * 1_000_000
+    let phases = observation.timings
+    // Two ticks of the kernel's clock, at least.
+    let precision = TCPInfo.resolution * 1_000
+    guard isKnown else {
+      #expect(phases[.queue] == nil && phases[.transfer] == nil)
+      return
+    }
+    let wait = try #require(phases[nanoseconds: .queue], "\(phases)")
+    let local = try #require(phases[nanoseconds: .local])
+    let begin = observation.start.nanosecondsSinceEpoch
+    #expect(begin + wait <= arrived + precision)
+    #expect(begin + wait + local >= earliest - precision)
+    #expect(observation.phaseSum == observation.elapsed)
+  }
+}
+
+/// When requests arrived at a server.
+final class Arrivals: Sendable {
+  private let state = Mutex<(all: [(path: String, instant: Int64)], waiting: [(count: Int, gate: Gate)])>(
+    ([], []))
+
+  func note(_ path: String) {
+    let due = state.withLock { state in
+      state.all.append((path, Timestamp.now.nanosecondsSinceEpoch))
+      let count = state.all.count
+      defer { state.waiting.removeAll { $0.count <= count } }
+      return state.waiting.filter { $0.count <= count }
+    }
+    for (_, gate) in due { gate.open() }
+  }
+
+  func wait(for count: Int) async throws {
+    let gate = Gate()
+    state.withLock { state in
+      if state.all.count >= count { gate.open() } else { state.waiting.append((count, gate)) }
+    }
+    try await gate.wait("arrival number \(count)")
+  }
+
+  func instant(ofPathEnding suffix: String) async throws -> Int64 {
+    try await Poll.until("an arrival of \(suffix)") {
+      state.withLock { $0.all.last { $0.path.hasSuffix(suffix) }?.instant }
+    }
+  }
+}
+
+/// Answers each challenge, and lets everything else be done.
+final class AnsweringDelegate: NSObject, URLSessionDataDelegate {
+  private let credential: URLCredential?
+
+  init(credential: URLCredential? = URLCredential(user: "user", password: "word", persistence: .none)) {
+    self.credential = credential
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    completionHandler(.useCredential, credential)
+  }
+}
+
+extension RequestObservation {
+  /// What all phases take, in nanoseconds.
+  var phaseSum: Int64 {
+    RequestTimings.Phase.allCases.reduce(0) { $0 + (timings[nanoseconds: $1] ?? 0) }
+  }
+}
+
+extension RecordingObserver {
+  /// The last request that has ended whose path ends like this.
+  func ended(pathEnding suffix: String) async throws -> RequestObservation {
+    try await Poll.until("the end of \(suffix)") {
+      ended.last { $0.request.url.hasSuffix(suffix) && $0.end != .cancelled }
+    }
+  }
+}
