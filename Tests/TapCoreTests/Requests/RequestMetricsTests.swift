@@ -126,7 +126,7 @@ struct RequestMetricsTests {
           + "http_response_status_code=\"200\",network_protocol_version=\"2\",\(server)}") == 2)
   }
 
-  @Test func phasesAreToldApartByTemplate() throws {
+  @Test func `phases are told apart by template`() throws {
     let metrics = try RequestDriver(registry: registry)
     var timings = RequestTimings()
     timings[.local] = .milliseconds(3)
