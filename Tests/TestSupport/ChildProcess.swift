@@ -34,6 +34,7 @@ package final class ChildProcess: Sendable {
     Thread.detachNewThread { [weak self, outputEnded] in
       while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty { self?.append(data) }
       outputEnded.open()
+      self?.stopWaiting()
     }
   }
 
@@ -59,7 +60,7 @@ package final class ChildProcess: Sendable {
 
   private var name: String { process.executableURL?.lastPathComponent ?? "the program" }
 
-  /// Waits until the program has written this.
+  /// Waits until the program has written this. Throws if it ends without it.
   package func waitForOutput(_ text: String) async throws {
     let gate = Gate()
     let isThere = state.withLock { state in
@@ -67,7 +68,18 @@ package final class ChildProcess: Sendable {
       state.waiting.append((text, gate))
       return false
     }
-    if !isThere { try await gate.wait("'\(text)' in the output of \(name)") }
+    if isThere { return }
+    if outputEnded.isOpen { stopWaiting() }
+    try await gate.wait("'\(text)' in the output of \(name)")
+    let output = output
+    guard output.contains(text) else { throw EndedWithout(text: text, output: output) }
+  }
+
+  /// A program that ended without writing what a test waited for.
+  package struct EndedWithout: Error, CustomStringConvertible {
+    let text: String
+    let output: String
+    package var description: String { "ended without '\(text)': \(output.suffix(2_000))" }
   }
 
   /// Asks the program to end.
@@ -95,6 +107,14 @@ package final class ChildProcess: Sendable {
   package func waitForEnd(seconds: Double = 120) async throws {
     try await waitForExit(seconds: seconds)
     try await outputEnded.wait(seconds: seconds, "the end of the output of \(name)")
+  }
+
+  private func stopWaiting() {
+    let waiting = state.withLock { state in
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for (_, gate) in waiting { gate.open() }
   }
 
   private func append(_ data: Data) {
