@@ -177,12 +177,15 @@ struct TransferPhases: Sendable, Hashable {
     }
     if facts.end != .complete, isBodySent == false { return noteUnfinishedUpload() }
     var after = connection.info.sinceDataSent
-    if let leg {
-      let rest = max(0, leg - sent)
+    let rest = leg.map { max(0, $0 - sent) }
+    if let rest, rest - after < facts.resolution {
       // A short upload is none that the kernel's clock could tell.
-      after = rest - after < facts.resolution ? rest : after
-      let upload = rest - after
-      if upload > 0 { timings[microseconds: .upload] = upload }
+      after = rest
+    } else if !connection.hasNoRetransmission {
+      // The last data may have been sent before, and have gone out again while the server worked.
+      return
+    } else if let rest {
+      timings[microseconds: .upload] = rest - after
     }
     if facts.end == .complete {
       let unread = sinceReceived ?? 0

@@ -111,8 +111,9 @@ import Testing
   }
 
   /// The file descriptor of a connection that others use is closed under them: code 43 of libcurl in `EasyHandle.swift`.
-  @Test(.needs(.program), .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"))
-  func `a redirect by HTTP/2 beside other requests crashes`() async {
+  @Test(.needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"))
+  func `a redirect by HTTP/2 beside other requests crashes`() async throws {
+    try await TrustedCertificate.prepare()
     await #expect(
       processExitsWith: .failure, "fixed in Foundation: remove it of the article What the tap sees"
     ) {

@@ -289,6 +289,19 @@ import Testing
     Case("one that nothing is known of", [.local: 150], addsUp: false) { account, facts in
       (account.sentBytes, account.startTransfer) = (200, 60)
     },
+    Case("one of which a part was sent again", [.local: 150], addsUp: false) {
+      account, facts in
+      (account.sentBytes, account.startTransfer, account.total) = (9_000_000, 60, 801_000)
+      facts.hasHadRoom = true
+      facts.connection = connection(sent: 300, segments: 1, retransmitted: 1)
+    },
+    Case(
+      "a short one that was sent again", [.processing: 300_950, .transfer: 0, .local: 150], firstByte: 301_100
+    ) {
+      account, facts in
+      (account.sentBytes, account.startTransfer) = (200, 60)
+      facts.connection = connection(sent: 296, segments: 1, retransmitted: 1)
+    },
     Case(
       "one whose response lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
       firstByte: 213_100

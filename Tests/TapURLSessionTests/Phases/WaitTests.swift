@@ -31,9 +31,10 @@ import Testing
 
   /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped when it existed.
   @Test(
-    .needs(.program), .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"),
+    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
     arguments: [FrontServer.Way.plain, .tls, .tlsThatCloses, .ipv6], [1, 2, 6])
-  func `a wait is that of other ways to a server`(way: FrontServer.Way, limit: Int) async {
+  func `a wait is that of other ways to a server`(way: FrontServer.Way, limit: Int) async throws {
+    try await TrustedCertificate.prepare()
     await #expect(processExitsWith: .success) { [way, limit] in
       alarm(100)
       let run = try WaitRun(limit: limit, isInstalled: limit == 2)
@@ -48,9 +49,10 @@ import Testing
 
   /// One request at a time waits for nothing.
   @Test(
-    .needs(.program), .enabled(if: Tool.isUsable("nginx"), "nginx is not installed"),
+    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
     arguments: [false, true])
-  func `by HTTP/2 there is no wait`(isInstalled: Bool) async {
+  func `by HTTP/2 there is no wait`(isInstalled: Bool) async throws {
+    try await TrustedCertificate.prepare()
     await #expect(processExitsWith: .success) { [isInstalled] in
       alarm(100)
       let run = try WaitRun(limit: 6, isInstalled: isInstalled)

@@ -7,24 +7,27 @@ import TestSupport
 
 /// An nginx before an ``Origin``: what the origin cannot speak itself.
 ///
-/// Foundation trusts its certificate only in a process that starts with ``trustAll()``: in an exit test.
+/// Only exit tests trust its certificate: see ``TrustedCertificate``.
 final class FrontServer: Sendable {
   enum Way: String, CaseIterable, Codable, Sendable {
     case plain, tls, tlsThatCloses, http2, ipv6
 
     fileprivate var scheme: String { self == .plain || self == .ipv6 ? "http" : "https" }
-    fileprivate var host: String { self == .ipv6 ? "[::1]" : "127.0.0.1" }
+    fileprivate var address: String { self == .ipv6 ? "[::1]" : "127.0.0.1" }
+    /// Foundation refuses an address of IPv6 in a URL (NSURLErrorBadURL): the name has it too.
+    fileprivate var host: String { self == .ipv6 ? "localhost" : "127.0.0.1" }
+  }
+
+  /// Whether tests with it run.
+  static var isUsable: Bool {
+    TrustedCertificate.isPossible && Tool.isUsable("nginx") && Tool.isUsable("openssl")
   }
 
   private let ports: [Way: Int]
   private let process: ChildProcess
   private let folder: URL
 
-  /// Makes this process take any certificate (`configure(for:)` in Foundation's `EasyHandle.swift`).
-  static func trustAll() { setenv("URLSessionCertificateAuthorityInfoFile", "INSECURE_SSL_NO_VERIFY", 1) }
-
   static func start(before origin: Origin) async throws -> FrontServer {
-    trustAll()
     // A port that is free now may be taken when nginx binds it.
     for _ in 0..<20 {
       if let server = try await attempt(before: origin) { return server }
@@ -51,13 +54,8 @@ final class FrontServer: Sendable {
   private static func attempt(before origin: Origin) async throws -> FrontServer? {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("front-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let (key, certificate) = (folder.path + "/key.pem", folder.path + "/certificate.pem")
-    _ = try await Tool("openssl").run([
-      "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-      "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
-    ])
     let ports = try freePorts()
-    let text = configuration(folder.path, ports, key: key, certificate: certificate, origin: origin.port)
+    let text = configuration(folder.path, ports, origin: origin.port)
     try Data(text.utf8).write(to: folder.appendingPathComponent("nginx.conf"))
     return try await start(ports, folder)
   }
@@ -84,10 +82,10 @@ final class FrontServer: Sendable {
   }
 
   private static func configuration(
-    _ folder: String, _ ports: [Way: Int], key: String, certificate: String, origin: Int
+    _ folder: String, _ ports: [Way: Int], origin: Int
   ) -> String {
     let servers = Way.allCases.map { way in
-      let listen = "\(way.host):\(ports[way] ?? 0)" + (way.scheme == "https" ? " ssl" : "")
+      let listen = "\(way.address):\(ports[way] ?? 0)" + (way.scheme == "https" ? " ssl" : "")
       return """
         server {
           listen \(listen)\(way == .http2 ? " http2" : "");
@@ -108,8 +106,8 @@ final class FrontServer: Sendable {
         fastcgi_temp_path \(folder)/fastcgi;
         uwsgi_temp_path \(folder)/uwsgi;
         scgi_temp_path \(folder)/scgi;
-        ssl_certificate \(certificate);
-        ssl_certificate_key \(key);
+        ssl_certificate \(TrustedCertificate.certificate);
+        ssl_certificate_key \(TrustedCertificate.key);
         proxy_buffering off;
         proxy_read_timeout 600;
         \(servers.joined(separator: "\n"))
