@@ -13,7 +13,7 @@ final class SlowReader: Sendable {
   var url: URL { URL(string: "http://127.0.0.1:\(port)/") ?? URL(fileURLWithPath: "/") }
 
   /// - Parameters:
-  ///   - pause: From the connection to the first read, in milliseconds.
+  ///   - pause: From the first byte of the request to the first read, in milliseconds.
   ///   - think: From the last byte of the body to the response, in milliseconds.
   init(pause: Int32, think: Int32) throws {
     listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -35,11 +35,16 @@ final class SlowReader: Sendable {
 
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
+  // Not before: its number could be that of another test's socket when this server is stopped.
+  deinit { close(listener) }
+
   private static func serve(_ listener: Int32, pause: Int32, think: Int32) {
     let connection = accept(listener, nil, nil)
-    close(listener)
     guard connection >= 0 else { return }
     defer { close(connection) }
+    // The client may be late to send, where its queue is busy.
+    var first = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+    poll(&first, 1, -1)
     poll(nil, 0, pause)
     var taken: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 18)

@@ -210,7 +210,10 @@ final class WaitRun: Sendable {
       #expect(phases[.queue] == nil && phases[.transfer] == nil)
       return
     }
-    let wait = try #require(phases[nanoseconds: .queue], "\(phases)")
+    #expect(phases[.transfer] != nil, "\(phases)")
+    // None, if this process was so late to hand the request to libcurl that the connection was free by then: it is the
+    // process's own time then.
+    let wait = phases[nanoseconds: .queue] ?? 0
     let local = try #require(phases[nanoseconds: .local])
     let begin = observation.start.nanosecondsSinceEpoch
     #expect(begin + wait <= arrived + precision)
