@@ -181,8 +181,9 @@ struct TransferPhases: Sendable, Hashable {
     if let rest, rest - after < facts.resolution {
       // A short upload is none that the kernel's clock could tell.
       after = rest
-    } else if !connection.hasNoRetransmission {
-      // The last data may have been sent before, and have gone out again while the server worked.
+    } else if !connection.hasNoRetransmission, account.sentBytes ?? 0 <= Self.bodyInFlight {
+      // All of the body may have been sent before, and a part have gone out again while the server worked. Of a larger one some is
+      // sent again wherever the server takes it slowly, and its end came later.
       return
     } else if let rest {
       timings[microseconds: .upload] = rest - after
@@ -198,6 +199,9 @@ struct TransferPhases: Sendable, Hashable {
       timings[microseconds: .processing] = after
     }
   }
+
+  /// So many bytes can be under way at once, without an answer of the server's kernel.
+  private static let bodyInFlight: Int64 = 65_536
 
   /// What ended while the body went out has spent the rest of its time in that.
   private mutating func noteUnfinishedUpload() {

@@ -289,8 +289,16 @@ import Testing
     Case("one that nothing is known of", [.local: 150], addsUp: false) { account, facts in
       (account.sentBytes, account.startTransfer) = (200, 60)
     },
-    Case("one of which a part was sent again", [.local: 150], addsUp: false) {
+    Case("one of which all may have been sent again", [.local: 150], addsUp: false) {
       account, facts in
+      (account.sentBytes, account.startTransfer, account.total) = (60_000, 60, 801_000)
+      facts.hasHadRoom = true
+      facts.connection = connection(sent: 300, segments: 1, retransmitted: 1)
+    },
+    Case(
+      "a long one of which a part was sent again",
+      [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100
+    ) { account, facts in
       (account.sentBytes, account.startTransfer, account.total) = (9_000_000, 60, 801_000)
       facts.hasHadRoom = true
       facts.connection = connection(sent: 300, segments: 1, retransmitted: 1)
