@@ -58,6 +58,7 @@ import Testing
     defer { origin.stop() }
     let observation = try await post(way, to: origin, body: [UInt8](repeating: 7, count: 200))
     let phases = observation.timings
+    if observation.isSentAgain { return #expect(phases[.processing] == nil) }
     let processing = try #require(phases[nanoseconds: .processing], "\(phases)")
     // Two ticks of the kernel's clock. What lies unread in this process is its own.
     #expect(processing >= 200_000_000 - TCPInfo.resolution * 1_000)
@@ -78,7 +79,7 @@ import Testing
     session.finishTasksAndInvalidate()
     try await observer.waitForEnds(3)
     #expect(observer.ended.map(\.isConnectionReused) == [false, true, true])
-    for observation in observer.ended {
+    for observation in observer.ended where !observation.isSentAgain {
       #expect(try #require(observation.timings[.processing]) >= .milliseconds(50))
       #expect(observation.phaseSum == observation.elapsed)
     }

@@ -273,6 +273,10 @@ extension RequestObservation {
   var phaseSum: Int64 {
     RequestTimings.Phase.allCases.reduce(0) { $0 + (timings[nanoseconds: $1] ?? 0) }
   }
+
+  /// A part of the request was sent again, as TCP does where the other side is late to acknowledge (RFC 8985, section 7): when the
+  /// last of a small body went out is unknown then.
+  var isSentAgain: Bool { retransmittedSegments ?? 0 > 0 }
 }
 
 extension RecordingObserver {
