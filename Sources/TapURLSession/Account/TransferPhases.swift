@@ -189,8 +189,9 @@ struct TransferPhases: Sendable, Hashable {
       timings[microseconds: .upload] = rest - after
     }
     if facts.end == .complete {
-      let unread = sinceReceived ?? 0
-      guard connection.isOneSegment, unread <= after else { return }
+      // In ticks, so it may seem to be longer than what libcurl's clock leaves for it.
+      let unread = min(sinceReceived ?? 0, after)
+      guard connection.isOneSegment, (sinceReceived ?? 0) - after < facts.resolution else { return }
       timings[microseconds: .processing] = after - unread
       timings[microseconds: .transfer] = 0
       idle += unread

@@ -276,6 +276,15 @@ import Testing
       (account.sentBytes, account.startTransfer, account.total) = (9_000_000, 60, 801_000)
       facts.connection = connection(sent: 300, segments: 1)
     },
+    Case(
+      "one whose response lay unread, by ticks for longer than there was",
+      [
+        .processing: 0, .transfer: 0, .local: 301_100,
+      ], firstByte: 150
+    ) { account, facts in
+      (account.sentBytes, account.startTransfer) = (200, 60)
+      facts.connection = connection(sent: 304, received: 304, segments: 1)
+    },
     Case("one whose response came in pieces", [.upload: 500_950, .local: 150], addsUp: false) {
       account, facts in
       (account.sentBytes, account.startTransfer, account.total) = (9_000_000, 60, 801_000)
