@@ -23,8 +23,6 @@ struct RandomRunReport: Codable, Sendable {
 
   /// Runs without a tap.
   static func stock(requests: Int, seed: UInt64) async throws -> RandomRunReport {
-    // The tests that run meanwhile have deadlines, and this has none but its own.
-    _ = nice(10)
     let cancelled = try await RandomRun(tap: nil).run(count: requests, seed: seed)
     return RandomRunReport(
       requests: requests, cancelledBeforeResume: cancelled, residentBytes: residentBytes)
@@ -38,7 +36,6 @@ struct RandomRunReport: Codable, Sendable {
   static func tapped(
     requests: Int, seed: UInt64, isScraped: Bool = false, cancelsEnding: Bool = false
   ) async throws -> RandomRunReport {
-    _ = nice(10)
     let folder = try TemporaryFolder()
     let path = folder("report")
     let registry = Registry()
