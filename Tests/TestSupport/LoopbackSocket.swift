@@ -4,11 +4,11 @@ import Foundation
   import Glibc
 #endif
 
-/// The system calls of ``Origin``.
-enum LoopbackSocket {
+/// The system calls of a server on 127.0.0.1.
+package enum LoopbackSocket {
   /// A socket on 127.0.0.1 and a port that the system chose. Bound but not listening it refuses every
   /// connection, and the port is not free for others.
-  static func bind(listens: Bool) throws -> (descriptor: Int32, port: Int) {
+  package static func bind(listens: Bool) throws -> (descriptor: Int32, port: Int) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

@@ -29,7 +29,7 @@ struct OpenFile {
   }
 
   /// Whether the last line lacks its end, and no other process is writing it: a file grows page by page while a write goes on. A
-  /// size that is the same before and after all writes that were going on is that of a file that nobody writes.
+  /// size that is the same before and after all writes that were going on is that of a file to which no process is writing.
   private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
     var seen: Int?
     for _ in 0..<100 {

@@ -16,21 +16,8 @@ final class SlowReader: Sendable {
   ///   - pause: From the first byte of the request to the first read, in milliseconds.
   ///   - think: From the last byte of the body to the response, in milliseconds.
   init(pause: Int32, think: Int32) throws {
-    listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = inet_addr("127.0.0.1")
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let descriptor = listener
-    let isListening = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0
-          && getsockname(descriptor, $0, &length) == 0
-      }
-    }
-    guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
-    port = Int(UInt16(bigEndian: address.sin_port))
-    Thread.detachNewThread { Self.serve(descriptor, pause: pause, think: think) }
+    (listener, port) = try LoopbackSocket.bind(listens: true)
+    Thread.detachNewThread { [listener] in Self.serve(listener, pause: pause, think: think) }
   }
 
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
