@@ -106,7 +106,8 @@ public final class URLSessionTap: Sendable {
   /// - Returns: Whether the session is observed now.
   @discardableResult
   public func install(on session: URLSession, client: String) -> Bool {
-    install(in: session.configuration, client: client, isInstalled: true)
+    let isUsed = CurlAccount.shared?.isUsed(session) ?? true
+    install(in: session.configuration, client: client, hasOlderTasks: isUsed)
     return session.configuration.protocolClasses?.contains(where: isOwn) ?? false
   }
 
@@ -161,7 +162,7 @@ public final class URLSessionTap: Sendable {
   /// - Parameter forwards: Whether requests are sent by a session of the tap's: where no native loader is in reach.
   func install(
     in configuration: URLSessionConfiguration, client: String, forwards: Bool = URLSessionTap.forwards,
-    isInstalled: Bool = false
+    hasOlderTasks: Bool = false
   ) {
     guard !isStopped else { return }
     let classes = configuration.protocolClasses ?? []
@@ -177,7 +178,7 @@ public final class URLSessionTap: Sendable {
       for: TapContext(
         clients: clients, loaders: LoaderChain(others.compactMap { $0 as? URLProtocol.Type }),
         forwarding: forwards ? ForwardingSession(configuration) : nil,
-        isInstalled: isInstalled || contexts.contains { $0?.isInstalled == true }))
+        hasOlderTasks: hasOlderTasks || contexts.contains { $0?.hasOlderTasks == true }))
     configuration.protocolClasses = [metricsClass] + others
   }
 

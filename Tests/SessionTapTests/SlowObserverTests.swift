@@ -39,6 +39,8 @@ import Testing
     configuration.endpoint = nil
     configuration.registry = registry
     configuration.observers = [observer]
+    // Until then a slow observer's calls are made.
+    configuration.shutdownDeadline = .seconds(100)
     return try Tap(configuration)
   }
 

@@ -47,9 +47,9 @@ struct ByteBuffer {
 
   @inline(never)
   private mutating func grow(by maximum: Int) {
-    // The array doubles its capacity by itself; what is beyond its count need not be cleared.
-    let missing = count + maximum - storage.count
-    storage.append(contentsOf: repeatElement(0, count: missing))
+    // An array, since the generic append of other sequences is 300 times slower without optimization. The array doubles its
+    // capacity by itself; what is beyond its count need not be cleared.
+    storage += [UInt8](repeating: 0, count: max(count + maximum - storage.count, 4_096))
   }
 }
 

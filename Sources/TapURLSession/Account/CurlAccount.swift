@@ -39,6 +39,7 @@ package struct CurlAccount: Sendable {
   private let redirectCount: Int
   private let session: Int
   private let connectionLimit: Int?
+  private let nextTask: Int?
   private let getInfo: GetInfo
 
   /// Finds the layout of a loader class. `nil` on another toolchain whose properties differ, without libcurl in reach, and
@@ -69,6 +70,7 @@ package struct CurlAccount: Sendable {
       connectionLimit = configuration.flatMap { configuration in
         StoredProperty("httpMaximumConnectionsPerHost", of: configuration, type: "Swift.Int")?.offset
       }
+      nextTask = StoredProperty("nextTaskIdentifier", of: URLSession.self, type: "Swift.Int")?.offset
       getInfo = unsafeBitCast(symbol, to: GetInfo.self)
     #else
       return nil
@@ -115,6 +117,15 @@ package struct CurlAccount: Sendable {
     return withExtendedLifetime(session) {
       UnsafeRawPointer(Unmanaged.passUnretained(session).toOpaque())
         .load(fromByteOffset: connectionLimit, as: Int.self)
+    }
+  }
+
+  /// Whether a session has made a task. Not while another thread makes one.
+  func isUsed(_ session: URLSession) -> Bool {
+    guard let nextTask, type(of: session) == URLSession.self else { return true }
+    return withExtendedLifetime(session) {
+      UnsafeRawPointer(Unmanaged.passUnretained(session).toOpaque())
+        .load(fromByteOffset: nextTask, as: Int.self) > 1
     }
   }
 

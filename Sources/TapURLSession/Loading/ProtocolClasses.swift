@@ -21,7 +21,7 @@ enum ProtocolClasses {
     var clients: [Client]
     var next: [ObjectIdentifier]
     var forwarding: ObjectIdentifier?
-    var isInstalled: Bool
+    var hasOlderTasks: Bool
   }
 
   private struct State {
@@ -41,7 +41,7 @@ enum ProtocolClasses {
       let key = Key(
         clients: context.clients.map { Key.Client(tap: ObjectIdentifier($0.tap), name: $0.name) },
         next: context.loaders.identifiers, forwarding: context.forwarding.map { ObjectIdentifier($0) },
-        isInstalled: context.isInstalled)
+        hasOlderTasks: context.hasOlderTasks)
       if let known = state.classes[key] { return known }
       state.contexts.append(context)
       let made = protocolClass(over: slot(UInt(state.contexts.count)))

@@ -28,8 +28,8 @@ final class TapContext: Sendable {
   let loaders: LoaderChain
   /// Sends what no class of the chain loads, where the native loaders are out of reach.
   let forwarding: ForwardingSession?
-  /// The tap was put into a session that existed, and may have requests under way.
-  let isInstalled: Bool
+  /// The tap was put into a session that had made tasks, of which some may be under way.
+  let hasOlderTasks: Bool
   /// libcurl's account of the transfers, where there is one.
   let account: CurlAccount?
   /// What the kernel knows of their connections.
@@ -39,12 +39,12 @@ final class TapContext: Sendable {
   private let hasExcluded = Atomic<Bool>(false)
 
   init(
-    clients: [TapClient], loaders: LoaderChain, forwarding: ForwardingSession?, isInstalled: Bool = false
+    clients: [TapClient], loaders: LoaderChain, forwarding: ForwardingSession?, hasOlderTasks: Bool = false
   ) {
     self.clients = clients
     self.loaders = loaders
     self.forwarding = forwarding
-    self.isInstalled = isInstalled
+    self.hasOlderTasks = hasOlderTasks
     account = clients.allSatisfy { $0.tap.configuration.readsAccount } ? .shared : nil
   }
 
@@ -52,13 +52,13 @@ final class TapContext: Sendable {
   func without(_ tap: URLSessionTap) -> TapContext {
     let others = TapContext(
       clients: clients.filter { $0.tap !== tap }, loaders: loaders, forwarding: forwarding,
-      isInstalled: isInstalled)
+      hasOlderTasks: hasOlderTasks)
     others.hasExcluded.store(!seesAllRequests, ordering: .relaxed)
     return others
   }
 
   /// Whether every request of the sessions passes here. One that does not may hold a connection that others wait for.
-  var seesAllRequests: Bool { !isInstalled && !hasExcluded.load(ordering: .relaxed) }
+  var seesAllRequests: Bool { !hasOlderTasks && !hasExcluded.load(ordering: .relaxed) }
 
   /// Whether a tap records requests like this one.
   func accepts(_ request: URLRequest) -> Bool {

@@ -66,6 +66,79 @@ import Testing
     #expect(phases[.processing] != nil && phases[.transfer] != nil && phases[.queue] == nil)
   }
 
+  /// A process that is stopped while the server answers gets no processor at all. The server stops it, so that it knows when.
+  @Test(.needs(.program), .enabled(if: Tool.isUsable("python3"), "python3 is not installed"))
+  func `a process that gets no processor has taken the time itself`() async {
+    await #expect(processExitsWith: .success) {
+      alarm(100)
+      let server = try ChildProcess(
+        Tool("python3").url,
+        [
+          "-c",
+          """
+          import os, signal, socket, time
+          client = os.getppid()
+          def state(): return open(f"/proc/{client}/stat").read().rpartition(")")[2].split()[0]
+          listener = socket.create_server(("127.0.0.1", 0))
+          print(f"port {listener.getsockname()[1]}.", flush=True)
+          connection = listener.accept()[0]
+          connection.recv(65536)
+          time.sleep(0.03)
+          os.kill(client, signal.SIGSTOP)
+          while state() != "T": pass
+          connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\nx")
+          time.sleep(0.15)
+          os.kill(client, signal.SIGCONT)
+          connection.recv(1)
+          """,
+        ])
+      try await server.waitForOutput(".\n")
+      let port = server.output.split(separator: ".").first?.split(separator: " ").last ?? ""
+      let observer = RecordingObserver()
+      let tap = URLSessionTap(observers: [observer])
+      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+      let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+      _ = try await session.data(from: url)
+      try await observer.waitForEnds(1)
+      let observation = try #require(observer.ended.first)
+      let phases = observation.timings
+      let precision = TCPInfo.resolution * 1_000
+      #expect(try #require(phases[nanoseconds: .local]) >= 150_000_000 - precision, "\(phases)")
+      #expect(try #require(phases[nanoseconds: .processing]) >= 30_000_000 - precision, "\(phases)")
+      #expect(observation.phaseSum == observation.elapsed)
+      server.send(SIGKILL)
+      try await server.waitForExit()
+    }
+  }
+
+  /// The server thinks while threads of this process ask for more processors than there are.
+  @Test(.needs(.processor)) func `with all processors busy the server's time is the server's`() async throws {
+    let (thinking, count) = (20, 20)
+    let arrivals = Arrivals()
+    let origin = try Origin { request in
+      arrivals.note(request.path)
+      return [.think(thinking), .response(body: [1])]
+    }
+    defer { origin.stop() }
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    defer { session.invalidateAndCancel() }
+    let busy = BusyThreads(4 * ProcessInfo.processInfo.activeProcessorCount)
+    defer { busy.stop() }
+    for number in 0..<count { _ = try await session.data(from: origin.url("/\(number)")) }
+    try await observer.waitForEnds(count)
+    let precision = TCPInfo.resolution * 1_000
+    for (number, observation) in observer.ended.enumerated() {
+      #expect(observation.phaseSum == observation.elapsed, "\(observation.timings)")
+      let arrived = try await arrivals.instant(ofPathEnding: "/\(number)")
+      let elapsed = try #require(observation.elapsedToFirstByte)
+      let firstByte = observation.start.nanosecondsSinceEpoch + elapsed
+      // Not before the server has sent it, whatever is taken off for the time that it lay unread.
+      #expect(firstByte + precision >= arrived + Int64(thinking) * 1_000_000)
+    }
+  }
+
   @Test func `without a body and on an open connection all phases are known`() async throws {
     let origin = try Origin { _ in [.response(body: [1])] }
     defer { origin.stop() }
@@ -77,6 +150,19 @@ import Testing
     try await observer.waitForEnds(20)
     for observation in observer.ended { #expect(observation.phaseSum == observation.elapsed) }
   }
+}
+
+/// Threads that compute until they are stopped.
+private final class BusyThreads: Sendable {
+  private let isDone = Atomic<Bool>(false)
+
+  init(_ count: Int) {
+    for _ in 0..<count {
+      Thread.detachNewThread { [self] in while !isDone.load(ordering: .relaxed) {} }
+    }
+  }
+
+  func stop() { isDone.store(true, ordering: .relaxed) }
 }
 
 /// Holds the queue on which Foundation drives all sessions, from within a protocol class of the app's own: until a server has

@@ -70,6 +70,26 @@ import Testing
     }
   }
 
+  /// libcurl tells no time of a connection whose handshake fails: all since the look-up of the name is the connection's.
+  @Test(arguments: [false, true])
+  func `a handshake that fails is the connection's time`(isInstalled: Bool) async throws {
+    let pause = 60
+    let origin = try Origin(greeting: [.think(pause), .text("this is no TLS\r\n"), .close]) { _ in [] }
+    defer { origin.stop() }
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let base = URLSessionConfiguration.ephemeral
+    let session = URLSession(
+      configuration: isInstalled ? base : tap.sessionConfiguration(from: base, client: "test"))
+    if isInstalled { tap.install(on: session, client: "test") }
+    let url = try #require(URL(string: "https://127.0.0.1:\(origin.port)/"))
+    await #expect(throws: URLError.self) { try await session.data(from: url) }
+    try await observer.waitForEnds(1)
+    let observation = try #require(observer.ended.first)
+    let connect = try #require(observation.timings[nanoseconds: .connect], "\(observation.timings)")
+    #expect(connect >= Int64(pause - 1) * 1_000_000 && observation.phaseSum == observation.elapsed)
+  }
+
   /// All of a proxy's hosts share its connections.
   @Test func `a wait for a proxy is that until the server lets go`() async {
     await #expect(processExitsWith: .success) {
@@ -120,6 +140,8 @@ final class WaitRun: Sendable {
     let tap = URLSessionTap(observers: [observer])
     if isInstalled {
       session = URLSession(configuration: base, delegate: delegate, delegateQueue: nil)
+      // Of a session that has made tasks before, not all are known.
+      if limit < 6 { _ = session.dataTask(with: origin.url()) }
       tap.install(on: session, client: "test")
     } else {
       session = URLSession(
