@@ -93,9 +93,9 @@ package final class ChildProcess: Sendable {
     try await waitForExit()
   }
 
-  /// Sends a signal.
+  /// Sends a signal, unless the program has ended: its id may be another's then.
   package func send(_ signal: Int32) {
-    kill(process.processIdentifier, signal)
+    if process.isRunning { kill(process.processIdentifier, signal) }
   }
 
   /// Waits until the program has ended.

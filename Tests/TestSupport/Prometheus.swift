@@ -73,11 +73,15 @@ package final class Prometheus: Sendable {
       ] + (features.isEmpty ? [] : ["--enable-feature=" + features.joined(separator: ",")]))
   }
 
-  deinit {
-    process.stop()
+  deinit { stop {} }
+
+  /// Ends the program, and then what it scrapes: the port may be another test's at once, which must get no scrape.
+  package func stop(then stopTarget: @escaping @Sendable () -> Void) {
+    process.send(SIGKILL)
     // Not here: a thread of Swift's tasks must not wait.
     Thread.detachNewThread { [process, folder] in
       process.ended.waitBlocking(seconds: 20)
+      stopTarget()
       folder.remove()
     }
   }

@@ -92,7 +92,7 @@ import Testing
     }
     #expect(count == 40)
     #expect(try await prometheus.query("up").map(\.value) == [1])
-    try await process.terminate()
+    prometheus.stop { process.stop() }
   }
 
   @Test func `its traffic has waits for a connection, slow bodies and new connections`() async throws {

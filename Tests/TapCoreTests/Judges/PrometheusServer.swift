@@ -41,7 +41,7 @@ final class PrometheusServer: Sendable {
     self.scrapes = scrapes
   }
 
-  deinit { origin.stop() }
+  deinit { prometheus.stop { [origin] in origin.stop() } }
 
   /// The format of the last answer.
   var format: ExpositionFormat? { scrapes.last?.format }
