@@ -102,7 +102,8 @@ import Testing
       try await observer.waitForEnds(1)
       let observation = try #require(observer.ended.first)
       let phases = observation.timings
-      let precision = TCPInfo.resolution * 1_000
+      // The kernel's clock, and the tick by which it is late where a machine has more to do than it can.
+      let precision = 2 * TCPInfo.resolution * 1_000
       #expect(try #require(phases[nanoseconds: .local]) >= 150_000_000 - precision, "\(phases)")
       #expect(try #require(phases[nanoseconds: .processing]) >= 30_000_000 - precision, "\(phases)")
       #expect(observation.phaseSum == observation.elapsed)

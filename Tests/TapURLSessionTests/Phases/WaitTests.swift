@@ -32,11 +32,11 @@ import Testing
   /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped when it existed.
   @Test(
     .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
-    arguments: [FrontServer.Way.plain, .tls, .tlsThatCloses, .ipv6], [1, 2, 6])
+    .serialized, arguments: [FrontServer.Way.plain, .tls, .tlsThatCloses, .ipv6], [1, 2, 6])
   func `a wait is that of other ways to a server`(way: FrontServer.Way, limit: Int) async throws {
     try await TrustedCertificate.prepare()
     await #expect(processExitsWith: .success) { [way, limit] in
-      alarm(100)
+      alarm(300)
       let run = try WaitRun(limit: limit, isInstalled: limit == 2)
       let front = try await FrontServer.start(before: run.origin)
       for _ in 0..<limit { run.resume(front.url(way, "/held")) }
@@ -54,7 +54,7 @@ import Testing
   func `by HTTP/2 there is no wait`(isInstalled: Bool) async throws {
     try await TrustedCertificate.prepare()
     await #expect(processExitsWith: .success) { [isInstalled] in
-      alarm(100)
+      alarm(300)
       let run = try WaitRun(limit: 6, isInstalled: isInstalled)
       let front = try await FrontServer.start(before: run.origin)
       for _ in 0..<20 { _ = try await run.session.data(from: front.url(.http2, "/wait")) }
@@ -93,7 +93,7 @@ import Testing
   /// All of a proxy's hosts share its connections.
   @Test func `a wait for a proxy is that until the server lets go`() async {
     await #expect(processExitsWith: .success) {
-      alarm(100)
+      alarm(300)
       let run = try WaitRun(limit: 6)
       // libcurl takes it from the environment.
       setenv("http_proxy", "http://127.0.0.1:\(run.origin.port)", 1)
