@@ -27,16 +27,19 @@ struct PageContent: Sendable {
 
   func record(
     _ count: Int, _ request: RequestDescription, _ duration: Duration, _ end: RequestEnd,
-    phases: [RequestTimings.Phase: Duration] = [:], opened: Int? = nil
+    phases: [RequestTimings.Phase: Duration] = [:], opened: Int? = nil,
+    roundTrip: Duration? = nil, sentAgain: Int? = nil
   ) {
     var timings = RequestTimings()
     for (phase, time) in phases { timings[phase] = time }
     for _ in 0..<count {
       metrics.requestStarted(request)
-      metrics.requestEnded(
-        RequestObservation(
-          request: request, start: .now, duration: duration, end: end, timings: timings,
-          openedConnections: opened))
+      var observation = RequestObservation(
+        request: request, start: .now, duration: duration, end: end, timings: timings,
+        openedConnections: opened)
+      observation.networkRoundTrip = roundTrip
+      observation.retransmittedSegments = sentAgain
+      metrics.requestEnded(observation)
     }
   }
 

@@ -86,7 +86,7 @@ struct PageTests {
         phases: first, opened: 1)
       content.record(
         3, content.request(host: "api.example.com"), .milliseconds(80), .response(statusCode: 200),
-        phases: served, opened: 0)
+        phases: served, opened: 0, roundTrip: .milliseconds(40), sentAgain: 1)
       // Two that reached no server, and one whose wait for a connection is known alone.
       content.record(
         2, content.request(client: "search", host: "down.example.com"), .milliseconds(3),
@@ -103,7 +103,7 @@ struct PageTests {
       #expect(
         rows.replacing("\u{A0}", with: " ") == """
           \(Self.hostile) → busy.example.com|10 s mean|1 request|queue 10 s
-          payments → api.example.com|272 ms mean|5 requests|60 % on a reused connection|resolve 800 µs|connect 1.2 ms|tls 6 ms|processing 64 ms|transfer 0 ms|unknown 200 ms
+          payments → api.example.com|272 ms mean|5 requests|60 % on a reused connection|40 ms round trip|3 segments sent again|resolve 800 µs|connect 1.2 ms|tls 6 ms|processing 64 ms|transfer 0 ms|unknown 200 ms
           search → down.example.com|3 ms mean|2 requests|resolve 1 ms|connect 2 ms
           """)
       // The pieces of a bar are as wide as their part of the time.

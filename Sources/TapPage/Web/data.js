@@ -5,7 +5,8 @@
 const DURATION = "http_client_request_duration_seconds", ACTIVE = "http_client_active_requests";
 const PHASE = "http_client_request_phase_duration_seconds", OPENED = "http_client_connections_opened_total";
 const SERVED = "http_server_request_duration_seconds", SERVING = "http_server_active_requests";
-const NAMES = [DURATION, PHASE, ACTIVE, OPENED, SERVED, SERVING];
+const ROUND_TRIP = "http_client_network_round_trip_seconds", SENT_AGAIN = "http_client_retransmitted_segments_total";
+const NAMES = [DURATION, PHASE, ACTIVE, OPENED, ROUND_TRIP, SENT_AGAIN, SERVED, SERVING];
 const METRICS = `metrics?${NAMES.map(name => `name[]=${name}`).join("&")}`;
 const ESCAPES = { "\\n": "\n", "\\\\": "\\", '\\"': '"' };
 // The places in an array of numbers: these three, then the requests in each bucket, not cumulative.
@@ -72,9 +73,11 @@ class Scrape {
   made = new Histograms();
   served = new Histograms();
   phases = new Histograms();
+  roundTrips = new Histograms();
   active = new Map();
   serving = new Map();
   opened = new Map();
+  sentAgain = new Map();
 
   take(line) {
     const name = NAMES.find(name => line.startsWith(name));
@@ -82,9 +85,9 @@ class Scrape {
     const brace = line.indexOf("{"), space = line.lastIndexOf(" ");
     const suffix = line.slice(name.length, brace < 0 ? space : brace);
     const text = brace < 0 ? "" : line.slice(brace + 1, line.lastIndexOf("}")), value = Number(line.slice(space + 1));
-    const histograms = { [DURATION]: this.made, [SERVED]: this.served, [PHASE]: this.phases }[name];
+    const histograms = { [DURATION]: this.made, [SERVED]: this.served, [PHASE]: this.phases, [ROUND_TRIP]: this.roundTrips }[name];
     if (histograms) histograms.take(suffix, text, value);
-    else ({ [ACTIVE]: this.active, [SERVING]: this.serving, [OPENED]: this.opened })[name].set(text, value);
+    else ({ [ACTIVE]: this.active, [SERVING]: this.serving, [OPENED]: this.opened, [SENT_AGAIN]: this.sentAgain })[name].set(text, value);
   }
 }
 
@@ -127,7 +130,8 @@ const WINDOW = 600000;
 // between the scrapes of the last minutes. A step keeps sums by party, which is a client and host or a route, and only of
 // those that had requests: its size does not depend on the number of series.
 const known = { made: { series: new Map(), bounds: [], partyOf }, served: { series: new Map(), bounds: [], partyOf: routeOf },
-  active: new Map(), serving: new Map(), phases: new Map(), opened: new Map(), steps: [], phaseBounds: [], time: undefined };
+  active: new Map(), serving: new Map(), phases: new Map(), opened: new Map(), roundTrips: new Map(), sentAgain: new Map(),
+  steps: [], phaseBounds: [], time: undefined };
 const SIDES = ["made", "served"];
 
 const makeStep = (from, to) => ({ from, to, made: new Map(), served: new Map(), sums: {} });
@@ -141,6 +145,8 @@ function learn(scrape, now) {
   known.phases = latest(scrape.phases.series, known.phases);
   known.phaseBounds = scrape.phases.bounds;
   known.opened = latest(scrape.opened, known.opened);
+  known.roundTrips = latest(scrape.roundTrips.series, known.roundTrips);
+  known.sentAgain = latest(scrape.sentAgain, known.sentAgain);
   if (step.from !== undefined) known.steps.push(step);
   known.steps = known.steps.filter(one => one.to > now - WINDOW);
   known.time = now;

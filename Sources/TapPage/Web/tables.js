@@ -107,7 +107,8 @@ function phaseGroups(choice) {
   const groups = new Map();
   const groupOf = ({ key, client, host }) => {
     if (!groups.has(key)) {
-      groups.set(key, { client: client || "–", host: host || "–", phases: new Map(), opened: NaN, requests: 0, connected: 0, time: 0 });
+      groups.set(key, { client: client || "–", host: host || "–", phases: new Map(), opened: NaN, trips: 0, tripTime: 0, sentAgain: 0,
+        requests: 0, connected: 0, time: 0 });
     }
     return groups.get(key);
   };
@@ -120,6 +121,15 @@ function phaseGroups(choice) {
     if (!choice.has(one)) continue;
     const group = groupOf(one);
     group.opened = (group.opened || 0) + one.value;
+  }
+  for (const one of known.roundTrips.values()) {
+    if (!choice.has(one)) continue;
+    const group = groupOf(one);
+    group.trips += one.value[COUNT];
+    group.tripTime += one.value[SUM];
+  }
+  for (const one of known.sentAgain.values()) {
+    if (choice.has(one)) groupOf(one).sentAgain += one.value;
   }
   for (const { party, labels, numbers } of known.made.series.values()) {
     const group = groups.get(party.key);
@@ -141,11 +151,14 @@ function piecesOf({ phases, time }) {
 // A bar, and the same in words for those who do not see it.
 function phaseItem(group) {
   const item = element("li"), title = element("p"), bar = element("div", { class: "bar", "aria-hidden": "true" }), words = element("p");
-  const facts = element("span", { class: "now" }), { requests, connected, opened, time } = group;
+  const facts = element("span", { class: "now" }), { requests, connected, opened, trips, sentAgain, time } = group;
   facts.append(element("b", {}, `${seconds(time / requests)} mean`),
     element("span", {}, `${number(requests)} ${requests === 1 ? "request" : "requests"}`));
   const reused = connected ? Math.max(0, 1 - opened / connected) : NaN;
   if (Number.isFinite(reused)) facts.append(element("span", {}, `${percent(reused)} on a reused connection`));
+  // Beside processing: far more than one round trip is the server's work.
+  if (trips) facts.append(element("span", {}, `${seconds(group.tripTime / trips)} round trip`));
+  if (sentAgain) facts.append(element("span", {}, `${number(sentAgain)} ${sentAgain === 1 ? "segment" : "segments"} sent again`));
   title.append(element("b", {}, `${group.client} → ${group.host}`), facts);
   for (const piece of piecesOf(group)) {
     const mean = seconds(piece.time / requests), part = time ? piece.time / time : 0;
