@@ -20,6 +20,7 @@ let package = Package(
     .library(name: "TapCore", targets: ["TapCore"]),
     .library(name: "TapLog", targets: ["TapLog"]),
     .library(name: "TapEndpoint", targets: ["TapEndpoint"]),
+    .library(name: "TapPage", targets: ["TapPage"]),
     .library(name: "TapURLSession", targets: ["TapURLSession"]),
     .executable(name: "session-tap", targets: ["session-tap"]),
     .executable(name: "session-tap-benchmarks", targets: ["session-tap-benchmarks"]),
@@ -29,10 +30,13 @@ let package = Package(
     .target(name: "TapCore", swiftSettings: settings),
     .target(name: "TapLog", dependencies: ["TapCore"], swiftSettings: settings),
     .target(name: "TapEndpoint", dependencies: ["TapCore"], swiftSettings: settings),
+    .target(
+      name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], resources: [.embedInCode("Web")],
+      swiftSettings: settings),
     .target(name: "TapURLSession", dependencies: ["TapCore"], swiftSettings: settings),
     .target(
       name: "SessionTap",
-      dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapURLSession"],
+      dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapPage", "TapURLSession"],
       swiftSettings: settings),
     .executableTarget(
       name: "session-tap", dependencies: ["SessionTap"], path: "Sources/Command",
@@ -62,6 +66,8 @@ let package = Package(
     .testTarget(
       name: "TapEndpointTests", dependencies: ["TapEndpoint", "TestSupport"],
       swiftSettings: settings),
+    .testTarget(
+      name: "TapPageTests", dependencies: ["TapPage", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "TapURLSessionTests", dependencies: ["TapURLSession", "TestSupport"],
       swiftSettings: settings),

@@ -1,5 +1,5 @@
 import SessionTap
-import TapEndpoint
+import TapPage
 
 extension Benchmark {
   /// What the history for the page costs in five seconds of an app that makes 1,000 requests a second, for 2,000 series: to

@@ -1,4 +1,5 @@
 @_exported public import TapCore
 @_exported public import TapEndpoint
 @_exported public import TapLog
+@_exported public import TapPage
 @_exported public import TapURLSession

@@ -1,6 +1,7 @@
 public import TapCore
 public import TapEndpoint
 public import TapLog
+import TapPage
 public import TapURLSession
 
 extension Tap {

@@ -43,7 +43,7 @@ do {
   let endpoint = Endpoint(
     configuration: .init(address: address),
     routes: [
-      .liveness(), try .metrics(of: registry), .page(),
+      .liveness(), try .metrics(of: registry),
       EndpointRoute("/large", immediate: { _ in EndpointResponse(body: .bytes(large)) }),
       EndpointRoute("/later", handler: { _ in .text("ok\n") }),
     ])

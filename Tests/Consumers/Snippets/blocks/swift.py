@@ -12,7 +12,7 @@ GENERATED = HERE / ".build"
 
 # Which product has a module, for the manifest of the generated package.
 PRODUCTS = {name: f'.product(name: "{name}", package: "session-tap")'
-            for name in ("SessionTap", "TapCore", "TapLog", "TapEndpoint", "TapURLSession")}
+            for name in ("SessionTap", "TapCore", "TapLog", "TapEndpoint", "TapPage", "TapURLSession")}
 
 # Those of the packages that the adapters are for. A program that imports one gets the adapters among its sources, as an
 # app that copies them does; but not those that import more, such as a client with TLS, which takes minutes to build.

@@ -4,7 +4,7 @@ import TapCore
 import TestSupport
 import Testing
 
-@testable import TapEndpoint
+@testable import TapPage
 
 /// What the process keeps for the page, without a browser.
 @Suite struct HistoryWindowTests {

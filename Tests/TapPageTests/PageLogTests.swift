@@ -1,4 +1,3 @@
-import TapEndpoint
 import TestSupport
 import Testing
 

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 package import TapCore
 
@@ -58,31 +57,6 @@ package final class RequestHistory: RequestConsumer {
         client: request.client.asLabel, address: request.serverAddress?.asLabel, port: request.serverPort)
     case .inbound:
       .inbound(method: methods.label(of: request.method), route: request.urlTemplate?.asLabel)
-    }
-  }
-}
-
-extension EndpointRoute {
-  /// What the page's charts show before its first scrape.
-  ///
-  /// - Parameters:
-  ///   - history: What is shown.
-  ///   - recorder: Delivers the pending requests first.
-  package static func history(of history: RequestHistory, recorder: RequestRecorder) -> EndpointRoute {
-    // Not on the queue that serves every connection: a full window takes a millisecond to write.
-    let queue = DispatchQueue(label: "session-tap.history", qos: .utility)
-    return EndpointRoute("/page/history") { _ in
-      let bytes = await withCheckedContinuation { continuation in
-        queue.async {
-          recorder.drain()
-          continuation.resume(returning: history.json())
-        }
-      }
-      return EndpointResponse(
-        headers: [
-          "Content-Type": "application/json", "Cache-Control": "no-store",
-          "X-Content-Type-Options": "nosniff",
-        ], body: .bytes(bytes))
     }
   }
 }

@@ -1,8 +1,8 @@
 import TapCore
+import TapEndpoint
+import TapPage
 import TestSupport
 import Testing
-
-@testable import TapEndpoint
 
 /// What the page opens with, and what it shows of the requests that the app serves, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
@@ -60,7 +60,7 @@ struct PageHistoryTests {
     let routes = [
       try EndpointRoute.metrics(of: content.registry), .page(showsLog: false, showsHistory: true),
     ]
-    try await withEndpoint(routes: routes) { port in
+    try await PageContent.serve(routes) { port in
       try await Browser.use { browser in
         try await browser.open("http://127.0.0.1:\(port)/")
         #expect(try await browser.text("made-requests") == "10")

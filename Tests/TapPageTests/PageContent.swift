@@ -1,7 +1,9 @@
 import Foundation
 import TapCore
 import TapEndpoint
+import TapPage
 import TestSupport
+import Testing
 
 /// Requests for the page to draw, and a look at it.
 struct PageContent: Sendable {
@@ -25,16 +27,19 @@ struct PageContent: Sendable {
 
   func record(
     _ count: Int, _ request: RequestDescription, _ duration: Duration, _ end: RequestEnd,
-    phases: [RequestTimings.Phase: Duration] = [:], opened: Int? = nil
+    phases: [RequestTimings.Phase: Duration] = [:], opened: Int? = nil,
+    roundTrip: Duration? = nil, sentAgain: Int? = nil
   ) {
     var timings = RequestTimings()
     for (phase, time) in phases { timings[phase] = time }
     for _ in 0..<count {
       metrics.requestStarted(request)
-      metrics.requestEnded(
-        RequestObservation(
-          request: request, start: .now, duration: duration, end: end, timings: timings,
-          openedConnections: opened))
+      var observation = RequestObservation(
+        request: request, start: .now, duration: duration, end: end, timings: timings,
+        openedConnections: opened)
+      observation.networkRoundTrip = roundTrip
+      observation.retransmittedSegments = sentAgain
+      metrics.requestEnded(observation)
     }
   }
 
@@ -65,12 +70,20 @@ struct PageContent: Sendable {
             return EndpointResponse(body: .bytes(Array(lines.map { $0 + "\n" }.joined().utf8)))
           }))
     }
-    try await withEndpoint(routes: routes) { port in
+    try await Self.serve(routes) { port in
       try await Browser.use { browser in
         try await browser.show(width: 1280)
         try await browser.open("http://127.0.0.1:\(port)/")
         try await body(browser, port)
       }
     }
+  }
+
+  /// Serves routes on a free port for as long as the test needs it.
+  static func serve(_ routes: [EndpointRoute], _ body: (_ port: Int) async throws -> Void) async throws {
+    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)
+    let port = try #require(try endpoint.start().port)
+    try await body(port)
+    await endpoint.shutdown(within: .zero)
   }
 }

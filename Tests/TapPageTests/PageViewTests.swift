@@ -1,6 +1,5 @@
 import Foundation
 import TapCore
-import TapEndpoint
 import TestSupport
 import Testing
 
