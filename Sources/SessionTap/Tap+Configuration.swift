@@ -90,8 +90,9 @@ extension Tap.Configuration {
   }
 
   /// What the sessions record: headers only where the log shows some.
-  func makeRequests() -> URLSessionTap.Configuration {
+  func makeRequests(log: RequestLog?) -> URLSessionTap.Configuration {
     var requests = requests
+    if let log { requests.reportWaiting = { log.requestWaits($0, for: $1) } }
     let redaction = logOptions.redaction
     if !redaction.allowedRequestHeaders.isEmpty || !redaction.allowedResponseHeaders.isEmpty {
       requests.collectsHeaders = true

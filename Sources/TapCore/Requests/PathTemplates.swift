@@ -72,21 +72,8 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
 
   /// RFC 3986, section 3: what stands between the authority and the query or fragment.
   private static func path(of url: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-    let slash = UInt8(ascii: "/")
-    var start = 0
-    if let colon = url.firstIndex(of: UInt8(ascii: ":")), colon + 2 < url.count, url[colon + 1] == slash,
-      url[colon + 2] == slash
-    {
-      start = colon + 3
-      while start < url.count, !Self.endsAuthority(url[start]) { start += 1 }
-    }
-    var end = start
-    while end < url.count, url[end] != UInt8(ascii: "?"), url[end] != UInt8(ascii: "#") { end += 1 }
-    return UnsafeBufferPointer(rebasing: url[start..<end])
-  }
-
-  private static func endsAuthority(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    let rest = url[(URLAuthority.range(in: url)?.upperBound ?? 0)...]
+    return UnsafeBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
   }
 
   /// The template that fits a path best.

@@ -91,14 +91,12 @@ public struct RequestObservation: Sendable, Hashable {
     self.responseHeaders = responseHeaders
   }
 
-  /// An end of which nothing more is known yet.
-  ///
-  /// - Parameter elapsed: The duration in nanoseconds.
-  init(request: RequestDescription, start: Timestamp, elapsed: Int64, end: RequestEnd) {
+  /// A request that has not ended.
+  init(begun request: RequestDescription) {
     self.request = request
-    self.start = start
-    self.elapsed = elapsed
-    self.end = end
+    start = Timestamp(nanosecondsSinceEpoch: 0)
+    elapsed = 0
+    end = .cancelled
   }
 }
 

@@ -104,7 +104,7 @@ final class ForwardingLoader: URLProtocol {
   }
 
   /// What URLSession has measured of the transfer.
-  var report: TransferReport? { transfer?.report }
+  var metrics: URLSessionTaskMetrics? { transfer?.metrics }
 
   override func startLoading() {
     // Foundation starts a loader again after a suspension: the transfer goes on.

@@ -176,9 +176,6 @@ extension ExtremeTrial {
       + observe("FieldValue.string(_:)") { $0.request.fields = ["key": .string($1)] }
       + observe("FieldValue.double(_:)") { $0.request.fields = ["key": .double($1)] }
       + observe("FieldValue.integer(_:)") { $0.request.fields = ["key": .integer($1)] }
-      + use("RequestLog.requestWaits(_:for:)") {
-        $0.tap.requestLog?.requestWaits(RequestDescription(client: "waits", method: "GET"), for: $1)
-      }
   }
 
   private static let example = RequestObservation(
