@@ -82,7 +82,7 @@ final class CallbackFamily: MetricSource, SeriesRemoval {
   var descriptors: [FamilyDescriptor] { [descriptor] }
 
   /// The callbacks run after the lock is released: they may use the registry.
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [any GatheredFamily] {
     let callbacks = callbacks.withLock { $0 }
     return [
       GatheredSamples(

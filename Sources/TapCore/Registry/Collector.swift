@@ -86,7 +86,7 @@ struct CollectorSource: MetricSource {
     self.collector = collector
   }
 
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [any GatheredFamily] {
     let families = Dictionary(collector.collect().map { ($0.name, $0) }) { first, _ in first }
     return descriptors.compactMap { descriptor in
       guard let family = families[descriptor.name] else { return nil }

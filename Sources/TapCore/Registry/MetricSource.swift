@@ -3,7 +3,7 @@ protocol MetricSource: Sendable {
   /// The families that the source gives, always the same.
   var descriptors: [FamilyDescriptor] { get }
   /// The families as they are now; series that have been idle for too long are dropped on the way.
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily]
+  func gather(at now: Instant) -> [any GatheredFamily]
   /// What the families tell about themselves.
   var statistics: [FamilyStatistics] { get }
 }
@@ -26,6 +26,12 @@ struct GatheredSamples: GatheredFamily {
     self.descriptor = descriptor
     var seen: Set<RenderedLabels> = []
     self.samples = samples.filter { seen.insert($0.labels).inserted }.sorted { $0.labels < $1.labels }
+  }
+
+  /// - Parameter series: By label values.
+  init<Element>(_ descriptor: FamilyDescriptor, _ series: [Series<Element>], _ value: (Element) -> UInt64) {
+    self.descriptor = descriptor
+    samples = series.map { Sample(labels: $0.labels, value: Double(value($0.element))) }
   }
 
   func writeSamples(to writer: inout any ExpositionWriter) {
@@ -56,15 +62,25 @@ struct GatheredSamples: GatheredFamily {
   }
 }
 
-/// The series of an instrument family. Each is read just before it is written, so that a scrape of any size holds
+/// The series of a family of instruments. Each is read just before it is written, so that a scrape of any size holds
 /// one snapshot at a time.
-struct GatheredSeries<Element: Instrument>: GatheredFamily {
+struct GatheredSeries: GatheredFamily {
   let descriptor: FamilyDescriptor
-  let series: [Series<Element>]
+  private let series: [(labels: RenderedLabels, created: Timestamp, instrument: any Instrument)]
+
+  /// - Parameter instrument: The instrument of a series, or `nil` where nothing has been recorded in it.
+  init<Element>(
+    _ descriptor: FamilyDescriptor, _ series: [Series<Element>], _ instrument: (Element) -> (any Instrument)?
+  ) {
+    self.descriptor = descriptor
+    self.series = series.compactMap { series in
+      instrument(series.element).map { (series.labels, series.created, $0) }
+    }
+  }
 
   func writeSamples(to writer: inout any ExpositionWriter) {
     for series in series {
-      series.element.write(labels: series.labels, created: series.created, to: &writer)
+      series.instrument.write(labels: series.labels, created: series.created, to: &writer)
     }
   }
 }

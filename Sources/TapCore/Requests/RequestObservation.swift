@@ -102,9 +102,10 @@ public struct RequestObservation: Sendable, Hashable {
 
 extension RequestObservation {
   /// The one-word result.
-  public var outcome: RequestOutcome {
+  package var outcome: RequestOutcome {
     switch end {
-    case .response(let statusCode): isError(statusCode) ? .httpError : .ok
+    case .response(let statusCode?) where request.direction.isError(statusCode): .httpError
+    case .response: .ok
     case .failure: .error
     case .cancelled: .cancelled
     }
@@ -114,17 +115,10 @@ extension RequestObservation {
   /// `error.type`).
   public var errorType: String? {
     switch end {
-    case .response(let statusCode?) where isError(statusCode): String(statusCode)
+    case .response(let statusCode?) where request.direction.isError(statusCode): String(statusCode)
     case .failure(let type, _): type.rawValue
     case .response, .cancelled: nil
     }
-  }
-
-  /// A 4xx status code is an error for a client. For a server it is none: it says that the caller made one (OpenTelemetry
-  /// HTTP conventions, "Status").
-  private func isError(_ statusCode: Int?) -> Bool {
-    guard let statusCode else { return false }
-    return ((request.direction == .inbound ? 500 : 400)...599).contains(statusCode)
   }
 
   /// When the request ended, at most the last moment that a timestamp can express.
@@ -135,7 +129,7 @@ extension RequestObservation {
 }
 
 /// The one-word result of a request.
-public enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
+package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
   /// A response that is no error.
   case ok
   /// A response with a status code of 500 to 599, or of 400 to 499 where the app is the client.

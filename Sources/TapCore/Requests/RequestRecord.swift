@@ -19,8 +19,8 @@ package final class RequestRecord: Sendable {
     /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
     var isQueued = true
     var isBeginDelivered = false
-    /// Where the begin was counted.
-    var series: RequestMetrics.ActiveSeries?
+    /// Where the begin was counted, and the end will be.
+    var target: RequestSeries.Target?
   }
 
   private let recorder: RequestRecorder
@@ -88,22 +88,22 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
-    let (known, phase, isBeginDelivered, series) = state.withLock { state in
+    let (known, phase, isBeginDelivered, target) = state.withLock { state in
       state.isQueued = false
       let isBeginDelivered = state.isBeginDelivered
       state.isBeginDelivered = state.phase != .made
       return state.phase == .ended
-        ? (state.observation.take(), state.phase, isBeginDelivered, state.series.take())
-        : (state.observation, state.phase, isBeginDelivered, state.series)
+        ? (state.observation.take(), state.phase, isBeginDelivered, state.target.take())
+        : (state.observation, state.phase, isBeginDelivered, state.target)
     }
     guard phase != .made, let known else { return }
     let (metrics, consumers) = (recorder.metrics(of: known.request.direction), recorder.consumers)
-    let active = isBeginDelivered ? series : metrics?.begin(known.request)
+    let counted = isBeginDelivered ? target : metrics?.begin(known.request)
     if !isBeginDelivered {
       for consumer in consumers { consumer.requestStarted(known.request) }
     }
-    guard phase == .ended else { return state.withLock { $0.series = active } }
-    if let active { metrics?.end(known, active) }
+    guard phase == .ended else { return state.withLock { $0.target = counted } }
+    if let counted { metrics?.end(known, counted) }
     for consumer in consumers { consumer.requestEnded(known) }
   }
 }

@@ -21,8 +21,8 @@ public final class RequestRecorder: Sendable {
   /// at the same moments, since each wake-up of a thread delays the requests' own.
   private static let interval = Duration.milliseconds(100)
 
-  private let outboundMetrics: RequestMetrics?
-  private let inboundMetrics: RequestMetrics?
+  private let outboundMetrics: RequestFamilies?
+  private let inboundMetrics: RequestFamilies?
   let consumers: [any RequestConsumer]
   private let observers: ObserverQueue?
   private let worker: Worker
@@ -41,8 +41,8 @@ public final class RequestRecorder: Sendable {
   ///   - observers: The app's own observers.
   /// - Throws: ``RegistryError`` if the buckets cannot be used, or the registry has these metrics already.
   public convenience init(
-    registry: Registry, outbound: RequestMetrics.Configuration = .init(),
-    inbound: RequestMetrics.Configuration = .init(), observers: [any RequestObserver] = []
+    registry: Registry, outbound: RequestMetrics = .init(),
+    inbound: RequestMetrics = .init(), observers: [any RequestObserver] = []
   ) throws(RegistryError) {
     try self.init(
       registry: registry, outbound: outbound, inbound: inbound, consumers: [], observers: observers)
@@ -52,12 +52,12 @@ public final class RequestRecorder: Sendable {
   ///   - consumers: What is called within ``drain()``.
   ///   - worker: The thread that drains.
   package convenience init(
-    registry: Registry, outbound: RequestMetrics.Configuration = .init(),
-    inbound: RequestMetrics.Configuration = .init(), consumers: [any RequestConsumer],
+    registry: Registry, outbound: RequestMetrics = .init(),
+    inbound: RequestMetrics = .init(), consumers: [any RequestConsumer],
     observers: [any RequestObserver] = [], worker: Worker = Worker()
   ) throws(RegistryError) {
     self.init(
-      outbound: try RequestMetrics(.outbound, outbound), inbound: try RequestMetrics(.inbound, inbound),
+      outbound: try RequestFamilies(.outbound, outbound), inbound: try RequestFamilies(.inbound, inbound),
       consumers: consumers, observers: observers, worker: worker)
     try registry.add(self)
     if let queue = self.observers { try registry.register(queue) }
@@ -69,7 +69,7 @@ public final class RequestRecorder: Sendable {
   }
 
   private init(
-    outbound: RequestMetrics?, inbound: RequestMetrics?, consumers: [any RequestConsumer],
+    outbound: RequestFamilies?, inbound: RequestFamilies?, consumers: [any RequestConsumer],
     observers: [any RequestObserver], worker: Worker
   ) {
     outboundMetrics = outbound
@@ -121,7 +121,7 @@ public final class RequestRecorder: Sendable {
     }
   }
 
-  func metrics(of direction: RequestDirection) -> RequestMetrics? {
+  func metrics(of direction: RequestDirection) -> RequestFamilies? {
     direction == .outbound ? outboundMetrics : inboundMetrics
   }
 
@@ -160,7 +160,7 @@ extension RequestRecorder: FlushedAtExit {
 }
 
 extension RequestRecorder: MetricSource {
-  private var metrics: [RequestMetrics] { [outboundMetrics, inboundMetrics].compactMap { $0 } }
+  private var metrics: [RequestFamilies] { [outboundMetrics, inboundMetrics].compactMap { $0 } }
 
   var descriptors: [FamilyDescriptor] { metrics.flatMap(\.descriptors) }
 

@@ -6,7 +6,7 @@ extension ExtremeTrial {
   static var metrics: [ExtremeTrial] {
     func change<Value: Sendable>(
       _ setting: String, at values: NamedValues<Value>,
-      _ change: @escaping @Sendable (inout RequestMetrics.Configuration, Value) -> Void
+      _ change: @escaping @Sendable (inout RequestMetrics, Value) -> Void
     ) -> [ExtremeTrial] {
       start(setting, at: values) { setup, value in
         change(&setup.configuration.metrics, value)
@@ -32,7 +32,7 @@ extension ExtremeTrial {
         ("256", (0..<256).map(Double.init)), ("257", (0..<257).map(Double.init)),
         ("many", (0..<manyElements).map(Double.init)),
       ]
-    return change("RequestMetrics.Configuration.knownMethods", at: [String].extremes) { $0.knownMethods = $1 }
+    return change("RequestMetrics.knownMethods", at: [String].extremes) { $0.knownMethods = $1 }
       + change("HistogramBuckets.init(_:)", at: lists) {
         $0.durationBuckets = HistogramBuckets($1)
         $0.roundTripBuckets = HistogramBuckets($1)
