@@ -65,30 +65,3 @@ public struct TargetInfo: Collector {
     return String(decoding: bytes, as: UTF8.self)
   }
 }
-
-/// `session_tap_build_info`: which version of SessionTap this is, and where it knows transfers from.
-public struct BuildInfo: Collector {
-  /// The version of SessionTap.
-  public static let version = "0.1.0"
-
-  private let transferAccount: String?
-
-  /// Makes the collector.
-  ///
-  /// - Parameter transferAccount: Whose account of each transfer is read: `libcurl`, or `none` where times and sizes come
-  ///   from headers. By default the label is left out.
-  public init(transferAccount: String? = nil) {
-    self.transferAccount = transferAccount
-  }
-
-  /// The one family.
-  public func collect() -> [MetricFamily] {
-    var labels = ["version": Self.version]
-    labels["transfer_account"] = transferAccount
-    return [
-      MetricFamily(
-        name: "session_tap_build_info", help: "The version of SessionTap.", kind: .info,
-        samples: [.init(labels: Labels(labels), value: 1)])
-    ]
-  }
-}

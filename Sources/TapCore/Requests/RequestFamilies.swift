@@ -8,7 +8,7 @@ package final class RequestFamilies: Sendable {
   private struct State {
     var targets: SeriesTable<RequestLabels.Target, RequestSeries.Target>
     var clients: SeriesTable<String, RequestSeries.Client>
-    var ends: SeriesTable<RequestLabels.End, RequestSeries.Histograms>
+    var ends: SeriesTable<RequestLabels.End, RequestSeries.End>
     var phases: SeriesTable<RequestLabels.Phase, Registry.Histogram>
     var servers: SeriesTable<RequestLabels.Server, RequestSeries.Server>
 
@@ -34,8 +34,9 @@ package final class RequestFamilies: Sendable {
     }
 
     mutating func expire(at now: Instant) {
-      // The targets would keep alive what expires. They find again what is asked for.
+      // Else what has expired would be kept alive. What is asked for is found again.
       for target in targets.sorted() { target.element.forget() }
+      for end in ends.sorted() { end.element.forget() }
       targets.expire(at: now) { $0.counts.active == 0 ? $0.counts.ended : nil }
       ends.expire(at: now) { $0[0]?.activity ?? 0 }
       phases.expire(at: now, activity: \.activity)
@@ -124,18 +125,18 @@ package final class RequestFamilies: Sendable {
       target.counts.addRedirects(UInt64(max(0, observation.resendCount ?? 0)))
       target.client.ended &+= 1
       if observation.end == .cancelled { target.client.cancelled &+= 1 }
-      let outcome = target.outcome(labels) ?? outcome(labels, target, &state)
-      record(observation, in: outcome.histograms)
+      let (end, isShared) = target.end(labels).map { ($0, false) } ?? findEnd(labels, target, &state)
+      record(observation, in: end)
       guard let connections else { return }
-      record(observation.timings, outcome, target, connections.phases, &state)
+      record(observation.timings, connections.phases, end, isShared, labels.template, target, &state)
       if observation.openedConnections == nil, observation.roundTrip == nil, observation.retransmittedSegments == nil {
         return
       }
-      connections.record(observation, in: target.server ?? server(of: target, &state))
+      connections.record(observation, in: target.server ?? findServer(of: target, &state))
     }
   }
 
-  private func record(_ observation: RequestObservation, in series: RequestSeries.Histograms) {
+  private func record(_ observation: RequestObservation, in series: RequestSeries.End) {
     let (trace, end) = (observation.request.traceContext, observation.endTime)
     func record(_ place: Int, _ value: Double) {
       series.histogram(place, of: histograms[place]).record(value, trace: trace, at: end)
@@ -147,38 +148,36 @@ package final class RequestFamilies: Sendable {
   }
 
   private func record(
-    _ timings: RequestTimings, _ outcome: RequestSeries.Outcome, _ target: RequestSeries.Target,
-    _ family: HistogramFamily, _ state: inout State
+    _ timings: RequestTimings, _ family: HistogramFamily, _ end: RequestSeries.End, _ isShared: Bool,
+    _ template: String?, _ target: RequestSeries.Target, _ state: inout State
   ) {
     for phase in RequestTimings.Phase.allCases {
       guard let nanoseconds = timings[nanoseconds: phase] else { continue }
-      var histogram = outcome.phases[phase.place]
+      var histogram = isShared ? nil : end.phases[phase.place]
       if histogram == nil {
         let found = state.phases.element(
-          for: RequestLabels.Phase(
-            server: target.labels.server, template: outcome.labels.template, phase: phase),
+          for: RequestLabels.Phase(server: target.labels.server, template: template, phase: phase),
           labels: \.rendered, make: family.makeHistogram)
         histogram = found.element
-        if !found.isShared { outcome.phases[phase.place] = histogram }
+        if !isShared, !found.isShared { end.phases[phase.place] = histogram }
       }
       histogram?.record(Double(nanoseconds) / 1e9)
     }
   }
 
   /// What shares the overflow series is not remembered: another time there may be room.
-  private func outcome(
+  private func findEnd(
     _ labels: RequestLabels.Outcome, _ target: RequestSeries.Target, _ state: inout State
-  ) -> RequestSeries.Outcome {
+  ) -> (RequestSeries.End, Bool) {
     let direction = direction
-    let (series, isShared) = state.ends.element(
+    let (end, isShared) = state.ends.element(
       for: RequestLabels.End(target: target.labels, outcome: labels), labels: { $0.rendered(direction) },
-      make: RequestSeries.Histograms.init)
-    let outcome = RequestSeries.Outcome(labels, series)
-    if !isShared { target.remember(outcome) }
-    return outcome
+      make: { RequestSeries.End(labels) })
+    if !isShared { target.remember(end) }
+    return (end, isShared)
   }
 
-  private func server(of target: RequestSeries.Target, _ state: inout State) -> RequestSeries.Server {
+  private func findServer(of target: RequestSeries.Target, _ state: inout State) -> RequestSeries.Server {
     let (server, isShared) = state.servers.element(
       for: target.labels.server, labels: \.rendered, make: RequestSeries.Server.init)
     if !isShared { target.server = server }

@@ -9,14 +9,3 @@ public protocol RequestObserver: Sendable {
   /// A request that had started came to its end.
   func requestEnded(_ observation: RequestObservation)
 }
-
-/// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
-/// but a short lock, and calls no code of the app's.
-package protocol RequestConsumer: RequestObserver {
-  /// No further request follows for the moment.
-  func batchEnded()
-}
-
-extension RequestConsumer {
-  package func batchEnded() {}
-}

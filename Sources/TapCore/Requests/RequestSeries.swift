@@ -2,8 +2,8 @@
 package enum RequestSeries {
   /// The requests for one target. One that has begun keeps it: its end counts there, whatever has expired or overflowed since.
   package final class Target: @unchecked Sendable {
-    /// The most outcomes that are found without a look-up.
-    private static let outcomeLimit = 8
+    /// The most ends that are found without a look-up.
+    private static let endLimit = 8
 
     let labels: RequestLabels.Target
     let counts: Counts
@@ -11,7 +11,7 @@ package enum RequestSeries {
     /// The series of the target's server, once they are found.
     var server: Server?
     /// What the latest requests came to.
-    private var outcomes: [Outcome] = []
+    private var ends: [End] = []
 
     init(_ labels: RequestLabels.Target, _ counts: Counts, _ client: Client) {
       self.labels = labels
@@ -20,19 +20,19 @@ package enum RequestSeries {
     }
 
     /// Most requests come to the same as the one before: what is asked for is the first from then on.
-    func outcome(_ labels: RequestLabels.Outcome) -> Outcome? {
-      guard let index = outcomes.firstIndex(where: { $0.labels == labels }) else { return nil }
-      if index > 0 { outcomes.swapAt(0, index) }
-      return outcomes[0]
+    func end(_ labels: RequestLabels.Outcome) -> End? {
+      guard let index = ends.firstIndex(where: { $0.labels == labels }) else { return nil }
+      if index > 0 { ends.swapAt(0, index) }
+      return ends[0]
     }
 
-    func remember(_ outcome: Outcome) {
-      if outcomes.count == Self.outcomeLimit { outcomes.removeLast() }
-      outcomes.append(outcome)
+    func remember(_ end: End) {
+      if ends.count == Self.endLimit { ends.removeLast() }
+      ends.append(end)
     }
 
     /// Lets go of all series, so that those that expire are freed.
-    func forget() { (outcomes, server) = ([], nil) }
+    func forget() { (ends, server) = ([], nil) }
   }
 
   /// What is counted of a target. Targets without room share one.
@@ -57,31 +57,29 @@ package enum RequestSeries {
     var cancelled: UInt64 = 0
   }
 
-  /// The series of requests for one target that came to the same.
-  final class Outcome {
+  /// What ended requests have in common that came to the same. What was never known has no histogram: unknown is not 0.
+  final class End: @unchecked Sendable {
     let labels: RequestLabels.Outcome
-    let histograms: Histograms
-    /// Of phases, as far as they are found.
-    var phases = [Registry.Histogram?](repeating: nil, count: RequestTimings.Phase.allCases.count)
+    /// By the place of their family.
+    private var histograms = [Registry.Histogram?](repeating: nil, count: 4)
+    /// Of phases, by their place, as far as they are found.
+    var phases = noPhases
 
-    init(_ labels: RequestLabels.Outcome, _ histograms: Histograms) {
-      self.labels = labels
-      self.histograms = histograms
-    }
-  }
+    init(_ labels: RequestLabels.Outcome) { self.labels = labels }
 
-  /// The histograms of ended requests, by the place of their family. What was never known has none: unknown is not 0.
-  final class Histograms: @unchecked Sendable {
-    private var all = [Registry.Histogram?](repeating: nil, count: 4)
-
-    subscript(place: Int) -> Registry.Histogram? { all[place] }
+    subscript(place: Int) -> Registry.Histogram? { histograms[place] }
 
     func histogram(_ place: Int, of family: HistogramFamily) -> Registry.Histogram {
-      if let known = all[place] { return known }
+      if let known = histograms[place] { return known }
       let made = family.makeHistogram()
-      all[place] = made
+      histograms[place] = made
       return made
     }
+
+    /// Lets go of the phases, so that those that expire are freed.
+    func forget() { phases = Self.noPhases }
+
+    private static let noPhases = [Registry.Histogram?](repeating: nil, count: RequestTimings.Phase.allCases.count)
   }
 
   /// What connections to a server were like.
