@@ -38,6 +38,12 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     return table.withLock { $0.element(for: key, labels: labels, make: make) }
   }
 
+  /// Adds the instrument of a label set. `false` if it has one.
+  func add(_ instrument: Element, for key: Key) -> Bool {
+    let labels = render(key)
+    return table.withLock { $0.element(for: key, labels: labels) { instrument } } === instrument
+  }
+
   /// Removes the series of a label set, from the next scrape on.
   ///
   /// An instrument of it that the app keeps goes on recording unseen; to ask for the label set again makes a new series.

@@ -35,14 +35,17 @@ struct GatheredSamples: GatheredFamily {
   }
 
   func writeSamples(to writer: inout any ExpositionWriter) {
-    for sample in samples {
-      switch descriptor.type {
-      // A counter is never below 0 and never "not a number" (OpenMetrics, "Counter").
-      case .counter where !(sample.value >= 0): continue
-      case .counter: writer.counter(sample.value, labels: sample.labels, created: nil)
-      case .gauge, .info: writer.gauge(sample.value, labels: sample.labels)
-      case .histogram: break
-      }
+    for sample in samples { Self.write(sample.value, descriptor.type, labels: sample.labels, to: &writer) }
+  }
+
+  static func write(
+    _ value: Double, _ type: MetricType, labels: RenderedLabels, to writer: inout any ExpositionWriter
+  ) {
+    switch type {
+    // A counter is never below 0 and never "not a number" (OpenMetrics, "Counter").
+    case .counter: if value >= 0 { writer.counter(value, labels: labels, created: nil) }
+    case .gauge, .info: writer.gauge(value, labels: labels)
+    case .histogram: break
     }
   }
 

@@ -51,31 +51,25 @@ public final class RequestRecorder: Sendable {
   /// - Parameters:
   ///   - consumers: What is called within ``drain()``.
   ///   - worker: The thread that drains.
-  package convenience init(
-    registry: Registry, outbound: RequestMetrics = .init(),
-    inbound: RequestMetrics = .init(), consumers: [any RequestConsumer],
-    observers: [any RequestObserver] = [], worker: Worker = Worker()
+  package init(
+    registry: Registry, outbound: RequestMetrics = .init(), inbound: RequestMetrics = .init(),
+    consumers: [any RequestConsumer], observers: [any RequestObserver] = [], worker: Worker = Worker()
   ) throws(RegistryError) {
-    self.init(
-      outbound: try RequestFamilies(.outbound, outbound), inbound: try RequestFamilies(.inbound, inbound),
-      consumers: consumers, observers: observers, worker: worker)
+    outboundMetrics = try RequestFamilies(.outbound, outbound)
+    inboundMetrics = try RequestFamilies(.inbound, inbound)
+    let queue = observers.isEmpty ? nil : ObserverQueue(observers)
+    self.observers = queue
+    self.consumers = consumers + (queue.map { [$0] } ?? [])
+    self.worker = worker
+    ExitFlush.add(self)
     try registry.add(self)
-    if let queue = self.observers { try registry.register(queue) }
+    if let queue { try registry.register(queue) }
   }
 
   /// Makes a recorder without metrics.
-  package convenience init(consumers: [any RequestConsumer], worker: Worker = Worker()) {
-    self.init(outbound: nil, inbound: nil, consumers: consumers, observers: [], worker: worker)
-  }
-
-  private init(
-    outbound: RequestFamilies?, inbound: RequestFamilies?, consumers: [any RequestConsumer],
-    observers: [any RequestObserver], worker: Worker
-  ) {
-    outboundMetrics = outbound
-    inboundMetrics = inbound
-    self.observers = observers.isEmpty ? nil : ObserverQueue(observers)
-    self.consumers = consumers + (self.observers.map { [$0] } ?? [])
+  package init(consumers: [any RequestConsumer], worker: Worker = Worker()) {
+    (outboundMetrics, inboundMetrics, observers) = (nil, nil, nil)
+    self.consumers = consumers
     self.worker = worker
     ExitFlush.add(self)
   }
