@@ -169,10 +169,10 @@ package final class RequestFamilies: Sendable {
   private func findEnd(
     _ labels: RequestLabels.Outcome, _ target: RequestSeries.Target, _ state: inout State
   ) -> (RequestSeries.End, Bool) {
-    let direction = direction
+    let (direction, histogramCount) = (direction, histograms.count)
     let (end, isShared) = state.ends.element(
       for: RequestLabels.End(target: target.labels, outcome: labels), labels: { $0.rendered(direction) },
-      make: { RequestSeries.End(labels) })
+      make: { RequestSeries.End(labels, histogramCount: histogramCount) })
     if !isShared { target.remember(end) }
     return (end, isShared)
   }

@@ -159,7 +159,7 @@ extension RequestRecorder: MetricSource {
   var descriptors: [FamilyDescriptor] { metrics.flatMap(\.descriptors) }
 
   /// What a scrape shows is what has happened by then.
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [any GatheredFamily] {
     drain()
     return metrics.flatMap { $0.gather(at: now) }
   }

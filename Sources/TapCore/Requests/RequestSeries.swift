@@ -61,11 +61,14 @@ package enum RequestSeries {
   final class End: @unchecked Sendable {
     let labels: RequestLabels.Outcome
     /// By the place of their family.
-    private var histograms = [Registry.Histogram?](repeating: nil, count: 4)
+    private var histograms: [Registry.Histogram?]
     /// Of phases, by their place, as far as they are found.
     var phases = noPhases
 
-    init(_ labels: RequestLabels.Outcome) { self.labels = labels }
+    init(_ labels: RequestLabels.Outcome, histogramCount: Int) {
+      self.labels = labels
+      histograms = Array(repeating: nil, count: histogramCount)
+    }
 
     subscript(place: Int) -> Registry.Histogram? { histograms[place] }
 
