@@ -47,7 +47,7 @@ public struct TargetInfo: Collector {
   private static func labelName(_ key: Substring) -> String? {
     let trimmed = key.drop { $0 == " " }.prefix { $0 != " " }
     let name = String(trimmed.map { MetricName.isValidLabel("a\($0)") ? $0 : "_" })
-    return (try? LabelNames.check([name], metric: "target_info")) == nil ? nil : name
+    return (try? MetricName.checkLabels([name], metric: "target_info")) == nil ? nil : name
   }
 
   private static func percentDecoded(_ text: Substring) -> String {

@@ -40,7 +40,7 @@ extension Registry {
     _ name: String, help: String, type: MetricType, unit: String?, labels: Labels,
     _ value: @escaping @Sendable () -> Double
   ) throws(RegistryError) {
-    try LabelNames.check(labels.pairs.map(\.name), metric: name)
+    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
     let family: Family<Labels, Callback> = try source(descriptor) {
       Family(descriptor: descriptor, options: .init(limit: .max), dropped: DroppedValues()) {

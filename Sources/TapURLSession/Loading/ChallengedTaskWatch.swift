@@ -24,7 +24,7 @@ enum ChallengedTaskWatch {
   /// - Parameter unreported: The request as each tap records it, to be reported when that tap's limit has passed.
   static func begin(
     _ task: URLSessionTask, of relay: ClientRelay,
-    _ unreported: [(record: RequestRecord, tap: URLSessionTap)], since start: ContinuousClock.Instant = .now
+    _ unreported: [(record: RequestRecord, tap: URLSessionTap)], since start: Instant = .now
   ) {
     guard relay.isActive else { return relay.leave(at: .now) }
     switch task.state {
