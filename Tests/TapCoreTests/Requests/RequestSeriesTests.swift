@@ -19,7 +19,7 @@ struct RequestSeriesTests {
     RequestDescription(client: "c", method: "GET", serverAddress: host, urlTemplate: template)
   }
 
-  private func run(_ request: RequestDescription, _ status: Int = 200, _ metrics: RequestDriver) {
+  private func run(_ request: RequestDescription, _ metrics: RequestDriver, status: Int = 200) {
     metrics.requestStarted(request)
     var observation = RequestObservation(
       request: request, start: .now, duration: .milliseconds(1), end: .response(statusCode: status))
@@ -72,12 +72,12 @@ struct RequestSeriesTests {
   @Test func `what found no room finds it when there is some`() throws {
     let metrics = try driver(limit: 1, idleExpiry: .seconds(5))
     metrics.requestStarted(request())
-    run(request(), 200, metrics)
-    for _ in 0..<3 { run(request(), 404, metrics) }
+    run(request(), metrics)
+    for _ in 0..<3 { run(request(), metrics, status: 404) }
     let overflow = #"{otel_metric_overflow="true"}"#
     #expect(samples(of: count)[overflow] == 3)
     _ = samples(of: count, after: 5)
-    for _ in 0..<2 { run(request(), 404, metrics) }
+    for _ in 0..<2 { run(request(), metrics, status: 404) }
     let found = samples(of: count, after: 5)
     #expect(found[overflow] == 3)
     #expect(found.filter { $0.key.contains(#"status_code="404""#) }.values.sorted() == [2])
@@ -103,7 +103,7 @@ struct RequestSeriesTests {
         host.randomElement(using: &generator) ?? "", template.randomElement(using: &generator) ?? "",
         Bool.random(using: &generator) ? 200 : 404
       )
-      run(request(target, template: path), status, metrics)
+      run(request(target, template: path), metrics, status: status)
       let error = status == 404 ? #"error_type="404","# : ""
       model[
         #"{client="c",\#(error)http_request_method="GET",http_response_status_code="\#(status)","#
