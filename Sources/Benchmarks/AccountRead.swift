@@ -89,9 +89,10 @@ private final class MeasuringClient: NSObject, URLProtocolClient {
     var isConnectionRead = true
     let both = Stopwatch.nanoseconds(per: count) {
       for _ in 0..<count {
+        var account = CurlAccount.shared?.read(sender)
         // As of a request of 20 ms.
-        let account = CurlAccount.shared?.read(sender)
-        let reading = account.flatMap { sockets.read($0, elapsed: 20_000_000, at: .now) }
+        account?.elapsed = 20_000_000
+        let reading = account.flatMap { sockets.read($0, at: .now) }
         isConnectionRead = reading != nil && isConnectionRead
       }
     }

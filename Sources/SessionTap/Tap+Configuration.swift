@@ -20,9 +20,9 @@ extension Tap {
     /// where that tap could not start: a registry holds the request metrics once, so a further tap needs another.
     public var registry = Registry()
     /// The request metrics: buckets, methods, limit of series.
-    public var metrics = RequestMetrics.Configuration()
+    public var metrics = RequestMetrics()
     /// The metrics of the requests that the app serves (``Tap/inbound``). They appear with the first of them.
-    public var inbound = RequestMetrics.Configuration()
+    public var inbound = RequestMetrics()
     /// Whether the metrics of the process itself are there: `process_*`, by the conventions of Prometheus's client
     /// libraries. They are once in a registry: an app that has them from elsewhere switches them off.
     public var exposesProcess = true
@@ -91,8 +91,9 @@ extension Tap.Configuration {
   }
 
   /// What the sessions record: headers only where the log shows some.
-  func makeRequests() -> URLSessionTap.Configuration {
+  func makeRequests(log: RequestLog?) -> URLSessionTap.Configuration {
     var requests = requests
+    if let log { requests.reportWaiting = { log.requestWaits($0, for: $1) } }
     let redaction = logOptions.redaction
     if !redaction.allowedRequestHeaders.isEmpty || !redaction.allowedResponseHeaders.isEmpty {
       requests.collectsHeaders = true

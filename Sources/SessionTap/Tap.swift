@@ -80,7 +80,7 @@ public final class Tap: Sendable {
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.metrics, inbound: configuration.inbound,
         consumers: consumers.compactMap { $0 }, observers: configuration.observers, worker: worker)
-      sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeRequests())
+      sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeRequests(log: requestLog))
       endpoint = try configuration.makeEndpoint(log: requestLog, history: history, recorder: recorder)
     } catch {
       throw TapError(error)

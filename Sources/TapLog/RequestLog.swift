@@ -77,7 +77,7 @@ public final class RequestLog: RequestObserver {
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling does not
   /// leave it out; a minimum severity above `.warn` does.
-  public func requestWaits(_ request: RequestDescription, for duration: Duration) {
+  package func requestWaits(_ request: RequestDescription, for duration: Duration) {
     guard filter.keeps(.warn, client: request.client) else { return }
     let time = Timestamp.now
     withLine(

@@ -18,7 +18,7 @@ package final class RequestHistory: RequestConsumer {
   /// - Parameters:
   ///   - outbound: the buckets of the durations of requests that the app makes.
   ///   - inbound: the same of those that it serves, and the methods that appear as themselves.
-  package init(outbound: RequestMetrics.Configuration, inbound: RequestMetrics.Configuration) {
+  package init(outbound: RequestMetrics, inbound: RequestMetrics) {
     methods = KnownMethods(inbound.knownMethods)
     let window = HistoryWindow(
       outbound: outbound.durationBuckets, inbound: inbound.durationBuckets, start: .now)

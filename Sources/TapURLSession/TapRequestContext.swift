@@ -30,12 +30,6 @@ public struct TapRequestContext: Sendable, Hashable {
     self.fields = fields
     self.traceContext = traceContext
   }
-
-  /// The context of the requests that the current Swift task makes, for those without one of their own.
-  ///
-  /// On Linux a loader is made within `resume()`, where this is visible, only for download tasks and in
-  /// sessions whose configuration has no `urlCache`. Elsewhere use `URLRequest.tapContext`.
-  @TaskLocal public static var current: TapRequestContext?
 }
 
 extension URLRequest {

@@ -36,8 +36,8 @@ public final class URLSessionTap: Sendable {
     public var pathTemplates: PathTemplates = []
     /// Which requests are recorded. All by default.
     public var filter = RequestFilter.all
-    /// After how long a request is reported whose challenge is not answered, and which Foundation may never end. `nil` reports
-    /// none. 60 s.
+    /// After how long a request gets a warning in the log whose challenge is not answered, and which Foundation may never end.
+    /// `nil` warns of none. 60 s.
     public var waitingLimit: Duration? = .seconds(60)
     /// Whether observers get the headers of requests and responses, for those that show some. Not by default.
     /// Headers of a session's `httpAdditionalHeaders` are not among them: on Linux Foundation adds those later.
@@ -45,6 +45,8 @@ public final class URLSessionTap: Sendable {
 
     /// Whether libcurl's account of each transfer is read, where there is one. A test reads none.
     package var readsAccount = true
+    /// Takes a request that has waited for so long, once, on a queue of the tap's.
+    package var reportWaiting: (@Sendable (RequestDescription, Duration) -> Void)?
 
     /// Makes the default configuration.
     public init() {}
@@ -143,20 +145,15 @@ public final class URLSessionTap: Sendable {
   /// - Parameter url: The text of the request's URL.
   func records(_ request: URLRequest, url: String) -> Bool {
     let ownPort = ownPort.load(ordering: .relaxed)
-    if ownPort != 0, isScrape(request, url: url, ownPort: ownPort) { return false }
+    if ownPort != 0, let server = URLAuthority(url), server.port == ownPort, Self.isLoopback(server.host) { return false }
     return configuration.filter.includes(request)
-  }
-
-  private func isScrape(_ request: URLRequest, url: String, ownPort: Int) -> Bool {
-    guard URLAuthority.port(ofPlain: url) ?? request.url?.port == ownPort else { return false }
-    return Self.isLoopback(host: URLAuthority(plain: url)?.host ?? request.url?.host)
   }
 
   /// Whether a host is this machine by one of its usual names (RFC 6761, section 6.3; RFC 1122, section
   /// 3.2.1.3; RFC 4291, section 2.5.3).
-  private static func isLoopback(host: String?) -> Bool {
-    guard let host = host?.lowercased() else { return false }
-    return host == "localhost" || host == "::1" || host == "[::1]" || host.hasPrefix("127.")
+  private static func isLoopback(_ host: String) -> Bool {
+    let host = host.lowercased()
+    return host == "localhost" || host == "::1" || host.hasPrefix("127.")
   }
 
   /// - Parameter forwards: Whether requests are sent by a session of the tap's: where no native loader is in reach.
@@ -172,7 +169,7 @@ public final class URLSessionTap: Sendable {
     let patched = contexts.flatMap { $0?.clients ?? [] }
     let isFirst = { (index: Int) in !patched[..<index].contains { $0.tap === patched[index].tap } }
     var clients = patched.indices.filter { isFirst($0) && patched[$0].tap !== self }.map { patched[$0] }
-    clients.append(TapClient(tap: self, name: admitted(client)))
+    clients.append(TapContext.Client(tap: self, name: admitted(client)))
     configuration.protocolClasses = others
     let metricsClass = ProtocolClasses.metricsClass(
       for: TapContext(

@@ -194,27 +194,4 @@ import Testing
     #expect(try await reported(request).traceContext == nil)
     #expect(origin.requests.first?.headers["traceparent"] ?? "" == header)
   }
-
-  @Test func `the current context is seen in sessions without a cache, and the request's own wins`()
-    async throws
-  {
-    let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.urlCache = nil
-    let request = URLRequest(url: origin.url())
-    let seen = try await TapRequestContext.$current.withValue(Self.context) {
-      try await [
-        reported(request, configuration: configuration), reported(request, kind: .download),
-      ]
-    }
-    #expect(seen.map(\.urlTemplate) == ["/users/{id}", "/users/{id}"])
-    #expect(seen.map(\.fields) == [Self.context.fields, Self.context.fields])
-    var own = request
-    own.tapContext = TapRequestContext(urlTemplate: "/own")
-    let described = try await TapRequestContext.$current.withValue(Self.context) { [own] in
-      try await reported(own, configuration: configuration)
-    }
-    #expect(described.urlTemplate == "/own")
-  }
 }

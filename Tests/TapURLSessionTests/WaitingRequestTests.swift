@@ -20,6 +20,11 @@ import Testing
     let observer = RecordingObserver()
     var configuration = URLSessionTap.Configuration()
     configuration.waitingLimit = .zero
+    let (waited, waits) = (Gate(), Counter())
+    configuration.reportWaiting = { request, duration in
+      if request.client == "test", duration >= .zero { _ = waits.next() }
+      waited.open()
+    }
     let recorder = try RequestRecorder(registry: registry, consumers: [observer])
     let tap = URLSessionTap(recorder: recorder, configuration: configuration)
     func active() -> Bool {
@@ -31,14 +36,14 @@ import Testing
     let done = Gate()
     let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
     task.resume()
-    try await observer.waited.wait("a report")
+    try await waited.wait("a report")
     #expect(active())
     #expect(!done.isOpen)
     if interruption == .cancel { task.cancel() } else { session.invalidateAndCancel() }
     try await done.wait("the completion handler")
     try await observer.waitForEnds(1)
     #expect(observer.ended.map(\.end) == [.cancelled])
-    #expect(observer.waits == 1)
+    #expect(waits.next() == 1)
     #expect(!active())
   }
 }

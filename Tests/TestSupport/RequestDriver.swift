@@ -17,25 +17,11 @@ package final class RequestDriver: Sendable {
     }
   }
 
-  /// A request whose end says all that is known of it.
-  private final class Source: RequestSource {
-    private let description: RequestDescription
-    let observation = Mutex<RequestObservation?>(nil)
-
-    init(_ description: RequestDescription) { self.description = description }
-
-    func makeDescription() -> RequestDescription { description }
-
-    func complete(_ observation: inout RequestObservation, start: Instant) {
-      if let madeUp = self.observation.withLock({ $0 }) { observation = madeUp }
-    }
-  }
-
   package let recorder: RequestRecorder
-  private let active = Mutex<[Target: [(RequestRecord, Source)]]>([:])
+  private let active = Mutex<[Target: [RequestRecord]]>([:])
 
   package init(
-    registry: Registry, configuration: RequestMetrics.Configuration = .init(),
+    registry: Registry, configuration: RequestMetrics = .init(),
     consumers: [any RequestConsumer] = []
   ) throws(RegistryError) {
     recorder = try RequestRecorder(
@@ -44,15 +30,14 @@ package final class RequestDriver: Sendable {
 
   /// Begins a request.
   package func requestStarted(_ request: RequestDescription) {
-    let source = Source(request)
-    let begun = RequestRecord(source, recorder: recorder)
-    begun.begin(at: .now, time: .now)
-    active.withLock { $0[Target(request), default: []].append((begun, source)) }
+    let begun = RequestRecord(request, recorder: recorder)
+    begun.begin()
+    active.withLock { $0[Target(request), default: []].append(begun) }
   }
 
   /// Ends the oldest request for the same target, with these values.
   package func requestEnded(_ observation: RequestObservation) {
-    let ended = active.withLock { active -> (RequestRecord, Source)? in
+    let oldest = active.withLock { active -> RequestRecord? in
       let target = Target(observation.request)
       guard var begun = active.removeValue(forKey: target) else { return nil }
       let oldest = begun.removeFirst()
@@ -60,8 +45,6 @@ package final class RequestDriver: Sendable {
       if !begun.isEmpty { active[target] = begun }
       return oldest
     }
-    guard let (request, source) = ended else { return }
-    source.observation.withLock { $0 = observation }
-    request.end(observation.end)
+    oldest?.end(observation.end) { $0 = observation }
   }
 }

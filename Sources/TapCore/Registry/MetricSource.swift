@@ -3,70 +3,9 @@ protocol MetricSource: Sendable {
   /// The families that the source gives, always the same.
   var descriptors: [FamilyDescriptor] { get }
   /// The families as they are now; series that have been idle for too long are dropped on the way.
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily]
+  func gather(at now: Instant) -> [any GatheredFamily]
   /// What the families tell about themselves.
   var statistics: [FamilyStatistics] { get }
-}
-
-/// A family at the moment of a scrape: which series it has is settled, their values may still be read.
-protocol GatheredFamily: Sendable {
-  var descriptor: FamilyDescriptor { get }
-  /// Writes the samples in the order of their labels, one series after another.
-  func writeSamples(to writer: inout any ExpositionWriter)
-}
-
-/// A family of plain values.
-struct GatheredSamples: GatheredFamily {
-  let descriptor: FamilyDescriptor
-  /// By label values, no label set twice.
-  private let samples: [Sample]
-
-  /// Of samples with equal labels, the first stays.
-  init(descriptor: FamilyDescriptor, samples: some Sequence<Sample>) {
-    self.descriptor = descriptor
-    var seen: Set<RenderedLabels> = []
-    self.samples = samples.filter { seen.insert($0.labels).inserted }.sorted { $0.labels < $1.labels }
-  }
-
-  func writeSamples(to writer: inout any ExpositionWriter) {
-    for sample in samples {
-      switch descriptor.type {
-      // A counter is never below 0 and never "not a number" (OpenMetrics, "Counter").
-      case .counter where !(sample.value >= 0): continue
-      case .counter: writer.counter(sample.value, labels: sample.labels, created: nil)
-      case .gauge, .info: writer.gauge(sample.value, labels: sample.labels)
-      case .histogram: break
-      }
-    }
-  }
-
-  /// A value and its labels, rendered.
-  struct Sample: Sendable {
-    let labels: RenderedLabels
-    let value: Double
-
-    init(labels: RenderedLabels, value: Double) {
-      self.labels = labels
-      self.value = value
-    }
-
-    init(_ sample: MetricFamily.Sample) {
-      self.init(labels: RenderedLabels(sample.labels.pairs), value: sample.value)
-    }
-  }
-}
-
-/// The series of an instrument family. Each is read just before it is written, so that a scrape of any size holds
-/// one snapshot at a time.
-struct GatheredSeries<Element: Instrument>: GatheredFamily {
-  let descriptor: FamilyDescriptor
-  let series: [Series<Element>]
-
-  func writeSamples(to writer: inout any ExpositionWriter) {
-    for series in series {
-      series.element.write(labels: series.labels, created: series.created, to: &writer)
-    }
-  }
 }
 
 /// What a family tells about itself.

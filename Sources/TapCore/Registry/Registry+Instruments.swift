@@ -10,7 +10,7 @@ extension Registry {
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Counter {
-    try LabelNames.check(labels.pairs.map(\.name), metric: name)
+    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .counter, unit: unit)
     return try counters(descriptor, .init(), render: { RenderedLabels($0.pairs) })[labels]
   }
@@ -31,7 +31,7 @@ extension Registry {
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     options: SeriesOptions = SeriesOptions()
   ) throws(RegistryError) -> Family<Key, Counter> {
-    let render = try LabelNames.renderer(of: key, metric: name)
+    let render = try MetricName.renderer(of: key, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .counter, unit: unit)
     return try counters(descriptor, options, render: render)
   }
@@ -47,7 +47,7 @@ extension Registry {
   public func gauge(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Gauge {
-    try LabelNames.check(labels.pairs.map(\.name), metric: name)
+    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: unit)
     return try gauges(descriptor, .init(), render: { RenderedLabels($0.pairs) })[labels]
   }
@@ -65,7 +65,7 @@ extension Registry {
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     options: SeriesOptions = SeriesOptions()
   ) throws(RegistryError) -> Family<Key, Gauge> {
-    let render = try LabelNames.renderer(of: key, metric: name)
+    let render = try MetricName.renderer(of: key, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: unit)
     return try gauges(descriptor, options, render: render)
   }
@@ -83,7 +83,7 @@ extension Registry {
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     labels: Labels = .none
   ) throws(RegistryError) -> Histogram {
-    try LabelNames.check(labels.pairs.map(\.name), metric: name)
+    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
     return try histograms(descriptor, buckets, .init(), render: { RenderedLabels($0.pairs) })[labels]
   }
@@ -102,7 +102,7 @@ extension Registry {
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     by key: Key.Type, options: SeriesOptions = SeriesOptions()
   ) throws(RegistryError) -> Family<Key, Histogram> {
-    let render = try LabelNames.renderer(of: key, metric: name)
+    let render = try MetricName.renderer(of: key, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
     return try histograms(descriptor, buckets, options, render: render)
   }
@@ -148,41 +148,5 @@ extension Registry {
       throw RegistryError(.conflictingBuckets, metric: descriptor.name)
     }
     return histograms
-  }
-}
-
-/// The check of label names, which typed keys and run-time labels share.
-enum LabelNames {
-  /// `le` and `quantile` belong to the samples of histograms and summaries.
-  private static let reserved: Set<String> = ["le", "quantile"]
-
-  /// Throws for the first name that cannot be used.
-  static func check(_ names: [String], metric: String) throws(RegistryError) {
-    var seen: Set<String> = []
-    for name in names {
-      guard MetricName.isValidLabel(name) else {
-        throw RegistryError(.invalidLabelName, metric: metric, detail: name)
-      }
-      guard !reserved.contains(name) else {
-        throw RegistryError(.reservedLabelName, metric: metric, detail: name)
-      }
-      guard seen.insert(name).inserted else {
-        throw RegistryError(.duplicateLabelName, metric: metric, detail: name)
-      }
-    }
-  }
-
-  /// How keys of a type are rendered, once their names are known to be valid.
-  static func renderer<Key: LabelSet>(
-    of key: Key.Type, metric: String
-  ) throws(RegistryError) -> @Sendable (Key) -> RenderedLabels {
-    let labels = Key.labels.sorted { $0.name < $1.name }
-    try check(labels.map(\.name), metric: metric)
-    return { key in
-      RenderedLabels(
-        labels.lazy.compactMap { label in
-          label.value(key).map { Labels.Pair(name: label.name, value: $0) }
-        })
-    }
   }
 }

@@ -55,7 +55,7 @@ public final class Registry: Sendable {
   }
 
   /// All families as they are now, by name.
-  func gather(at now: ContinuousClock.Instant = .now) -> [any GatheredFamily] {
+  func gather(at now: Instant = .now) -> [any GatheredFamily] {
     let sources = state.withLock { $0.sources }
     let families = sources.flatMap { $0.gather(at: now) } + RegistryStatistics.families(of: sources)
     return families.sorted { $0.descriptor.name < $1.descriptor.name }

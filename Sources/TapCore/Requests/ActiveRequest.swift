@@ -14,6 +14,7 @@ public final class ActiveRequest: Sendable {
   init(_ description: consuming RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
     self.trace = trace
     record = RequestRecord(consume description, recorder: recorder)
+    record.begin()
   }
 
   deinit { record.end(.cancelled) }
@@ -35,9 +36,7 @@ public final class ActiveRequest: Sendable {
   public func end(
     statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) {
-    record.end(
-      .response(statusCode: statusCode), template: route, requestBodySize: requestBodySize,
-      responseBodySize: responseBodySize)
+    end(.response(statusCode: statusCode), route, requestBodySize, responseBodySize)
   }
 
   /// The request came to nothing: there was no whole response. Where an error is answered with a status code,
@@ -55,15 +54,25 @@ public final class ActiveRequest: Sendable {
     _ type: RequestErrorType = .other, message: String? = nil, statusCode: Int? = nil, route: String? = nil,
     requestBodySize: Int? = nil, responseBodySize: Int? = nil
   ) {
-    record.end(
-      .failure(type, statusCode: statusCode), errorMessage: message, template: route,
-      requestBodySize: requestBodySize, responseBodySize: responseBodySize)
+    end(.failure(type, statusCode: statusCode), route, requestBodySize, responseBodySize, message: message)
   }
 
   /// The caller went away, or the task that made or served the request was cancelled. This is no error.
   ///
   /// - Parameter route: The template that the framework matched.
   public func cancel(route: String? = nil) {
-    record.end(.cancelled, template: route)
+    end(.cancelled, route, nil, nil)
+  }
+
+  private func end(
+    _ end: RequestEnd, _ route: String?, _ requestBodySize: Int?, _ responseBodySize: Int?,
+    message: String? = nil
+  ) {
+    record.end(end) { observation in
+      observation.errorMessage = message
+      if let route { observation.request.urlTemplate = route }
+      observation.requestBodySize = requestBodySize.map(Int64.init)
+      observation.responseBodySize = responseBodySize.map(Int64.init)
+    }
   }
 }

@@ -5,7 +5,6 @@ import Synchronization
 package final class ObserverQueue: Sendable {
   private enum Call: Sendable {
     case started(RequestDescription)
-    case waits(RequestDescription, Duration)
     case ended(RequestObservation)
   }
 
@@ -89,8 +88,6 @@ package final class ObserverQueue: Sendable {
     for call in batch {
       switch call {
       case .started(let request): for observer in observers { observer.requestStarted(request) }
-      case .waits(let request, let time):
-        for observer in observers { observer.requestWaits(request, for: time) }
       case .ended(let observation): for observer in observers { observer.requestEnded(observation) }
       }
     }
@@ -115,10 +112,6 @@ package final class ObserverQueue: Sendable {
 
 extension ObserverQueue: RequestConsumer {
   package func requestStarted(_ request: RequestDescription) { add(.started(request)) }
-
-  package func requestWaits(_ request: RequestDescription, for duration: Duration) {
-    add(.waits(request, duration))
-  }
 
   package func requestEnded(_ observation: RequestObservation) { add(.ended(observation)) }
 }

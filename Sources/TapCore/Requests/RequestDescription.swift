@@ -4,6 +4,10 @@ public enum RequestDirection: String, Sendable, Hashable, CaseIterable {
   case outbound
   /// The app serves it.
   case inbound
+
+  /// A 4xx status code is an error for a client. For a server it is none: it says that the caller made one (OpenTelemetry
+  /// HTTP conventions, "Status").
+  func isError(_ statusCode: Int) -> Bool { ((self == .inbound ? 500 : 400)...599).contains(statusCode) }
 }
 
 /// What is known about a request when it begins.

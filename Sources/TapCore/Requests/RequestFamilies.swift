@@ -1,201 +1,323 @@
 import Synchronization
 
-/// The histogram families of ended requests, which share their labels.
-struct EndFamilies: Sendable {
-  private let duration: HistogramFamily
-  private let requestBodySize: HistogramFamily
-  private let responseBodySize: HistogramFamily
-  private let timeToFirstByte: HistogramFamily?
+/// The metrics of the requests of one direction.
+///
+/// When its begin is drained, a request finds its target by one look-up, and keeps it. The target has a short list of what its
+/// requests came to, so that an end finds its series without another look-up, and builds no labels.
+package final class RequestFamilies: Sendable {
+  private struct State {
+    var targets: SeriesTable<RequestLabels.Target, RequestSeries.Target>
+    var clients: SeriesTable<String, RequestSeries.Client>
+    var ends: SeriesTable<RequestLabels.End, RequestSeries.End>
+    var phases: SeriesTable<RequestLabels.Phase, Registry.Histogram>
+    var servers: SeriesTable<RequestLabels.Server, RequestSeries.Server>
 
-  init(
-    _ direction: RequestDirection, _ configuration: RequestMetrics.Configuration
-  ) throws(RegistryError) {
-    let isClient = direction == .outbound
-    let side = isClient ? "client" : "server"
-    let span =
-      isClient
-      ? "from the start to the last byte of the body" : "from their beginning to the end of their response"
-    let sizes = configuration.bodySizeBuckets
-    duration = try HistogramFamily(
-      "http_\(side)_request_duration_seconds", unit: "seconds",
-      help: "Duration of HTTP \(side) requests, \(span).", configuration.durationBuckets)
-    requestBodySize = try HistogramFamily(
-      "http_\(side)_request_body_size_bytes", unit: "bytes", help: "Size of HTTP \(side) request bodies.",
-      sizes)
-    responseBodySize = try HistogramFamily(
-      "http_\(side)_response_body_size_bytes", unit: "bytes", help: "Size of HTTP \(side) response bodies.",
-      sizes)
-    timeToFirstByte =
-      isClient
-      ? try HistogramFamily(
-        "http_client_time_to_first_byte_seconds", unit: "seconds",
-        help: "Time of HTTP client requests from the start to the head of the response.",
-        configuration.durationBuckets)
-      : nil
-  }
-
-  private var all: [HistogramFamily] {
-    [duration, requestBodySize, responseBodySize] + (timeToFirstByte.map { [$0] } ?? [])
-  }
-
-  var descriptors: [FamilyDescriptor] { all.map(\.descriptor) }
-
-  func makeSeries() -> EndSeries {
-    EndSeries(
-      duration: duration.makeHistogram(), requestBodySize: requestBodySize.makeHistogram(),
-      responseBodySize: responseBodySize.makeHistogram(), firstByteFamily: timeToFirstByte)
-  }
-
-  func gather(_ series: [Series<EndSeries>]) -> [any GatheredFamily] {
-    [
-      GatheredEndSeries(descriptor: duration.descriptor, series: series) { $0.duration },
-      GatheredEndSeries(descriptor: requestBodySize.descriptor, series: series) { $0.requestBodySize },
-      GatheredEndSeries(descriptor: responseBodySize.descriptor, series: series) { $0.responseBodySize },
-    ]
-      + (timeToFirstByte.map {
-        [GatheredEndSeries(descriptor: $0.descriptor, series: series) { $0.timeToFirstByte }]
-      } ?? [])
-  }
-
-  func statistics(overflowCount: UInt64) -> [FamilyStatistics] {
-    all.map {
-      FamilyStatistics(
-        metric: $0.descriptor.name, overflowCount: overflowCount, droppedCount: $0.dropped.count)
+    init(_ options: SeriesOptions) {
+      targets = SeriesTable(options)
+      // What a client has counted stays: its series do not expire.
+      clients = SeriesTable(SeriesOptions(limit: options.limit))
+      ends = SeriesTable(options)
+      phases = SeriesTable(options)
+      servers = SeriesTable(options)
     }
+
+    mutating func target(_ labels: RequestLabels.Target) -> RequestSeries.Target {
+      if let known = targets.element(for: labels) { return known }
+      let (client, _) = clients.element(
+        for: labels.server.client, labels: { RenderedLabels([Labels.Pair(name: "client", value: $0)]) },
+        make: RequestSeries.Client.init)
+      let (target, isShared) = targets.element(for: labels, labels: \.rendered) {
+        RequestSeries.Target(labels, RequestSeries.Counts(), client)
+      }
+      // Requests without room share one series of the gauge, but end under their own labels and client.
+      return isShared ? RequestSeries.Target(labels, target.counts, client) : target
+    }
+
+    mutating func expire(at now: Instant) {
+      // Else what has expired would be kept alive. What is asked for is found again.
+      for target in targets.sorted() { target.element.forget() }
+      for end in ends.sorted() { end.element.forget() }
+      targets.expire(at: now) { $0.counts.active == 0 ? $0.counts.ended : nil }
+      ends.expire(at: now) { $0[0]?.activity ?? 0 }
+      phases.expire(at: now, activity: \.activity)
+      servers.expire(at: now, activity: \.activity)
+    }
+  }
+
+  private typealias Column<Element> = (descriptor: FamilyDescriptor, value: @Sendable (Element) -> UInt64)
+
+  private let direction: RequestDirection
+  private let methods: KnownMethods
+  private let expires: Bool
+  /// Of the duration, the bodies of request and response and, for requests of the app's, the time to the first byte.
+  private let histograms: [HistogramFamily]
+  private let targetCounts: [Column<RequestSeries.Target>]
+  private let clientCounts: [Column<RequestSeries.Client>]
+  private let connections: ConnectionFamilies?
+  private let state: Mutex<State>
+
+  /// - Throws: ``RegistryError`` if the buckets cannot be used.
+  package init(_ direction: RequestDirection, _ metrics: RequestMetrics = .init()) throws(RegistryError) {
+    self.direction = direction
+    methods = KnownMethods(metrics.knownMethods)
+    expires = metrics.series.idleExpiry != nil
+    state = Mutex(State(metrics.series))
+    switch direction {
+    case .outbound:
+      histograms = try HistogramFamily.ofEnds("client", "from the start to the last byte of the body", metrics) + [
+        HistogramFamily(
+          "http_client_time_to_first_byte_seconds",
+          "Time of HTTP client requests from the start to the head of the response.", metrics.durationBuckets)
+      ]
+      targetCounts = [
+        (try .gauge("http_client_active_requests", "Requests that have started and not ended."), { $0.counts.active }),
+        (try .counter("http_client_redirects_total", "Redirects that HTTP client requests followed."), { $0.counts.redirects }),
+      ]
+      clientCounts = [
+        (try .counter("session_tap_started_requests_total", "Requests that have started."), { $0.started }),
+        (
+          try .counter(
+            "session_tap_ended_requests_total",
+            "Requests that have ended: with a response, with an error or by a cancel."), { $0.ended }
+        ),
+        (try .counter("session_tap_cancelled_requests_total", "Requests that the app cancelled."), { $0.cancelled }),
+      ]
+      connections = try ConnectionFamilies(metrics)
+    case .inbound:
+      histograms = try HistogramFamily.ofEnds(
+        "server", "from their beginning to the end of their response", metrics)
+      targetCounts = [
+        (try .gauge("http_server_active_requests", "Requests that are being served."), { $0.counts.active })
+      ]
+      clientCounts = [
+        (try .counter("session_tap_inbound_started_requests_total", "Inbound requests that have begun."), { $0.started }),
+        (
+          try .counter(
+            "session_tap_inbound_ended_requests_total",
+            "Inbound requests that have ended: with a response, with an error or by a cancel."), { $0.ended }
+        ),
+        (
+          try .counter(
+            "session_tap_inbound_cancelled_requests_total",
+            "Inbound requests whose callers went away, or that were let go without an end."), { $0.cancelled }
+        ),
+      ]
+      connections = nil
+    }
+  }
+
+  /// Counts a request as active. It keeps the target.
+  package func begin(_ request: RequestDescription) -> RequestSeries.Target {
+    let labels = RequestLabels.Target(request, methods)
+    return state.withLock { state in
+      let target = state.target(labels)
+      target.counts.started &+= 1
+      target.client.started &+= 1
+      return target
+    }
+  }
+
+  /// Records a request in the histograms and counts it as ended.
+  package func end(_ observation: RequestObservation, _ target: RequestSeries.Target) {
+    let labels = RequestLabels.Outcome(observation)
+    state.withLock { state in
+      target.counts.ended &+= 1
+      target.counts.addRedirects(UInt64(max(0, observation.resendCount ?? 0)))
+      target.client.ended &+= 1
+      if observation.end == .cancelled { target.client.cancelled &+= 1 }
+      let (end, isShared) = target.end(labels).map { ($0, false) } ?? findEnd(labels, target, &state)
+      record(observation, in: end)
+      guard let connections else { return }
+      record(observation.timings, connections.phases, end, isShared, labels.template, target, &state)
+      if observation.openedConnections == nil, observation.roundTrip == nil, observation.retransmittedSegments == nil {
+        return
+      }
+      connections.record(observation, in: target.server ?? findServer(of: target, &state))
+    }
+  }
+
+  private func record(_ observation: RequestObservation, in series: RequestSeries.End) {
+    let (trace, end) = (observation.request.traceContext, observation.endTime)
+    func record(_ place: Int, _ value: Double) {
+      series.histogram(place, of: histograms[place]).record(value, trace: trace, at: end)
+    }
+    record(0, Double(max(0, observation.elapsed)) / 1e9)
+    if let size = observation.requestBodySize, size >= 0 { record(1, Double(size)) }
+    if let size = observation.responseBodySize, size >= 0 { record(2, Double(size)) }
+    if let time = observation.elapsedToFirstByte, histograms.count > 3 { record(3, Double(max(0, time)) / 1e9) }
+  }
+
+  private func record(
+    _ timings: RequestTimings, _ family: HistogramFamily, _ end: RequestSeries.End, _ isShared: Bool,
+    _ template: String?, _ target: RequestSeries.Target, _ state: inout State
+  ) {
+    for phase in RequestTimings.Phase.allCases {
+      guard let nanoseconds = timings[nanoseconds: phase] else { continue }
+      var histogram = isShared ? nil : end.phases[phase.place]
+      if histogram == nil {
+        let found = state.phases.element(
+          for: RequestLabels.Phase(server: target.labels.server, template: template, phase: phase),
+          labels: \.rendered, make: family.makeHistogram)
+        histogram = found.element
+        if !isShared, !found.isShared { end.phases[phase.place] = histogram }
+      }
+      histogram?.record(Double(nanoseconds) / 1e9)
+    }
+  }
+
+  /// What shares the overflow series is not remembered: another time there may be room.
+  private func findEnd(
+    _ labels: RequestLabels.Outcome, _ target: RequestSeries.Target, _ state: inout State
+  ) -> (RequestSeries.End, Bool) {
+    let (direction, histogramCount) = (direction, histograms.count)
+    let (end, isShared) = state.ends.element(
+      for: RequestLabels.End(target: target.labels, outcome: labels), labels: { $0.rendered(direction) },
+      make: { RequestSeries.End(labels, histogramCount: histogramCount) })
+    if !isShared { target.remember(end) }
+    return (end, isShared)
+  }
+
+  private func findServer(of target: RequestSeries.Target, _ state: inout State) -> RequestSeries.Server {
+    let (server, isShared) = state.servers.element(
+      for: target.labels.server, labels: \.rendered, make: RequestSeries.Server.init)
+    if !isShared { target.server = server }
+    return server
+  }
+}
+
+extension RequestFamilies: MetricSource {
+  var descriptors: [FamilyDescriptor] {
+    histograms.map(\.descriptor) + targetCounts.map(\.descriptor) + clientCounts.map(\.descriptor)
+      + (connections?.descriptors ?? [])
+  }
+
+  /// An app that serves nothing exposes nothing of it.
+  func gather(at now: Instant) -> [any GatheredFamily] {
+    state.withLock { state in
+      if expires { state.expire(at: now) }
+      let (targets, clients, ends) = (state.targets.sorted(), state.clients.sorted(), state.ends.sorted())
+      if direction == .inbound, clients.isEmpty { return [] }
+      var families: [any GatheredFamily] = histograms.enumerated().map { place, family in
+        GatheredSeries(family.descriptor, ends) { $0[place] }
+      }
+      families += targetCounts.map { GatheredSamples($0.descriptor, targets, $0.value) }
+      families += clientCounts.map { GatheredSamples($0.descriptor, clients, $0.value) }
+      families += connections?.gather(state.phases.sorted(), state.servers.sorted()) ?? []
+      return families
+    }
+  }
+
+  var statistics: [FamilyStatistics] {
+    state.withLock { state in
+      if direction == .inbound, state.clients.isEmpty { return [] }
+      return histograms.map { $0.statistics(state.ends.overflowCount) }
+        + targetCounts.prefix(1).map {
+          FamilyStatistics(metric: $0.descriptor.name, overflowCount: state.targets.overflowCount, droppedCount: 0)
+        }
+        + (connections?.statistics(phases: state.phases.overflowCount, servers: state.servers.overflowCount) ?? [])
+    }
+  }
+}
+
+/// Where the time of requests went, and what their connections were like.
+private struct ConnectionFamilies: Sendable {
+  let phases: HistogramFamily
+  private let roundTrip: HistogramFamily
+  private let opened: FamilyDescriptor
+  private let retransmissions: FamilyDescriptor
+  private let dropped = DroppedValues()
+
+  init(_ metrics: RequestMetrics) throws(RegistryError) {
+    phases = try HistogramFamily(
+      "http_client_request_phase_duration_seconds",
+      "Duration of the phases of HTTP client requests, of the last leg after redirects.", metrics.phaseBuckets)
+    roundTrip = try HistogramFamily(
+      "http_client_network_round_trip_seconds",
+      "Least round trip of the connections of HTTP client requests, read at the end of a request.",
+      metrics.roundTripBuckets)
+    opened = try .counter(
+      "http_client_connections_opened_total", "Connections that HTTP client requests opened.")
+    retransmissions = try .counter(
+      "http_client_retransmitted_segments_total",
+      "TCP segments that were sent again on the connections of HTTP client requests.")
+  }
+
+  var descriptors: [FamilyDescriptor] { [phases.descriptor, roundTrip.descriptor, opened, retransmissions] }
+
+  func record(_ observation: RequestObservation, in series: RequestSeries.Server) {
+    series.activity &+= 1
+    if let time = observation.roundTrip {
+      if series.roundTrip == nil { series.roundTrip = roundTrip.makeHistogram() }
+      series.roundTrip?.record(Double(max(0, time)) / 1e9)
+    }
+    // Also by 0: a server whose connections are all open already has a series.
+    if let count = observation.openedConnections { increment(&series.connections, by: count) }
+    if let count = observation.retransmittedSegments { increment(&series.retransmissions, by: count) }
+  }
+
+  private func increment(_ counter: inout Registry.Counter?, by count: Int) {
+    if counter == nil { counter = Registry.Counter(dropped: dropped) }
+    counter?.increment(by: max(0, count))
+  }
+
+  func gather(
+    _ phases: [Series<Registry.Histogram>], _ servers: [Series<RequestSeries.Server>]
+  ) -> [any GatheredFamily] {
+    [
+      GatheredSeries(self.phases.descriptor, phases) { $0 },
+      GatheredSeries(roundTrip.descriptor, servers) { $0.roundTrip },
+      GatheredSeries(opened, servers) { $0.connections },
+      GatheredSeries(retransmissions, servers) { $0.retransmissions },
+    ]
+  }
+
+  func statistics(phases: UInt64, servers: UInt64) -> [FamilyStatistics] {
+    [self.phases.statistics(phases), roundTrip.statistics(servers)]
+      + [opened, retransmissions].map {
+        FamilyStatistics(metric: $0.name, overflowCount: servers, droppedCount: dropped.count)
+      }
   }
 }
 
 /// What the histograms of one family have in common.
-private struct HistogramFamily: Sendable {
+struct HistogramFamily: Sendable {
   let descriptor: FamilyDescriptor
-  let dropped = DroppedValues()
+  private let dropped = DroppedValues()
   private let layout: BucketLayout
 
-  init(_ name: String, unit: String, help: String, _ buckets: HistogramBuckets) throws(RegistryError) {
+  init(_ name: String, _ help: String, _ buckets: HistogramBuckets) throws(RegistryError) {
     guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
+    let unit = name.hasSuffix("_bytes") ? "bytes" : "seconds"
     descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
     layout = BucketLayout(buckets)
   }
 
+  /// Those that both directions have.
+  static func ofEnds(_ side: String, _ span: String, _ metrics: RequestMetrics) throws(RegistryError) -> [Self] {
+    [
+      try Self(
+        "http_\(side)_request_duration_seconds", "Duration of HTTP \(side) requests, \(span).",
+        metrics.durationBuckets),
+      try Self(
+        "http_\(side)_request_body_size_bytes", "Size of HTTP \(side) request bodies.", metrics.bodySizeBuckets),
+      try Self(
+        "http_\(side)_response_body_size_bytes", "Size of HTTP \(side) response bodies.", metrics.bodySizeBuckets),
+    ]
+  }
+
   func makeHistogram() -> Registry.Histogram { Registry.Histogram(layout: layout, dropped: dropped) }
-}
 
-/// The histograms of one set of labels: found together, by one look-up.
-final class EndSeries: Sendable {
-  fileprivate let duration: Registry.Histogram
-  fileprivate let requestBodySize: Registry.Histogram
-  fileprivate let responseBodySize: Registry.Histogram
-  private let firstByte = AtomicLazyReference<Registry.Histogram>()
-  private let firstByteFamily: HistogramFamily?
-
-  fileprivate init(
-    duration: Registry.Histogram, requestBodySize: Registry.Histogram, responseBodySize: Registry.Histogram,
-    firstByteFamily: HistogramFamily?
-  ) {
-    self.duration = duration
-    self.requestBodySize = requestBodySize
-    self.responseBodySize = responseBodySize
-    self.firstByteFamily = firstByteFamily
-  }
-
-  /// Made when the first time is recorded: without libcurl's account few requests have one.
-  fileprivate var timeToFirstByte: Registry.Histogram? { firstByte.load() }
-
-  /// A number that changes with every request.
-  var activity: UInt64 { duration.count }
-
-  func record(_ observation: RequestObservation) {
-    let (trace, end) = (observation.request.traceContext, observation.endTime)
-    duration.record(Self.seconds(observation.elapsed), trace: trace, at: end)
-    if let size = observation.requestBodySize, size >= 0 {
-      requestBodySize.record(Double(size), trace: trace, at: end)
-    }
-    if let size = observation.responseBodySize, size >= 0 {
-      responseBodySize.record(Double(size), trace: trace, at: end)
-    }
-    if let time = observation.elapsedToFirstByte, let family = firstByteFamily {
-      let histogram = firstByte.load() ?? firstByte.storeIfNil(family.makeHistogram())
-      histogram.record(Self.seconds(time), trace: trace, at: end)
-    }
-  }
-
-  private static func seconds(_ nanoseconds: Int64) -> Double { Double(max(0, nanoseconds)) / 1e9 }
-}
-
-/// One of the histogram families of ended requests, at the moment of a scrape.
-private struct GatheredEndSeries: GatheredFamily {
-  let descriptor: FamilyDescriptor
-  let series: [Series<EndSeries>]
-  let histogram: @Sendable (EndSeries) -> Registry.Histogram?
-
-  /// A size or time that was never known has no series: unknown is not 0.
-  func writeSamples(to writer: inout any ExpositionWriter) {
-    for series in series {
-      guard let histogram = histogram(series.element), histogram.count > 0 else { continue }
-      histogram.write(labels: series.labels, created: series.created, to: &writer)
-    }
+  func statistics(_ overflowCount: UInt64) -> FamilyStatistics {
+    FamilyStatistics(metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
   }
 }
 
-/// Where the time of requests went, and what their connections were like, by client and server.
-struct PhaseFamilies: Sendable {
-  private let durations: Family<PhaseLabels, Registry.Histogram>
-  private let connections: Family<ServerLabels, Registry.Counter>
-  private let roundTrips: Family<ServerLabels, Registry.Histogram>
-  private let retransmissions: Family<ServerLabels, Registry.Counter>
-
-  init(_ configuration: RequestMetrics.Configuration) throws(RegistryError) {
-    let family = try HistogramFamily(
-      "http_client_request_phase_duration_seconds", unit: "seconds",
-      help: "Duration of the phases of HTTP client requests, of the last leg after redirects.",
-      configuration.phaseBuckets)
-    durations = Family(
-      descriptor: family.descriptor, options: configuration.series, dropped: family.dropped,
-      render: \.rendered, make: { family.makeHistogram() })
-    let roundTrip = try HistogramFamily(
-      "http_client_network_round_trip_seconds", unit: "seconds",
-      help: "Least round trip of the connections of HTTP client requests, read at the end of a request.",
-      configuration.roundTripBuckets)
-    roundTrips = Family(
-      descriptor: roundTrip.descriptor, options: configuration.series, dropped: roundTrip.dropped,
-      render: { RenderedLabels($0.pairs) }, make: { roundTrip.makeHistogram() })
-    connections = try Self.counter(
-      "http_client_connections_opened_total", "Connections that HTTP client requests opened.", configuration)
-    retransmissions = try Self.counter(
-      "http_client_retransmitted_segments_total",
-      "TCP segments that were sent again on the connections of HTTP client requests.", configuration)
+extension FamilyDescriptor {
+  fileprivate static func counter(_ name: String, _ help: String) throws(RegistryError) -> FamilyDescriptor {
+    try FamilyDescriptor(name: name, help: help, type: .counter, unit: nil)
   }
 
-  private static func counter(
-    _ name: String, _ help: String, _ configuration: RequestMetrics.Configuration
-  ) throws(RegistryError) -> Family<ServerLabels, Registry.Counter> {
-    let dropped = DroppedValues()
-    return Family(
-      descriptor: try FamilyDescriptor(name: name, help: help, type: .counter, unit: nil),
-      options: configuration.series, dropped: dropped, render: { RenderedLabels($0.pairs) },
-      make: { Registry.Counter(dropped: dropped) })
+  fileprivate static func gauge(_ name: String, _ help: String) throws(RegistryError) -> FamilyDescriptor {
+    try FamilyDescriptor(name: name, help: help, type: .gauge, unit: nil)
   }
-
-  func record(_ observation: RequestObservation, _ server: ServerLabels) {
-    if !observation.timings.isEmpty {
-      let template = observation.request.urlTemplate?.asLabel
-      for phase in RequestTimings.Phase.allCases {
-        guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
-        durations[PhaseLabels(server: server, template: template, phase: phase)]
-          .record(Double(nanoseconds) / 1e9)
-      }
-    }
-    if let roundTrip = observation.roundTrip { roundTrips[server].record(Double(max(0, roundTrip)) / 1e9) }
-    // Also by 0: a server whose connections are all open already has a series.
-    if let opened = observation.openedConnections { connections[server].increment(by: max(0, opened)) }
-    if let again = observation.retransmittedSegments { retransmissions[server].increment(by: max(0, again)) }
-  }
-
-  private var all: [any MetricSource] { [durations, connections, roundTrips, retransmissions] }
-
-  var descriptors: [FamilyDescriptor] { all.flatMap(\.descriptors) }
-
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] { all.flatMap { $0.gather(at: now) } }
-
-  var statistics: [FamilyStatistics] { all.flatMap(\.statistics) }
 }

@@ -91,22 +91,21 @@ public struct RequestObservation: Sendable, Hashable {
     self.responseHeaders = responseHeaders
   }
 
-  /// An end of which nothing more is known yet.
-  ///
-  /// - Parameter elapsed: The duration in nanoseconds.
-  init(request: RequestDescription, start: Timestamp, elapsed: Int64, end: RequestEnd) {
+  /// A request that has not ended.
+  init(begun request: RequestDescription) {
     self.request = request
-    self.start = start
-    self.elapsed = elapsed
-    self.end = end
+    start = Timestamp(nanosecondsSinceEpoch: 0)
+    elapsed = 0
+    end = .cancelled
   }
 }
 
 extension RequestObservation {
   /// The one-word result.
-  public var outcome: RequestOutcome {
+  package var outcome: RequestOutcome {
     switch end {
-    case .response(let statusCode): isError(statusCode) ? .httpError : .ok
+    case .response(let statusCode?) where request.direction.isError(statusCode): .httpError
+    case .response: .ok
     case .failure: .error
     case .cancelled: .cancelled
     }
@@ -116,17 +115,10 @@ extension RequestObservation {
   /// `error.type`).
   public var errorType: String? {
     switch end {
-    case .response(let statusCode?) where isError(statusCode): String(statusCode)
+    case .response(let statusCode?) where request.direction.isError(statusCode): String(statusCode)
     case .failure(let type, _): type.rawValue
     case .response, .cancelled: nil
     }
-  }
-
-  /// A 4xx status code is an error for a client. For a server it is none: it says that the caller made one (OpenTelemetry
-  /// HTTP conventions, "Status").
-  private func isError(_ statusCode: Int?) -> Bool {
-    guard let statusCode else { return false }
-    return ((request.direction == .inbound ? 500 : 400)...599).contains(statusCode)
   }
 
   /// When the request ended, at most the last moment that a timestamp can express.
@@ -137,7 +129,7 @@ extension RequestObservation {
 }
 
 /// The one-word result of a request.
-public enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
+package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
   /// A response that is no error.
   case ok
   /// A response with a status code of 500 to 599, or of 400 to 499 where the app is the client.
@@ -148,47 +140,14 @@ public enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
   case cancelled
 }
 
-/// How a request ended. A request that started ends in exactly one of these ways.
-public enum RequestEnd: Sendable, Hashable {
-  /// A response arrived or was sent in full, whatever its status code says. A loader of the app's own may answer without any.
-  case response(statusCode: Int?)
-  /// The request failed before there was a whole response. The status code is there if the status line had arrived or been
-  /// sent.
-  case failure(RequestErrorType, statusCode: Int?)
-  /// The app cancelled the request, or the caller of an inbound request went away. This is no error.
-  case cancelled
-
-  /// The status code of the response, if a head arrived.
-  public var statusCode: Int? {
-    switch self {
-    case .response(let statusCode): statusCode
-    case .failure(_, let statusCode): statusCode
-    case .cancelled: nil
-    }
-  }
-}
-
-/// Why a request failed without a whole response: the values of `error_type` that are not status codes.
-///
-/// The set is closed, so that the label stays bounded; `_OTHER` is the fallback value that the OpenTelemetry
-/// conventions prescribe for `error.type`.
-public enum RequestErrorType: String, Sendable, Hashable, CaseIterable {
-  /// A deadline passed: the request's, the resource's, or the connection's.
-  case timeout
-  /// The host name could not be resolved.
-  case dns
-  /// No connection could be made.
-  case connect
-  /// The connection broke after it was made.
-  case connectionLost = "connection_lost"
-  /// The TLS handshake failed, or the server's certificate was not accepted.
-  case tls
-  /// The chain of redirects was longer than Foundation follows.
-  case tooManyRedirects = "too_many_redirects"
-  /// The request's body could not be read, or the response's could not be decoded or stored.
-  case body
-  /// The URL has a scheme that no loader takes, or no host.
-  case unsupportedURL = "unsupported_url"
-  /// Anything else.
-  case other = "_OTHER"
+/// The version of HTTP that a response came by (OpenTelemetry, `network.protocol.version`).
+public enum NetworkProtocolVersion: String, Sendable, Hashable, CaseIterable {
+  /// HTTP/1.0
+  case http10 = "1.0"
+  /// HTTP/1.1
+  case http11 = "1.1"
+  /// HTTP/2
+  case http2 = "2"
+  /// HTTP/3
+  case http3 = "3"
 }

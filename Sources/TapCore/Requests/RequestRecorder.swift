@@ -21,8 +21,8 @@ public final class RequestRecorder: Sendable {
   /// at the same moments, since each wake-up of a thread delays the requests' own.
   private static let interval = Duration.milliseconds(100)
 
-  private let outboundMetrics: RequestMetrics?
-  private let inboundMetrics: RequestMetrics?
+  private let outboundMetrics: RequestFamilies?
+  private let inboundMetrics: RequestFamilies?
   let consumers: [any RequestConsumer]
   private let observers: ObserverQueue?
   private let worker: Worker
@@ -41,8 +41,8 @@ public final class RequestRecorder: Sendable {
   ///   - observers: The app's own observers.
   /// - Throws: ``RegistryError`` if the buckets cannot be used, or the registry has these metrics already.
   public convenience init(
-    registry: Registry, outbound: RequestMetrics.Configuration = .init(),
-    inbound: RequestMetrics.Configuration = .init(), observers: [any RequestObserver] = []
+    registry: Registry, outbound: RequestMetrics = .init(),
+    inbound: RequestMetrics = .init(), observers: [any RequestObserver] = []
   ) throws(RegistryError) {
     try self.init(
       registry: registry, outbound: outbound, inbound: inbound, consumers: [], observers: observers)
@@ -51,31 +51,25 @@ public final class RequestRecorder: Sendable {
   /// - Parameters:
   ///   - consumers: What is called within ``drain()``.
   ///   - worker: The thread that drains.
-  package convenience init(
-    registry: Registry, outbound: RequestMetrics.Configuration = .init(),
-    inbound: RequestMetrics.Configuration = .init(), consumers: [any RequestConsumer],
-    observers: [any RequestObserver] = [], worker: Worker = Worker()
+  package init(
+    registry: Registry, outbound: RequestMetrics = .init(), inbound: RequestMetrics = .init(),
+    consumers: [any RequestConsumer], observers: [any RequestObserver] = [], worker: Worker = Worker()
   ) throws(RegistryError) {
-    self.init(
-      outbound: try RequestMetrics(.outbound, outbound), inbound: try RequestMetrics(.inbound, inbound),
-      consumers: consumers, observers: observers, worker: worker)
+    outboundMetrics = try RequestFamilies(.outbound, outbound)
+    inboundMetrics = try RequestFamilies(.inbound, inbound)
+    let queue = observers.isEmpty ? nil : ObserverQueue(observers)
+    self.observers = queue
+    self.consumers = consumers + (queue.map { [$0] } ?? [])
+    self.worker = worker
+    ExitFlush.add(self)
     try registry.add(self)
-    if let queue = self.observers { try registry.register(queue) }
+    if let queue { try registry.register(queue) }
   }
 
   /// Makes a recorder without metrics.
-  package convenience init(consumers: [any RequestConsumer], worker: Worker = Worker()) {
-    self.init(outbound: nil, inbound: nil, consumers: consumers, observers: [], worker: worker)
-  }
-
-  private init(
-    outbound: RequestMetrics?, inbound: RequestMetrics?, consumers: [any RequestConsumer],
-    observers: [any RequestObserver], worker: Worker
-  ) {
-    outboundMetrics = outbound
-    inboundMetrics = inbound
-    self.observers = observers.isEmpty ? nil : ObserverQueue(observers)
-    self.consumers = consumers + (self.observers.map { [$0] } ?? [])
+  package init(consumers: [any RequestConsumer], worker: Worker = Worker()) {
+    (outboundMetrics, inboundMetrics, observers) = (nil, nil, nil)
+    self.consumers = consumers
     self.worker = worker
     ExitFlush.add(self)
   }
@@ -121,7 +115,7 @@ public final class RequestRecorder: Sendable {
     }
   }
 
-  func metrics(of direction: RequestDirection) -> RequestMetrics? {
+  func metrics(of direction: RequestDirection) -> RequestFamilies? {
     direction == .outbound ? outboundMetrics : inboundMetrics
   }
 
@@ -160,15 +154,26 @@ extension RequestRecorder: FlushedAtExit {
 }
 
 extension RequestRecorder: MetricSource {
-  private var metrics: [RequestMetrics] { [outboundMetrics, inboundMetrics].compactMap { $0 } }
+  private var metrics: [RequestFamilies] { [outboundMetrics, inboundMetrics].compactMap { $0 } }
 
   var descriptors: [FamilyDescriptor] { metrics.flatMap(\.descriptors) }
 
   /// What a scrape shows is what has happened by then.
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [any GatheredFamily] {
     drain()
     return metrics.flatMap { $0.gather(at: now) }
   }
 
   var statistics: [FamilyStatistics] { metrics.flatMap(\.statistics) }
+}
+
+/// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
+/// but a short lock, and calls no code of the app's.
+package protocol RequestConsumer: RequestObserver {
+  /// No further request follows for the moment.
+  func batchEnded()
+}
+
+extension RequestConsumer {
+  package func batchEnded() {}
 }

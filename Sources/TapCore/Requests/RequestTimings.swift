@@ -64,15 +64,3 @@ public struct RequestTimings: Sendable, Hashable {
   /// Whether nothing is known.
   public var isEmpty: Bool { values == SIMD8(repeating: -1) }
 }
-
-/// The version of HTTP that a response came by (OpenTelemetry, `network.protocol.version`).
-public enum NetworkProtocolVersion: String, Sendable, Hashable, CaseIterable {
-  /// HTTP/1.0
-  case http10 = "1.0"
-  /// HTTP/1.1
-  case http11 = "1.1"
-  /// HTTP/2
-  case http2 = "2"
-  /// HTTP/3
-  case http3 = "3"
-}

@@ -48,9 +48,7 @@ package final class ConnectionSockets: Sendable {
 
   /// What the kernel knows of the connection over which a transfer went. `nil` if the socket is not found, or if there is no
   /// need to read.
-  ///
-  /// - Parameter elapsed: From the start of the request to its end, in nanoseconds.
-  package func read(_ account: TransferAccount, elapsed: Int64, at now: Instant) -> TCPReading? {
+  package func read(_ account: TransferAccount, at now: Instant) -> TCPInfo.Reading? {
     guard account.preTransfer > 0, let port = account.localPort, port > 0, let peerPort = account.peerPort,
       let peerAddress = account.peerAddress
     else { return nil }
@@ -60,7 +58,7 @@ package final class ConnectionSockets: Sendable {
       if let found = known, found.peerPort != peerPort || found.peerAddress != peerAddress { known = nil }
       let isUpload = account.sentBytes ?? 0 > 0
       let isDue =
-        isUpload || elapsed >= TCPInfo.resolution * 1_000 || known?.hasUploads == true
+        isUpload || account.elapsed >= TCPInfo.resolution * 1_000 || known?.hasUploads == true
         || known?.lastRead.map { now.nanoseconds &- $0.nanoseconds >= Self.pause } ?? true
       guard isDue else { return nil }
 
@@ -82,7 +80,7 @@ package final class ConnectionSockets: Sendable {
       guard connection.descriptor >= 0, let info = TCPInfo(of: connection.descriptor) else { return nil }
       state.recent = connection.descriptor
       defer { connection.last = info }
-      return TCPReading(info: info, previous: connection.last)
+      return TCPInfo.Reading(info: info, previous: connection.last)
     }
   }
 

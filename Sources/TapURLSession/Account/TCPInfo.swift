@@ -75,26 +75,28 @@ package struct TCPInfo: Sendable, Hashable {
   }()
 }
 
-/// What was read of a transfer's connection at its end, and before.
-package struct TCPReading: Sendable, Hashable {
-  var info: TCPInfo
-  /// At the connection's previous reading: all zero if the transfer has opened it, `nil` if that is unknown.
-  var previous: TCPInfo?
+extension TCPInfo {
+  /// What was read of a transfer's connection at its end, and before.
+  package struct Reading: Sendable, Hashable {
+    var info: TCPInfo
+    /// At the connection's previous reading: all zero if the transfer has opened it, `nil` if that is unknown.
+    var previous: TCPInfo?
 
-  /// What was sent again since the previous reading.
-  var retransmittedSegments: Int? {
-    previous.map { max(0, info.retransmittedSegments - $0.retransmittedSegments) }
-  }
+    /// What was sent again since the previous reading.
+    var retransmittedSegments: Int? {
+      previous.map { max(0, info.retransmittedSegments - $0.retransmittedSegments) }
+    }
 
-  /// Nothing was sent again since the previous reading: the last data that was sent was sent for the first time.
-  var hasNoRetransmission: Bool {
-    info.retransmittedSegments == previous?.retransmittedSegments ?? 0
-  }
+    /// Nothing was sent again since the previous reading: the last data that was sent was sent for the first time.
+    var hasNoRetransmission: Bool {
+      info.retransmittedSegments == previous?.retransmittedSegments ?? 0
+    }
 
-  /// One segment with data has arrived since the previous reading, so the response came in it as a whole. The reading may
-  /// have been before earlier responses: then there are more.
-  var isOneSegment: Bool {
-    guard let now = info.receivedSegments, let before = previous?.receivedSegments else { return false }
-    return now - before == 1
+    /// One segment with data has arrived since the previous reading, so the response came in it as a whole. The reading may
+    /// have been before earlier responses: then there are more.
+    var isOneSegment: Bool {
+      guard let now = info.receivedSegments, let before = previous?.receivedSegments else { return false }
+      return now - before == 1
+    }
   }
 }

@@ -1,48 +1,5 @@
 import TapCore
 
-/// What is known of a transfer's end beside libcurl's account.
-struct TransferFacts: Sendable, Hashable {
-  enum End: Sendable, Hashable {
-    /// The whole response has arrived.
-    case complete
-    case failed
-    /// The app cancelled the task: libcurl has not brought its total up to date.
-    case cancelled
-  }
-
-  var end = End.complete
-  /// From the start of the request to its end, in nanoseconds.
-  var elapsed: Int64 = 0
-  /// The scheme is https.
-  var isSecure = false
-  /// The loader was started again after a suspension: libcurl's total is not that of the whole request.
-  var isRestarted = false
-  /// The app was asked whether to follow a redirect and refused: the end came when it had answered.
-  var isHeldByApp = false
-  /// libcurl has closed the connection after the response, as one of the two sides asked. Over TLS it sends an alert then.
-  var isClosing = false
-  /// No other transfers could make this one wait: see ``TransferCount``.
-  var hasHadRoom = false
-  /// From the start to when a delegate received the head, in nanoseconds. An upper bound of the first byte: the head may have come
-  /// in pieces.
-  var head: Int64?
-  /// The length of the request's body, where it is known in advance.
-  var bodySize: Int64?
-  /// What the kernel knows of the connection.
-  var connection: TCPReading?
-  /// What the kernel's clock cannot tell from 0, in microseconds.
-  var resolution = TCPInfo.resolution
-}
-
-extension TransferFacts {
-  /// The last data on the connection was the request's. TLS ends a connection with an alert: after a failure, and where one of the
-  /// sides closes it.
-  fileprivate var sendsNothingAtEnd: Bool {
-    guard isSecure else { return true }
-    return end == .complete && !isClosing && connection?.info.isEstablished != false
-  }
-}
-
 /// Where the time of a transfer went, by libcurl's account, the kernel's and the tap's clock. Times are in microseconds.
 ///
 /// libcurl before 8.6 does not say how long a transfer waited for a connection, but its times of a leg count from when the
@@ -57,7 +14,6 @@ struct TransferPhases: Sendable, Hashable {
   private(set) var firstByte: Int64?
 
   private let account: TransferAccount
-  private let facts: TransferFacts
   /// From when libcurl added the transfer to its end.
   private let total: Int64?
   /// From then until it got its turn.
@@ -66,11 +22,10 @@ struct TransferPhases: Sendable, Hashable {
   /// lay unread.
   private var idle: Int64 = 0
 
-  init(_ account: TransferAccount, _ facts: TransferFacts) {
+  init(_ account: TransferAccount) {
     self.account = account
-    self.facts = facts
-    total = Self.total(account, facts)
-    queue = Self.queue(account, facts, total: total)
+    total = Self.total(account)
+    queue = Self.queue(account, total: total)
     guard total != 0 else { return }
     if let queue, queue > 0 { timings[microseconds: .queue] = queue }
     if noteConnection() {
@@ -81,38 +36,38 @@ struct TransferPhases: Sendable, Hashable {
 
   /// A cancel leaves libcurl's total where it was when something last happened. The tap's clock serves where it has measured the
   /// same leg.
-  private static func total(_ account: TransferAccount, _ facts: TransferFacts) -> Int64? {
-    guard facts.end == .cancelled, !facts.isHeldByApp else { return account.total }
-    guard !facts.isRestarted, account.redirectCount == 0 else { return nil }
-    return max(account.total, facts.elapsed / 1_000)
+  private static func total(_ account: TransferAccount) -> Int64? {
+    guard account.end == .cancelled, !account.isHeldByApp else { return account.total }
+    guard !account.isRestarted, account.redirectCount == 0 else { return nil }
+    return max(account.total, account.elapsed / 1_000)
   }
 
   // MARK: The wait for a connection
 
   /// The first rule that holds decides.
-  private static func queue(_ account: TransferAccount, _ facts: TransferFacts, total: Int64?) -> Int64? {
+  private static func queue(_ account: TransferAccount, total: Int64?) -> Int64? {
     // libcurl says it, from 8.6 on.
     if let queue = account.queue { return queue }
     guard let total else { return nil }
     // Whatever has happened after the turn leaves no more for the wait than this.
     var most = total - account.reached
-    if let start = account.startTransfer, start > 0, let head = facts.head, !facts.isHeldByApp {
-      most = min(most, total - (facts.elapsed - head) / 1_000 - start)
+    if let start = account.startTransfer, start > 0, let head = account.head, !account.isHeldByApp {
+      most = min(most, total - (account.elapsed - head) / 1_000 - start)
     }
     var sinceSent: Int64?
-    if let info = facts.connection?.info, account.preTransfer > 0, !facts.isHeldByApp {
+    if let info = account.connection?.info, account.preTransfer > 0, !account.isHeldByApp {
       sinceSent = info.sinceDataSent
       most = min(most, total - info.sinceDataSent - account.preTransfer)
     }
-    if most < facts.resolution { return 0 }
+    if most < account.resolution { return 0 }
     // The kernel says it, where the last data on the socket was the request.
-    if let sinceSent, facts.connection?.hasNoRetransmission == true, !account.hasSentBody,
-      account.isHTTP1(isSecure: facts.isSecure), facts.sendsNothingAtEnd,
-      sinceSent + facts.resolution >= (account.startTransfer ?? 0) - account.preTransfer
+    if let sinceSent, account.connection?.hasNoRetransmission == true, !account.hasSentBody,
+      account.isHTTP1, account.sendsNothingAtEnd,
+      sinceSent + account.resolution >= (account.startTransfer ?? 0) - account.preTransfer
     {
       return most
     }
-    return facts.hasHadRoom ? 0 : nil
+    return account.hasHadRoom ? 0 : nil
   }
 
   /// From when the transfer got its turn to its end.
@@ -131,7 +86,7 @@ struct TransferPhases: Sendable, Hashable {
       var phases: [(RequestTimings.Phase, Int64)] = [
         (.resolve, account.nameLookup), (.connect, account.connect),
       ]
-      if facts.isSecure { phases.append((.tls, account.appConnect)) }
+      if account.isSecure { phases.append((.tls, account.appConnect)) }
       for (phase, end) in phases {
         guard end > 0 else {
           timings[microseconds: phase] = leg.map { max(0, $0 - reached) }
@@ -155,7 +110,7 @@ struct TransferPhases: Sendable, Hashable {
     }
     var processing = max(0, start - sent)
     var transfer = leg.map { max(0, $0 - start) }
-    let isOneSegment = facts.connection?.isOneSegment == true
+    let isOneSegment = account.connection?.isOneSegment == true
     if transfer != nil || isOneSegment {
       // The last byte arrived so long before the end: what is longer than the transfer was before libcurl's first byte.
       let unread = min(sinceReceived ?? 0, processing + (transfer ?? 0))
@@ -171,14 +126,14 @@ struct TransferPhases: Sendable, Hashable {
   /// libcurl takes the beginning of an upload for the first byte of the response (`readwrite_upload` in its `transfer.c`). The
   /// kernel knows when the last of the body went out; where the response came in one segment, all after that is the server's.
   private mutating func noteUpload() {
-    let isHTTP1 = account.isHTTP1(isSecure: facts.isSecure) && !facts.isHeldByApp
-    guard isHTTP1, let connection = facts.connection, facts.sendsNothingAtEnd else {
+    let isHTTP1 = account.isHTTP1 && !account.isHeldByApp
+    guard isHTTP1, let connection = account.connection, account.sendsNothingAtEnd else {
       return noteUnfinishedUpload()
     }
-    if facts.end != .complete, isBodySent == false { return noteUnfinishedUpload() }
+    if account.end != .complete, isBodySent == false { return noteUnfinishedUpload() }
     var after = connection.info.sinceDataSent
     let rest = leg.map { max(0, $0 - sent) }
-    if let rest, rest - after < facts.resolution {
+    if let rest, rest - after < account.resolution {
       // A short upload is none that the kernel's clock could tell.
       after = rest
     } else if !connection.hasNoRetransmission, account.sentBytes ?? 0 <= Self.bodyInFlight {
@@ -188,10 +143,10 @@ struct TransferPhases: Sendable, Hashable {
     } else if let rest {
       timings[microseconds: .upload] = rest - after
     }
-    if facts.end == .complete {
+    if account.end == .complete {
       // In ticks, so it may seem to be longer than what libcurl's clock leaves for it.
       let unread = min(sinceReceived ?? 0, after)
-      guard connection.isOneSegment, (sinceReceived ?? 0) - after < facts.resolution else { return }
+      guard connection.isOneSegment, (sinceReceived ?? 0) - after < account.resolution else { return }
       timings[microseconds: .processing] = after - unread
       timings[microseconds: .transfer] = 0
       idle += unread
@@ -206,40 +161,40 @@ struct TransferPhases: Sendable, Hashable {
 
   /// What ended while the body went out has spent the rest of its time in that.
   private mutating func noteUnfinishedUpload() {
-    guard facts.end != .complete, account.finalStatusCode == nil, isBodySent == false else { return }
+    guard account.end != .complete, account.finalStatusCode == nil, isBodySent == false else { return }
     timings[microseconds: .upload] = leg.map { max(0, $0 - sent) }
   }
 
   private var isBodySent: Bool? {
-    guard let size = facts.bodySize, let sent = account.sentBytes else { return nil }
+    guard let size = account.bodySize, let sent = account.sentBytes else { return nil }
     return sent >= size
   }
 
   /// For how long the whole response has lain in the socket before it was read, where the kernel's clock can tell. Not where the
   /// server has closed the connection: the last data need not have been the end then.
   private var sinceReceived: Int64? {
-    guard facts.end == .complete, account.isHTTP1(isSecure: facts.isSecure), !facts.isHeldByApp,
-      let info = facts.connection?.info, info.isEstablished, info.sinceDataReceived >= facts.resolution
+    guard account.end == .complete, account.isHTTP1, !account.isHeldByApp,
+      let info = account.connection?.info, info.isEstablished, info.sinceDataReceived >= account.resolution
     else { return nil }
     return info.sinceDataReceived
   }
 
   /// - Parameter rest: From the first byte to the end of the transfer.
   private mutating func noteFirstByte(_ rest: Int64) {
-    if facts.isHeldByApp {
+    if account.isHeldByApp {
       firstByte = total.map { max(0, $0 - rest) * 1_000 }
     } else {
-      firstByte = max(0, facts.elapsed - max(0, rest) * 1_000)
+      firstByte = max(0, account.elapsed - max(0, rest) * 1_000)
     }
   }
 
   /// The rest of the duration: before libcurl, between its phases, and after it. Known where libcurl's total is that of the whole
   /// request.
   private mutating func noteLocal() {
-    guard let total, !facts.isRestarted, account.redirectCount == 0,
-      facts.end != .cancelled || facts.isHeldByApp
+    guard let total, !account.isRestarted, account.redirectCount == 0,
+      account.end != .cancelled || account.isHeldByApp
     else { return }
-    timings[nanoseconds: .local] = max(0, facts.elapsed - total * 1_000) + idle * 1_000
+    timings[nanoseconds: .local] = max(0, account.elapsed - total * 1_000) + idle * 1_000
   }
 }
 
@@ -247,13 +202,20 @@ extension TransferAccount {
   /// A body, or a part of one, was sent.
   fileprivate var hasSentBody: Bool { sentBytes ?? 0 > 0 }
 
+  /// The last data on the connection was the request's. TLS ends a connection with an alert: after a failure, and where one of the
+  /// sides closes it.
+  fileprivate var sendsNothingAtEnd: Bool {
+    guard isSecure else { return true }
+    return end == .complete && !isClosing && connection?.info.isEstablished != false
+  }
+
   /// The last that has surely happened since the turn.
   fileprivate var reached: Int64 {
     max(nameLookup, connect, appConnect, preTransfer, startTransfer ?? 0)
   }
 
   /// The connection serves one transfer at a time. Without TLS nothing else is spoken, so it holds before a head has come.
-  fileprivate func isHTTP1(isSecure: Bool) -> Bool {
+  fileprivate var isHTTP1: Bool {
     switch protocolVersion {
     case .http10, .http11: true
     case .http2, .http3: false

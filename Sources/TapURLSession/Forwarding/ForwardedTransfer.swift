@@ -18,7 +18,7 @@ final class ForwardedTransfer: Sendable {
     /// What came of the body, where it has to be delivered in one piece.
     var body = Data()
     /// What URLSession has measured.
-    var report: TransferReport?
+    var metrics: URLSessionTaskMetrics?
   }
 
   private let state: Mutex<State>
@@ -69,12 +69,11 @@ final class ForwardedTransfer: Sendable {
   }
 
   func measured(_ metrics: URLSessionTaskMetrics) {
-    let report = TransferReport(metrics)
-    state.withLock { $0.report = report }
+    if !metrics.transactionMetrics.isEmpty { state.withLock { $0.metrics = metrics } }
   }
 
   /// What URLSession has measured of the transfer. Known before its end, and on Apple's platforms alone.
-  var report: TransferReport? { state.withLock { $0.report } }
+  var metrics: URLSessionTaskMetrics? { state.withLock { $0.metrics } }
 
   func completed(_ error: (any Error)?) {
     let body = state.withLock { $0.body }

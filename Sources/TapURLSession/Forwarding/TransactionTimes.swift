@@ -53,12 +53,15 @@ extension TransactionTimes {
   }
 }
 
-extension TransferReport {
-  /// What URLSession measured of a transfer, of its last leg. `nil` if it measured nothing.
-  init?(_ metrics: URLSessionTaskMetrics) {
-    guard let last = metrics.transactionMetrics.last else { return nil }
-    self.init()
-    statusCode = (last.response as? HTTPURLResponse)?.statusCode
+extension URLSessionTaskMetrics {
+  /// The status code of the last leg.
+  var statusCode: Int? { (transactionMetrics.last?.response as? HTTPURLResponse)?.statusCode }
+}
+
+extension RequestObservation {
+  /// Adds what URLSession measured of a transfer, of its last leg.
+  mutating func add(_ metrics: URLSessionTaskMetrics) {
+    guard let last = metrics.transactionMetrics.last else { return }
     requestBodySize = last.countOfRequestBodyBytesSent
     responseBodySize = last.response == nil ? nil : last.countOfResponseBodyBytesReceived
     timings = TransactionTimes(last).timings

@@ -21,46 +21,27 @@ enum ChallengedTaskWatch {
   /// Watches until the task has ended. The task is kept until it has been looked at for the last time, or its
   /// end would be lost with it; while it runs, its session keeps it anyway.
   ///
-  /// - Parameter limit: After how long the request is reported.
+  /// - Parameter unreported: The request as each tap records it, to be reported when that tap's limit has passed.
   static func begin(
-    task: URLSessionTask, transfer: Transfer, request: RequestRecord, reportsAfter limit: Duration?
+    _ task: URLSessionTask, of relay: ClientRelay,
+    _ unreported: [(record: RequestRecord, tap: URLSessionTap)], since start: Instant = .now
   ) {
-    look(at: task, transfer, of: request, since: .now, reportsAfter: limit)
-  }
-
-  private static func look(
-    at task: URLSessionTask, _ transfer: Transfer, of request: RequestRecord,
-    since start: ContinuousClock.Instant, reportsAfter limit: Duration?
-  ) {
-    guard request.isActive else { return transfer.leave(at: .now) }
+    guard relay.isActive else { return relay.leave(at: .now) }
     switch task.state {
-    case .canceling:
-      transfer.leave(at: .now)
-      request.end(.cancelled)
-    case .completed:
-      transfer.leave(at: .now)
-      end(request, transfer, as: task)
+    case .canceling, .completed: relay.ended(task)
     case .running, .suspended:
       fallthrough
     @unknown default:
       let waited = start.duration(to: .now)
-      let isDue = limit.map { waited >= $0 } ?? false
-      if isDue { request.waits(for: waited) }
+      let isDue = { (tap: URLSessionTap) in tap.configuration.waitingLimit.map { waited >= $0 } ?? false }
+      for (record, tap) in unreported where isDue(tap) {
+        if let description = record.description { tap.configuration.reportWaiting?(description, waited) }
+      }
+      let rest = unreported.filter { !isDue($0.tap) }
       let pause = max(shortestPause, waited / pauseFraction)
       queue.asyncAfter(deadline: .now() + pause / .seconds(1)) {
-        look(at: task, transfer, of: request, since: start, reportsAfter: isDue ? nil : limit)
+        begin(task, of: relay, rest, since: start)
       }
     }
-  }
-
-  private static func end(_ request: RequestRecord, _ transfer: Transfer, as task: URLSessionTask) {
-    if let error = task.error { return request.end(RequestEnd(error, statusCode: nil)) }
-    let response = task.response as? HTTPURLResponse
-    transfer.settle(
-      .headers(
-        requestBodySize: BodySizes.sent(by: task, method: transfer.method, account: nil),
-        responseBodySize: BodySizes.received(method: transfer.method, response: response, loadedBytes: nil),
-        transfer.keepsHeaders ? response?.headers ?? [:] : [:]))
-    request.end(.response(statusCode: response?.statusCode))
   }
 }

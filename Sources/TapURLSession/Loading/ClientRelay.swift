@@ -16,52 +16,83 @@ import TapCore
 /// reports a failure too (`_NativeProtocol.completeTask(withError:)`), and Foundation's client ends the process if the
 /// task has left the session's registry by then.
 final class ClientRelay: NSObject, URLProtocolClient {
-  private let original: any URLProtocolClient
-  private let context: TapContext
-  private let transfer: Transfer
-  /// The request as each tap of the session records it, and when that tap reports one that waits.
-  private let requests: [(request: RequestRecord, waitingLimit: Duration?)]
-
-  init(to original: any URLProtocolClient, request: URLRequest, context: TapContext) {
-    self.original = original
-    self.context = context
-    transfer = context.transfer(of: request)
-    requests = context.observe(request, transfer)
+  private enum Phase: Sendable {
+    case made, loading
+    /// The server asked for credentials: another loader may serve the rest, and the task is watched.
+    case challenged
+    /// The loader has reported its end.
+    case done
   }
 
-  /// A request whose task goes away without an end was abandoned: the last defence of "ends once". One whose server asked for
-  /// credentials is watched until its task ends.
+  private struct State: Sendable {
+    var phase = Phase.made
+    var start = Instant.never
+    /// When the head of the last response arrived, where a delegate is told.
+    var head: Instant?
+    var statusCode: Int?
+    /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes directly.
+    var loadedBytes: Int64?
+    /// The loader answers from the session's cache.
+    var isFromCache = false
+    /// The loader was started again, after a suspension.
+    var isRestarted = false
+    /// The transfer is among those that the context counts.
+    var isCounted = false
+
+    /// From the start to the head of the last response, in nanoseconds.
+    var elapsedToHead: Int64? { head.map { max(0, $0.nanoseconds &- start.nanoseconds) } }
+  }
+
+  private let original: any URLProtocolClient
+  private let context: TapContext
+  private let method: String
+  private let isSecure: Bool
+  /// The request as each tap of the session records it: whatever ends it, the first end counts.
+  private let requests: [(record: RequestRecord, tap: URLSessionTap)]
+  private let state = Mutex(State())
+
+  init(to original: any URLProtocolClient, request: URLRequest, context: TapContext) {
+    let url = request.url?.absoluteString ?? ""
+    self.original = original
+    self.context = context
+    method = request.httpMethod ?? "GET"
+    isSecure = url.hasPrefix("https:")
+    requests = context.observe(request, url: url)
+  }
+
+  /// A request whose task goes away without an end was abandoned.
   deinit {
-    guard !transfer.isWatched else { return }
-    for (request, _) in requests { request.end(.cancelled) }
+    leave(at: .now)
+    for (record, _) in requests { record.end(.cancelled) }
   }
 
   /// Whether the loader has reported its end, and Foundation puts no other loader in its place.
-  var isDone: Bool { transfer.hasEnded }
+  var isDone: Bool { state.withLock { $0.phase == .done } }
 
   // MARK: The protocol's side
 
   /// The loader starts, for the first time or again.
   func start(_ loader: URLProtocol) {
     let now = Instant.now
-    guard transfer.start(at: now) else { return }
+    let isFirst = state.withLock { state in
+      state.isRestarted = state.phase != .made
+      guard !state.isRestarted else { return false }
+      (state.phase, state.start) = (.loading, now)
+      return true
+    }
+    guard isFirst else { return }
     let time = Timestamp.now
-    for (request, _) in requests { request.begin(at: now, time: time) }
+    for (record, _) in requests { record.begin(at: now, time: time) }
     guard let account = context.account, account.isNative(loader), let task = loader.task,
       let limit = account.connectionLimit(of: task)
     else { return }
-    transfer.enter(context.count, limit: limit, at: now)
+    context.count.enter(limit: limit, at: now)
+    state.withLock { $0.isCounted = true }
   }
 
   /// The app has cancelled the task.
   func cancelled(_ loader: URLProtocol) {
-    guard !isDone else { return }
-    end(.cancelled, of: loader)
-  }
-
-  /// The loader is about to be released. Where the server asked for credentials, another one may go on.
-  func release() {
-    if !transfer.isWatched { transfer.leave(at: .now) }
+    if !isDone { cutShort(loader, by: URLError(.cancelled)) }
   }
 
   // MARK: The loader's side
@@ -69,136 +100,191 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func urlProtocol(
     _ sender: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy
   ) {
-    guard transfer.received(response, at: .now) else { return }
-    original.urlProtocol(sender, didReceive: response, cacheStoragePolicy: policy)
+    let (now, status) = (Instant.now, (response as? HTTPURLResponse)?.statusCode)
+    forward { state in
+      // An interim response (RFC 9110, section 15.2) is not the answer.
+      if let status, (100..<200).contains(status) { return }
+      (state.statusCode, state.head) = (status, now)
+    }?.urlProtocol(sender, didReceive: response, cacheStoragePolicy: policy)
   }
 
   func urlProtocol(_ sender: URLProtocol, didLoad data: Data) {
-    guard transfer.loaded(data.count) else { return }
-    original.urlProtocol(sender, didLoad: data)
+    let count = Int64(data.count)
+    forward { $0.loadedBytes = ($0.loadedBytes ?? 0) + count }?.urlProtocol(sender, didLoad: data)
   }
 
   func urlProtocol(_ sender: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse) {
-    guard transfer.answeredFromCache() else { return }
-    original.urlProtocol(sender, cachedResponseIsValid: cachedResponse)
-  }
-
-  func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
-    guard !isDone else { return }
-    let now = Instant.now
-    let task = sender.task
-    var account = account(of: sender)
-    // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
-    let isAsked = account?.isSufficient != true || transfer.keepsHeaders
-    let response = isAsked ? task?.response as? HTTPURLResponse : nil
-    let isHeldByApp =
-      account?.redirectCount ?? 0 > 0 && response?.value(forHTTPHeaderField: "Location") != nil
-      && account?.discountRefusedRedirect() == true
-    if let task, response?.asksForCredentials == true {
-      // No end: Foundation asks for credentials, and may serve the rest with another loader.
-      transfer.watched()
-      original.urlProtocolDidFinishLoading(sender)
-      for (request, limit) in requests {
-        ChallengedTaskWatch.begin(task: task, transfer: transfer, request: request, reportsAfter: limit)
-      }
-      return
-    }
-    let facts = transfer.facts(at: now, .complete, isHeldByApp: isHeldByApp)
-    let statusCode = settle(account, facts, response: response, of: sender, at: now)
-    _ = transfer.end()
-    for (request, _) in requests { request.end(.response(statusCode: statusCode), at: now) }
-    original.urlProtocolDidFinishLoading(sender)
-  }
-
-  func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) {
-    guard transfer.end() else { return }
-    end(RequestEnd(error, statusCode: nil), error, of: sender)
-    original.urlProtocol(sender, didFailWithError: error)
+    forward { $0.isFromCache = true }?.urlProtocol(sender, cachedResponseIsValid: cachedResponse)
   }
 
   func urlProtocol(
     _ sender: URLProtocol, wasRedirectedTo request: URLRequest, redirectResponse: URLResponse
   ) {
-    guard !isDone else { return }
-    original.urlProtocol(sender, wasRedirectedTo: request, redirectResponse: redirectResponse)
+    forward()?.urlProtocol(sender, wasRedirectedTo: request, redirectResponse: redirectResponse)
   }
 
   func urlProtocol(_ sender: URLProtocol, didReceive challenge: URLAuthenticationChallenge) {
-    guard !isDone else { return }
-    original.urlProtocol(sender, didReceive: challenge)
+    forward()?.urlProtocol(sender, didReceive: challenge)
   }
 
   func urlProtocol(_ sender: URLProtocol, didCancel challenge: URLAuthenticationChallenge) {
+    forward()?.urlProtocol(sender, didCancel: challenge)
+  }
+
+  func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
     guard !isDone else { return }
-    original.urlProtocol(sender, didCancel: challenge)
+    let now = Instant.now
+    var account = account(of: sender, .complete, at: now)
+    // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
+    let isAsked = account?.isSufficient != true || context.keepsHeaders
+    let response = isAsked ? sender.task?.response as? HTTPURLResponse : nil
+    if let task = sender.task, response?.asksForCredentials == true {
+      // No end: Foundation asks for credentials, and may serve the rest with another loader.
+      state.withLock { $0.phase = .challenged }
+      original.urlProtocolDidFinishLoading(sender)
+      return ChallengedTaskWatch.begin(task, of: self, requests)
+    }
+    if account?.redirectCount ?? 0 > 0, response?.value(forHTTPHeaderField: "Location") != nil {
+      account?.discountRefusedRedirect()
+    }
+    end(sender, account, response, at: now) { .response(statusCode: $0) }
+    state.withLock { $0.phase = .done }
+    original.urlProtocolDidFinishLoading(sender)
+  }
+
+  func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) {
+    guard let original = forward({ $0.phase = .done }) else { return }
+    cutShort(sender, by: error)
+    original.urlProtocol(sender, didFailWithError: error)
+  }
+
+  /// The original client, unless the loader has reported its end.
+  private func forward(_ note: (inout State) -> Void = { _ in }) -> (any URLProtocolClient)? {
+    let isDone = state.withLock { state in
+      let isDone = state.phase == .done
+      if !isDone { note(&state) }
+      return isDone
+    }
+    return isDone ? nil : original
   }
 
   // MARK: The end
 
-  /// Ends a transfer that was cut short.
-  private func end(_ end: RequestEnd, _ error: (any Error)? = nil, of loader: URLProtocol) {
+  private func cutShort(_ loader: URLProtocol, by error: any Error) {
     let now = Instant.now
-    var account = account(of: loader)
-    let isHeldByApp = account?.discountRefusedRedirect() == true
-    let facts = transfer.facts(
-      at: now, end == .cancelled ? .cancelled : .failed, isHeldByApp: isHeldByApp)
-    let statusCode = settle(account, facts, response: nil, of: loader, at: now)
-    var end = end
-    var message: String?
-    if case .failure(let type, _) = end {
-      end = .failure(type, statusCode: statusCode)
-      // Only of the native loader: the error of an app's own loader may contain secrets.
-      message = account == nil ? nil : (error as? URLError)?.curlMessage
+    let isCancelled = (error as? URLError)?.code == .cancelled
+    var account = account(of: loader, isCancelled ? .cancelled : .failed, at: now)
+    account?.discountRefusedRedirect()
+    // Only of the native loader: the error of an app's own loader may contain secrets.
+    let message = isCancelled || account == nil ? nil : (error as? URLError)?.curlMessage
+    end(loader, account, nil, message: message, at: now) { RequestEnd(error, statusCode: $0) }
+  }
+
+  /// libcurl's account, and what else is known at the end. There is none of what comes from the session's cache.
+  private func account(of loader: URLProtocol, _ end: TransferAccount.End, at now: Instant) -> TransferAccount? {
+    let state = state.withLock { $0 }
+    guard !state.isFromCache, var account = context.account?.read(loader) else { return nil }
+    account.end = end
+    account.isSecure = isSecure
+    account.isRestarted = state.isRestarted
+    guard state.phase != .made else { return account }
+    account.elapsed = now.nanoseconds &- state.start.nanoseconds
+    account.head = state.elapsedToHead
+    account.hasHadRoom = state.isCounted && context.seesAllRequests && context.count.hasHadRoom(since: state.start)
+    return account
+  }
+
+  /// Ends the request, with what is known of the transfer.
+  private func end(
+    _ loader: URLProtocol, _ account: TransferAccount?, _ response: HTTPURLResponse?, message: String? = nil,
+    at now: Instant, _ end: (_ statusCode: Int?) -> RequestEnd
+  ) {
+    let noted = state.withLock { $0 }
+    if var account {
+      complete(&account, of: loader, response, at: now)
+      let sent = BodySizes.sent(by: loader.task, method: method, account: account)
+      let statusCode = account.finalStatusCode ?? response?.statusCode ?? noted.statusCode
+      return self.end(end(statusCode), response, message: message, at: now) { observation in
+        observation.add(account)
+        if account.preTransfer > 0 { observation.requestBodySize = sent }
+      }
     }
-    for (request, _) in requests { request.end(end, at: now, errorMessage: message) }
+    if let metrics = (loader as? ForwardingLoader)?.metrics {
+      let statusCode = metrics.statusCode ?? response?.statusCode ?? noted.statusCode
+      return self.end(end(statusCode), response, at: now) { observation in
+        observation.add(metrics)
+        observation.elapsedToFirstByte = noted.elapsedToHead
+      }
+    }
+    let isKnown = response != nil || noted.loadedBytes != nil
+    let sent = isKnown ? BodySizes.sent(by: loader.task, method: method, account: nil) : nil
+    let received =
+      isKnown ? BodySizes.received(method: method, response: response, loadedBytes: noted.loadedBytes) : nil
+    self.end(end(response?.statusCode ?? noted.statusCode), response, at: now) { observation in
+      observation.requestBodySize = sent
+      observation.responseBodySize = received
+      observation.elapsedToFirstByte = noted.elapsedToHead
+      observation.isFromCache = noted.isFromCache
+    }
   }
 
-  /// libcurl's account. There is none of what comes from the session's cache.
-  private func account(of loader: URLProtocol) -> TransferAccount? {
-    transfer.isFromCache ? nil : context.account?.read(loader)
-  }
-
-  /// Keeps what is known at the end, and gives the status code.
-  private func settle(
-    _ account: TransferAccount?, _ facts: TransferFacts, response: HTTPURLResponse?, of loader: URLProtocol,
-    at now: Instant
-  ) -> Int? {
-    transfer.leave(at: now)
-    let headers = transfer.keepsHeaders ? response?.headers ?? [:] : [:]
+  /// Adds what takes a look at the task and at the kernel.
+  private func complete(
+    _ account: inout TransferAccount, of loader: URLProtocol, _ response: HTTPURLResponse?, at now: Instant
+  ) {
     let task = loader.task
-    if let account {
-      var facts = facts
-      if !context.seesAllRequests { facts.hasHadRoom = false }
-      if facts.end != .complete, account.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
-        facts.bodySize = expected > 0 ? expected : nil
-      }
-      if transfer.isSecure, facts.elapsed >= TCPInfo.resolution * 1_000 {
-        let response = response ?? task?.response as? HTTPURLResponse
-        facts.isClosing = transfer.closesConnection(after: response)
-      }
-      facts.connection = context.sockets.read(account, elapsed: facts.elapsed, at: now)
-      transfer.settle(
-        .account(
-          account,
-          TransferResult.End(
-            facts: facts,
-            requestBodySize: BodySizes.sent(by: task, method: transfer.method, account: account),
-            headers: headers)))
-      return account.finalStatusCode ?? response?.statusCode ?? transfer.statusCode
+    if account.end != .complete, account.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
+      account.bodySize = expected > 0 ? expected : nil
     }
-    if var measured = (loader as? ForwardingLoader)?.report {
-      measured.responseHeaders = headers
-      transfer.settle(.report(measured))
-      return measured.statusCode ?? response?.statusCode ?? transfer.statusCode
+    if isSecure, account.elapsed >= TCPInfo.resolution * 1_000 {
+      // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
+      let response = response ?? task?.response as? HTTPURLResponse
+      account.isClosing = [
+        task?.originalRequest?.value(forHTTPHeaderField: "Connection"),
+        response?.value(forHTTPHeaderField: "Connection"),
+      ].contains { $0?.lowercased().contains("close") == true }
     }
-    let loadedBytes = transfer.loadedBytes
-    let isKnown = response != nil || loadedBytes != nil
-    transfer.settle(
-      .headers(
-        requestBodySize: isKnown ? BodySizes.sent(by: task, method: transfer.method, account: nil) : nil,
-        responseBodySize: isKnown
-          ? BodySizes.received(method: transfer.method, response: response, loadedBytes: loadedBytes) : nil,
-        headers))
-    return response?.statusCode ?? transfer.statusCode
+    account.connection = context.sockets.read(account, at: now)
+  }
+
+  /// The task that another loader may have served since a challenge is over. All that shows it is the task.
+  func ended(_ task: URLSessionTask) {
+    if task.state == .canceling { return end(.cancelled, nil, at: .now) { _ in } }
+    if let error = task.error { return end(RequestEnd(error, statusCode: nil), nil, at: .now) { _ in } }
+    let response = task.response as? HTTPURLResponse
+    let sent = BodySizes.sent(by: task, method: method, account: nil)
+    let received = BodySizes.received(method: method, response: response, loadedBytes: nil)
+    end(.response(statusCode: response?.statusCode), response, at: .now) { observation in
+      observation.requestBodySize = sent
+      observation.responseBodySize = received
+    }
+  }
+
+  /// - Parameter add: Adds what is known of the transfer.
+  private func end(
+    _ end: RequestEnd, _ response: HTTPURLResponse?, message: String? = nil, at now: Instant,
+    _ add: (inout RequestObservation) -> Void
+  ) {
+    leave(at: now)
+    let headers = context.keepsHeaders ? response?.headers ?? [:] : [:]
+    for (record, tap) in requests {
+      record.end(end, at: now) { observation in
+        observation.errorMessage = message
+        if tap.configuration.collectsHeaders { observation.responseHeaders = headers }
+        add(&observation)
+      }
+    }
+  }
+
+  /// Whether the request has begun and not ended.
+  var isActive: Bool { requests.contains { $0.record.isActive } }
+
+  /// The transfer needs no connection any more. Leaving again does nothing.
+  func leave(at now: Instant) {
+    let isCounted = state.withLock { state in
+      defer { state.isCounted = false }
+      return state.isCounted
+    }
+    if isCounted { context.count.leave(at: now) }
   }
 }

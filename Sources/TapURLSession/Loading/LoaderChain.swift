@@ -1,5 +1,4 @@
 import Foundation
-import TapCore
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -21,12 +20,12 @@ struct LoaderChain: Sendable {
 
   /// Whether one of the classes loads this request, and it is ours to observe.
   ///
-  /// Only http and https are ours: a native WebSocket task casts its loader to the native class, and other
-  /// schemes have no metrics here.
+  /// Only http and https are ours, in lowercase as the native loaders want them: a native WebSocket task casts its loader to the
+  /// native class, and other schemes have no metrics here.
   ///
   /// - Parameter url: The text of the request's URL.
   func load(_ request: URLRequest, url: String) -> Bool {
-    URLAuthority.isHTTP(url) && loader(for: request) != nil
+    (url.hasPrefix("http:") || url.hasPrefix("https:")) && loader(for: request) != nil
   }
 
   /// The class that would load this http or https request if ours were not there, or `nil` if there is none.

@@ -58,8 +58,6 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     if loader != nil { self.relay = relay }
   }
 
-  deinit { relay?.release() }
-
   /// Called again by Foundation when a suspended task resumes.
   override func startLoading() {
     guard let loader else {

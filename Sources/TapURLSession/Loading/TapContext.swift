@@ -6,24 +6,19 @@ import TapCore
   import FoundationNetworking
 #endif
 
-/// A tap, and the client name under which it records the requests of a configuration. A class, since each request keeps it.
-final class TapClient: Sendable {
-  let tap: URLSessionTap
-  let name: String
-
-  init(tap: URLSessionTap, name: String) {
-    self.tap = tap
-    self.name = name
-  }
-}
-
 /// What a metrics protocol class leads back to: all that Foundation cannot pass on.
 ///
 /// A configuration has one metrics class, however many taps patch it and however often: it stands for all of its
 /// taps, so each of them sees each request once.
 final class TapContext: Sendable {
+  /// A tap, and the client name under which it records the requests of the configuration.
+  struct Client: Sendable {
+    let tap: URLSessionTap
+    let name: String
+  }
+
   /// The taps that observe the configuration. A tap that has stopped is not among them.
-  let clients: [TapClient]
+  let clients: [Client]
   /// The classes that load what the metrics protocol observes.
   let loaders: LoaderChain
   /// Sends what no class of the chain loads, where the native loaders are out of reach.
@@ -32,6 +27,8 @@ final class TapContext: Sendable {
   let hasOlderTasks: Bool
   /// libcurl's account of the transfers, where there is one.
   let account: CurlAccount?
+  /// Whether any tap shows headers, of the response too.
+  let keepsHeaders: Bool
   /// What the kernel knows of their connections.
   let sockets = ConnectionSockets()
   /// Counts the transfers that the account covers.
@@ -39,13 +36,14 @@ final class TapContext: Sendable {
   private let hasExcluded = Atomic<Bool>(false)
 
   init(
-    clients: [TapClient], loaders: LoaderChain, forwarding: ForwardingSession?, hasOlderTasks: Bool = false
+    clients: [Client], loaders: LoaderChain, forwarding: ForwardingSession?, hasOlderTasks: Bool = false
   ) {
     self.clients = clients
     self.loaders = loaders
     self.forwarding = forwarding
     self.hasOlderTasks = hasOlderTasks
     account = clients.allSatisfy { $0.tap.configuration.readsAccount } ? .shared : nil
+    keepsHeaders = clients.contains { $0.tap.configuration.collectsHeaders }
   }
 
   /// The same without a tap.
@@ -74,25 +72,15 @@ final class TapContext: Sendable {
     return false
   }
 
-  /// What is known of a request before its transfer.
-  func transfer(of request: URLRequest) -> Transfer {
-    Transfer(
-      request, taskContext: TapRequestContext.current,
-      keepsHeaders: clients.contains { $0.tap.configuration.collectsHeaders })
-  }
-
-  /// The request as its taps record it, an object for each.
-  func observe(
-    _ request: URLRequest, _ transfer: Transfer
-  ) -> [(request: RequestRecord, waitingLimit: Duration?)] {
-    // With one tap, `accepts` has asked it.
-    let observing =
-      clients.count < 2
-      ? clients
-      : clients.filter { $0.tap.records(request, url: request.url?.absoluteString ?? "") }
-    return observing.filter { !$0.tap.isStopped }.map { client in
-      let source = TappedTransfer(transfer: transfer, client: client)
-      return (RequestRecord(source, recorder: client.tap.recorder), client.tap.configuration.waitingLimit)
+  /// The request as each of its taps records it.
+  func observe(_ request: URLRequest, url: String) -> [(record: RequestRecord, tap: URLSessionTap)] {
+    clients.compactMap { client in
+      // With one tap, `accepts` has asked it.
+      guard !client.tap.isStopped, clients.count == 1 || client.tap.records(request, url: url) else {
+        return nil
+      }
+      let description = RequestDescription(request, url: url, client: client)
+      return (RequestRecord(description, recorder: client.tap.recorder), client.tap)
     }
   }
 
@@ -109,10 +97,79 @@ final class TapContext: Sendable {
 
   /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign of it.
   private func recordRefusal(of request: URLRequest) {
-    let (now, time) = (Instant.now, Timestamp.now)
-    for (refused, _) in observe(request, transfer(of: request)) {
-      refused.begin(at: now, time: time)
+    let now = Instant.now
+    for (refused, _) in observe(request, url: request.url?.absoluteString ?? "") {
+      refused.begin(at: now)
       refused.end(.failure(.unsupportedURL, statusCode: nil), at: now)
+    }
+  }
+}
+
+extension RequestDescription {
+  /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
+  fileprivate init(_ request: URLRequest, url: String, client: TapContext.Client) {
+    let (configuration, context, headers) = (
+      client.tap.configuration, request.tapContext, request.allHTTPHeaderFields ?? [:]
+    )
+    let server = URLAuthority(url)
+    let traceparent = headers.first { Self.isTraceparent($0.key) }?.value
+    self.init(
+      client: client.name, method: request.httpMethod ?? "GET", url: url, serverAddress: server?.host,
+      serverPort: server?.port,
+      urlTemplate: context?.urlTemplate ?? configuration.pathTemplates.template(forURL: url),
+      traceContext: traceparent.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
+      fields: context?.fields ?? [:], headers: configuration.collectsHeaders ? headers : [:])
+  }
+
+  /// In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
+  private static func isTraceparent(_ name: String) -> Bool {
+    name.utf8.count == 11 && name.lowercased() == "traceparent"
+  }
+}
+
+/// Counts the transfers of a configuration's sessions, to say of most of them that they did not wait for a connection.
+///
+/// A transfer waits only if the session's other transfers have taken all connections that one host gets
+/// (`httpMaximumConnectionsPerHost`). While there are no more transfers than that, none waits, whatever their hosts. One count and
+/// one instant do for that: the cost does not depend on how many transfers there are.
+final class TransferCount: Sendable {
+  private struct State {
+    var count = 0
+    /// The least of the sessions' limits.
+    var limit = Int.max
+    /// When there were last more transfers than connections.
+    var lastExceeded: Instant?
+
+    mutating func note(at now: Instant) {
+      if count > limit { lastExceeded = now }
+    }
+  }
+
+  private let state = Mutex(State())
+
+  /// A transfer begins.
+  ///
+  /// - Parameter limit: How many connections its session opens to a host. 0 or less is no limit.
+  func enter(limit: Int, at now: Instant) {
+    state.withLock { state in
+      if limit > 0 { state.limit = min(state.limit, limit) }
+      state.count += 1
+      state.note(at: now)
+    }
+  }
+
+  /// A transfer ends.
+  func leave(at now: Instant) {
+    state.withLock { state in
+      state.note(at: now)
+      state.count -= 1
+    }
+  }
+
+  /// Whether there were never more transfers than connections since an instant.
+  func hasHadRoom(since start: Instant) -> Bool {
+    state.withLock { state in
+      state.count <= state.limit && state.lastExceeded.map { $0 < start } ?? true
     }
   }
 }

@@ -6,7 +6,7 @@ extension ExtremeTrial {
   static var metrics: [ExtremeTrial] {
     func change<Value: Sendable>(
       _ setting: String, at values: NamedValues<Value>,
-      _ change: @escaping @Sendable (inout RequestMetrics.Configuration, Value) -> Void
+      _ change: @escaping @Sendable (inout RequestMetrics, Value) -> Void
     ) -> [ExtremeTrial] {
       start(setting, at: values) { setup, value in
         change(&setup.configuration.metrics, value)
@@ -32,7 +32,7 @@ extension ExtremeTrial {
         ("256", (0..<256).map(Double.init)), ("257", (0..<257).map(Double.init)),
         ("many", (0..<manyElements).map(Double.init)),
       ]
-    return change("RequestMetrics.Configuration.knownMethods", at: [String].extremes) { $0.knownMethods = $1 }
+    return change("RequestMetrics.knownMethods", at: [String].extremes) { $0.knownMethods = $1 }
       + change("HistogramBuckets.init(_:)", at: lists) {
         $0.durationBuckets = HistogramBuckets($1)
         $0.roundTripBuckets = HistogramBuckets($1)
@@ -176,9 +176,6 @@ extension ExtremeTrial {
       + observe("FieldValue.string(_:)") { $0.request.fields = ["key": .string($1)] }
       + observe("FieldValue.double(_:)") { $0.request.fields = ["key": .double($1)] }
       + observe("FieldValue.integer(_:)") { $0.request.fields = ["key": .integer($1)] }
-      + use("RequestLog.requestWaits(_:for:)") {
-        $0.tap.requestLog?.requestWaits(RequestDescription(client: "waits", method: "GET"), for: $1)
-      }
   }
 
   private static let example = RequestObservation(

@@ -98,7 +98,6 @@ struct PublicSettings {
 
   /// What has no trial, and why.
   static let exclusions: [String: String] = [
-    "BuildInfo.init(transferAccount:)": "a tap makes it",
     "Endpoint.init(configuration:routes:)": "a tap makes it of its configuration",
     "RequestRecorder.init(registry:outbound:inbound:observers:)": "a tap makes it of its configuration",
     "URLSessionTap.sessionConfiguration(from:client:)": "the tap's function of that name calls it",

@@ -36,12 +36,10 @@ struct RenderedLabelsTests {
     var table = SeriesTable<String, DroppedValues>(SeriesOptions(limit: 10))
     let long = String(repeating: "x", count: 1_000)
     let labels = RenderedLabels([.init(name: "a", value: long)])
-    let made = table.series(
-      for: long, labels: labels, created: .now, make: DroppedValues.init)
-    #expect(table.series(for: long) == nil)
-    let again = table.series(
-      for: long + "y", labels: RenderedLabels([.init(name: "a", value: long + "y")]),
-      created: .now, make: DroppedValues.init)
+    let made = table.element(for: long, labels: labels, make: DroppedValues.init)
+    #expect(table.element(for: long) == nil)
+    let again = table.element(
+      for: long + "y", labels: RenderedLabels([.init(name: "a", value: long + "y")]), make: DroppedValues.init)
     #expect(made === again)
   }
 }

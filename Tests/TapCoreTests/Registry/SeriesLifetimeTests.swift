@@ -5,10 +5,10 @@ import Testing
 
 struct SeriesLifetimeTests {
   private let registry = Registry()
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   private func names(after seconds: Int) -> [String] {
-    let exposition = Exposition(of: registry.gather(at: start + .seconds(seconds)), in: .text)
+    let exposition = Exposition(of: registry.gather(at: start.advanced(by: .seconds(seconds))), in: .text)
     return String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n")
       .filter { !$0.hasPrefix("#") && !$0.hasPrefix("session_tap") }.map(String.init)
   }
@@ -85,7 +85,7 @@ struct SeriesLifetimeTests {
   }
 
   @Test func `idle request targets expire and the books still balance`() throws {
-    var configuration = RequestMetrics.Configuration()
+    var configuration = RequestMetrics()
     configuration.series.idleExpiry = .seconds(10)
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     let over = RequestDescription(client: "c", method: "GET", serverAddress: "over")
@@ -96,7 +96,7 @@ struct SeriesLifetimeTests {
       RequestObservation(
         request: over, start: .now, duration: .zero, end: .response(statusCode: 200)))
     func samples(after seconds: Int) -> [String] {
-      let exposition = Exposition(of: registry.gather(at: start + .seconds(seconds)), in: .text)
+      let exposition = Exposition(of: registry.gather(at: start.advanced(by: .seconds(seconds))), in: .text)
       return String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
     #expect(samples(after: 0).count { $0.hasPrefix("http_client_active_requests{") } == 2)

@@ -6,11 +6,11 @@ import Testing
 /// An end counts where its start did, whatever overflows and expires meanwhile.
 struct ActiveGaugeTests {
   private let registry = Registry()
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   /// The samples of a gauge, by their labels.
   private func gauges(_ name: String = "http_client_active_requests", after seconds: Int) -> [String: Int] {
-    let families = registry.gather(at: start + .seconds(seconds))
+    let families = registry.gather(at: start.advanced(by: .seconds(seconds)))
     let lines = String(decoding: Exposition(of: families, in: .text, names: [name]).bytes, as: UTF8.self)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
     let samples = lines.compactMap { line in
@@ -20,7 +20,7 @@ struct ActiveGaugeTests {
   }
 
   private func makeRecorder(limit: Int) throws -> RequestRecorder {
-    var configuration = RequestMetrics.Configuration()
+    var configuration = RequestMetrics()
     configuration.knownMethods = ["GET"]
     configuration.series = SeriesOptions(limit: limit, idleExpiry: .seconds(5))
     return try RequestRecorder(registry: registry, outbound: configuration, inbound: configuration)

@@ -21,14 +21,14 @@ import Testing
   }
 
   private func make(
-    _ configuration: RequestMetrics.Configuration = .init()
+    _ configuration: RequestMetrics = .init()
   ) throws -> InboundRequests {
     try RequestRecorder(registry: registry, inbound: configuration, consumers: [observer]).inbound
   }
 
   @Test
   func `have the metrics of the conventions, from the beginning to the end`() throws {
-    var configuration = RequestMetrics.Configuration()
+    var configuration = RequestMetrics()
     configuration.durationBuckets = [1_000]
     configuration.bodySizeBuckets = [64]
     let requests = try make(configuration)

@@ -8,15 +8,7 @@ import Testing
 struct RequestRecordTests {
   /// Something that happens to a request.
   enum Step: CaseIterable, Sendable {
-    case start, startAgain, wait, end, endAgain
-  }
-
-  /// Describes a request, and knows nothing more.
-  private struct Described: RequestSource {
-    let description: RequestDescription
-
-    func makeDescription() -> RequestDescription { description }
-    func complete(_ observation: inout RequestObservation, start: Instant) {}
+    case start, startAgain, end, endAgain
   }
 
   /// Writes down its calls.
@@ -26,9 +18,6 @@ struct RequestRecordTests {
 
     func requestStarted(_ request: RequestDescription) {
       lines.withLock { $0.append("start \(request.url)") }
-    }
-    func requestWaits(_ request: RequestDescription, for duration: Duration) {
-      lines.withLock { $0.append("wait \(request.url)") }
     }
     func requestEnded(_ observation: RequestObservation) {
       lines.withLock { $0.append("\(observation.outcome) \(observation.request.url)") }
@@ -42,12 +31,11 @@ struct RequestRecordTests {
     let observers = (0..<count).map { _ in Transcript() }
     let recorder = RequestRecorder(consumers: observers)
     let description = RequestDescription(client: "test", method: "GET", url: "http://localhost/")
-    var request: RequestRecord? = RequestRecord(Described(description: description), recorder: recorder)
+    var request: RequestRecord? = RequestRecord(description, recorder: recorder)
     for (place, step) in steps.enumerated() {
       if drains >> place & 1 == 1 { recorder.drain() }
       switch step {
-      case .start, .startAgain: request?.begin(at: .now, time: .now)
-      case .wait: request?.waits(for: .seconds(1))
+      case .start, .startAgain: request?.begin()
       case .end: request?.end(.response(statusCode: 200))
       case .endAgain: request?.end(.cancelled)
       }
@@ -58,10 +46,10 @@ struct RequestRecordTests {
     return observers.map(\.text)
   }
 
-  @Test(arguments: 0..<32)
+  @Test(arguments: 0..<16)
   func `a whole life whenever it is delivered`(drains: Int) throws {
     let delivered = try delivered(of: Step.allCases, drains: drains, observers: 2)
-    let expected = ["start", "wait", "ok"].map { "\($0) http://localhost/" }
+    let expected = ["start", "ok"].map { "\($0) http://localhost/" }
     #expect(delivered == [expected, expected])
   }
 
@@ -121,10 +109,10 @@ struct RequestRecordTests {
 
   @Test(arguments: 0..<4)
   func `nothing of a request that never begins`(drains: Int) throws {
-    #expect(try delivered(of: [.wait, .end], drains: drains) == [[]])
+    #expect(try delivered(of: [.end, .endAgain], drains: drains) == [[]])
   }
 
   @Test func `without consumers it goes`() throws {
-    #expect(try delivered(of: Step.allCases, drains: 0b10101, observers: 0).isEmpty)
+    #expect(try delivered(of: Step.allCases, drains: 0b1010, observers: 0).isEmpty)
   }
 }

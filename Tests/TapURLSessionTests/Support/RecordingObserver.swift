@@ -9,7 +9,6 @@ final class RecordingObserver: RequestConsumer {
   private struct State {
     var started: [RequestDescription] = []
     var ended: [RequestObservation] = []
-    var waits = 0
     var waiting: [(isReached: @Sendable (State) -> Bool, gate: Gate)] = []
   }
 
@@ -17,10 +16,6 @@ final class RecordingObserver: RequestConsumer {
 
   var started: [RequestDescription] { state.withLock { $0.started } }
   var ended: [RequestObservation] { state.withLock { $0.ended } }
-  /// How many requests were reported to wait.
-  var waits: Int { state.withLock { $0.waits } }
-  /// One was.
-  let waited = Gate()
 
   func requestStarted(_ request: RequestDescription) { note { $0.started.append(request) } }
 
@@ -34,11 +29,6 @@ final class RecordingObserver: RequestConsumer {
       return snapshot.waiting.filter { $0.isReached(snapshot) }
     }
     for (_, gate) in reached { gate.open() }
-  }
-
-  func requestWaits(_ request: RequestDescription, for duration: Duration) {
-    state.withLock { $0.waits += 1 }
-    waited.open()
   }
 
   /// Waits until this many requests have started.

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Registry {
   /// A counter whose value lives elsewhere and is read at each scrape.
   ///
@@ -40,56 +38,36 @@ extension Registry {
 
   private func addCallback(
     _ name: String, help: String, type: MetricType, unit: String?, labels: Labels,
-    _ value: @escaping CallbackFamily.Callback
+    _ value: @escaping @Sendable () -> Double
   ) throws(RegistryError) {
-    try LabelNames.check(labels.pairs.map(\.name), metric: name)
+    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
-    let family = try source(descriptor) { CallbackFamily(descriptor: descriptor) }
-    guard family.add(RenderedLabels(labels.pairs), value) else {
+    let family: Family<Labels, Callback> = try source(descriptor) {
+      Family(descriptor: descriptor, options: .init(limit: .max), dropped: DroppedValues()) {
+        RenderedLabels($0.pairs)
+      } make: {
+        Callback(type, value)
+      }
+    }
+    guard family.add(Callback(type, value), for: labels) else {
       throw RegistryError(.nameTaken, metric: name, detail: "a callback with the same labels")
     }
   }
 }
 
-/// A family whose values the app computes at each scrape.
-final class CallbackFamily: MetricSource, SeriesRemoval {
-  typealias Callback = @Sendable () -> Double
+/// A value that the app computes when it is written. No lock is held then: it may use the registry.
+private final class Callback: Instrument {
+  private let type: MetricType
+  private let value: @Sendable () -> Double
 
-  let descriptor: FamilyDescriptor
-  private let callbacks = Mutex<[RenderedLabels: Callback]>([:])
-
-  init(descriptor: FamilyDescriptor) {
-    self.descriptor = descriptor
+  init(_ type: MetricType, _ value: @escaping @Sendable () -> Double) {
+    self.type = type
+    self.value = value
   }
 
-  /// Adds a series. `false` if there is one with these labels.
-  func add(_ labels: RenderedLabels, _ callback: @escaping Callback) -> Bool {
-    callbacks.withLock { callbacks in
-      guard callbacks[labels] == nil else { return false }
-      callbacks[labels] = callback
-      return true
-    }
+  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
+    GatheredSamples.write(value(), type, labels: labels, to: &writer)
   }
 
-  func remove(_ labels: RenderedLabels) -> Bool {
-    callbacks.withLock { $0.removeValue(forKey: labels) != nil }
-  }
-
-  func removeAll() {
-    callbacks.withLock { $0 = [:] }
-  }
-
-  var descriptors: [FamilyDescriptor] { [descriptor] }
-
-  /// The callbacks run after the lock is released: they may use the registry.
-  func gather(at now: ContinuousClock.Instant) -> [any GatheredFamily] {
-    let callbacks = callbacks.withLock { $0 }
-    return [
-      GatheredSamples(
-        descriptor: descriptor,
-        samples: callbacks.map { GatheredSamples.Sample(labels: $0.key, value: $0.value()) })
-    ]
-  }
-
-  var statistics: [FamilyStatistics] { [] }
+  var activity: UInt64 { 0 }
 }

@@ -1,0 +1,56 @@
+/// The rules for names (Prometheus data model, "Metric names and labels").
+enum MetricName {
+  /// `[a-zA-Z_:][a-zA-Z0-9_:]*`
+  static func isValid(_ name: String) -> Bool {
+    matches(name) { isLetter($0) || $0 == UInt8(ascii: ":") }
+  }
+
+  /// `[a-zA-Z_][a-zA-Z0-9_]*`, without the two leading underscores that Prometheus keeps for itself.
+  static func isValidLabel(_ name: String) -> Bool {
+    matches(name, isLetter) && !name.hasPrefix("__")
+  }
+
+  private static func matches(_ name: String, _ isHead: (UInt8) -> Bool) -> Bool {
+    guard let first = name.utf8.first, isHead(first) else { return false }
+    return name.utf8.dropFirst().allSatisfy {
+      isHead($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+    }
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_")
+  }
+
+  /// `le` and `quantile` belong to the samples of histograms and summaries.
+  private static let reserved: Set<String> = ["le", "quantile"]
+
+  /// Throws for the first name that cannot be used.
+  static func checkLabels(_ names: [String], metric: String) throws(RegistryError) {
+    var seen: Set<String> = []
+    for name in names {
+      guard isValidLabel(name) else {
+        throw RegistryError(.invalidLabelName, metric: metric, detail: name)
+      }
+      guard !reserved.contains(name) else {
+        throw RegistryError(.reservedLabelName, metric: metric, detail: name)
+      }
+      guard seen.insert(name).inserted else {
+        throw RegistryError(.duplicateLabelName, metric: metric, detail: name)
+      }
+    }
+  }
+
+  /// How keys of a type are rendered, once their names are known to be valid.
+  static func renderer<Key: LabelSet>(
+    of key: Key.Type, metric: String
+  ) throws(RegistryError) -> @Sendable (Key) -> RenderedLabels {
+    let labels = Key.labels.sorted { $0.name < $1.name }
+    try checkLabels(labels.map(\.name), metric: metric)
+    return { key in
+      RenderedLabels(
+        labels.lazy.compactMap { label in
+          label.value(key).map { Labels.Pair(name: label.name, value: $0) }
+        })
+    }
+  }
+}
