@@ -152,7 +152,7 @@ actor LoopbackTransfers {
       configuration: .init(address: .loopback(port: 0)),
       routes: [
         EndpointRoute("/small", immediate: { _ in .text("hello\n") }),
-        EndpointRoute("/large", immediate: { _ in EndpointResponse(body: .bytes(Self.largeBody)) }),
+        EndpointRoute("/large", immediate: { _ in EndpointResponse(body: Self.largeBody) }),
       ])
     let address = try origin.start()
     var configuration = Tap.Configuration()

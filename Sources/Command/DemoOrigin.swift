@@ -33,7 +33,10 @@ struct DemoOrigin {
       guard !request.body.isEmpty else { return .text("an order needs a body\n", status: .badRequest) }
       return EndpointResponse(status: 201, headers: ["Location": "/orders/1"])
     },
-    EndpointRoute("/reports/monthly.csv", handler: { _ in monthlyReport }),
+    EndpointRoute("/reports/monthly.csv") { _ in
+      try await pause(25...480)
+      return EndpointResponse(headers: ["Content-Type": "text/csv"], body: monthlyReport)
+    },
     EndpointRoute("/recommendations") { _ in
       try await pause(5...60)
       return Int.random(in: 0..<4) == 0
@@ -43,7 +46,7 @@ struct DemoOrigin {
       "/login", immediate: { _ in EndpointResponse(status: 302, headers: ["Location": "/search"]) }),
     EndpointRoute(
       "/token",
-      immediate: { _ in EndpointResponse(body: .bytes(Array("granted\n".utf8)), closesConnection: true) }),
+      immediate: { _ in EndpointResponse(body: Array("granted\n".utf8), closesConnection: true) }),
     EndpointRoute("/warehouse") { _ in
       try await pause(1_500...4_000)
       return json("{}")
@@ -51,25 +54,12 @@ struct DemoOrigin {
     EndpointRoute("/legacy", immediate: { _ in .reset }),
   ]
 
-  private static let reportRows = Array(String(repeating: "2026-11,42,1299\n", count: 1_000).utf8)
-  private static let reportParts = 12
+  private static let monthlyReport = Array(String(repeating: "2026-11,42,1299\n", count: 12_000).utf8)
   /// The bytes of a report.
-  static var monthlyReportSize: Int { reportRows.count * reportParts }
-
-  /// Rows that come a few at a time. An immediate handler could not stream them: hence the label above.
-  private static var monthlyReport: EndpointResponse {
-    .init(
-      headers: ["Content-Type": "text/csv"],
-      body: .stream(length: nil) { writer in
-        for _ in 0..<reportParts {
-          try await writer.write(reportRows)
-          try await pause(2...40)
-        }
-      })
-  }
+  static var monthlyReportSize: Int { monthlyReport.count }
 
   private static func json(_ text: String) -> EndpointResponse {
-    EndpointResponse(headers: ["Content-Type": "application/json"], body: .bytes(Array(text.utf8)))
+    EndpointResponse(headers: ["Content-Type": "application/json"], body: Array(text.utf8))
   }
 
   /// Takes its time, as servers do: mostly the short end of the range.

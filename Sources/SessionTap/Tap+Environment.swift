@@ -23,7 +23,7 @@ extension Tap.Configuration {
     var host = "127.0.0.1"
     var port = 9464
     if let value = text("OTEL_EXPORTER_PROMETHEUS_HOST"), value.lowercased() != "localhost" {
-      if let valid = Host.parse(value) {
+      if let valid = EndpointAddress.parseHost(value) {
         host = valid
       } else {
         warnings.append(

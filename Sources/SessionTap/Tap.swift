@@ -218,7 +218,7 @@ public final class Tap: Sendable {
   }
 
   /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
-  /// To push at intervals, see ``/TapEndpoint/MetricsPusher``.
+  /// To push at intervals, see ``MetricsPusher``.
   ///
   /// - Parameters:
   ///   - gateway: The gateway, and the group whose metrics these replace.

@@ -18,7 +18,7 @@ public struct TapError: Error, CustomStringConvertible {
     public static let log = Code(name: .log)
     /// The endpoint cannot listen: the underlying error is a ``/TapEndpoint/EndpointError``.
     public static let endpoint = Code(name: .endpoint)
-    /// A Pushgateway did not take the metrics: the underlying error is a ``/TapEndpoint/PushError``.
+    /// A Pushgateway did not take the metrics: the underlying error is a ``PushError``.
     public static let push = Code(name: .push)
     /// The configuration cannot be used: the underlying error is a ``/TapCore/PathTemplateError``.
     public static let configuration = Code(name: .configuration)
@@ -94,11 +94,6 @@ extension RequestLogError: LocalizedError {
 }
 
 extension EndpointError: LocalizedError {
-  /// The description of the error.
-  public var errorDescription: String? { description }
-}
-
-extension PushError: LocalizedError {
   /// The description of the error.
   public var errorDescription: String? { description }
 }

@@ -13,7 +13,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   /// resolves to one; the port 0 lets the system choose a free one, which ``Endpoint/address`` has once the endpoint
   /// has started.
   public static func tcp(host: String, port: Int) -> EndpointAddress {
-    let host = host.hasPrefix("[") ? Host.parse(host) ?? host : host
+    let host = host.hasPrefix("[") ? parseHost(host) ?? host : host
     return EndpointAddress(kind: .tcp(host: host, port: port))
   }
 
@@ -60,10 +60,10 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The host of an address, as users write it: an IP address, an IPv6 one in brackets or without, or a name.
-package enum Host {
-  /// The host without brackets; `nil` if the text is not one. A name need not resolve.
-  package static func parse(_ text: String) -> String? {
+extension EndpointAddress {
+  /// A host as users write it: an IP address, an IPv6 one in brackets or without, or a name, which need not resolve.
+  /// - Returns: the host without brackets; `nil` if the text is none.
+  package static func parseHost(_ text: String) -> String? {
     // RFC 3986, section 3.2.2: brackets are for IPv6 alone.
     if text.hasPrefix("[") {
       let address = String(text.dropFirst().dropLast())
@@ -87,14 +87,12 @@ package enum Host {
     let name = text.hasSuffix(".") ? text.dropLast() : text[...]
     let hyphen = UInt8(ascii: "-")
     let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard name.utf8.count <= 253, let last = labels.last,
-      last.contains(where: { ByteClass.decimalValue($0) == nil })
-    else { return false }
+    guard name.utf8.count <= 253, let last = labels.last, !last.allSatisfy(ByteClass.isDigit) else {
+      return false
+    }
     return labels.allSatisfy { label in
       (1...63).contains(label.count) && label.first != hyphen && label.last != hyphen
-        && label.allSatisfy { byte in
-          ByteClass.isUnreserved(byte) && byte != UInt8(ascii: "~") && byte != UInt8(ascii: ".")
-        }
+        && label.allSatisfy { ByteClass.isUnreserved($0) && $0 != UInt8(ascii: "~") }
     }
   }
 }

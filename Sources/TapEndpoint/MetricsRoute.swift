@@ -15,16 +15,24 @@ extension EndpointRoute {
   public static func metrics(
     of registry: Registry, at path: String = "/metrics"
   ) throws(RegistryError) -> EndpointRoute {
-    let metrics = try ScrapeMetrics(registry)
+    let scrapes = try registry.counter(
+      "session_tap_scrapes_total", help: "Scrapes that were answered, or too late (503).",
+      by: ScrapeLabels.self)
+    let duration = try registry.histogram(
+      "session_tap_scrape_duration_seconds", help: "Time from a scrape's request to its answer.",
+      unit: "seconds",
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
+    let inFlight = try registry.gauge(
+      "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
     let queue = DispatchQueue(label: "session-tap.scrapes", qos: .utility)
-    let scrapes = ScrapeHandler(registry: registry) { work in queue.async(execute: work) }
+    let handler = ScrapeHandler(registry: registry) { work in queue.async(execute: work) }
     return EndpointRoute(
       path,
       deferred: { request, complete in
         let start = ContinuousClock.now
-        metrics.inFlight.increment()
+        inFlight.increment()
         let names = request.queryItems.filter { $0.name == "name[]" }.map(\.value)
-        scrapes.scrape(
+        handler.scrape(
           accept: request.headers.combined("Accept"),
           acceptEncoding: request.headers.combined("Accept-Encoding"),
           names: names.isEmpty ? nil : Set(names)
@@ -32,11 +40,19 @@ extension EndpointRoute {
           let time = start.duration(to: .now)
           // It is not sent if the endpoint has answered 503 at the deadline, or the client has gone.
           complete(response(answer)) { isSent in
-            metrics.inFlight.decrement()
-            metrics.ended(code: isSent ? 200 : 503, format: answer.format, after: time)
+            inFlight.decrement()
+            scrapes[ScrapeLabels(code: isSent ? 200 : 503, format: answer.format.rawValue)].increment()
+            duration.record(time)
           }
         }
       })
+  }
+
+  private struct ScrapeLabels: LabelSet {
+    let code: Int
+    let format: String
+
+    static var labels: [Label<ScrapeLabels>] { [Label("code", \.code), Label("format", \.format)] }
   }
 
   private static func response(_ answer: ScrapeAnswer) -> EndpointResponse {
@@ -45,39 +61,6 @@ extension EndpointRoute {
       "X-Content-Type-Options": "nosniff",
     ]
     if let coding = answer.contentEncoding { headers["Content-Encoding"] = coding }
-    return EndpointResponse(headers: headers, body: .bytes(answer.bytes))
+    return EndpointResponse(headers: headers, body: answer.bytes)
   }
-}
-
-/// The metrics of the `/metrics` route itself.
-struct ScrapeMetrics: Sendable {
-  private struct Labels: LabelSet {
-    let code: Int
-    let format: String
-
-    static var labels: [Label<Labels>] { [Label("code", \.code), Label("format", \.format)] }
-  }
-
-  let inFlight: Registry.Gauge
-  private let scrapes: Family<Labels, Registry.Counter>
-  private let duration: Registry.Histogram
-
-  init(_ registry: Registry) throws(RegistryError) {
-    scrapes = try registry.counter(
-      "session_tap_scrapes_total", help: "Scrapes that were answered, or too late (503).", by: Labels.self)
-    duration = try registry.histogram(
-      "session_tap_scrape_duration_seconds", help: "Time from a scrape's request to its answer.",
-      unit: "seconds", buckets: Self.buckets)
-    inFlight = try registry.gauge(
-      "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
-  }
-
-  func ended(code: Int, format: ExpositionFormat, after time: Duration) {
-    scrapes[Labels(code: code, format: format.rawValue)].increment()
-    duration.record(time)
-  }
-
-  private static let buckets: HistogramBuckets = [
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1,
-  ]
 }

@@ -146,7 +146,7 @@ extension EndpointRoute {
   ///   - path: the path of the route.
   public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> EndpointRoute {
     EndpointRoute(path) { request in
-      let (isReady, text) = await readiness.report(within: ScrapeTimeout.time(within: request.answerTime))
+      let (isReady, text) = await readiness.report(within: request.answerTime.lessTimeForNetwork)
       return .text(text, status: isReady ? .ok : .serviceUnavailable)
     }
   }

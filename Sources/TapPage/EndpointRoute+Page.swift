@@ -37,7 +37,7 @@ extension EndpointRoute {
             "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
             "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
             "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-          ], body: .bytes(document.bytes(nonce: nonce)))
+          ], body: document.bytes(nonce: nonce))
       })
   }
 
@@ -60,7 +60,7 @@ extension EndpointRoute {
         headers: [
           "Content-Type": "application/json", "Cache-Control": "no-store",
           "X-Content-Type-Options": "nosniff",
-        ], body: .bytes(bytes))
+        ], body: bytes)
     }
   }
 }

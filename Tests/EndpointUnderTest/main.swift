@@ -44,7 +44,7 @@ do {
     configuration: .init(address: address),
     routes: [
       .liveness(), try .metrics(of: registry),
-      EndpointRoute("/large", immediate: { _ in EndpointResponse(body: .bytes(large)) }),
+      EndpointRoute("/large", immediate: { _ in EndpointResponse(body: large) }),
       EndpointRoute("/later", handler: { _ in .text("ok\n") }),
     ])
   // Not by print, which buffers the line unless the output is a terminal.

@@ -1,6 +1,17 @@
 // A libFuzzer target: any bytes, in any pieces, at one connection. It is compiled together with the sources of
 // the parser and the connection by Tests/Scripts/fuzz-requests, which also says how to run it.
 
+/// What the limits are settings of.
+public enum Endpoint {
+  public struct Configuration {}
+}
+
+private var limits: Endpoint.Configuration.Limits {
+  var limits = Endpoint.Configuration.Limits()
+  (limits.headBytes, limits.headerCount, limits.bodyBytes) = (512, 8, 256)
+  return limits
+}
+
 /// What an input breaks if this server is wrong. The fuzzer saves the input that ends the process.
 private func check(_ condition: Bool, _ message: StaticString) {
   precondition(condition, "\(message)")
@@ -18,7 +29,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 
 private func events(of bytes: [UInt8], step: Int) -> [RequestParser.Event] {
-  var parser = RequestParser(limits: ParserLimits(headBytes: 512, headerCount: 8, bodyBytes: 256))
+  var parser = RequestParser(limits: limits)
   var events: [RequestParser.Event] = []
   for start in stride(from: 0, to: bytes.count, by: max(step, 1)) {
     var input = bytes[start..<min(start + max(step, 1), bytes.count)]
@@ -33,9 +44,6 @@ private func events(of bytes: [UInt8], step: Int) -> [RequestParser.Event] {
 
 /// Gives the bytes to a connection, and sees to it that it ends: by an answer, a close, or both.
 private func converse(_ bytes: [UInt8], step: Int) {
-  var limits = ConnectionLimits()
-  limits.parser = ParserLimits(headBytes: 512, headerCount: 8, bodyBytes: 256)
-  limits.pipelinedAnswers = 3
   var time = EventTime(instant: .now, date: [])
   var connection = ConnectionState(limits: limits, at: time)
   var isClosed = false
@@ -49,9 +57,9 @@ private func converse(_ bytes: [UInt8], step: Int) {
         check(!request.path.utf8.contains(0), "a NUL in a path")
         // Some answers come later, some never.
         if id % 4 == 3 { unanswered = id } else { connection.answer(.text("x"), to: id, at: time) }
-      case .cancel, .refused, .shutdownOutput: break
+      case .refused, .shutdownOutput: break
       case .write:
-        let sent = connection.output.withFirstParts { $0.count + $1.count }
+        let sent = connection.output.withNext { $0.count }
         check(sent > 0, "an empty write")
         connection.wrote(min(sent, 100), at: time)
       case .close: isClosed = true

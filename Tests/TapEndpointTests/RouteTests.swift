@@ -156,19 +156,6 @@ import Testing
     for report in reports.dropFirst() { #expect(await report.value.text == "not ready\nslow: reason\n") }
     #expect(most.load(ordering: .relaxed) == 1)
   }
-
-  @Test func `streams the body of an answer that was made at once`() async throws {
-    let route = EndpointRoute(
-      "/",
-      immediate: { _ in
-        EndpointResponse(body: .stream(length: nil) { try await $0.write(Array("whole".utf8)) })
-      }
-    )
-    try await withEndpoint(routes: [route]) { port in
-      let answer = try await RawClient.get("/", port: port)
-      #expect(answer.contains("\r\n5\r\nwhole\r\n0\r\n\r\n"))
-    }
-  }
 }
 
 /// A collector that does not return while the gate is shut.

@@ -56,12 +56,12 @@ extension TortureProbe {
     TortureProbe("negative length", post("Content-Length: -1", ok), [400]),
     TortureProbe("hexadecimal length", post("Content-Length: 0x5", "hello" + ok), [400]),
     TortureProbe("length with a space inside", post("Content-Length: 4 4", ok), [400]),
-    TortureProbe("two chunked", post("Transfer-Encoding: chunked, chunked", "0\r\n\r\n" + ok), [400]),
+    TortureProbe("two chunked", post("Transfer-Encoding: chunked, chunked", "0\r\n\r\n" + ok), [411]),
     TortureProbe(
       "two codings in two fields",
       post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "0\r\n\r\n" + ok), [400]),
-    TortureProbe("identity", post("Transfer-Encoding: identity", ok), [501]),
-    TortureProbe("unknown coding", post("Transfer-Encoding: xchunked", "0\r\n\r\n" + ok), [501]),
+    TortureProbe("identity", post("Transfer-Encoding: identity", ok), [400]),
+    TortureProbe("unknown coding", post("Transfer-Encoding: xchunked", "0\r\n\r\n" + ok), [400]),
     TortureProbe(
       "coding behind a vertical tab", post("Transfer-Encoding: \u{b}chunked", "0\r\n\r\n" + ok), [400]),
     TortureProbe("coding before a space", post("Transfer-Encoding : chunked", "0\r\n\r\n" + ok), [400]),
@@ -71,21 +71,10 @@ extension TortureProbe {
     TortureProbe(
       "chunked in HTTP/1.0", "POST /healthz HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + ok,
       [400]),
-    TortureProbe(
-      "chunk size that overflows", post("Transfer-Encoding: chunked", "FFFFFFFFFFFFFFFF\r\n" + ok), [413]),
-    TortureProbe("chunk size with a prefix", post("Transfer-Encoding: chunked", "0x0\r\n\r\n" + ok), [400]),
-    TortureProbe(
-      "chunk that is longer than its size", post("Transfer-Encoding: chunked", "1\r\nab\r\n0\r\n\r\n"), [400]),
-    TortureProbe(
-      "chunk line that ends in LF", post("Transfer-Encoding: chunked", "1\na\r\n0\r\n\r\n"), [400]),
-    TortureProbe(
-      "chunk extension with LF", post("Transfer-Encoding: chunked", "1;a\n\r\na\r\n0\r\n\r\n"), [400]),
     TortureProbe("request in the body of a GET", get("Content-Length: \(ok.utf8.count)\r\n") + ok, [200]),
     TortureProbe(
       "request in a chunk",
-      post(
-        "Transfer-Encoding: chunked\r\nConnection: close",
-        "\(String(ok.utf8.count, radix: 16))\r\n\(ok)\r\n0\r\n\r\n"), [405]),
+      post("Transfer-Encoding: chunked", "\(String(ok.utf8.count, radix: 16))\r\n\(ok)\r\n0\r\n\r\n"), [411]),
     TortureProbe("request behind a request that closes", last + ok, [200]),
   ]
 
@@ -106,7 +95,7 @@ extension TortureProbe {
     TortureProbe("folded line", get("X: y\r\n z\r\n"), [400]),
     TortureProbe("space before the first field", "GET / HTTP/1.1\r\n Host: h\r\n\r\n", [400]),
     TortureProbe("LF alone", "GET /healthz HTTP/1.1\nHost: h\n\n", [400]),
-    TortureProbe("CR alone", "GET /healthz HTTP/1.1\rHost: h\r\r", [400]),
+    TortureProbe("CR alone", "GET /healthz HTTP/1.1\rHost: h\r\r\n", [400]),
     TortureProbe("two spaces", "GET  /healthz HTTP/1.1\r\nHost: h\r\n\r\n", [400]),
     TortureProbe("tabs", "GET\t/healthz\tHTTP/1.1\r\nHost: h\r\n\r\n", [400]),
     TortureProbe("lower case version", "GET / http/1.1\r\nHost: h\r\n\r\n", [400]),
@@ -119,24 +108,15 @@ extension TortureProbe {
     TortureProbe("long value", get("X: " + String(repeating: "a", count: 9000) + "\r\n"), [431]),
     TortureProbe("long name", get(String(repeating: "a", count: 9000) + ": x\r\n"), [431]),
     TortureProbe("many fields", get(String(repeating: "a: b\r\n", count: 101)), [431]),
-    TortureProbe("long method", String(repeating: "A", count: 9000) + " / HTTP/1.1\r\n\r\n", [501]),
+    TortureProbe("long method", String(repeating: "A", count: 9000) + " / HTTP/1.1\r\n\r\n", [414]),
     TortureProbe("many empty lines", String(repeating: "\r\n", count: 5000), [414]),
     TortureProbe("large body", post("Content-Length: 70000", String(repeating: "x", count: 70_000)), [413]),
     TortureProbe("huge length", post("Content-Length: 99999999999999999999999999"), [413]),
     TortureProbe(
-      "large chunks",
+      "endless chunks",
       post(
         "Transfer-Encoding: chunked",
-        String(repeating: "1000\r\n" + String(repeating: "x", count: 4096) + "\r\n", count: 20)), [413]),
-    TortureProbe(
-      "long chunk extension", post("Transfer-Encoding: chunked", "1;" + String(repeating: "x", count: 9000)),
-      [431]),
-    TortureProbe(
-      "many small chunk extensions",
-      post("Transfer-Encoding: chunked", String(repeating: "1;abcdefgh\r\na\r\n", count: 2000)), [431]),
-    TortureProbe(
-      "many trailers",
-      post("Transfer-Encoding: chunked", "0\r\n" + String(repeating: "a: b\r\n", count: 101) + "\r\n"), [431]),
+        String(repeating: "1000\r\n" + String(repeating: "x", count: 4096) + "\r\n", count: 20)), [411]),
   ]
 
   /// Those that are answered when a deadline has passed.
@@ -145,7 +125,6 @@ extension TortureProbe {
     TortureProbe("head without its end", [.send("GET /healthz HTTP/1.1\r\nHost: h\r\n")], [408]),
     TortureProbe("an empty line", [.send("\r\n")], [408]),
     TortureProbe("half a body", [.send(post("Content-Length: 10", "hello"))], [408]),
-    TortureProbe("half a chunk", [.send(post("Transfer-Encoding: chunked", "a\r\nhello"))], [408]),
     TortureProbe(
       "answers that are not read",
       [.send(String(repeating: "GET /large HTTP/1.1\r\nHost: h\r\n\r\n", count: 60)), .leave], nil),
@@ -162,9 +141,7 @@ extension TortureProbe {
   private static let pipelining: [TortureProbe] = [
     TortureProbe("byte by byte", [.trickle(last)], [200]),
     TortureProbe(
-      "byte by byte with chunks",
-      [.trickle(post("Connection: close\r\nTransfer-Encoding: chunked", "2\r\nhi\r\n0\r\nX: y\r\n\r\n"))],
-      [405]),
+      "byte by byte with a body", [.trickle(post("Connection: close\r\nContent-Length: 2", "hi"))], [405]),
     TortureProbe(
       "a hundred requests", String(repeating: ok, count: 99) + last, [Int](repeating: 200, count: 100)),
     TortureProbe(
@@ -174,8 +151,7 @@ extension TortureProbe {
       "HEAD between GETs", ok + "HEAD /large HTTP/1.1\r\nHost: h\r\n\r\n" + last, [200, 200, 200]),
     TortureProbe(
       "bodies between requests",
-      post("Content-Length: 3", "abc") + post("Transfer-Encoding: chunked", "1\r\na\r\n0\r\n\r\n") + last,
-      [405, 405, 200]),
+      post("Content-Length: 3", "abc") + post("Content-Length: 0") + last, [405, 405, 200]),
     TortureProbe(
       "slow handlers between quick ones", ok + "GET /later HTTP/1.1\r\nHost: h\r\n\r\n" + ok + last,
       [200, 200, 200, 200]),
@@ -204,17 +180,13 @@ extension TortureProbe {
   ]
 
   private static let semantics: [TortureProbe] = [
-    TortureProbe("CONNECT", "CONNECT h:443 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [404]),
+    TortureProbe("CONNECT", "CONNECT h:443 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [400]),
     TortureProbe("TRACE", "TRACE /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [405]),
     TortureProbe("unknown method", "BREW /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [501]),
     TortureProbe("OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [204]),
     TortureProbe("unknown expectation", get("Expect: tea\r\n"), [417]),
-    TortureProbe(
-      "expectation",
-      [
-        .send(post("Expect: 100-continue\r\nConnection: close\r\nContent-Length: 1")), .receive(answers: 1),
-        .send("x"),
-      ], [100, 405]),
+    TortureProbe("expectation", post("Expect: 100-continue\r\nContent-Length: 1"), [417]),
+    TortureProbe("expectation whose body comes anyhow", post("Expect: 100-continue\r\nContent-Length: 1", "x"), [417]),
     TortureProbe("expectation of too much", post("Expect: 100-continue\r\nContent-Length: 70000"), [413]),
     TortureProbe("HTTP/1.0", "GET /healthz HTTP/1.0\r\n\r\n", [200]),
     TortureProbe("HTTP/1.9", "GET /healthz HTTP/1.9\r\nHost: h\r\nConnection: close\r\n\r\n", [200]),

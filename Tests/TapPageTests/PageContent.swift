@@ -67,7 +67,7 @@ struct PageContent: Sendable {
             let lines = log.split(separator: "\n").filter { line in
               trace.map { line.contains("\"\($0)\"") } ?? true
             }
-            return EndpointResponse(body: .bytes(Array(lines.map { $0 + "\n" }.joined().utf8)))
+            return EndpointResponse(body: Array(lines.map { $0 + "\n" }.joined().utf8))
           }))
     }
     try await Self.serve(routes) { port in

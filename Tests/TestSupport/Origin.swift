@@ -54,6 +54,9 @@ package final class Origin: Sendable {
   /// The requests that arrived whole so far, in their order.
   package var requests: [OriginRequest] { state.withLock { $0.requests } }
 
+  /// The connections that are open.
+  package var connectionCount: Int { state.withLock { $0.connections.count } }
+
   /// A URL of this server.
   package func url(_ path: String = "/") -> URL {
     URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")

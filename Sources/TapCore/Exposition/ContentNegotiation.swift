@@ -63,14 +63,12 @@ extension ExpositionFormat {
 }
 
 /// How the body of an answer is coded (RFC 9110, section 8.4.1).
-public enum ContentCoding: String, Sendable, Hashable, CaseIterable {
+package enum ContentCoding: String, Sendable, Hashable {
   /// As it is.
   case identity
   /// Compressed (RFC 1952).
   case gzip
-}
 
-extension ContentCoding {
   /// The best coding for the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3).
   init(acceptEncoding: String?) {
     self = .identity

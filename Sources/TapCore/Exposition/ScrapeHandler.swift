@@ -5,9 +5,9 @@ import Synchronization
 /// The work is done where `perform` puts it, one gathering at a time. Scrapes that arrive while one is under way
 /// wait for the next and share it: each sees everything that was recorded before it came, and a crowd of
 /// scrapers costs no more than two gatherings in a row.
-public final class ScrapeHandler: Sendable {
+package final class ScrapeHandler: Sendable {
   /// Called once with the answer, on the thread that did the work.
-  public typealias Completion = @Sendable (ScrapeAnswer) -> Void
+  package typealias Completion = @Sendable (ScrapeAnswer) -> Void
 
   private let registry: Registry
   private let perform: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -18,7 +18,7 @@ public final class ScrapeHandler: Sendable {
   /// - Parameters:
   ///   - registry: what is exposed.
   ///   - perform: runs the work away from the caller, such as `{ queue.async(execute: $0) }`.
-  public init(
+  package init(
     registry: Registry, perform: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
     self.registry = registry
@@ -32,7 +32,7 @@ public final class ScrapeHandler: Sendable {
   ///   - acceptEncoding: the value of its `Accept-Encoding` header, if it has one.
   ///   - names: the families that are wanted, by their names or those of their samples; `nil` for all.
   ///   - completion: takes the answer, which is to be sent with status 200.
-  public func scrape(
+  package func scrape(
     accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
   ) {
     let form = ScrapeQueue.Form(
@@ -61,19 +61,19 @@ public final class ScrapeHandler: Sendable {
 }
 
 /// The answer to one scrape, ready to be sent with status 200.
-public struct ScrapeAnswer: Sendable, Hashable {
+package struct ScrapeAnswer: Sendable, Hashable {
   /// The format of the body before any compression.
-  public let format: ExpositionFormat
+  package let format: ExpositionFormat
   /// How the body is coded.
-  public let coding: ContentCoding
+  package let coding: ContentCoding
   /// The body.
-  public let bytes: [UInt8]
+  package let bytes: [UInt8]
 
   /// The value of the `Content-Type` header.
-  public var contentType: String { format.contentType }
+  package var contentType: String { format.contentType }
 
   /// The value of the `Content-Encoding` header, `nil` where there is to be none.
-  public var contentEncoding: String? { coding == .identity ? nil : coding.rawValue }
+  package var contentEncoding: String? { coding == .identity ? nil : coding.rawValue }
 
   /// Codes an exposition as asked, or not at all where the system cannot.
   init(_ exposition: Exposition, _ coding: ContentCoding) {

@@ -1,12 +1,12 @@
 /// The rules for names (Prometheus data model, "Metric names and labels").
-enum MetricName {
+package enum MetricName {
   /// `[a-zA-Z_:][a-zA-Z0-9_:]*`
   static func isValid(_ name: String) -> Bool {
     matches(name) { isLetter($0) || $0 == UInt8(ascii: ":") }
   }
 
   /// `[a-zA-Z_][a-zA-Z0-9_]*`, without the two leading underscores that Prometheus keeps for itself.
-  static func isValidLabel(_ name: String) -> Bool {
+  package static func isValidLabel(_ name: String) -> Bool {
     matches(name, isLetter) && !name.hasPrefix("__")
   }
 

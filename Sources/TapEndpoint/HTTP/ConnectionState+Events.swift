@@ -10,7 +10,7 @@ extension ConnectionState {
       if lingeringBytes > Self.lingerBytes { phase = .closed(reset: true) }
     case .closing, .closed:
       break
-    case .receiving, .answering, .streaming:
+    case .receiving, .answering:
       input = ArraySlice(Array(input) + bytes)
     }
   }
@@ -32,8 +32,6 @@ extension ConnectionState {
     progress += count
     if output.isEmpty {
       writeDeadline = nil
-      progress = 0
-      answersInOutput = 0
     } else if progress >= Self.outputStep {
       writeDeadline = time.instant + limits.writeDeadline
       progress = 0
@@ -50,27 +48,18 @@ extension ConnectionState {
 
   /// A deadline may have passed.
   package mutating func deadlinePassed(at time: EventTime) {
-    if let writeDeadline, writeDeadline <= time.instant {
+    guard deadline <= time.instant else { return }
+    guard writeDeadline == nil else {
       phase = .closed(reset: true)
       return
     }
-    guard waitDeadline <= time.instant else { return }
     switch (wait, phase) {
-    case (.idle, .receiving) where !output.isEmpty:
-      // Not idle: the last answer is still being sent, and the write deadline is for it.
-      setWait(.idle, at: time)
     case (.head, .receiving):
-      fail(RequestFailure(status: .requestTimeout, reason: "the head took too long"), at: time)
+      fail(.init(.requestTimeout, "the head took too long"), at: time)
     case (.body, .receiving):
-      fail(RequestFailure(status: .requestTimeout, reason: "the body took too long"), at: time)
+      fail(.init(.requestTimeout, "the body took too long"), at: time)
     case (.answer, .answering(let exchange)):
-      cancelled = exchange.id
       answer(.refusal(.serviceUnavailable, "the answer took too long"), to: exchange.id, at: time)
-    case (_, .closing):
-      // What is left to send has the write deadline.
-      setWait(.linger, at: time)
-    case (_, .streaming):
-      phase = .closed(reset: true)
     default:
       phase = .closed(reset: false)
     }
@@ -85,102 +74,34 @@ extension ConnectionState {
 
   /// The handler has answered. An answer to a request that no longer waits for it is ignored.
   package mutating func answer(_ response: EndpointResponse, to id: UInt64, at time: EventTime) {
-    guard case .answering(var exchange) = phase, exchange.id == id else { return }
+    guard case .answering(let exchange) = phase, exchange.id == id else { return }
     guard !response.resetsConnection else {
       phase = .closed(reset: true)
       return
     }
-    var response = response
-    if !(200...999).contains(response.status.rawValue) {
-      response = .refusal(.internalServerError, "the handler's status is no final one")
-    }
-    let framing = ResponseEncoder.framing(response, minorVersion: exchange.minorVersion)
-    if response.closesConnection || isDraining || framing == .close && !exchange.isHead {
-      exchange.keepsAlive = false
-    }
-    append(
-      ResponseEncoder.head(
-        response, framing: framing, minorVersion: exchange.minorVersion, keepsAlive: exchange.keepsAlive,
-        date: time.date),
+    let isFinal = (200...999).contains(response.status.rawValue)
+    send(
+      isFinal ? response : .refusal(.internalServerError, "the handler's status is no final one"),
+      to: exchange,
       at: time)
-    let isBodySent = !exchange.isHead && framing != .none
-    switch response.body {
-    case .bytes(let bytes):
-      if isBodySent { append(bytes, at: time) }
-      finish(keepsAlive: exchange.keepsAlive)
-    case .stream where isBodySent:
-      let remaining: Int? = if case .length(let length) = framing { length } else { nil }
-      phase = .streaming(exchange, remaining: remaining)
-    case .stream:
-      finish(keepsAlive: exchange.keepsAlive)
-    }
-  }
-
-  /// A part of a streamed body.
-  package mutating func bodyPart(_ bytes: [UInt8], of id: UInt64, at time: EventTime) {
-    guard case .streaming(let exchange, let remaining) = phase, exchange.id == id, !bytes.isEmpty else {
-      return
-    }
-    setWait(.answer, at: time)
-    guard let remaining else {
-      append(exchange.minorVersion > 0 ? ResponseEncoder.chunk(bytes) : bytes, at: time)
-      return
-    }
-    guard bytes.count <= remaining else {
-      phase = .closed(reset: true)
-      return
-    }
-    append(bytes, at: time)
-    phase = .streaming(exchange, remaining: remaining - bytes.count)
-  }
-
-  /// A streamed body is complete, or has failed.
-  package mutating func bodyEnded(of id: UInt64, complete: Bool, at time: EventTime) {
-    guard case .streaming(let exchange, let remaining) = phase, exchange.id == id else { return }
-    guard complete, remaining ?? 0 == 0 else {
-      phase = .closed(reset: true)
-      return
-    }
-    if remaining == nil, exchange.minorVersion > 0 { append(ResponseEncoder.lastChunk, at: time) }
-    finish(keepsAlive: exchange.keepsAlive)
-  }
-
-  // MARK: Transitions
-
-  mutating func append(_ bytes: [UInt8], at time: EventTime) {
-    output.append(bytes)
-    if writeDeadline == nil, !output.isEmpty { writeDeadline = time.instant + limits.writeDeadline }
-  }
-
-  /// The answer is in the output.
-  private mutating func finish(keepsAlive: Bool) {
-    answersInOutput += 1
-    phase = keepsAlive ? .receiving : .closing
-    if !keepsAlive { input = [] }
   }
 
   /// Answers bytes that are no request, and ends the connection.
-  mutating func fail(_ failure: RequestFailure, at time: EventTime) {
+  mutating func fail(_ failure: RequestParser.Failure, at time: EventTime) {
     self.failure = failure
-    let response = EndpointResponse.refusal(failure.status, failure.reason)
-    let framing = ResponseEncoder.framing(response, minorVersion: 1)
-    append(
-      ResponseEncoder.head(response, framing: framing, minorVersion: 1, keepsAlive: false, date: time.date),
-      at: time)
-    if case .bytes(let bytes) = response.body { append(bytes, at: time) }
-    finish(keepsAlive: false)
+    let exchange = Exchange(id: requestCount, isHead: false, minorVersion: 1, keepsAlive: false)
+    send(.refusal(failure.status, failure.reason), to: exchange, at: time)
   }
 
-  mutating func setWait(_ wait: Wait, at time: EventTime) {
-    self.wait = wait
-    let duration =
-      switch wait {
-      case .idle: limits.idleDeadline
-      case .head: limits.headDeadline
-      case .body: limits.bodyDeadline
-      case .answer: limits.answerDeadline
-      case .linger: Self.lingerDeadline
-      }
-    waitDeadline = time.instant + duration
+  private mutating func send(_ response: EndpointResponse, to exchange: Exchange, at time: EventTime) {
+    let keepsAlive = exchange.keepsAlive && !response.closesConnection && !isDraining
+    output = UnsentBytes(
+      head: ResponseEncoder.head(
+        response, minorVersion: exchange.minorVersion, keepsAlive: keepsAlive, date: time.date),
+      body: exchange.isHead || !response.status.allowsBody ? [] : response.body)
+    progress = 0
+    writeDeadline = time.instant + limits.writeDeadline
+    phase = keepsAlive ? .receiving : .closing
+    if !keepsAlive { input = [] }
   }
 }

@@ -1,29 +1,19 @@
 /// The response of a handler.
 ///
-/// The endpoint frames the message: it writes `Date`, `Content-Length`, `Transfer-Encoding` and `Connection`
-/// itself, and leaves out fields of these names, and fields whose name is no token. CR, LF and NUL in a value
-/// become spaces, so that no value can begin a field of its own (RFC 9110, section 5.5).
+/// The endpoint frames the message: it writes `Date`, `Content-Length` and `Connection` itself, and leaves out fields of
+/// these names, `Transfer-Encoding`, and fields whose name is no token. CR, LF and NUL in a value become spaces, so that
+/// no value can begin a field of its own (RFC 9110, section 5.5).
 public struct EndpointResponse: Sendable {
-  /// The body of a response.
-  public enum Body: Sendable {
-    /// A complete body.
-    case bytes([UInt8])
-    /// A body that is made while it is sent. With a length it must be exactly that long; without one it is
-    /// sent chunked. When the closure throws, or the length is not met, the connection is reset: there is no
-    /// other way to report that the body is incomplete.
-    case stream(length: Int?, @Sendable (EndpointBodyWriter) async throws -> Void)
-  }
-
   /// The status, a final one: 200 to 999.
   public var status: EndpointStatus
   /// The fields that the handler adds.
   public var headers: EndpointHeaders
   /// The body. It is not sent to a HEAD, nor with a status that has none.
-  public var body: Body
+  public var body: [UInt8]
   /// Whether the connection is closed after this response.
   public var closesConnection: Bool
   /// Whether the connection is reset instead of any answer.
-  package var resetsConnection = false
+  package private(set) var resetsConnection = false
 
   /// Makes a response.
   ///
@@ -33,7 +23,7 @@ public struct EndpointResponse: Sendable {
   ///   - body: the body.
   ///   - closesConnection: whether the connection is closed after it.
   public init(
-    status: EndpointStatus = .ok, headers: EndpointHeaders = [:], body: Body = .bytes([]),
+    status: EndpointStatus = .ok, headers: EndpointHeaders = [:], body: [UInt8] = [],
     closesConnection: Bool = false
   ) {
     self.status = status
@@ -47,7 +37,7 @@ public struct EndpointResponse: Sendable {
     EndpointResponse(
       status: status,
       headers: ["Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"],
-      body: .bytes(Array(text.utf8)))
+      body: Array(text.utf8))
   }
 
   /// No response: the connection is reset. For tests and demos that simulate a failure.
@@ -60,20 +50,5 @@ public struct EndpointResponse: Sendable {
   /// The response to a request that is not served: status, reason phrase and one clause.
   package static func refusal(_ status: EndpointStatus, _ reason: String) -> EndpointResponse {
     .text("\(status.rawValue) \(status.reasonPhrase): \(reason)\n", status: status)
-  }
-}
-
-/// Writes a streamed body.
-public struct EndpointBodyWriter: Sendable {
-  private let send: @Sendable ([UInt8]) async throws -> Void
-
-  package init(_ send: @escaping @Sendable ([UInt8]) async throws -> Void) {
-    self.send = send
-  }
-
-  /// Sends a part of the body, and returns once the connection has room for more: backpressure for the producer.
-  /// - Throws: `CancellationError` if the connection is closed; the body should then end.
-  public func write(_ bytes: [UInt8]) async throws {
-    try await send(bytes)
   }
 }

@@ -29,6 +29,8 @@ public struct EndpointStatus: RawRepresentable, Sendable, Hashable, ExpressibleB
   public static let methodNotAllowed: EndpointStatus = 405
   /// 408
   public static let requestTimeout: EndpointStatus = 408
+  /// 411
+  public static let lengthRequired: EndpointStatus = 411
   /// 413
   public static let contentTooLarge: EndpointStatus = 413
   /// 414
@@ -47,50 +49,22 @@ public struct EndpointStatus: RawRepresentable, Sendable, Hashable, ExpressibleB
   public static let httpVersionNotSupported: EndpointStatus = 505
 
   /// RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5: nothing follows the head of a 204, a 205 or a 304.
-  package var allowsBody: Bool { rawValue != 204 && rawValue != 205 && rawValue != 304 }
+  var allowsBody: Bool { rawValue != 204 && rawValue != 205 && rawValue != 304 }
 
   /// The reason phrase of the registered codes that a small server sends. It may be empty (RFC 9112,
   /// section 4), as it is for all others.
-  package var reasonPhrase: String {
-    switch rawValue {
-    case 200: "OK"
-    case 201: "Created"
-    case 202: "Accepted"
-    case 204: "No Content"
-    case 205: "Reset Content"
-    case 206: "Partial Content"
-    case 301: "Moved Permanently"
-    case 302: "Found"
-    case 303: "See Other"
-    case 304: "Not Modified"
-    case 307: "Temporary Redirect"
-    case 308: "Permanent Redirect"
-    case 400: "Bad Request"
-    case 401: "Unauthorized"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 406: "Not Acceptable"
-    case 408: "Request Timeout"
-    case 409: "Conflict"
-    case 410: "Gone"
-    case 411: "Length Required"
-    case 413: "Content Too Large"
-    case 414: "URI Too Long"
-    case 415: "Unsupported Media Type"
-    case 417: "Expectation Failed"
-    case 418: "I'm a teapot"
-    case 421: "Misdirected Request"
-    case 422: "Unprocessable Content"
-    case 429: "Too Many Requests"
-    case 431: "Request Header Fields Too Large"
-    case 500: "Internal Server Error"
-    case 501: "Not Implemented"
-    case 502: "Bad Gateway"
-    case 503: "Service Unavailable"
-    case 504: "Gateway Timeout"
-    case 505: "HTTP Version Not Supported"
-    default: ""
-    }
-  }
+  var reasonPhrase: String { Self.reasonPhrases[rawValue] ?? "" }
+
+  private static let reasonPhrases = [
+    200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 205: "Reset Content",
+    206: "Partial Content",
+    301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 307: "Temporary Redirect",
+    308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+    405: "Method Not Allowed", 406: "Not Acceptable", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
+    411: "Length Required", 413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type",
+    417: "Expectation Failed", 418: "I'm a teapot", 421: "Misdirected Request", 422: "Unprocessable Content",
+    429: "Too Many Requests", 431: "Request Header Fields Too Large", 500: "Internal Server Error",
+    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+    505: "HTTP Version Not Supported",
+  ]
 }

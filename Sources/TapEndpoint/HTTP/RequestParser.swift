@@ -1,139 +1,128 @@
 /// An incremental parser of HTTP/1.1 requests (RFC 9112): bytes in, requests and failures out.
 ///
-/// It decides byte by byte, so that what comes out does not depend on how the bytes were split, and a
-/// failure shows at the first byte that cannot be part of a request. It holds no more than one head and one
-/// body, both bounded, and no socket or clock.
+/// It takes a head line by line, so that what comes out does not depend on how the bytes were split. It holds no more
+/// than one head and one body, both bounded, and no socket or clock.
 package struct RequestParser: Sendable {
   /// The result of the bytes so far.
   package enum Event: Sendable, Hashable {
     /// A request is complete.
     case request(EndpointRequest)
-    /// The head is complete, and the client waits for a 100 before it sends the body (RFC 9110, 10.1.1).
-    case continueExpected
     /// The bytes are not a request. No event can follow.
-    case failure(RequestFailure)
+    case failure(Failure)
   }
 
-  private enum State {
-    case head
-    case body(remaining: Int)
-    case chunked(ChunkedDecoder)
-    case failed
+  /// Why bytes are not a request that this server accepts, and the status of the response. The connection is closed
+  /// after it, because the start of the next request is unknown.
+  package struct Failure: Error, Sendable, Hashable {
+    /// The status of the answer.
+    package let status: EndpointStatus
+    /// One clause for the answer's body.
+    package let reason: String
+
+    init(_ status: EndpointStatus, _ reason: String) {
+      (self.status, self.reason) = (status, reason)
+    }
+
+    /// A violation of the grammar or the framing: 400 (RFC 9112, section 2.2).
+    static func malformed(_ reason: String) -> Failure { Failure(.badRequest, reason) }
   }
 
-  private let limits: ParserLimits
-  private var state = State.head
-  private var headParser: HeadParser
+  private let limits: Endpoint.Configuration.Limits
+  /// The bytes of the head so far.
+  private var headBytes = 0
+  /// The begin of a line whose end has not arrived.
+  private var line: [UInt8] = []
+  /// The head from its first line on.
+  private var head: RequestHead?
+  /// The request when its head is complete.
   private var request: EndpointRequest?
+  private var bodyLength = 0
+  private var hasFailed = false
 
-  package init(limits: ParserLimits) {
+  package init(limits: Endpoint.Configuration.Limits) {
     self.limits = limits
-    headParser = HeadParser(limits: limits)
   }
 
   /// Whether no byte of a request has been seen since the last one was complete.
-  package var isIdle: Bool {
-    if case .head = state { headParser.isIdle } else { false }
-  }
+  package var isIdle: Bool { headBytes == 0 }
 
   /// Whether the head is complete and the body is not.
-  package var isInBody: Bool {
-    switch state {
-    case .body, .chunked: true
-    case .head, .failed: false
-    }
-  }
+  package var isInBody: Bool { request != nil }
 
   /// Takes bytes from the front of the input up to the next event. `nil` means that all were taken and more
   /// are needed.
   package mutating func next(from input: inout ArraySlice<UInt8>) -> Event? {
-    do throws(RequestFailure) {
-      while !input.isEmpty {
-        if let event = try advance(&input) { return event }
+    do throws(Failure) {
+      guard !hasFailed, let request = try parse(&input) else {
+        input = []
+        return nil
       }
-      return nil
+      self = RequestParser(limits: limits)
+      return .request(request)
     } catch {
-      state = .failed
-      headParser = HeadParser(limits: limits)
-      request = nil
+      self = RequestParser(limits: limits)
+      hasFailed = true
+      input = []
       return .failure(error)
     }
   }
 
-  private mutating func advance(_ input: inout ArraySlice<UInt8>) throws(RequestFailure) -> Event? {
-    switch state {
-    case .failed:
-      input = []
-    case .head:
-      if let head = try headParser.next(from: &input) { return try begin(head) }
-    case .body(let remaining):
-      let part = input.prefix(remaining)
-      request?.body.append(contentsOf: part)
-      input = input.dropFirst(part.count)
-      if part.count == remaining { return complete() }
-      state = .body(remaining: remaining - part.count)
-    case .chunked(var decoder):
-      // Both are taken out while the decoder works, so that nothing is copied.
-      state = .failed
-      var body = request?.body ?? []
-      request?.body = []
-      let isComplete = try decoder.decode(&input, into: &body)
-      request?.body = body
-      if isComplete { return complete() }
-      state = .chunked(decoder)
+  private mutating func parse(_ input: inout ArraySlice<UInt8>) throws(Failure) -> EndpointRequest? {
+    while request == nil {
+      guard let line = try nextLine(&input) else { return nil }
+      if !line.isEmpty {
+        if head == nil { head = try RequestHead(requestLine: line) } else { try head?.add(line, limits) }
+      } else if let head {
+        let (request, bodyLength) = try head.request(limits)
+        self.request = request
+        self.bodyLength = bodyLength
+      }
+      // Section 2.2: "SHOULD ignore at least one empty line (CRLF) received prior to the request-line".
     }
-    return nil
+    let part = input.prefix(bodyLength - (request?.body.count ?? 0))
+    request?.body.append(contentsOf: part)
+    input = input.dropFirst(part.count)
+    return request?.body.count == bodyLength ? request : nil
   }
 
-  /// The head is complete.
-  private mutating func begin(_ head: RequestHead) throws(RequestFailure) -> Event? {
-    let (request, framing) = try head.request()
-    self.request = request
-    switch framing {
-    case .length(0):
-      return complete()
-    case .length(let length):
-      guard length <= limits.bodyBytes else { throw ChunkedDecoder.tooLarge(limits) }
-      state = .body(remaining: length)
-    case .chunked:
-      state = .chunked(ChunkedDecoder(limits: limits))
+  /// The next line of the head without its end; `nil` if more bytes are needed.
+  private mutating func nextLine(_ input: inout ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8>? {
+    // No line need follow what is not HTTP, such as the first bytes of TLS.
+    if line.isEmpty, head == nil, let first = input.first, first != ByteClass.carriageReturn,
+      !ByteClass.isToken(first)
+    {
+      throw .malformed("the request does not begin with a method")
     }
-    return head.expectsContinue ? .continueExpected : nil
+    let part = input.prefix { $0 != ByteClass.lineFeed }
+    input = input[part.endIndex...]
+    let isWhole = input.popFirst() != nil
+    headBytes += part.count + (isWhole ? 1 : 0)
+    // RFC 9110, section 5.4: fields that are too large must not be processed.
+    guard headBytes <= limits.headBytes else { throw tooLarge }
+    guard isWhole, line.isEmpty else {
+      line.append(contentsOf: part)
+      return try isWhole ? takeLine() : nil
+    }
+    return try Self.withoutReturn(part)
   }
 
-  private mutating func complete() -> Event? {
-    let event = request.map(Event.request)
-    self = RequestParser(limits: limits)
-    return event
+  /// The line that has arrived in parts.
+  private mutating func takeLine() throws(Failure) -> ArraySlice<UInt8> {
+    defer { line = [] }
+    return try Self.withoutReturn(line[...])
   }
-}
 
-/// The sizes that the parser enforces.
-package struct ParserLimits: Sendable, Hashable {
-  /// Bytes of a head: request line, fields, and the line ends. A trailer section has the same limit.
-  package var headBytes: Int
-  /// Field lines of a head, and of a trailer section.
-  package var headerCount: Int
-  /// Bytes of a body after its transfer coding is removed.
-  package var bodyBytes: Int
-
-  package init(headBytes: Int = 8192, headerCount: Int = 100, bodyBytes: Int = 65536) {
-    self.headBytes = headBytes
-    self.headerCount = headerCount
-    self.bodyBytes = bodyBytes
+  /// Section 2.2: "a recipient MAY recognize a single LF as a line terminator". This one does not: what others take for
+  /// two lines must not be one here, nor the reverse.
+  private static func withoutReturn(_ line: ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8> {
+    guard line.last == ByteClass.carriageReturn else { throw .malformed("a line does not end in CRLF") }
+    return line.dropLast()
   }
-}
 
-/// Why bytes are not a request that this server accepts, and the status of the response. The connection is closed
-/// after it, because the start of the next request is unknown.
-package struct RequestFailure: Error, Sendable, Hashable {
-  /// The status of the answer.
-  package let status: EndpointStatus
-  /// One clause for the answer's body.
-  package let reason: String
-
-  /// A violation of the grammar or the framing: 400 (RFC 9112, section 2.2).
-  static func malformed(_ reason: String) -> RequestFailure {
-    RequestFailure(status: .badRequest, reason: reason)
+  private var tooLarge: Failure {
+    // Section 3: "longer than any URI it wishes to parse MUST respond with 414".
+    head == nil
+      ? Failure(.uriTooLong, "a request line of more than \(limits.headBytes) bytes")
+      : Failure(.requestHeaderFieldsTooLarge, "a head of more than \(limits.headBytes) bytes")
   }
 }

@@ -15,8 +15,6 @@ final class Connection {
   var placedRequest: UInt64?
   /// The task of an asynchronous handler.
   var task: Task<Void, Never>?
-  /// A streamed body that waits for room in the output.
-  var producer: CheckedContinuation<Bool, Never>?
   /// Whether the last read did not block, so that another one may find more.
   var mayHaveInput = false
   /// Whether another read is in the queue.
@@ -24,10 +22,8 @@ final class Connection {
   private(set) var isClosed = false
 
   private let queue: DispatchQueue
-  private let readSource: any DispatchSourceRead
-  private var isReading = true
-  private var writeSource: (any DispatchSourceWrite)?
-  private var isWriting = false
+  private let reading: DescriptorSource
+  private var writing: DescriptorSource?
 
   /// Takes ownership of the descriptor. The callback runs on the queue.
   init(
@@ -37,61 +33,32 @@ final class Connection {
     self.descriptor = descriptor
     self.state = state
     self.queue = queue
-    readSource = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-    readSource.setEventHandler(handler: onReadable)
-    readSource.activate()
+    reading = DescriptorSource(
+      DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue), onEvent: onReadable)
   }
 
   /// Starts or stops the events that the socket can be read.
-  func watchReading(_ isReading: Bool) {
-    guard !isClosed, isReading != self.isReading else { return }
-    self.isReading = isReading
-    if isReading { readSource.resume() } else { readSource.suspend() }
-  }
+  func watchReading(_ isWanted: Bool) { reading.watch(isWanted) }
 
   /// Starts or stops the events that the socket takes bytes again.
-  func watchWriting(_ isWriting: Bool, onWritable: @escaping () -> Void) {
-    guard !isClosed, isWriting != self.isWriting else { return }
-    self.isWriting = isWriting
-    if let writeSource {
-      if isWriting { writeSource.resume() } else { writeSource.suspend() }
-    } else {
-      let source = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue)
-      source.setEventHandler(handler: onWritable)
-      source.activate()
-      writeSource = source
+  func watchWriting(_ isWanted: Bool, onWritable: @escaping () -> Void) {
+    if isWanted, writing == nil, !isClosed {
+      writing = DescriptorSource(
+        DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue), onEvent: onWritable)
     }
+    writing?.watch(isWanted)
   }
 
-  /// Cancels the sources, then closes the descriptor: as long as a source has it, its number must not be given
-  /// to another file.
+  /// Cancels the sources, then closes the descriptor.
   func close(reset: Bool, then completion: @escaping () -> Void) {
     guard !isClosed else { return }
     isClosed = true
-    task?.cancel()
-    producer?.resume(returning: false)
-    producer = nil
     if reset { Socket.closeByReset(descriptor) }
-    let descriptor = descriptor
-    let closing: () -> Void = {
+    let closing: () -> Void = { [descriptor] in
       closeDescriptor(descriptor)
       completion()
     }
-    guard let writeSource else { return Self.cancel(readSource, isActive: isReading, then: closing) }
-    let readSource = readSource
-    let isReading = isReading
-    Self.cancel(writeSource, isActive: isWriting) {
-      Self.cancel(readSource, isActive: isReading, then: closing)
-    }
-  }
-
-  /// Cancels a source. A suspended one must not be released, and calls its cancel handler only once it is resumed,
-  /// which runs no other handler any more.
-  private static func cancel(
-    _ source: any DispatchSourceProtocol, isActive: Bool, then completion: @escaping () -> Void
-  ) {
-    source.setCancelHandler(handler: completion)
-    source.cancel()
-    if !isActive { source.resume() }
+    guard let writing else { return reading.cancel(then: closing) }
+    writing.cancel { [reading] in reading.cancel(then: closing) }
   }
 }

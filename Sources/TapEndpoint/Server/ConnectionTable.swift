@@ -9,6 +9,8 @@ struct ConnectionTable {
   /// After this time the process may have descriptors again.
   private static let shortageDuration = Duration.seconds(5)
 
+  var open: [Connection.ID: Connection] = [:]
+
   private let limit: Int
   /// How many connections the limits allow: that of the configuration, and that of descriptors.
   private(set) var maximum: Int
@@ -17,31 +19,11 @@ struct ConnectionTable {
   /// The first descriptor of the reserve.
   private var reserveBegin = Int.max
   private var lastShortage: ContinuousClock.Instant?
-  private var connections: [Connection.ID: Connection] = [:]
-  private var nextID: Connection.ID = 0
 
   init(limit: Int) {
     self.limit = limit
     maximum = limit
     capacity = limit
-  }
-
-  var count: Int { connections.count }
-
-  /// All connections as they are now.
-  var all: [Connection] { Array(connections.values) }
-
-  subscript(id: Connection.ID) -> Connection? { connections[id] }
-
-  mutating func insert(_ make: (Connection.ID) -> Connection) -> Connection {
-    let connection = make(nextID)
-    connections[nextID] = connection
-    nextID += 1
-    return connection
-  }
-
-  mutating func remove(_ connection: Connection) {
-    connections[connection.id] = nil
   }
 
   /// The connection to close when there is no room for another: the one that has been idle longest; without an
@@ -52,7 +34,7 @@ struct ConnectionTable {
   /// and some 0.4 ms with 10,000 connections.
   func firstToClose(except kept: Connection?) -> Connection? {
     var first: Connection?
-    for connection in connections.values where connection !== kept {
+    for connection in open.values where connection !== kept {
       let order = connection.state.closingOrder
       if order.activity != .answering, first.map({ order < $0.state.closingOrder }) ?? true {
         first = connection
@@ -81,7 +63,7 @@ struct ConnectionTable {
 
   /// Lowers the capacity below the present number of connections.
   mutating func noteShortage(at instant: ContinuousClock.Instant) {
-    capacity = max(min(capacity, count - 1), 1)
+    capacity = max(min(capacity, open.count - 1), 1)
     lastShortage = instant
   }
 }

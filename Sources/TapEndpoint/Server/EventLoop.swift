@@ -22,12 +22,12 @@ actor EventLoop {
   var refusals = RefusalLog()
   var clock = EventClock()
 
-  private let connectionLimits: ConnectionLimits
-  private var listener: Listener?
+  private var listener: (socket: ListeningSocket, source: DescriptorSource)?
   /// Those of the connections, and those that are being closed.
   private var openDescriptors = 0
-  private var isDraining = false
-  private var drained: [CheckedContinuation<Void, Never>] = []
+  private var nextID: Connection.ID = 0
+  private var isAborting = false
+  private var drained: CheckedContinuation<Void, Never>?
   private var deadlines: DeadlineTimer?
   private var buffer = [UInt8](repeating: 0, count: 65_536)
 
@@ -39,7 +39,6 @@ actor EventLoop {
     self.authenticator = authenticator
     self.limits = limits
     self.logRefusal = logRefusal
-    connectionLimits = limits.connection
     connections = ConnectionTable(limit: limits.connections)
   }
 
@@ -52,32 +51,34 @@ actor EventLoop {
     deadlines = DeadlineTimer(queue: executor.queue) { [weak self] in
       self?.assumeIsolated { $0.checkDeadlines() }
     }
-    listener = Listener(socket, queue: executor.queue) { [weak self] in
-      self?.assumeIsolated { $0.acceptConnections() }
-    }
+    let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: executor.queue)
+    listener = (
+      socket, DescriptorSource(source) { [weak self] in self?.assumeIsolated { $0.acceptConnections() } }
+    )
   }
 
   // MARK: New connections
 
   private func acceptConnections() {
-    guard let listener else { return }
+    guard let (socket, source) = listener else { return }
     connections.updateCapacity(at: .now)
     // Bounded, so that a flood of new connections leaves time to the open ones.
     for _ in 0..<64 {
       // A descriptor is closed some time after its connection: a flood must not overtake that.
-      guard openDescriptors - connections.count < Self.pendingCloses else { return listener.pause() }
-      switch listener.socket.accept() {
+      guard openDescriptors - connections.open.count < Self.pendingCloses else { return source.watch(false) }
+      switch socket.accept() {
       case .connection(let descriptor):
         let connection = open(descriptor)
         connections.noteAccepted(descriptor, at: .now)
-        if connections.count > connections.capacity, !makeRoom(except: connection) {
+        if connections.open.count > connections.capacity, !makeRoom(except: connection) {
           close(connection, reset: true)
         }
       case .none:
         return
       case .exhausted:
         connections.noteShortage(at: .now)
-        listener.pause()
+        // New connections stay in the system's queue.
+        source.watch(false)
         // If it is the app that has taken all descriptors, it may give some back until the next attempt.
         if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
         return
@@ -86,12 +87,14 @@ actor EventLoop {
   }
 
   private func open(_ descriptor: Int32) -> Connection {
-    let state = ConnectionState(limits: connectionLimits, at: clock.now())
-    let connection = connections.insert { id in
-      Connection(id: id, descriptor: descriptor, state: state, queue: executor.queue) { [weak self] in
-        self?.assumeIsolated { $0.receive(on: id) }
-      }
+    let id = nextID
+    nextID += 1
+    let state = ConnectionState(limits: limits, at: clock.now())
+    let connection = Connection(id: id, descriptor: descriptor, state: state, queue: executor.queue) {
+      [weak self] in
+      self?.assumeIsolated { $0.receive(on: id) }
     }
+    connections.open[id] = connection
     openDescriptors += 1
     deadlines?.schedule(connection.state.deadline)
     return connection
@@ -106,7 +109,7 @@ actor EventLoop {
   // MARK: Events
 
   private func receive(on id: Connection.ID) {
-    guard let connection = connections[id] else { return }
+    guard let connection = connections.open[id] else { return }
     connection.isReadQueued = false
     guard connection.state.wantsInput else { return }
     switch Socket.receive(connection.descriptor, into: &buffer) {
@@ -136,16 +139,16 @@ actor EventLoop {
   }
 
   private func writable(_ id: Connection.ID) {
-    guard let connection = connections[id] else { return }
+    guard let connection = connections.open[id] else { return }
     connection.state.writable()
     advance(connection)
   }
 
   private func checkDeadlines() {
     let time = clock.now()
-    listener?.resume()
+    listener?.source.watch(true)
     var next: ContinuousClock.Instant?
-    for connection in connections.all {
+    for connection in connections.open.values {
       if connection.state.deadline <= time.instant {
         connection.state.deadlinePassed(at: time)
         advance(connection)
@@ -166,10 +169,8 @@ actor EventLoop {
         handle(request, id, on: connection, at: time)
       case .refused(let failure):
         log(failure.status, failure.reason, on: connection, at: time)
-      case .cancel:
-        connection.task?.cancel()
       case .write:
-        switch Socket.send(connection.descriptor, from: connection.state.output) {
+        switch connection.state.output.withNext({ Socket.send(connection.descriptor, $0) }) {
         case .done(let count): connection.state.wrote(count, at: time)
         case .wouldBlock: connection.state.writeBlocked()
         case .failed: connection.state.failed()
@@ -186,10 +187,6 @@ actor EventLoop {
 
   private func waitForEvents(_ connection: Connection) {
     releasePlace(of: connection)
-    if connection.state.hasRoom, let producer = connection.producer {
-      connection.producer = nil
-      producer.resume(returning: true)
-    }
     if !connection.state.wantsInput {
       connection.watchReading(false)
     } else if !connection.mayHaveInput {
@@ -205,17 +202,17 @@ actor EventLoop {
 
   private func close(_ connection: Connection, reset: Bool) {
     guard !connection.isClosed else { return }
-    connections.remove(connection)
+    connections.open[connection.id] = nil
     connection.close(reset: reset) { [weak self] in self?.assumeIsolated { $0.descriptorClosed() } }
     releasePlace(of: connection)
   }
 
   private func descriptorClosed() {
     openDescriptors -= 1
-    listener?.resume()
-    if isDraining, openDescriptors == 0 {
-      for continuation in drained { continuation.resume() }
-      drained = []
+    listener?.source.watch(true)
+    if openDescriptors == 0 {
+      drained?.resume()
+      drained = nil
     }
   }
 
@@ -223,22 +220,24 @@ actor EventLoop {
 
   /// Stops accepting, and lets the connections end in order.
   func drain() async {
-    isDraining = true
     // Before anything is awaited: an answer that is sent meanwhile must say that it is the last.
     drainConnections()
     await withCheckedContinuation { continuation in
-      guard let listener else { return continuation.resume() }
-      self.listener = nil
-      listener.close { continuation.resume() }
+      guard let (socket, source) = listener else { return continuation.resume() }
+      listener = nil
+      source.cancel {
+        socket.close()
+        continuation.resume()
+      }
     }
     // Those that were accepted meanwhile.
-    drainConnections()
+    if isAborting { abort() } else { drainConnections() }
     guard openDescriptors > 0 else { return }
-    await withCheckedContinuation { drained.append($0) }
+    await withCheckedContinuation { drained = $0 }
   }
 
   private func drainConnections() {
-    for connection in connections.all {
+    for connection in connections.open.values {
       connection.state.drain()
       advance(connection)
     }
@@ -246,16 +245,42 @@ actor EventLoop {
 
   /// Closes what is left.
   func abort() {
-    for connection in connections.all { close(connection, reset: true) }
+    isAborting = true
+    for connection in connections.open.values { close(connection, reset: true) }
     deadlines = nil
   }
+}
 
-  /// Closes everything without waiting for it, because the endpoint was released.
-  nonisolated func abandon() {
-    Task {
-      let draining = Task { await self.drain() }
-      await self.abort()
-      await draining.value
+/// Runs an actor on a serial dispatch queue, so that the handlers of dispatch sources, which run on the same
+/// queue, are isolated to the actor. (`DispatchSerialQueue`, which is such an executor, is not on Linux.)
+final class QueueExecutor: SerialExecutor {
+  let queue: DispatchQueue
+
+  init(label: String) {
+    queue = DispatchQueue(label: label, qos: .userInitiated)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  func checkIsolated() {
+    dispatchPrecondition(condition: .onQueue(queue))
+  }
+}
+
+/// Reads the clocks for the connections. The date is encoded again only when its second has changed.
+struct EventClock {
+  private var second: Int64 = .min
+  private var date: [UInt8] = []
+
+  mutating func now() -> EventTime {
+    let current = Timestamp.now.nanosecondsSinceEpoch / 1_000_000_000
+    if current != second {
+      second = current
+      date = EventTime.date(secondsSinceEpoch: current)
     }
+    return EventTime(instant: .now, date: date)
   }
 }

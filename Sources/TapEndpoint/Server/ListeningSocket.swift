@@ -25,11 +25,7 @@ struct ListeningSocket: Sendable {
   /// A file to remove when the socket is closed.
   private let file: SocketFile?
 
-  init(descriptor: Int32, address: EndpointAddress) {
-    self.init(descriptor: descriptor, address: address, file: nil)
-  }
-
-  private init(descriptor: Int32, address: EndpointAddress, file: SocketFile?) {
+  private init(descriptor: Int32, address: EndpointAddress, file: SocketFile? = nil) {
     self.descriptor = descriptor
     self.address = address
     self.file = file
@@ -40,7 +36,7 @@ struct ListeningSocket: Sendable {
     switch address.kind {
     case .tcp(let host, let port): self = try Self.tcp(host: host, port: port)
     case .unix(let path): self = try Self.unix(path: path)
-    case .activated(let name): self = try SocketActivation.current.socket(named: name)
+    case .activated(let name): self = try Self.activated(name: name)
     }
   }
 
@@ -52,15 +48,15 @@ struct ListeningSocket: Sendable {
     }
     // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nothing.
     let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
-    guard let resolved = SocketAddress.resolve(host: name, port: port, isPassive: true).first else {
+    guard let socketAddress = SocketAddress.tcp(host: name, port: port) else {
       throw EndpointError(
         .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
     }
-    let descriptor = resolved.makeSocket()
+    let descriptor = socketAddress.makeSocket()
     guard descriptor >= 0 else { throw failure(errno, address) }
     // Without this, connections that were closed recently keep the port for a minute.
     Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-    guard resolved.bind(descriptor) == 0, listen(descriptor, backlog) == 0 else {
+    guard socketAddress.pass(descriptor, to: bind) == 0, listen(descriptor, backlog) == 0 else {
       throw failure(closing: descriptor, address)
     }
     return ListeningSocket(descriptor: descriptor, address: SocketAddress.local(descriptor) ?? address)
@@ -77,7 +73,7 @@ struct ListeningSocket: Sendable {
     // On Linux the file gets the socket's mode, so that at no time others can open it.
     fchmod(descriptor, 0o600)
     SocketFile.removeLeftover(path, at: socketAddress)
-    guard socketAddress.bind(descriptor) == 0 else { throw failure(closing: descriptor, address) }
+    guard socketAddress.pass(descriptor, to: bind) == 0 else { throw failure(closing: descriptor, address) }
     // Elsewhere the mode of the file is set before anybody can connect.
     guard chmod(path, 0o600) == 0, listen(descriptor, backlog) == 0 else {
       let error = failure(closing: descriptor, address)
@@ -85,6 +81,26 @@ struct ListeningSocket: Sendable {
       throw error
     }
     return ListeningSocket(descriptor: descriptor, address: address, file: SocketFile(path))
+  }
+
+  /// A duplicate of an activated socket, so that the endpoint can be started again after a shutdown.
+  private static func activated(name: String?) throws(EndpointError) -> ListeningSocket {
+    guard let original = SocketActivation.descriptor(named: name) else {
+      throw EndpointError(
+        .addressNotAvailable,
+        "no activated socket\(name.map { ": " + $0 } ?? "") (start this process from a systemd socket unit)")
+    }
+    var isListening: Int32 = 0
+    var length = socklen_t(MemoryLayout.size(ofValue: isListening))
+    guard getsockopt(original, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0, isListening != 0 else {
+      throw EndpointError(
+        .addressNotAvailable, "the activated descriptor \(original) does not listen (use ListenStream=)")
+    }
+    let descriptor = fcntl(original, F_DUPFD_CLOEXEC, 3)
+    guard descriptor >= 0 else { throw failure(errno, .activated(name: name)) }
+    Socket.configure(descriptor)
+    return ListeningSocket(
+      descriptor: descriptor, address: SocketAddress.local(descriptor) ?? .activated(name: name))
   }
 
   /// The next connection that waits.
@@ -157,7 +173,7 @@ struct ListeningSocket: Sendable {
     case EMFILE, ENFILE:
       EndpointError(.tooManyOpenFiles, "too many open files: \(address) (raise the limit, see ulimit -n)")
     default:
-      EndpointError(.system, "cannot listen: \(address) (\(Socket.message(code)))")
+      EndpointError(.system, "cannot listen: \(address) (\(String(cString: strerror(code))))")
     }
   }
 }
@@ -186,12 +202,29 @@ private struct SocketFile: Sendable {
     let probe = address.makeSocket()
     guard probe >= 0 else { return }
     defer { closeDescriptor(probe) }
-    if address.connect(probe) == -1, errno == ECONNREFUSED { unlink(path) }
+    if address.pass(probe, to: connect) == -1, errno == ECONNREFUSED { unlink(path) }
   }
 
   private static func socketStatus(_ path: String) -> stat? {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
     return status
+  }
+}
+
+/// The sockets that a service manager has opened for this process (sd_listen_fds(3)).
+enum SocketActivation {
+  /// The descriptor of the first socket, or of the one of that name: there are `LISTEN_FDS` from 3 on, if `LISTEN_PID` is
+  /// this process, with names in `LISTEN_FDNAMES`.
+  static func descriptor(
+    named name: String?, process: Int32 = getpid(),
+    variable: (String) -> String? = { getenv($0).map { String(cString: $0) } }
+  ) -> Int32? {
+    guard variable("LISTEN_PID").flatMap({ Int32($0) }) == process,
+      let count = variable("LISTEN_FDS").flatMap({ Int($0) }), (1...1024).contains(count)
+    else { return nil }
+    guard let name else { return 3 }
+    let names = (variable("LISTEN_FDNAMES") ?? "").split(separator: ":", omittingEmptySubsequences: false)
+    return names.prefix(count).firstIndex { $0 == name }.map { 3 + Int32($0) }
   }
 }

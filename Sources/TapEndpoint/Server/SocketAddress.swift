@@ -19,30 +19,20 @@ struct SocketAddress: Sendable {
     private static let stream = SOCK_STREAM
   #endif
 
-  /// The TCP addresses of a host, in the order in which they should be tried (RFC 6724). Empty if its name does
-  /// not resolve.
-  ///
-  /// - Parameter isPassive: whether the addresses are to listen at, and not to connect to.
-  static func resolve(host: String, port: Int, isPassive: Bool = false) -> [SocketAddress] {
+  /// A TCP address to listen at, the first of its host (RFC 6724); `nil` if its name does not resolve.
+  static func tcp(host: String, port: Int) -> SocketAddress? {
     // The resolver takes an empty name for every address of the machine, and ends a name at a NUL.
-    guard !host.isEmpty, !host.utf8.contains(0) else { return [] }
+    guard !host.isEmpty, !host.utf8.contains(0) else { return nil }
     var hints = addrinfo()
     hints.ai_family = AF_UNSPEC
     hints.ai_socktype = stream
-    hints.ai_flags = isPassive ? AI_PASSIVE | AI_NUMERICSERV : AI_NUMERICSERV
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
     var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, String(port), &hints, &list) == 0 else { return [] }
+    guard getaddrinfo(host, String(port), &hints, &list) == 0, let first = list?.pointee else { return nil }
     defer { freeaddrinfo(list) }
-    var addresses: [SocketAddress] = []
-    var next = list
-    while let info = next?.pointee {
-      next = info.ai_next
-      addresses.append(
-        SocketAddress(
-          family: info.ai_family, type: info.ai_socktype, protocolNumber: info.ai_protocol,
-          bytes: Array(UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen)))))
-    }
-    return addresses
+    return SocketAddress(
+      family: first.ai_family, type: first.ai_socktype, protocolNumber: first.ai_protocol,
+      bytes: Array(UnsafeRawBufferPointer(start: first.ai_addr, count: Int(first.ai_addrlen))))
   }
 
   /// The address of a Unix socket; `nil` if the path is empty, has a NUL or is too long for one.
@@ -52,15 +42,11 @@ struct SocketAddress: Sendable {
     let bytes = Array(path.utf8)
     // One byte is left for the NUL at the end.
     guard !bytes.isEmpty, bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0)
-    else {
-      return nil
-    }
+    else { return nil }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
     return SocketAddress(
       family: AF_UNIX, type: stream, protocolNumber: 0, bytes: withUnsafeBytes(of: &address) { Array($0) })
   }
-
-  // MARK: System calls
 
   /// Makes a socket that does not block: its descriptor, or -1 and `errno`.
   func makeSocket() -> Int32 {
@@ -69,20 +55,11 @@ struct SocketAddress: Sendable {
     return descriptor
   }
 
-  /// Binds a socket: 0, or -1 and `errno`.
-  func bind(_ descriptor: Int32) -> Int32 {
-    withPointer { systemBind(descriptor, $0, $1) }
-  }
-
-  /// Begins to connect a socket: 0, or -1 and `errno`.
-  func connect(_ descriptor: Int32) -> Int32 {
-    withPointer { systemConnect(descriptor, $0, $1) }
-  }
-
-  private func withPointer(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+  /// Calls bind(2) or connect(2): 0, or -1 and `errno`.
+  func pass(_ descriptor: Int32, to call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
     bytes.withUnsafeBytes { bytes in
       guard let address = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return -1 }
-      return body(address, socklen_t(bytes.count))
+      return call(descriptor, address, socklen_t(bytes.count))
     }
   }
 
@@ -90,45 +67,42 @@ struct SocketAddress: Sendable {
 
   /// The address that a socket is bound to.
   static func local(_ descriptor: Int32) -> EndpointAddress? {
-    name(of: descriptor) { getsockname($0, $1, $2) }
+    name { getsockname(descriptor, $0, $1) }
   }
 
   /// The address of the other end.
   static func peer(_ descriptor: Int32) -> EndpointAddress? {
-    name(of: descriptor) { getpeername($0, $1, $2) }
+    name { getpeername(descriptor, $0, $1) }
   }
 
   private static func name(
-    of descriptor: Int32,
-    by call: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   ) -> EndpointAddress? {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout.size(ofValue: storage))
     return withUnsafeMutablePointer(to: &storage) { storage in
       storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        guard call(descriptor, address, &length) == 0 else { return nil }
-        return endpointAddress(UnsafeRawPointer(storage), family: Int32(address.pointee.sa_family), length)
+        call(address, &length) == 0 ? endpointAddress(address, length) : nil
       }
     }
   }
 
   private static func endpointAddress(
-    _ address: UnsafeRawPointer, family: Int32, _ length: socklen_t
+    _ address: UnsafePointer<sockaddr>, _ length: socklen_t
   ) -> EndpointAddress? {
-    if family == AF_UNIX {
+    let raw = UnsafeRawPointer(address)
+    if Int32(address.pointee.sa_family) == AF_UNIX {
       let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 0
-      let path = UnsafeRawBufferPointer(start: address + offset, count: max(0, Int(length) - offset))
+      let path = UnsafeRawBufferPointer(start: raw + offset, count: max(0, Int(length) - offset))
       return .unix(path: String(decoding: path.prefix { $0 != 0 }, as: UTF8.self))
     }
-    guard family == AF_INET || family == AF_INET6 else { return nil }
+    // It fails for any other family but those of TCP.
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
     guard
-      getnameinfo(
-        address.assumingMemoryBound(to: sockaddr.self), length, &host, socklen_t(host.count), nil, 0,
-        NI_NUMERICHOST) == 0
+      getnameinfo(address, length, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) == 0
     else { return nil }
     // The port is at the same place in the addresses of both families.
-    let port = Int(UInt16(bigEndian: address.assumingMemoryBound(to: sockaddr_in.self).pointee.sin_port))
+    let port = Int(UInt16(bigEndian: raw.assumingMemoryBound(to: sockaddr_in.self).pointee.sin_port))
     let text = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     return .tcp(host: text, port: port)
   }
@@ -144,16 +118,4 @@ struct SocketAddress: Sendable {
     var address = in6_addr()
     return !text.utf8.contains(0) && inet_pton(AF_INET6, text, &address) == 1
   }
-}
-
-// Their names are hidden by the methods above.
-private func systemBind(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32
-{
-  bind(descriptor, address, length)
-}
-
-private func systemConnect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t)
-  -> Int32
-{
-  connect(descriptor, address, length)
 }

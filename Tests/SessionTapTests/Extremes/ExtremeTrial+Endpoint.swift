@@ -82,26 +82,21 @@ extension ExtremeTrial {
   static var limits: [ExtremeTrial] {
     let requests =
       [
-        get("/"), get("/stream"), post("Content-Length: \(Int.max)\r\n\r\nx"),
+        get("/"), post("Content-Length: \(Int.max)\r\n\r\nx"),
         post("Content-Length: 99999999999999999999\r\n\r\nx"),
         post("Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx"),
-        post("Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\nffffffffffffffff\r\nx"),
       ]
-    let stream = EndpointRoute(
-      "/stream", immediate: { _ in EndpointResponse(body: .stream(length: .max) { try await $0.write([0]) }) }
-    )
     let whole = EndpointRoute("/", methods: [.get, .post]) { .text("\($0.body.count)") }
     return properties(
       of: Endpoint.Configuration.Limits.self, \.answerDeadline, \.bodyDeadline, \.headDeadline,
       \.idleDeadline,
-      \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount, \.pipelinedRequests,
-      \.requestsInFlight
+      \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount, \.requestsInFlight
     ) { setting, changes in
       use(setting, at: changes) { running, change in
         var configuration = Endpoint.Configuration(address: .loopback(port: 0))
         change(&configuration.limits)
         do {
-          try await running.serveAll([whole, stream], configuration, requests)
+          try await running.serveAll([whole], configuration, requests)
         } catch let error as EndpointError {
           try running.expect(error.code == .invalidConfiguration, "\(error)")
         }
@@ -137,7 +132,7 @@ extension ExtremeTrial {
       + use("EndpointRequest.body", at: bytes) { _, bytes in ask { $0.body = bytes } }
       + use("EndpointRequest.query", at: queries) { _, query in ask { $0.query = query } }
       + answer("EndpointStatus.init(rawValue:)", at: Int.extremes, with: "HTTP/1.1 500 ") {
-        EndpointResponse(status: EndpointStatus(rawValue: $0), body: .bytes([1]))
+        EndpointResponse(status: EndpointStatus(rawValue: $0), body: [1])
       }
       + answer("EndpointHeaders.add(_:_:)", at: String.extremes) {
         var response = EndpointResponse.text("text")
@@ -154,10 +149,7 @@ extension ExtremeTrial {
         return .text(headers.values(of: $0).joined())
       }
       + answer("EndpointResponse.text(_:status:)", at: String.extremes) { .text($0) }
-      + answer("EndpointResponse.Body.bytes(_:)", at: bytes) { EndpointResponse(body: .bytes($0)) }
-      + answer("EndpointResponse.Body.stream(length:_:)", at: Int?.extremes) { length in
-        EndpointResponse(body: .stream(length: length) { try await $0.write([1, 2, 3]) })
-      }
+      + answer("EndpointResponse.body", at: bytes) { EndpointResponse(body: $0) }
   }
 
   private static func ask(_ change: (inout EndpointRequest) -> Void) {

@@ -94,12 +94,6 @@ extension ExtremeTrial {
         try running.expect(isRemoved, "the series is not removed")
       }
       + use("Registry.removeAllSeries(of:)") { $0.registry.removeAllSeries(of: $1) }
-      + use("ScrapeHandler.scrape(accept:acceptEncoding:names:completion:)") { (running, text: String) in
-        let done = Gate()
-        ScrapeHandler(registry: running.tap.registry) { $0() }
-          .scrape(accept: text, acceptEncoding: text, names: [text]) { _ in done.open() }
-        try await done.wait("an answer")
-      }
   }
 
   /// What instruments record.

@@ -102,7 +102,6 @@ struct PublicSettings {
     "RequestRecorder.init(registry:outbound:inbound:observers:)": "a tap makes it of its configuration",
     "URLSessionTap.sessionConfiguration(from:client:)": "the tap's function of that name calls it",
     "URLSessionTap.install(on:client:)": "the tap's function of that name calls it",
-    "EndpointBodyWriter.write(_:)": "bytes, which any route may send",
     "Registry.write(_:into:)": "the buffer is filled, not read",
   ]
 }

@@ -1,40 +1,9 @@
 import TapEndpoint
 import Testing
 
-/// Streamed bodies, answers that are not as they should be, and the end of the endpoint.
+/// Answers that are not as they should be, and the end of the endpoint.
 @Suite struct ConnectionAnswerTests {
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
-
-  @Test(arguments: [
-    (1, Int?.none, "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n", false),
-    (1, Int?.some(3), "Content-Length: 3\r\n\r\nabc", false),
-    (0, Int?.none, "Connection: close\r\n\r\nabc", true),
-  ])
-  func `streams`(minor: Int, length: Int?, suffix: String, closes: Bool) {
-    var driver = ConnectionDriver()
-    driver.answer = { _ in EndpointResponse(body: .stream(length: length, { _ in })) }
-    driver.receive(
-      "GET /a HTTP/1.\(minor)\r\nHost: h\r\n\(minor == 0 ? "Connection: keep-alive\r\n" : "")\r\n")
-    for part in ["ab", "", "c"] {
-      driver.connection.bodyPart(Array(part.utf8), of: 0, at: driver.time)
-      driver.run()
-    }
-    driver.connection.bodyEnded(of: 0, complete: true, at: driver.time)
-    driver.run()
-    #expect(driver.sent.hasSuffix(suffix))
-    #expect(driver.isOutputShut == closes)
-  }
-
-  @Test(arguments: [("abcd", true), ("ab", true), ("abc", false)])
-  func `resets when a stream is not what its head said`(part: String, complete: Bool) {
-    var driver = ConnectionDriver()
-    driver.answer = { _ in EndpointResponse(body: .stream(length: 3, { _ in })) }
-    driver.receive(get)
-    driver.connection.bodyPart(Array(part.utf8), of: 0, at: driver.time)
-    driver.connection.bodyEnded(of: 0, complete: complete, at: driver.time)
-    driver.run()
-    #expect(driver.end == "reset")
-  }
 
   @Test func `resets on demand`() {
     var driver = ConnectionDriver()

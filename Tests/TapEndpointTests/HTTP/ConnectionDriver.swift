@@ -8,7 +8,6 @@ struct ConnectionDriver {
   var sent = ""
   var requests: [EndpointRequest] = []
   var ids: [UInt64] = []
-  var cancelled: [UInt64] = []
   var refused: [Int] = []
   var end: String?
   var isOutputShut = false
@@ -16,8 +15,8 @@ struct ConnectionDriver {
   var room = Int.max
   var answer: (EndpointRequest) -> EndpointResponse? = { .text($0.path) }
 
-  init(_ limits: ConnectionLimits = ConnectionLimits()) {
-    connection = ConnectionState(limits: limits, at: time)
+  init() {
+    connection = ConnectionState(limits: .init(), at: time)
   }
 
   mutating func run() {
@@ -29,16 +28,12 @@ struct ConnectionDriver {
         if let response = answer(request) { connection.answer(response, to: id, at: time) }
       case .refused(let failure):
         refused.append(failure.status.rawValue)
-      case .cancel(let id):
-        cancelled.append(id)
       case .write:
         guard room > 0 else {
           connection.writeBlocked()
           continue
         }
-        let bytes = connection.output.withFirstParts {
-          Array($0.prefix(room)) + Array($1.prefix(max(0, room - $0.count)))
-        }
+        let bytes = connection.output.withNext { Array($0.prefix(room)) }
         if room != .max { room -= bytes.count }
         sent += String(decoding: bytes, as: UTF8.self)
         connection.wrote(bytes.count, at: time)

@@ -54,13 +54,11 @@ import Testing
     #expect(driver.statuses == ["200"])
   }
 
-  @Test func `owes no more answers than its limit`() {
-    var limits = ConnectionLimits()
-    limits.pipelinedAnswers = 3
-    var driver = ConnectionDriver(limits)
+  @Test func `owes no more than one answer`() {
+    var driver = ConnectionDriver()
     driver.room = 0
     driver.receive(String(repeating: get, count: 10))
-    #expect(driver.requests.count == 3)
+    #expect(driver.requests.count == 1)
     #expect(!driver.connection.wantsInput)
     #expect(driver.connection.wantsOutput)
     #expect(driver.connection.activity == .waiting)
@@ -112,13 +110,21 @@ import Testing
     #expect(driver.end == "reset")
   }
 
-  @Test func `asks for a body`() {
+  /// The client need not wait: it is told at once that it must send the body without being asked.
+  @Test func `asks for no body`() {
     var driver = ConnectionDriver()
     driver.receive("POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
-    #expect(driver.takeSent() == "HTTP/1.1 100 Continue\r\n\r\n")
-    driver.receive("hi")
-    #expect(driver.requests.first?.body == Array("hi".utf8))
-    #expect(driver.statuses == ["200"])
+    #expect(driver.statuses == ["417"])
+    #expect(driver.isOutputShut)
+  }
+
+  @Test func `takes a body in parts`() {
+    var driver = ConnectionDriver()
+    driver.receive("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nhi")
+    #expect(driver.requests.isEmpty)
+    driver.receive("!?" + get)
+    #expect(driver.requests.map(\.body) == [Array("hi!?".utf8), []])
+    #expect(driver.statuses == ["200", "200"])
   }
 
   @Test func `closes when the client does`() {

@@ -9,23 +9,22 @@ import Testing
     (-1, "Thu, 01 Jan 1970 00:00:00 GMT"), (.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
   ])
   func `writes dates`(seconds: Int64, text: String) {
-    #expect(String(decoding: HTTPDate.bytes(secondsSinceEpoch: seconds), as: UTF8.self) == text)
+    #expect(String(decoding: EventTime.date(secondsSinceEpoch: seconds), as: UTF8.self) == text)
   }
 
   @Test(arguments: [1, 7, 100, 20_000])
   func `forgets what was sent`(step: Int) {
-    var queue = OutputQueue()
-    let parts = [
-      [1, 2, 3], [UInt8](repeating: 4, count: 20_000), [], [5], [UInt8](repeating: 6, count: 100),
-    ]
-    for part in parts { queue.append(part) }
-    var sent: [UInt8] = []
-    while !queue.isEmpty, sent.count < 30_000 {
-      let bytes = queue.withFirstParts { Array($0) + Array($1) }.prefix(step)
-      sent += bytes
-      queue.removeFirst(bytes.count)
+    for size in [0, 2, 16_384, 50_000] {
+      let (head, body) = ([UInt8](arrayLiteral: 1, 2, 3), [UInt8](repeating: 4, count: size))
+      var unsent = UnsentBytes(head: head, body: body)
+      var sent: [UInt8] = []
+      while !unsent.isEmpty, sent.count < 60_000 {
+        let bytes = unsent.withNext { Array($0.prefix(step)) }
+        sent += bytes
+        unsent.removeFirst(bytes.count)
+      }
+      #expect(sent == head + body)
     }
-    #expect(sent == parts.flatMap { $0 })
   }
 
   @Test func `decodes queries`() {

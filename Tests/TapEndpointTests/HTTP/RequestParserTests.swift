@@ -28,7 +28,6 @@ import Testing
     Valid(text: "GET HTTPS://b HTTP/1.1\r\nHost: a\r\n\r\n", authority: "b"),
     Valid(text: "GET http://[::1]:9464?q HTTP/1.1\r\nHost: a\r\n\r\n", query: "q", authority: "[::1]:9464"),
     Valid(text: "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", method: "OPTIONS", path: "*"),
-    Valid(text: "CONNECT b:443 HTTP/1.1\r\nHost: a\r\n\r\n", method: "CONNECT", path: "", authority: "b:443"),
     Valid(text: "GET / HTTP/1.0\r\n\r\n", authority: nil, keepsAlive: false),
     Valid(text: "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", authority: nil),
     Valid(text: "GET / HTTP/1.7\r\nHost: a\r\n\r\n"),
@@ -42,14 +41,6 @@ import Testing
     Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", method: "POST", body: "abc"),
     Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0003\r\n\r\nabc", method: "POST", body: "abc"),
     Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n\r\n", body: "\r\n"),
-    Valid(
-      text:
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\nA;x=\"y\"\r\n0123456789\r\n0\r\n\r\n",
-      method: "POST", body: "abc0123456789"),
-    Valid(
-      text:
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0001\r\na\r\n000\r\nX: y\r\nZ:\r\n\r\n",
-      method: "POST", body: "a"),
   ]
 
   @Test(arguments: valid)
@@ -86,9 +77,9 @@ import Testing
   static let invalid: [Invalid] = [
     // Line ends (RFC 9112, section 2.2).
     Invalid("GET / HTTP/1.1\nHost: a\n\n"), Invalid("GET / HTTP/1.1\r\nHost: a\n\r\n"),
-    Invalid("GET / HTTP/1.1\rHost: a\r\r"), Invalid("GET / HTTP/1.1\r\nHost: a\r\n\r\r\n"),
+    Invalid("GET / HTTP/1.1\rHost: a\r\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a\r\n\r\r\n"),
     Invalid("\nGET / HTTP/1.1\r\n"),
-    Invalid("\r\rGET"), Invalid(get("X: a\rb\r\n")), Invalid(get("X: a\nY: b\r\n")),
+    Invalid("\r\rGET\r\n"), Invalid(get("X: a\rb\r\n")), Invalid(get("X: a\nY: b\r\n")),
     // The request line (section 3).
     Invalid(" GET / HTTP/1.1\r\n\r\n"), Invalid("GET  / HTTP/1.1\r\n\r\n"),
     Invalid("GET /  HTTP/1.1\r\n\r\n"),
@@ -98,7 +89,7 @@ import Testing
     Invalid("GET / HTTP/1.\r\n\r\n"),
     Invalid("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), Invalid("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
     Invalid("GET / HTTP/0.9\r\n\r\n", 505),
-    Invalid(String(repeating: "A", count: 33), 501), Invalid("\u{16}\u{3}\u{1}\u{2}"), Invalid("{"),
+    Invalid(String(repeating: "A", count: 33) + " / HTTP/1.1\r\n", 501), Invalid("\u{16}\u{3}\u{1}\u{2}"), Invalid("{"),
     // The target (section 3.2, RFC 3986).
     Invalid("GET x HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET * HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -111,8 +102,8 @@ import Testing
     Invalid("GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /\"x HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET /ä HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET /\u{7f} HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /a\\b HTTP/1.1\r\nHost: a\r\n\r\n"),
-    Invalid("CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n"),
-    Invalid("CONNECT a HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("CONNECT a HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
     // Host (section 3.2).
     Invalid("GET / HTTP/1.1\r\n\r\n"), Invalid("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),
     Invalid("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n"),
@@ -140,32 +131,19 @@ import Testing
     Invalid(post("Content-Length: 9999999999999999999999x", "")),
     Invalid(post("Content-Length: 65537", ""), 413),
     Invalid("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
-    Invalid(post("Transfer-Encoding: chunked, chunked", "")),
-    Invalid(post("Transfer-Encoding: gzip, chunked", "")), Invalid(post("Transfer-Encoding:", "")),
-    Invalid(post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "")),
-    Invalid(post("Transfer-Encoding: xchunked", ""), 501),
-    Invalid(post("Transfer-Encoding: identity", ""), 501),
-    Invalid(post("Transfer-Encoding: chunked, identity", "")),
-    Invalid(post("Transfer-Encoding: \u{b}chunked", "")),
-    Invalid(post("Transfer-Encoding: \"chunked\"", ""), 501), Invalid(post("Expect: 200-ok", ""), 417),
-    // Chunks (section 7.1).
-    Invalid(post("Transfer-Encoding: chunked", "\r\n")), Invalid(post("Transfer-Encoding: chunked", "x\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "0x1\r\na\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "1\na\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "1\r\nab\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "1 \r\na\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "-1\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "1;a\nb\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "1;\u{0}\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "1\r\na\n0\r\n\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "FFFFFFFFFFFFFFFF1\r\n"), 413),
-    Invalid(post("Transfer-Encoding: chunked", "00000000000000001\r\na")),
-    Invalid(post("Transfer-Encoding: chunked", "10001\r\n"), 413),
-    Invalid(post("Transfer-Encoding: chunked", "0\r\n X: y\r\n\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "0\r\nX y\r\n\r\n")),
-    Invalid(post("Transfer-Encoding: chunked", "0\r\n\n")),
-    Invalid(post("Transfer-Encoding: chunked", "1;" + String(repeating: "x", count: 8193)), 431),
-    Invalid(post("Transfer-Encoding: chunked", "0\r\n" + String(repeating: "a:\r\n", count: 101)), 431),
+    Invalid(post("Transfer-Encoding: chunked", "1\r\na\r\n0\r\n\r\n"), 411),
+    Invalid(post("Transfer-Encoding: Chunked", ""), 411),
+    Invalid(post("Transfer-Encoding: gzip, chunked", ""), 411),
+    Invalid(post("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", ""), 411),
+    // What is not chunked in the end has no end.
+    Invalid(post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "")),
+    Invalid(post("Transfer-Encoding: chunked, identity", "")), Invalid(post("Transfer-Encoding:", "")),
+    Invalid(post("Transfer-Encoding: xchunked", "")), Invalid(post("Transfer-Encoding: identity", "")),
+    Invalid(post("Transfer-Encoding: chunked,", "")), Invalid(post("Transfer-Encoding: \u{b}chunked", "")),
+    Invalid(post("Transfer-Encoding: \"chunked\"", "")),
+    Invalid(post("Expect: 200-ok", ""), 417),
+    Invalid(post("Expect: 100-Continue\r\nContent-Length: 1", ""), 417),
+    Invalid(post("Expect: 100-continue\r\nContent-Length: 65537", ""), 413),
     // Sizes (RFC 9112, section 3; RFC 9110, section 5.4).
     Invalid("GET /" + String(repeating: "a", count: 8192), 414),
     Invalid(get("X: " + String(repeating: "a", count: 8192)), 431),
@@ -215,18 +193,9 @@ import Testing
     #expect(request.headers.fields.map(\.name) == ["Host", "X-A", "x-a", "B"])
   }
 
-  @Test func `asks for a body that waits`() {
-    let head = "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n"
-    #expect(events(of: head) == [.continueExpected])
-    #expect(events(of: head + "x").count == 2)
-    // There is no body to wait for, or the client is too old to wait.
-    #expect(
-      events(of: "GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n").first != .continueExpected)
-    #expect(events(of: "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n").isEmpty)
-  }
-
   @Test func `takes what is exactly at the limits`() {
-    let limits = ParserLimits(headBytes: 100, headerCount: 3, bodyBytes: 4)
+    var limits = Endpoint.Configuration.Limits()
+    (limits.headBytes, limits.headerCount) = (100, 2)
     let frame = "GET / HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n"
     let fitting = frame.replacing("X: ", with: "X: " + String(repeating: "a", count: 100 - frame.utf8.count))
     #expect(fitting.utf8.count == 100)
@@ -239,6 +208,13 @@ import Testing
       Issue.record("accepted above the limit")
       return
     }
+  }
+
+  /// RFC 9110, section 10.1.1: a client of HTTP/1.0 does not wait.
+  @Test func `does not know what an old client expects`() {
+    let head = "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"
+    #expect(events(of: head).isEmpty)
+    #expect(onlyRequest(in: head + "x")?.body == [UInt8(ascii: "x")])
   }
 
   @Test func `takes nothing after a failure`() {

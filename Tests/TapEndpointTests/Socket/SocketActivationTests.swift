@@ -3,16 +3,14 @@ import Testing
 @testable import TapEndpoint
 
 @Suite struct SocketActivationTests {
-  private func activation(_ variables: [String: String]) -> SocketActivation {
-    SocketActivation(process: 7) { variables[$0] }
+  private func descriptor(named name: String?, _ variables: [String: String]) -> Int32? {
+    SocketActivation.descriptor(named: name, process: 7) { variables[$0] }
   }
 
-  @Test func `finds its sockets`() {
-    let activation = activation(["LISTEN_PID": "7", "LISTEN_FDS": "3", "LISTEN_FDNAMES": "web:metrics"])
-    #expect(activation.names == ["web", "metrics", ""])
-    #expect(activation.descriptor(named: nil) == 3)
-    #expect(activation.descriptor(named: "metrics") == 4)
-    #expect(activation.descriptor(named: "other") == nil)
+  @Test(arguments: [(nil, 3), ("web", 3), ("metrics", 4), ("other", nil), ("behind", nil)] as [(String?, Int32?)])
+  func `finds its sockets`(name: String?, expected: Int32?) {
+    let variables = ["LISTEN_PID": "7", "LISTEN_FDS": "3", "LISTEN_FDNAMES": "web:metrics:last:behind"]
+    #expect(descriptor(named: name, variables) == expected)
   }
 
   @Test(arguments: [
@@ -22,7 +20,7 @@ import Testing
     ["LISTEN_PID": "x", "LISTEN_FDS": "1"],
   ])
   func `takes none that is not for it`(_ variables: [String: String]) {
-    #expect(activation(variables).descriptor(named: nil) == nil)
+    #expect(descriptor(named: nil, variables) == nil)
   }
 
   @Test func `says what is missing`() {

@@ -2,13 +2,13 @@ import TapEndpoint
 
 /// What a parser makes of the text, given in pieces that end at the offsets.
 func events(
-  of text: String, splitAt offsets: [Int] = [], limits: ParserLimits = ParserLimits()
+  of text: String, splitAt offsets: [Int] = [], limits: Endpoint.Configuration.Limits = .init()
 ) -> [RequestParser.Event] {
   events(of: Array(text.utf8), splitAt: offsets, limits: limits)
 }
 
 func events(
-  of bytes: [UInt8], splitAt offsets: [Int] = [], limits: ParserLimits = ParserLimits()
+  of bytes: [UInt8], splitAt offsets: [Int] = [], limits: Endpoint.Configuration.Limits = .init()
 ) -> [RequestParser.Event] {
   var parser = RequestParser(limits: limits)
   var events: [RequestParser.Event] = []

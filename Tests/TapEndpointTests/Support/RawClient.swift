@@ -80,6 +80,12 @@ final class RawClient: Sendable {
     }
   }
 
+  /// Whether a reset has arrived, read or not.
+  var hasFailed: Bool {
+    var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLERR) != 0
+  }
+
   func endOutput() {
     shutdown(descriptor, Int32(SHUT_WR))
   }

@@ -1,8 +1,11 @@
 import Foundation
-import TapCore
-import TapEndpoint
+import SessionTap
 import TestSupport
 import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// A Pushgateway of Debian's takes what is pushed.
 @Suite(.needs(.program)) struct PushgatewayTests {
@@ -26,10 +29,8 @@ import Testing
     try registry.counter("jobs_total", help: "Jobs.").increment()
     try await pusher.push()
 
-    // By HTTP/1.0, so that the answer has no chunks.
-    let client = try RawClient(port: port)
-    client.send("GET /metrics HTTP/1.0\r\n\r\n")
-    let metrics = await client.receiveAll().text
+    let url = try #require(URL(string: "http://127.0.0.1:\(port)/metrics"))
+    let metrics = String(decoding: try await URLSession.shared.data(from: url).0, as: UTF8.self)
     #expect(metrics.contains("\njobs_total{instance=\"here\",job=\"\(job)\"} 4\n"))
     #expect(metrics.contains("\njob_duration_seconds_count{instance=\"here\",job=\"\(job)\"} 3\n"))
     #expect(

@@ -1,4 +1,9 @@
+import Foundation
 public import TapCore
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// Pushes the metrics of a registry to a Pushgateway: for jobs that are too short to be scraped.
 ///
@@ -6,7 +11,8 @@ public import TapCore
 ///     try await MetricsPusher(registry: registry, to: gateway).push()
 ///
 /// Each push replaces what the group had before. The gateway keeps the metrics, and Prometheus scrapes
-/// them, until they are deleted: push from jobs, not from servers.
+/// them, until they are deleted: push from jobs, not from servers. A push is a request of a URLSession of its own, which
+/// no tap observes.
 public final class MetricsPusher: Sendable {
   private let registry: Registry
   private let gateway: PushGateway
@@ -83,20 +89,23 @@ public final class MetricsPusher: Sendable {
 
   private func pushOnce() async throws(PushError) {
     let exposition = registry.exposition(in: .text)
-    var head = "PUT \(gateway.path) HTTP/1.1\r\nHost: \(gateway.authority)\r\nConnection: close\r\n"
-    head += "Content-Type: \(exposition.contentType)\r\nContent-Length: \(exposition.bytes.count)\r\n"
-    if let authorization = gateway.authorization { head += "Authorization: \(authorization)\r\n" }
-    let answer = try await HTTPClient.run(
-      Array((head + "\r\n").utf8) + exposition.bytes, host: gateway.host, port: gateway.port,
-      within: retry.deadline)
-    guard let status = answer.status else {
-      throw PushError(.unreachable, "\(gateway.authority) does not speak HTTP", isTransient: true)
-    }
-    guard (200...299).contains(status) else {
+    var request = URLRequest(url: gateway.url)
+    request.httpMethod = "PUT"
+    request.setValue(exposition.contentType, forHTTPHeaderField: "Content-Type")
+    request.setValue(gateway.authorization, forHTTPHeaderField: "Authorization")
+    let answer = await PushExchange().send(request, body: Data(exposition.bytes), within: retry.deadline)
+    switch answer {
+    case .status(200...299, _):
+      return
+    case .status(let status, let reason):
       // RFC 9110, sections 15.5.9, 15.6 and RFC 6585, section 4: these may be transient.
-      let isTransient = status >= 500 || status == 408 || status == 429
       throw PushError(
-        .refused, "\(gateway.authority) answers \(status): \(answer.reason)", isTransient: isTransient)
+        .refused, "\(gateway.authority) answers \(status): \(reason)",
+        isTransient: status >= 500 || status == 408 || status == 429)
+    case .failure(let reason):
+      throw PushError(.unreachable, "cannot push to \(gateway.authority): \(reason)", isTransient: true)
+    case .late:
+      throw PushError(.unreachable, "\(gateway.authority) does not answer in time", isTransient: true)
     }
   }
 
@@ -116,8 +125,7 @@ public struct PushRetry: Sendable, Hashable {
   public var firstDelay = Duration.milliseconds(500)
   /// The maximum of the delay: 0 to a day. 30 s.
   public var maximumDelay = Duration.seconds(30)
-  /// How long one try may take, up to a day; without any time, it fails. Where the gateway's name has several
-  /// addresses, they share it: each is asked for its part of what is left. 10 s.
+  /// How long one try may take, whatever the gateway sends, up to a day; without any time, it fails. 10 s.
   public var deadline = Duration.seconds(10)
 
   /// Makes the default.

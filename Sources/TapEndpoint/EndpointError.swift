@@ -1,0 +1,38 @@
+/// Why an endpoint cannot start. Its description names the cause and the remedy in one line.
+public struct EndpointError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The causes. New ones may come: a `switch` over them needs a default.
+  public struct Code: Sendable, Hashable {
+    private enum Name {
+      case addressInUse, addressNotAvailable, permissionDenied, invalidConfiguration
+      case alreadyRunning, tooManyOpenFiles, accessNotRestricted, system
+    }
+    private let name: Name
+
+    /// Another socket listens at the address.
+    public static let addressInUse = Code(name: .addressInUse)
+    /// The host is none of this machine's, or its name does not resolve.
+    public static let addressNotAvailable = Code(name: .addressNotAvailable)
+    /// The process may not listen there.
+    public static let permissionDenied = Code(name: .permissionDenied)
+    /// A setting is out of its range, or two contradict each other.
+    public static let invalidConfiguration = Code(name: .invalidConfiguration)
+    /// The endpoint was started already and not shut down.
+    public static let alreadyRunning = Code(name: .alreadyRunning)
+    /// The process or the system has no file descriptor left.
+    public static let tooManyOpenFiles = Code(name: .tooManyOpenFiles)
+    /// Other machines could read without credentials, and the configuration does not allow that.
+    public static let accessNotRestricted = Code(name: .accessNotRestricted)
+    /// A system call failed for another reason.
+    public static let system = Code(name: .system)
+  }
+
+  /// The cause.
+  public let code: Code
+  /// The cause and the remedy in one line, such as `address in use: 127.0.0.1:9464 (…)`.
+  public let description: String
+
+  package init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+}

@@ -1,0 +1,67 @@
+extension Endpoint.Configuration {
+  /// The limits of what clients can use. A request beyond a limit is answered with the status that is named here, or
+  /// the connection is closed.
+  ///
+  /// Deadlines are 1 ms to a day, and each number has a minimum; a start with any other value throws
+  /// ``EndpointError``. There is no maximum: a limit reserves nothing.
+  public struct Limits: Sendable, Hashable {
+    /// The bytes of a request's head: 414 if the request line exceeds them, else 431. 8 KiB.
+    public var headBytes = 8192
+    /// The header fields of a request: 431. 100.
+    public var headerCount = 100
+    /// The bytes of a request's body, which is kept in memory: 413. 64 KiB.
+    public var bodyBytes = 65_536
+    /// From the first byte of a head to its last: 408. 5 s.
+    public var headDeadline = Duration.seconds(5)
+    /// From the end of a head to the end of its body: 408. 10 s.
+    public var bodyDeadline = Duration.seconds(10)
+    /// From the begin of the connection, or the last answer, to the next request. 75 s.
+    public var idleDeadline = Duration.seconds(75)
+    /// From a request to the answer of its handler: 503. 60 s.
+    public var answerDeadline = Duration.seconds(60)
+    /// For every 64 KiB of an answer, and for what is less at its end, to be taken by the client's system.
+    /// 10 s.
+    public var writeDeadline = Duration.seconds(10)
+    /// Open connections. A further one closes the one that has been idle longest; without an idle one, the one that has
+    /// waited for its client longest, which has not sent its request or does not read its answer. 512.
+    public var connections = 512
+    /// Requests that wait for a handler of the app's or for a readiness check: 503. 256, and never more than half of
+    /// the ``connections``. A request counts until it is answered, its deadline has passed or its client is
+    /// gone, whatever its handler does.
+    ///
+    /// Scrapes have room of their own, a quarter of the ``connections``, and handlers that answer at once, as that of
+    /// `/healthz` does, need none: no other request keeps them from being answered.
+    public var requestsInFlight = 256
+
+    /// Makes the default limits.
+    public init() {}
+
+    /// The requests in flight of the app's handlers, where the system allows that many connections. Half of these at
+    /// most, so that requests that hang leave some to scrapes and probes.
+    func appRequestsInFlight(connections: Int) -> Int { min(requestsInFlight, max(connections / 2, 1)) }
+
+    /// The scrapes in flight. Those that arrive together share a gathering, so that many cost little.
+    func scrapesInFlight(connections: Int) -> Int { max(connections / 4, 1) }
+
+    /// The first limit that is out of its range, by name.
+    var firstInvalid: String? {
+      let counts = [
+        ("headBytes", headBytes, 64), ("headerCount", headerCount, 1), ("bodyBytes", bodyBytes, 0),
+        ("connections", connections, 1), ("requestsInFlight", requestsInFlight, 1),
+      ]
+      let deadlines = [
+        ("headDeadline", headDeadline), ("bodyDeadline", bodyDeadline), ("idleDeadline", idleDeadline),
+        ("answerDeadline", answerDeadline), ("writeDeadline", writeDeadline),
+      ]
+      if let (name, value, least) = counts.first(where: { $0.1 < $0.2 }) {
+        return "\(name) is \(value) and must be at least \(least)"
+      }
+      // A day is as good as for ever, and far from the overflow of instants.
+      let range = Duration.milliseconds(1) ... .seconds(86_400)
+      if let (name, value) = deadlines.first(where: { !range.contains($0.1) }) {
+        return "\(name) is \(value) and must be between 1 ms and a day"
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/// Finds the handler of a request, or one that says why there is none.
+struct Router: Sendable {
+  private var exact: [String: [EndpointRoute]] = [:]
+  /// The routes that end in `/*`, by what stands before the star, the longest first.
+  private let below: [(prefix: String, routes: [EndpointRoute])]
+  private var methods = EndpointMethod.standard
+
+  init(_ routes: [EndpointRoute]) {
+    var prefixes: [String: [EndpointRoute]] = [:]
+    for route in routes {
+      methods.formUnion(route.methods)
+      if route.path.hasSuffix("/*") {
+        prefixes[String(route.path.dropLast()), default: []].append(route)
+      } else {
+        exact[route.path, default: []].append(route)
+      }
+    }
+    below = prefixes.sorted { $0.key.utf8.count > $1.key.utf8.count }.map {
+      (prefix: $0.key, routes: $0.value)
+    }
+  }
+
+  func handler(for request: EndpointRequest) -> EndpointRoute.Handler {
+    // RFC 9110, section 9.1: 501 for a method that the server does not know, 405 for one that it knows.
+    guard methods.contains(request.method) else { return Self.refusal(.notImplemented, "unknown method") }
+    if request.path == "*" {
+      // RFC 9110, section 9.3.7: "OPTIONS *" asks about the server, and serves as a ping.
+      let allowed = Self.allowed(exact.values.flatMap { $0 })
+      return .immediate { _ in EndpointResponse(status: .noContent, headers: ["Allow": allowed]) }
+    }
+    guard
+      let routes = exact[request.path] ?? below.first(where: { request.path.hasPrefix($0.prefix) })?.routes
+    else { return Self.refusal(.notFound, "nothing is here") }
+    if let route = routes.first(where: { $0.takes(request.method) }) { return route.handler }
+    // RFC 9110, section 15.5.6: a 405 must carry an Allow field.
+    let allowed = Self.allowed(routes)
+    return Self.refusal(.methodNotAllowed, "this path takes \(allowed)", ["Allow": allowed])
+  }
+
+  private static func refusal(
+    _ status: EndpointStatus, _ reason: String, _ fields: EndpointHeaders = [:]
+  ) -> EndpointRoute.Handler {
+    .immediate { _ in
+      var response = EndpointResponse.refusal(status, reason)
+      for field in fields.fields { response.headers.add(field.name, field.value) }
+      return response
+    }
+  }
+
+  /// The methods of the routes as a list, in a fixed order.
+  private static func allowed(_ routes: [EndpointRoute]) -> String {
+    var methods = Set(routes.flatMap(\.methods))
+    if methods.contains(.get) { methods.insert(.head) }
+    return methods.map(\.rawValue).sorted().joined(separator: ", ")
+  }
+}

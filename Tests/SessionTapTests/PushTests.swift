@@ -1,0 +1,316 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SessionTap
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct PushTests {
+  // MARK: The target
+
+  @Test(arguments: [
+    ("http://gw", "a", [:], "gw:80", "http://gw/metrics/job/a"),
+    ("HTTP://gw:9091/", "a", [:], "gw:9091", "http://gw:9091/metrics/job/a"),
+    ("https://gw", "a", [:], "gw:443", "https://gw/metrics/job/a"),
+    ("http://[::1]:1/sub/path//", "a", [:], "[::1]:1", "http://[::1]:1/sub/path/metrics/job/a"),
+    (
+      "http://gw", "a/b", ["z": "1", "instance": "x:1"], "gw:80",
+      "http://gw/metrics/job@base64/YS9i/instance@base64/eDox/z/1"
+    ),
+    ("http://gw", "ü?>", ["empty": ""], "gw:80", "http://gw/metrics/job@base64/w7w_Pg==/empty@base64/="),
+    // A letter that is equal to K, and none of ASCII.
+    ("http://gw", "\u{212A}", [:], "gw:80", "http://gw/metrics/job@base64/4oSq"),
+    ("http://gw:8", "..", [:], "gw:8", "http://gw:8/metrics/job@base64/Li4="),
+  ])
+  func `names the group`(
+    url: String, job: String, grouping: [String: String], authority: String, group: String
+  ) throws {
+    let gateway = try PushGateway(url, job: job, grouping: grouping)
+    #expect(gateway.authority == authority)
+    #expect(gateway.url.absoluteString == group)
+    #expect(gateway.authorization == nil)
+  }
+
+  @Test func `takes credentials from the URL`() throws {
+    let gateway = try PushGateway("http://Aladdin:open%20sesame@gw", job: "a")
+    #expect(gateway.authorization == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+    #expect(gateway.authority == "gw:80")
+    #expect(gateway.url.absoluteString == "http://gw/metrics/job/a")
+  }
+
+  @Test(arguments: [
+    ("ftp://u:secret@gw", "a", [:]), ("gw:9091", "a", [:]), ("http://", "a", [:]), ("http:///x", "a", [:]),
+    ("http://a b", "a", [:]), ("http://gw:x", "a", [:]), ("http://gw:0", "a", [:]), ("http://gw:65536", "a", [:]),
+    ("http://u:secret@gw?x", "a", [:]), ("http://gw/?x", "a", [:]), ("http://gw/#x", "a", [:]),
+    ("http://u:secret@gw", "", [:]), ("http://gw\r\nX: y", "a", [:]), ("http://g%00w", "a", [:]),
+    ("http://gw", "a", ["job": "b"]), ("http://gw", "a", ["0": "b"]), ("http://gw", "a", ["__x": "b"]),
+    ("http://gw", "a", ["a-b": "b"]), ("http://gw", "a", ["": "b"]),
+  ])
+  func `refuses what is no target`(url: String, job: String, grouping: [String: String]) {
+    let error = #expect(throws: PushError.self) { try PushGateway(url, job: job, grouping: grouping) }
+    #expect(error?.code == .invalidTarget)
+    #expect(error?.description.contains("secret") == false)
+  }
+
+  // MARK: Retries
+
+  @Test func `waits longer with each try`() {
+    let retry = PushRetry()
+    #expect(
+      (1...8).map { retry.delay(after: $0, jitter: 0) } == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
+    #expect(retry.delay(after: 2, jitter: 1) == .milliseconds(500))
+    #expect(retry.delay(after: .max, jitter: -1) == .seconds(30))
+    #expect(retry.delay(after: .min, jitter: 0) == .milliseconds(500))
+  }
+
+  @Test(arguments: [
+    ([503, 500, 200], 3, nil), ([429, 408, 202], 3, nil), ([400], 1, false), ([404], 1, false),
+    ([500], 5, true),
+  ])
+  func `tries again what may be over soon`(statuses: [Int], tries: Int, isTransient: Bool?) async throws {
+    let rest = Mutex(statuses)
+    let origin = try Origin { _ in
+      let status = rest.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+      return [.response("\(status) X", body: Array("because\n".utf8))]
+    }
+    defer { origin.stop() }
+    let registry = Registry()
+    let error = await Self.error(of: try Self.pusher(registry, origin.port, attempts: 5))
+    #expect((error == nil) == (isTransient == nil))
+    if let error {
+      #expect(error.code == .refused)
+      #expect(error.isTransient == isTransient)
+      #expect(error.description == "127.0.0.1:\(origin.port) answers \(statuses[0]): because")
+    }
+    #expect(origin.requests.count == tries)
+    let outcome = isTransient == nil ? "ok" : "error"
+    #expect(registry.exposition(in: .text).text.contains("session_tap_pushes_total{outcome=\"\(outcome)\"} 1"))
+  }
+
+  // MARK: The request
+
+  @Test func `replaces the group`() async throws {
+    let registry = Registry()
+    try registry.counter("jobs_total", help: "Jobs.").increment(by: 3)
+    let origin = try Origin { _ in [.response("202 Accepted")] }
+    defer { origin.stop() }
+    try await Self.pusher(registry, origin.port, userinfo: "Aladdin:open%20sesame@").push()
+    let request = try #require(origin.requests.first)
+    #expect(origin.requests.count == 1)
+    #expect(request.method == "PUT")
+    #expect(request.target == "/metrics/job/test")
+    #expect(request.headers["host"] == "127.0.0.1:\(origin.port)")
+    #expect(request.headers["authorization"] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+    #expect(request.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+    #expect(request.headers["content-length"] == "\(request.body.count)")
+    #expect(String(decoding: request.body, as: UTF8.self).contains("\njobs_total 3"))
+  }
+
+  @Test func `says that nobody is there`() async throws {
+    let closed = try ClosedPort()
+    let error = await Self.error(of: try Self.pusher(Registry(), closed.port, userinfo: "me:secret@"))
+    #expect(error?.code == .unreachable)
+    #expect(error?.isTransient == true)
+    #expect(error?.description.hasPrefix("cannot push to 127.0.0.1:\(closed.port): ") == true)
+    #expect(error?.description.contains("secret") == false)
+  }
+
+  /// The credentials are for the gateway alone.
+  @Test func `follows no redirect`() async throws {
+    let other = try Origin { _ in [.response()] }
+    let origin = try Origin { _ in
+      [.response("307 Temporary Redirect", headers: [("Location", other.url("/x").absoluteString)])]
+    }
+    defer {
+      origin.stop()
+      other.stop()
+    }
+    let error = await Self.error(of: try Self.pusher(Registry(), origin.port, userinfo: "me:secret@"))
+    let meaning = HTTPURLResponse.localizedString(forStatusCode: 307)
+    #expect(error?.description == "127.0.0.1:\(origin.port) answers 307: \(meaning)")
+    #expect(other.requests.isEmpty)
+  }
+
+  @Test(arguments: ["Basic realm=\"x\"", "Digest realm=\"x\", nonce=\"y\"", "Bearer"])
+  func `gives the gateway no other credentials`(challenge: String) async throws {
+    let origin = try Origin { _ in
+      [.response("401 Unauthorized", headers: [("WWW-Authenticate", challenge)], body: Array("who?".utf8))]
+    }
+    defer { origin.stop() }
+    let error = await Self.error(of: try Self.pusher(Registry(), origin.port, userinfo: "me:secret@"))
+    #expect(error?.description == "127.0.0.1:\(origin.port) answers 401: who?")
+    #expect(error?.isTransient == false)
+    #expect(origin.requests.count == 1)
+  }
+
+  // MARK: The response
+
+  /// A gateway that leaves the connection open behind its answer (RFC 9112, section 6.3).
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
+    ("HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\nok", nil),
+    ("HTTP/1.1 204 No Content\r\n\r\n", nil),
+    ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", nil),
+    (
+      "HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbec\r\n4\r\nause\r\n0\r\n\r\n",
+      "400: because"
+    ),
+    (
+      "HTTP/1.1 400 Bad Request\r\nContent-Length: 29\r\n\r\n  text format\tparsing\u{7}error\nmo",
+      "400: text format parsing error"
+    ),
+  ])
+  func `an answer ends where it says`(answer: String, refusal: String?) async throws {
+    let end = Gate()
+    let origin = try Origin { _ in [.text(answer), .hold(end)] }
+    defer {
+      end.open()
+      origin.stop()
+    }
+    let error = await Self.error(of: try Self.pusher(Registry(), origin.port))
+    #expect(error?.description == refusal.map { "127.0.0.1:\(origin.port) answers \($0)" })
+  }
+
+  /// A body without an end, of which no more is read than it takes.
+  @Test func `reads no more of a body than its limit`() async throws {
+    let piece = Array("because\n".utf8) + [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
+    let origin = try Origin { _ in
+      [.text("HTTP/1.1 500 X\r\n\r\n")] + [OriginStep](repeating: .send(piece), count: 1_000_000)
+    }
+    defer { origin.stop() }
+    let error = await Self.error(of: try Self.pusher(Registry(), origin.port))
+    #expect(error?.description == "127.0.0.1:\(origin.port) answers 500: because")
+  }
+
+  // MARK: The deadline
+
+  /// None of these ever ends, so a push that waits for its end does not either.
+  @Test(arguments: Endless.allCases)
+  func `ends at its deadline whatever the gateway sends`(endless: Endless) async throws {
+    let end = Gate()
+    let origin = try Origin { _ in endless.steps(end) }
+    defer {
+      end.open()
+      origin.stop()
+    }
+    var retry = PushRetry()
+    (retry.attempts, retry.deadline) = (1, .milliseconds(300))
+    let gateway = try PushGateway("http://127.0.0.1:\(origin.port)", job: "test")
+    let error = await Self.error(of: try MetricsPusher(registry: Registry(), to: gateway, retry: retry))
+    #expect(error?.code == .unreachable)
+    #expect(error?.isTransient == true)
+    #expect(error?.description == "127.0.0.1:\(origin.port) does not answer in time")
+    end.open()
+    // It is not read any further. A head that is cut short would end the process (swift-corelibs-foundation #5285).
+    _ = try await Poll.until("the end of the connection") { origin.connectionCount == 0 ? true : nil }
+  }
+
+  enum Endless: CaseIterable {
+    case silence, interimResponses, drippingHead, drippingBody
+
+    func steps(_ end: Gate) -> [OriginStep] {
+      func drip(_ text: String) -> [OriginStep] {
+        (0..<100_000).flatMap { _ in [OriginStep.think(20), .text(text)] }
+      }
+      switch self {
+      case .silence: return [.hold(end)]
+      case .interimResponses:
+        let flood = Array(String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 1_000).utf8)
+        return [OriginStep](repeating: .send(flood), count: 1_000_000)
+      case .drippingHead: return [.text("HTTP/1.1 200 OK\r\nX: ")] + drip("x")
+      case .drippingBody: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")] + drip("x")
+      }
+    }
+  }
+
+  /// Something else may hold the one queue of all sessions.
+  @Test(.needs(.sessionQueue)) func `ends at its deadline while Foundation stands still`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let held = Gate()
+    HoldingProtocol.gates.withLock { $0 = (held, Gate()) }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.protocolClasses = [HoldingProtocol.self]
+    let session = URLSession(configuration: configuration)
+    session.dataTask(with: origin.url("/held")).resume()
+    try await held.wait("the queue")
+    var retry = PushRetry()
+    (retry.attempts, retry.deadline) = (1, .milliseconds(100))
+    let gateway = try PushGateway("http://127.0.0.1:\(origin.port)", job: "test")
+    let error = await Self.error(of: try MetricsPusher(registry: Registry(), to: gateway, retry: retry))
+    #expect(error?.description == "127.0.0.1:\(origin.port) does not answer in time")
+    HoldingProtocol.gates.withLock { $0?.release.open() }
+    session.finishTasksAndInvalidate()
+  }
+
+  // MARK: At intervals
+
+  @Test func `pushes at intervals and once more at the end`() async throws {
+    let registry = Registry()
+    let jobs = try registry.counter("jobs_total", help: "Jobs.")
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    let intervals = EventQueue<Duration>()
+    let (ticks, ticking) = AsyncStream.makeStream(of: Void.self)
+    let pusher = try Self.pusher(registry, origin.port) { duration in
+      intervals.send(duration)
+      for await _ in ticks { return }
+      throw CancellationError()
+    }
+    let run = Task { await pusher.run(every: .seconds(15)) }
+    #expect(try await intervals.next("the pause between pushes") == .seconds(15))
+    ticking.yield()
+    #expect(try await intervals.next("the pause between pushes") == .seconds(15))
+    #expect(origin.requests.count == 1)
+    jobs.increment()
+    run.cancel()
+    await run.value
+    #expect(origin.requests.count == 2)
+    let last = try #require(origin.requests.last)
+    #expect(String(decoding: last.body, as: UTF8.self).contains("\njobs_total 1"))
+  }
+
+  /// One that waits for no machine, however busy.
+  private static func pusher(
+    _ registry: Registry, _ port: Int, userinfo: String = "", attempts: Int = 1,
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }
+  ) throws -> MetricsPusher {
+    var retry = PushRetry()
+    (retry.attempts, retry.deadline) = (attempts, .seconds(120))
+    return try MetricsPusher(
+      registry: registry, to: PushGateway("http://\(userinfo)127.0.0.1:\(port)", job: "test"), retry: retry,
+      sleep: sleep)
+  }
+
+  private static func error(of pusher: MetricsPusher) async -> PushError? {
+    do throws(PushError) {
+      try await pusher.push()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
+
+/// Holds the queue on which Foundation drives all sessions.
+private final class HoldingProtocol: URLProtocol {
+  static let gates = Mutex<(held: Gate, release: Gate)?>(nil)
+
+  override class func canInit(with request: URLRequest) -> Bool { true }
+
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+  override func startLoading() {
+    let gates = Self.gates.withLock { $0 }
+    gates?.held.open()
+    gates?.release.waitBlocking()
+    client?.urlProtocol(self, didFailWithError: URLError(.cancelled))
+  }
+
+  override func stopLoading() {}
+}
