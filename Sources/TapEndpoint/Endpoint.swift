@@ -11,8 +11,7 @@ import TapCore
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
 /// All connections are served by one serial dispatch queue, and so by at most one core; asynchronous handlers
-/// run in tasks of their own. ``Configuration/Limits`` bound what clients can use. There is no TLS:
-/// a reverse proxy adds it.
+/// run in tasks of their own. ``Configuration/Limits`` bound what clients can use. There is no TLS: a reverse proxy adds it.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. One that is released
 /// while it runs ends its connections.

@@ -10,8 +10,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   package let kind: Kind
 
   /// An address and port of TCP. The host is a numeric address, an IPv6 one in brackets or without, or a name that
-  /// resolves to one; the port 0 lets the system choose a free one, which ``Endpoint/address`` has once the endpoint
-  /// has started.
+  /// resolves to one; the port 0 lets the system choose a free one, which ``Endpoint/address`` has once the endpoint has started.
   public static func tcp(host: String, port: Int) -> EndpointAddress {
     let host = host.hasPrefix("[") ? parseHost(host) ?? host : host
     return EndpointAddress(kind: .tcp(host: host, port: port))

@@ -1,8 +1,8 @@
 extension Endpoint {
   /// The settings of an endpoint.
   public struct Configuration: Sendable {
-    /// The address to listen at. 127.0.0.1:9464 by default, the port that OpenTelemetry gives to Prometheus exporters.
-    public var address = EndpointAddress.loopback(port: 9464)
+    /// The address to listen at.
+    public var address: EndpointAddress
     /// The limits. The defaults suit a hostile network.
     public var limits = Limits()
     /// The access. By default every client on this machine, and no other.
@@ -12,11 +12,8 @@ extension Endpoint {
     /// it must not block.
     public var logRefusal: (@Sendable (String) -> Void)?
 
-    /// Makes the default configuration.
-    public init() {}
-
-    /// Makes the default configuration for an address.
-    public init(address: EndpointAddress) {
+    /// Makes the default configuration for an address: 127.0.0.1:9464, the port that OpenTelemetry gives to Prometheus exporters.
+    public init(address: EndpointAddress = .loopback(port: 9464)) {
       self.address = address
     }
   }

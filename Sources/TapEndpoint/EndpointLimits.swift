@@ -19,8 +19,7 @@ extension Endpoint.Configuration {
     public var idleDeadline = Duration.seconds(75)
     /// From a request to the answer of its handler: 503. 60 s.
     public var answerDeadline = Duration.seconds(60)
-    /// For every 64 KiB of an answer, and for what is less at its end, to be taken by the client's system.
-    /// 10 s.
+    /// For every 64 KiB of an answer, and for what is less at its end, to be taken by the client's system. 10 s.
     public var writeDeadline = Duration.seconds(10)
     /// Open connections. A further one closes the one that has been idle longest; without an idle one, the one that has
     /// waited for its client longest, which has not sent its request or does not read its answer. 512.

@@ -34,17 +34,15 @@ struct Router: Sendable {
     if let route = routes.first(where: { $0.takes(request.method) }) { return route.handler }
     // RFC 9110, section 15.5.6: a 405 must carry an Allow field.
     let allowed = Self.allowed(routes)
-    return Self.refusal(.methodNotAllowed, "this path takes \(allowed)", ["Allow": allowed])
+    return Self.refusal(.methodNotAllowed, "this path takes \(allowed)", allowed: allowed)
   }
 
   private static func refusal(
-    _ status: EndpointStatus, _ reason: String, _ fields: EndpointHeaders = [:]
+    _ status: EndpointStatus, _ reason: String, allowed: String? = nil
   ) -> EndpointRoute.Handler {
-    .immediate { _ in
-      var response = EndpointResponse.refusal(status, reason)
-      for field in fields.fields { response.headers.add(field.name, field.value) }
-      return response
-    }
+    var response = EndpointResponse.refusal(status, reason)
+    response.headers["Allow"] = allowed
+    return .immediate { [response] _ in response }
   }
 
   /// The methods of the routes as a list, in a fixed order.

@@ -44,7 +44,8 @@ import Testing
 
   @Test(arguments: [
     ("ftp://u:secret@gw", "a", [:]), ("gw:9091", "a", [:]), ("http://", "a", [:]), ("http:///x", "a", [:]),
-    ("http://a b", "a", [:]), ("http://gw:x", "a", [:]), ("http://gw:0", "a", [:]), ("http://gw:65536", "a", [:]),
+    ("http://a b", "a", [:]), ("http://gw:x", "a", [:]), ("http://gw:0", "a", [:]),
+    ("http://gw:65536", "a", [:]),
     ("http://u:secret@gw?x", "a", [:]), ("http://gw/?x", "a", [:]), ("http://gw/#x", "a", [:]),
     ("http://u:secret@gw", "", [:]), ("http://gw\r\nX: y", "a", [:]), ("http://g%00w", "a", [:]),
     ("http://gw", "a", ["job": "b"]), ("http://gw", "a", ["0": "b"]), ("http://gw", "a", ["__x": "b"]),
@@ -88,7 +89,8 @@ import Testing
     }
     #expect(origin.requests.count == tries)
     let outcome = isTransient == nil ? "ok" : "error"
-    #expect(registry.exposition(in: .text).text.contains("session_tap_pushes_total{outcome=\"\(outcome)\"} 1"))
+    #expect(
+      registry.exposition(in: .text).text.contains("session_tap_pushes_total{outcome=\"\(outcome)\"} 1"))
   }
 
   // MARK: The request

@@ -186,7 +186,8 @@ extension TortureProbe {
     TortureProbe("OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [204]),
     TortureProbe("unknown expectation", get("Expect: tea\r\n"), [417]),
     TortureProbe("expectation", post("Expect: 100-continue\r\nContent-Length: 1"), [417]),
-    TortureProbe("expectation whose body comes anyhow", post("Expect: 100-continue\r\nContent-Length: 1", "x"), [417]),
+    TortureProbe(
+      "expectation whose body comes anyhow", post("Expect: 100-continue\r\nContent-Length: 1", "x"), [417]),
     TortureProbe("expectation of too much", post("Expect: 100-continue\r\nContent-Length: 70000"), [413]),
     TortureProbe("HTTP/1.0", "GET /healthz HTTP/1.0\r\n\r\n", [200]),
     TortureProbe("HTTP/1.9", "GET /healthz HTTP/1.9\r\nHost: h\r\nConnection: close\r\n\r\n", [200]),

@@ -151,7 +151,7 @@ package struct ConnectionState: Sendable {
       requestCount += 1
       phase = .answering(exchange)
       setWait(.answer, at: time)
-      request.answerTime = min(request.scrapeTime ?? limits.answerDeadline, limits.answerDeadline)
+      request.answerTime = request.answerTime(within: limits.answerDeadline)
       waitDeadline = time.instant + request.answerTime
       return .handle(request, id: exchange.id)
     }

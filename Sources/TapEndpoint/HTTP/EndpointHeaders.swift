@@ -20,8 +20,7 @@ public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLitera
     fields = elements.map { Field(name: $0.0, value: $0.1) }
   }
 
-  /// The value of the first field of that name. Setting replaces every field of that name by one; setting
-  /// `nil` removes them.
+  /// The value of the first field of that name. Setting replaces every field of that name by one; setting `nil` removes them.
   public subscript(name: String) -> String? {
     get { fields.first { $0.name.isEqualIgnoringASCIICase(to: name) }?.value }
     set {
@@ -48,8 +47,7 @@ public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLitera
 }
 
 extension String {
-  /// Whether both are equal up to the case of ASCII letters, as names and tokens of HTTP are compared
-  /// (RFC 9110, section 5.1).
+  /// Whether both are equal up to the case of ASCII letters, as names and tokens of HTTP are compared (RFC 9110, section 5.1).
   package func isEqualIgnoringASCIICase(to other: String) -> Bool {
     let left = utf8
     let right = other.utf8

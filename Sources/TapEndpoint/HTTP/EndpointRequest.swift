@@ -58,14 +58,13 @@ public struct EndpointRequest: Sendable, Hashable {
 }
 
 extension EndpointRequest {
-  /// The `X-Prometheus-Scrape-Timeout-Seconds`, less some time for the network. A 503 that states its reason is more
-  /// useful than an answer that comes after the scraper has disconnected. `nil` without the field, or if it is no positive
-  /// number.
-  var scrapeTime: Duration? {
+  /// How long the answer may take within a deadline: somewhat less than `X-Prometheus-Scrape-Timeout-Seconds`. A 503 that
+  /// states its reason is more useful than an answer that comes after the scraper has disconnected.
+  func answerTime(within deadline: Duration) -> Duration {
     guard let text = headers["X-Prometheus-Scrape-Timeout-Seconds"], let seconds = Double(text), seconds > 0,
       seconds < 86_400
-    else { return nil }
-    return Duration.seconds(seconds).lessTimeForNetwork
+    else { return deadline }
+    return min(Duration.seconds(seconds).lessTimeForNetwork, deadline)
   }
 }
 

@@ -49,8 +49,7 @@ package struct RequestParser: Sendable {
   /// Whether the head is complete and the body is not.
   package var isInBody: Bool { request != nil }
 
-  /// Takes bytes from the front of the input up to the next event. `nil` means that all were taken and more
-  /// are needed.
+  /// Takes bytes from the front of the input up to the next event. `nil` means that all were taken and more are needed.
   package mutating func next(from input: inout ArraySlice<UInt8>) -> Event? {
     do throws(Failure) {
       guard !hasFailed, let request = try parse(&input) else {
@@ -99,24 +98,18 @@ package struct RequestParser: Sendable {
     headBytes += part.count + (isWhole ? 1 : 0)
     // RFC 9110, section 5.4: fields that are too large must not be processed.
     guard headBytes <= limits.headBytes else { throw tooLarge }
-    guard isWhole, line.isEmpty else {
+    var whole = part
+    // The usual line, which comes in one part, is not copied.
+    if !isWhole || !line.isEmpty {
       line.append(contentsOf: part)
-      return try isWhole ? takeLine() : nil
+      whole = line[...]
     }
-    return try Self.withoutReturn(part)
-  }
-
-  /// The line that has arrived in parts.
-  private mutating func takeLine() throws(Failure) -> ArraySlice<UInt8> {
-    defer { line = [] }
-    return try Self.withoutReturn(line[...])
-  }
-
-  /// Section 2.2: "a recipient MAY recognize a single LF as a line terminator". This one does not: what others take for
-  /// two lines must not be one here, nor the reverse.
-  private static func withoutReturn(_ line: ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8> {
-    guard line.last == ByteClass.carriageReturn else { throw .malformed("a line does not end in CRLF") }
-    return line.dropLast()
+    guard isWhole else { return nil }
+    line = []
+    // Section 2.2: "a recipient MAY recognize a single LF as a line terminator". This one does not: what others take for
+    // two lines must not be one here, nor the reverse.
+    guard whole.last == ByteClass.carriageReturn else { throw .malformed("a line does not end in CRLF") }
+    return whole.dropLast()
   }
 
   private var tooLarge: Failure {

@@ -20,9 +20,10 @@ final class Connection {
   /// Whether another read is in the queue.
   var isReadQueued = false
   private(set) var isClosed = false
+  /// The events that the socket can be read.
+  let reading: DescriptorSource
 
   private let queue: DispatchQueue
-  private let reading: DescriptorSource
   private var writing: DescriptorSource?
 
   /// Takes ownership of the descriptor. The callback runs on the queue.
@@ -36,9 +37,6 @@ final class Connection {
     reading = DescriptorSource(
       DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue), onEvent: onReadable)
   }
-
-  /// Starts or stops the events that the socket can be read.
-  func watchReading(_ isWanted: Bool) { reading.watch(isWanted) }
 
   /// Starts or stops the events that the socket takes bytes again.
   func watchWriting(_ isWanted: Bool, onWritable: @escaping () -> Void) {

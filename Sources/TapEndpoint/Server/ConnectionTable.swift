@@ -1,9 +1,7 @@
-/// The open connections, and how many there may be: as many as configured, but fewer where the process runs out
-/// of descriptors.
+/// The open connections, and how many there may be: as many as configured, but fewer where the process runs out of descriptors.
 ///
 /// The last descriptors are not for connections. The app needs some, and libdispatch ends the process when it
-/// cannot make its event descriptors, or cannot open /proc to inspect its threads (on Linux,
-/// `_dispatch_workq_monitor_pools`).
+/// cannot make its event descriptors, or cannot open /proc to inspect its threads (on Linux, `_dispatch_workq_monitor_pools`).
 struct ConnectionTable {
   private static let reserve = 32
   /// After this time the process may have descriptors again.

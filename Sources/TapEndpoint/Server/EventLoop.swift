@@ -117,7 +117,7 @@ actor EventLoop {
     case .done(let count): connection.state.received(buffer[..<count])
     case .wouldBlock:
       connection.mayHaveInput = false
-      return connection.watchReading(true)
+      return connection.reading.watch(true)
     case .failed: connection.state.failed()
     }
     connection.mayHaveInput = true
@@ -132,7 +132,7 @@ actor EventLoop {
   ///   answer, the client's next request often arrives while the queue serves the others.
   private func queueRead(_ connection: Connection) {
     connection.isReadQueued = true
-    connection.watchReading(false)
+    connection.reading.watch(false)
     executor.queue.async { [weak self, id = connection.id] in
       self?.assumeIsolated { $0.receive(on: id) }
     }
@@ -188,9 +188,9 @@ actor EventLoop {
   private func waitForEvents(_ connection: Connection) {
     releasePlace(of: connection)
     if !connection.state.wantsInput {
-      connection.watchReading(false)
+      connection.reading.watch(false)
     } else if !connection.mayHaveInput {
-      connection.watchReading(true)
+      connection.reading.watch(true)
     } else if !connection.isReadQueued {
       queueRead(connection)
     }

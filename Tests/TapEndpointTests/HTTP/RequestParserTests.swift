@@ -89,7 +89,8 @@ import Testing
     Invalid("GET / HTTP/1.\r\n\r\n"),
     Invalid("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505), Invalid("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
     Invalid("GET / HTTP/0.9\r\n\r\n", 505),
-    Invalid(String(repeating: "A", count: 33) + " / HTTP/1.1\r\n", 501), Invalid("\u{16}\u{3}\u{1}\u{2}"), Invalid("{"),
+    Invalid(String(repeating: "A", count: 33) + " / HTTP/1.1\r\n", 501), Invalid("\u{16}\u{3}\u{1}\u{2}"),
+    Invalid("{"),
     // The target (section 3.2, RFC 3986).
     Invalid("GET x HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET * HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n"),

@@ -7,7 +7,8 @@ import Testing
     SocketActivation.descriptor(named: name, process: 7) { variables[$0] }
   }
 
-  @Test(arguments: [(nil, 3), ("web", 3), ("metrics", 4), ("other", nil), ("behind", nil)] as [(String?, Int32?)])
+  @Test(
+    arguments: [(nil, 3), ("web", 3), ("metrics", 4), ("other", nil), ("behind", nil)] as [(String?, Int32?)])
   func `finds its sockets`(name: String?, expected: Int32?) {
     let variables = ["LISTEN_PID": "7", "LISTEN_FDS": "3", "LISTEN_FDNAMES": "web:metrics:last:behind"]
     #expect(descriptor(named: name, variables) == expected)
