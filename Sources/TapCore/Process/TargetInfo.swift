@@ -18,7 +18,7 @@ public struct TargetInfo: Collector {
       guard sides.count == 2, values.count < Self.maximumAttributeCount,
         let name = Self.labelName(sides[0]), values[name] == nil
       else { continue }
-      values[name] = Self.percentDecoded(sides[1])
+      values[name] = String(decoding: PercentEncoding.decoded(sides[1].utf8), as: UTF8.self)
     }
     labels = Labels(values)
   }
@@ -48,21 +48,6 @@ public struct TargetInfo: Collector {
     let trimmed = key.drop { $0 == " " }.prefix { $0 != " " }
     let name = String(trimmed.map { MetricName.isValidLabel("a\($0)") ? $0 : "_" })
     return (try? LabelNames.check([name], metric: "target_info")) == nil ? nil : name
-  }
-
-  private static func percentDecoded(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      let digits = String(rest.prefix(2)) ?? ""
-      if byte == UInt8(ascii: "%"), digits.utf8.count == 2, let decoded = UInt8(digits, radix: 16) {
-        bytes.append(decoded)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

@@ -1,26 +1,9 @@
-/// Percent-encoding (RFC 3986, section 2.1).
-enum PercentEncoding {
+import TapCore
+
+extension PercentEncoding {
   /// Decodes the value of a form field: `+` is a space. An invalid escape is left as it is.
   static func formDecoded(_ text: some Collection<UInt8>) -> String {
-    String(decoding: decoded(text, plusIsSpace: true), as: UTF8.self)
-  }
-
-  /// Decodes what is percent-encoded. An invalid escape is left as it is.
-  static func decoded(_ text: some Collection<UInt8>, plusIsSpace: Bool = false) -> [UInt8] {
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(text.count)
-    var rest = text[...]
-    while let byte = rest.popFirst() {
-      if plusIsSpace, byte == UInt8(ascii: "+") {
-        decoded.append(UInt8(ascii: " "))
-      } else if byte == UInt8(ascii: "%"), let value = escape(rest.prefix(2)) {
-        decoded.append(value)
-        rest = rest.dropFirst(2)
-      } else {
-        decoded.append(byte)
-      }
-    }
-    return decoded
+    String(decoding: decoded(text.map { $0 == UInt8(ascii: "+") ? ByteClass.space : $0 }), as: UTF8.self)
   }
 
   /// Normalises a path whose escapes have been checked (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped
@@ -44,14 +27,6 @@ enum PercentEncoding {
       rest = rest.dropFirst(2)
     }
     return String(decoding: normalized, as: UTF8.self)
-  }
-
-  /// The byte that two hexadecimal digits stand for.
-  private static func escape(_ digits: some Collection<UInt8>) -> UInt8? {
-    guard let high = digits.first.flatMap(ByteClass.hexadecimalValue), digits.count == 2,
-      let low = digits.dropFirst().first.flatMap(ByteClass.hexadecimalValue)
-    else { return nil }
-    return high << 4 | low
   }
 }
 

@@ -1,3 +1,5 @@
+import TapCore
+
 /// A request whose head is valid and whose body is complete.
 public struct EndpointRequest: Sendable, Hashable {
   /// The method.

@@ -1,3 +1,5 @@
+import TapCore
+
 /// The request target (RFC 9112, section 3.2), taken apart and checked.
 struct RequestTarget {
   /// The authority of the absolute or the authority form.

@@ -1,3 +1,5 @@
+import TapCore
+
 /// A Pushgateway, and the group under which it keeps what is pushed.
 public struct PushGateway: Sendable, Hashable {
   let host: String
