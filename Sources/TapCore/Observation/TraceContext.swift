@@ -149,7 +149,7 @@ package enum SplitMix64 {
 }
 
 /// Numbers as the lowercase hexadecimal digits of W3C Trace Context, section 3.2.
-package enum HexadecimalDigits {
+enum HexadecimalDigits {
   /// The number of two digits, or `nil` if one is something else.
   @inline(__always)
   static func byte(_ digits: UnsafePointer<UInt8>) -> UInt8? {
@@ -181,7 +181,7 @@ package enum HexadecimalDigits {
 
   /// Writes all 16 digits of a number.
   @inline(__always)
-  package static func write(_ number: UInt64, to target: UnsafeMutablePointer<UInt8>) {
+  static func write(_ number: UInt64, to target: UnsafeMutablePointer<UInt8>) {
     let target = UnsafeMutableRawPointer(target)
     target.storeBytes(of: digits(UInt32(truncatingIfNeeded: number >> 32)).bigEndian, as: UInt64.self)
     target.storeBytes(

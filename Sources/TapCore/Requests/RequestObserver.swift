@@ -21,11 +21,4 @@ extension RequestObserver {
 
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
 /// but a short lock, and calls no code of the app's.
-package protocol RequestConsumer: RequestObserver {
-  /// No further request follows for the moment.
-  func batchEnded()
-}
-
-extension RequestConsumer {
-  package func batchEnded() {}
-}
+package protocol RequestConsumer: RequestObserver {}
