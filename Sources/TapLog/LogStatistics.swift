@@ -35,50 +35,29 @@ extension RequestLog: Collector {
   /// The families as they are now.
   public func collect() -> [MetricFamily] {
     let statistics = statistics
+    func counter(_ name: String, _ help: String, _ samples: [MetricFamily.Sample]) -> MetricFamily {
+      MetricFamily(name: name, help: help, kind: .counter, samples: samples)
+    }
     return [
-      MetricFamily(
-        name: "session_tap_log_lines_total", help: "Log lines written.", kind: .counter,
-        samples: LogSeverity.allCases.map {
-          .init(labels: ["level": $0.text], value: Double(statistics.lines($0)))
-        }),
-      MetricFamily(
-        name: "session_tap_log_dropped_lines_total", help: "Log lines dropped.", kind: .counter,
-        samples: LogDropReason.allCases.map {
+      counter(
+        "session_tap_log_lines_total", "Log lines written.",
+        LogSeverity.allCases.map { .init(labels: ["level": $0.text], value: Double(statistics.lines($0))) }),
+      counter(
+        "session_tap_log_dropped_lines_total", "Log lines dropped.",
+        LogDropReason.allCases.map {
           .init(labels: ["reason": $0.text], value: Double(statistics.droppedLines($0)))
         }),
-      MetricFamily(
-        name: "session_tap_log_filtered_lines_total", help: "Log lines left out by severity or sampling.",
-        kind: .counter,
-        samples: LogFilterReason.allCases.map {
+      counter(
+        "session_tap_log_filtered_lines_total", "Log lines left out by severity or sampling.",
+        LogFilterReason.allCases.map {
           .init(labels: ["reason": $0.text], value: Double(statistics.filteredLines($0)))
         }),
-      MetricFamily(
-        name: "session_tap_log_bytes_total", help: "Bytes of log written.", kind: .counter,
-        samples: [.init(value: Double(statistics.bytes))]),
-      MetricFamily(
-        name: "session_tap_log_write_errors_total",
-        help: "Writes of log lines that failed and were tried again.",
-        kind: .counter, samples: [.init(value: Double(statistics.writeErrors))]),
+      counter(
+        "session_tap_log_bytes_total", "Bytes of log written.", [.init(value: Double(statistics.bytes))]),
+      counter(
+        "session_tap_log_write_errors_total", "Writes of log lines that failed and were tried again.",
+        [.init(value: Double(statistics.writeErrors))]),
     ]
-  }
-}
-
-/// Why a line was dropped: the `reason` label of `session_tap_log_dropped_lines_total`.
-public enum LogDropReason: Int, Sendable, Hashable, CaseIterable {
-  /// The queue was full: lines came faster than the sink took them.
-  case queueFull
-  /// The sink failed: the disk is full, the file cannot be opened, the pipe has no reader.
-  case writeError
-  /// The log was shut down before the line came, or before it could be written.
-  case shutdown
-
-  /// As the label has it.
-  public var text: String {
-    switch self {
-    case .queueFull: "queue_full"
-    case .writeError: "write_error"
-    case .shutdown: "shutdown"
-    }
   }
 }
 

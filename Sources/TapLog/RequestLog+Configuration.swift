@@ -19,16 +19,11 @@ extension RequestLog {
     /// of the same key replaces one of these.
     public var fields: [String: FieldValue] = [:]
     /// The most bytes of lines that wait to be written: 4 MiB, at least 32 KiB. The writer has a second buffer with this
-    /// limit. Memory grows with the lines that wait, and is kept then; where the system has no more, the queue is full.
+    /// limit. Memory grows with the lines that wait, and is kept then.
     public var queueByteLimit = 4 << 20
-    /// The most lines that wait to be written: 16,384, at least 1.
+    /// The most lines that wait to be written: 16,384, at least 1. A line that finds the queue full is dropped and counted: no
+    /// setting makes the caller wait. A tool that needs every line calls ``RequestLog/flush(within:)`` between them.
     public var queueLineLimit = 16_384
-    /// What happens when the queue is full.
-    public var whenFull = FullQueuePolicy.dropNewest
-    /// How long a line waits for others, so that they are written together: 50 ms. Every wake-up of the writer
-    /// costs the requests time. With 0 or less it does not wait; the longest ones end with a flush, a shutdown, or when many
-    /// lines wait.
-    public var batchDelay: Duration = .milliseconds(50)
     /// The permissions of a file that the log makes, less the process's umask: `0o640`, since even a redacted log
     /// is not for all users. The nine lowest bits count, and the owner may always write: the log opens the file again.
     public var filePermissions = 0o640
@@ -41,14 +36,10 @@ extension RequestLog {
     /// at the next batch. A handler that was installed before is called as well, with what it asked for (`SA_SIGINFO`); one
     /// that is installed later takes the place of this one, and can call ``RequestLog/reopen()``.
     public var reopensOnHangup = false
-    /// How many of the last lines stay in memory, for ``RequestLog/recent(_:)`` and ``RequestLog/follow(_:onLines:)``:
-    /// none, by default.
+    /// How many of the last lines stay in memory, for ``RequestLog/recent(_:)``: none, by default.
     public var recentLineLimit = 0
-    /// The most bytes of them: 1 MiB, at least 32 KiB. Memory grows with the lines that are kept. A follower that is so far
-    /// behind is dropped.
+    /// The most bytes of them: 1 MiB, at least 32 KiB. Memory grows with the lines that are kept, to twice as much.
     public var recentByteLimit = 1 << 20
-    /// The most followers at one time: 16. With 0 or less, none.
-    public var followerLimit = 16
     /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for lines that are
     /// on their way.
     public var flushesAtExit = true
@@ -56,20 +47,11 @@ extension RequestLog {
     /// The defaults.
     public init() {}
   }
-
-  /// What happens to a line that finds the queue full. Whatever is dropped is counted. No policy makes the caller wait: a tool
-  /// that needs every line calls ``RequestLog/flush(within:)`` between them.
-  public enum FullQueuePolicy: Sendable, Hashable {
-    /// The line itself is dropped: the log tells how a burst began.
-    case dropNewest
-    /// The oldest lines in the queue make room: the log tells how a burst ended.
-    case dropOldest
-  }
 }
 
 extension RequestLog.Configuration {
-  func fileOptions(path: String) -> FileOptions {
-    FileOptions(
+  func fileOptions(path: String) -> FileOutput.Options {
+    FileOutput.Options(
       path: path, permissions: filePermissions & 0o777 | 0o200, rotation: rotation,
       synchronizationInterval: synchronizationInterval, reopensOnHangup: reopensOnHangup)
   }
@@ -78,52 +60,11 @@ extension RequestLog.Configuration {
     recentLineLimit > 0 ? RecentLines(lines: recentLineLimit, bytes: max(32_768, recentByteLimit)) : nil
   }
 
-  var followerLimits: LogFollower.Limits {
-    LogFollower.Limits(followers: max(0, followerLimit), bytes: max(32_768, recentByteLimit))
-  }
-
-  var queueLimits: QueueLimits {
-    QueueLimits(
-      bytes: max(32_768, queueByteLimit), lines: max(1, queueLineLimit), whenFull: whenFull,
-      batchDelay: max(.zero, batchDelay))
+  var queueLimits: LogQueue.Limits {
+    LogQueue.Limits(bytes: max(32_768, queueByteLimit), lines: max(1, queueLineLimit))
   }
 
   var lineLimits: LineLimits {
     LineLimits(url: min(max(0, urlLengthLimit), 8_192), knownMethods: knownMethods)
-  }
-}
-
-extension RequestLog {
-  /// Where a log goes.
-  public struct Destination: Sendable {
-    let makeOutput: @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
-
-    /// Appends to a file, made if it is not there; its directory has to be. Lines are written whole (`O_APPEND`, one
-    /// call a batch), so that two processes may share a file.
-    ///
-    /// A FIFO may stand in place of the file: its reader may come later, and lines wait for it. Character devices such as
-    /// `/dev/null` may, too; directories, Unix sockets and block devices are refused when the log starts.
-    public static func file(_ path: String) -> Destination {
-      Destination { configuration throws(RequestLogError) in
-        try FileOutput(configuration.fileOptions(path: path))
-      }
-    }
-
-    /// Standard error. Where it is closed, the log does not start.
-    public static var standardError: Destination { .descriptor(2) }
-
-    /// A descriptor that the app has opened for writing and keeps open: of a file, a pipe, a connected socket. The log does
-    /// not close it.
-    public static func descriptor(_ descriptor: Int32) -> Destination {
-      Destination { _ throws(RequestLogError) in try DescriptorOutput(descriptor: descriptor) }
-    }
-
-    /// Nowhere: lines are kept in memory alone, as many as ``Configuration/recentLineLimit`` says.
-    public static var memory: Destination { .custom(MemorySink()) }
-
-    /// A sink of the app's own.
-    public static func custom(_ sink: some LogSink) -> Destination {
-      Destination { _ throws(RequestLogError) in SinkOutput(sink: sink) }
-    }
   }
 }

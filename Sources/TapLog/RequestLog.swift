@@ -6,19 +6,14 @@ public import TapCore
 ///     // … as an observer of requests …
 ///     log.shutdown()
 ///
-/// A line is put into a bounded buffer, and written by a thread of the log's own. No request waits for a disk. When the destination fails, lines wait in the queue; what does not
-/// fit is dropped and counted; and writing goes on by itself when the fault has ended.
+/// A line is put into a bounded buffer, and written by a thread of the log's own within a tenth of a second. No request waits for a
+/// disk. When the destination fails, lines wait in the queue; what does not fit is dropped and counted; and writing goes on by
+/// itself when the fault has ended.
 public final class RequestLog: RequestObserver {
   private let encoder: RequestLineEncoder
   private let appEncoder: AppLineEncoder
   private let filter: LogFilter
-  private let queue: LineQueue
-  private let output: any LogOutput
-  private let recentLines: RecentLines?
-  private let followerLimits: LogFollower.Limits
-
-  /// URLs up to this length very likely make a line that fits on the stack.
-  private static let shortURL = 512
+  private let queue: LogQueue
 
   /// Opens the destination and starts the writer.
   ///
@@ -33,7 +28,7 @@ public final class RequestLog: RequestObserver {
     try self.init(to: destination, configuration: configuration, worker: Worker())
   }
 
-  /// - Parameter worker: The thread that writes.
+  /// - Parameter worker: The thread that writes, unless a sink of the app's does, which has one of its own.
   package init(
     to destination: Destination, configuration: Configuration, worker: Worker
   ) throws(RequestLogError) {
@@ -47,14 +42,13 @@ public final class RequestLog: RequestObserver {
       redactor: redactor, outboundFields: fields(.request), inboundFields: fields(.inbound), limits: limits)
     appEncoder = AppLineEncoder(fields: fields(.app), limits: limits)
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
-    queue = LineQueue(limits: configuration.queueLimits, worker: worker)
-    output = try destination.makeOutput(configuration)
-    recentLines = configuration.makeRecentLines()
-    followerLimits = configuration.followerLimits
+    queue = LogQueue(
+      to: try destination.makeOutput(configuration), limits: configuration.queueLimits,
+      recentLines: configuration.makeRecentLines(), worker: destination.isCustom ? Worker() : worker)
     do {
-      try worker.schedule(LogWriter(queue: queue, output: output, recentLines: recentLines))
+      try queue.start()
     } catch {
-      output.close()
+      queue.output.close()
       throw .cannotStartWriter(error)
     }
     if configuration.flushesAtExit { ExitFlush.add(queue) }
@@ -72,7 +66,7 @@ public final class RequestLog: RequestObserver {
   public func requestEnded(_ observation: RequestObservation) {
     let severity = observation.severity
     guard filter.keeps(observation, severity: severity) else { return }
-    withLine(of: observation) { queue.enqueue($0, severity: severity) }
+    withLine(of: observation) { queue.append($0, severity: severity) }
   }
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling does not
@@ -80,10 +74,10 @@ public final class RequestLog: RequestObserver {
   package func requestWaits(_ request: RequestDescription, for duration: Duration) {
     guard filter.keeps(.warn, client: request.client) else { return }
     let time = Timestamp.now
-    withLine(
-      of: request, url: request.url,
-      write: { request, line in encoder.write(request, waitingFor: duration, at: time, to: &line) },
-      body: { queue.enqueue($0, severity: .warn) })
+    LineWriter.withLine(
+      of: request, limit: encoder.limits.line,
+      write: { encoder.write($0, waitingFor: duration, at: time, to: &$1) },
+      { queue.append($0, severity: .warn) })
   }
 
   /// Writes a line of the app's own, so that one file tells the whole story:
@@ -101,58 +95,23 @@ public final class RequestLog: RequestObserver {
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     guard filter.keeps(severity) else { return }
     let (time, trace) = (Timestamp.now, TraceContext.current)
-    let isLong = message.utf8.count > Self.shortURL
-    Self.withLine(
-      of: message, isLong: isLong, limit: appEncoder.limits.line,
-      write: { message, line in
-        appEncoder.write(message, fields, severity: severity, time: time, trace: trace, to: &line)
+    LineWriter.withLine(
+      of: message, limit: appEncoder.limits.line,
+      write: {
+        appEncoder.write($0, fields, severity: severity, time: time, trace: trace, to: &$1)
       },
-      body: { queue.enqueue($0, severity: severity) })
+      { queue.append($0, severity: severity) })
   }
 
   /// Calls with the line of a request, its newline included.
   package func withLine(of observation: RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
-    withLine(
-      of: observation, url: observation.request.url, write: { encoder.write($0, to: &$1) }, body: body)
-  }
-
-  @inline(__always)
-  private func withLine<Subject>(
-    of subject: Subject, url: String, write: (Subject, inout LineWriter) -> Void,
-    body: (UnsafeRawBufferPointer) -> Void
-  ) {
-    Self.withLine(
-      of: subject, isLong: url.utf8.count > Self.shortURL, limit: encoder.limits.line, write: write,
-      body: body)
+    LineWriter.withLine(
+      of: observation, limit: encoder.limits.line, write: { encoder.write($0, to: &$1) }, body)
   }
 
   /// Puts a line that is ready into the buffer.
   package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    queue.enqueue(line, severity: severity)
-  }
-
-  /// Makes a line on the stack if it fits there, and in memory of its own otherwise.
-  ///
-  /// - Parameter subject: What the line is of. A closure that caught it would hold a copy of it.
-  @inline(__always)
-  private static func withLine<Subject>(
-    of subject: Subject, isLong: Bool, limit: Int, write: (Subject, inout LineWriter) -> Void,
-    body: (UnsafeRawBufferPointer) -> Void
-  ) {
-    func make(_ memory: UnsafeMutableBufferPointer<UInt8>, unlessCut: Bool) -> Bool {
-      guard let base = memory.baseAddress else { return false }
-      var line = LineWriter(base, capacity: memory.count)
-      write(subject, &line)
-      if unlessCut, line.cut > 0 { return false }
-      body(line.finish())
-      return true
-    }
-    // The compiler gives stack memory for a constant of at most 1 KiB.
-    let isDone =
-      !isLong
-      && withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { make($0, unlessCut: true) }
-    if isDone { return }
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: limit) { _ = make($0, unlessCut: false) }
+    queue.append(line, severity: severity)
   }
 
   /// What the log has done so far. Safe from any thread.
@@ -165,23 +124,10 @@ public final class RequestLog: RequestObserver {
   /// The newest lines that match, oldest first, each with its newline: the body of `GET /logs`, of the type
   /// `application/x-ndjson`. Empty unless ``Configuration/recentLineLimit`` says otherwise. Lines come here when the writer
   /// takes them, whether the destination fails or not. Safe from any thread.
-  public func recent(_ query: LogQuery = LogQuery()) -> [UInt8] { recentLines?.lines(query) ?? [] }
-
-  /// Follows the log: first what ``recent(_:)`` gives, then each line that matches, as it comes.
-  ///
-  /// - Parameters:
-  ///   - query: Which lines are wanted. Its limit counts for the lines that are there already.
-  ///   - onLines: Called on the log's writer thread when there is something to ``LogFollower/read()`` after there
-  ///     was nothing, and when nothing more comes. It must not wait, and not call the log.
-  /// - Returns: `nil` if no lines are kept (``Configuration/recentLineLimit``), or there are too many followers.
-  public func follow(
-    _ query: LogQuery = LogQuery(), onLines: @escaping @Sendable () -> Void
-  ) -> LogFollower? {
-    recentLines?.follow(query, limits: followerLimits, onLines: onLines)
-  }
+  public func recent(_ query: LogQuery = LogQuery()) -> [UInt8] { queue.recentLines?.lines(query) ?? [] }
 
   /// Reopens the file before the next line, as after a rotation by others. Returns at once.
-  public func reopen() { output.reopen() }
+  public func reopen() { queue.output.reopen() }
 
   /// Waits until every line that came before is written, or dropped and counted; not for lines that come meanwhile. Safe
   /// from any thread but the one that a ``LogSink`` is called on; blocks the calling one.
@@ -205,6 +151,4 @@ public final class RequestLog: RequestObserver {
   }
 }
 
-extension RequestLog: RequestConsumer {
-  package func batchEnded() { queue.endBatch() }
-}
+extension RequestLog: RequestConsumer {}

@@ -145,7 +145,9 @@ public final class URLSessionTap: Sendable {
   /// - Parameter url: The text of the request's URL.
   func records(_ request: URLRequest, url: String) -> Bool {
     let ownPort = ownPort.load(ordering: .relaxed)
-    if ownPort != 0, let server = URLAuthority(url), server.port == ownPort, Self.isLoopback(server.host) { return false }
+    if ownPort != 0, let server = URLAuthority(url), server.port == ownPort, Self.isLoopback(server.host) {
+      return false
+    }
     return configuration.filter.includes(request)
   }
 

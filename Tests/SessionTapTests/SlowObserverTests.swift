@@ -168,16 +168,38 @@ import Testing
 
   // MARK: The log
 
+  private final class StuckSink: LogSink {
+    let (isStuck, mayGoOn) = (Gate(), Gate())
+
+    func write(_ lines: UnsafeRawBufferPointer) {
+      isStuck.open()
+      mayGoOn.waitBlocking()
+    }
+  }
+
+  @Test func `an observer does not wait for a sink that is stuck`() async throws {
+    let (sink, hasHeard) = (StuckSink(), Gate())
+    let ends = Atomic(0)
+    var configuration = Tap.Configuration()
+    configuration.endpoint = nil
+    configuration.log = .custom(sink)
+    configuration.observers = [
+      Observer { if ends.wrappingAdd(1, ordering: .relaxed).newValue == 2 { hasHeard.open() } }
+    ]
+    let tap = try Tap(configuration)
+    Self.serve(1, by: tap)
+    try await sink.isStuck.wait("the sink")
+    // Nobody scrapes: the tap's own thread delivers.
+    Self.serve(1, by: tap)
+    try await hasHeard.wait("the observer")
+    sink.mayGoOn.open()
+    await tap.shutdown()
+    #expect(tap.requestLog?.statistics.lines == 2)
+  }
+
   @Test func `a scrape does not wait for a disk that is stuck, and lines that do not fit are counted`()
     async throws
   {
-    final class StuckSink: LogSink {
-      let (isStuck, mayGoOn) = (Gate(), Gate())
-      func write(_ lines: UnsafeRawBufferPointer) {
-        isStuck.open()
-        mayGoOn.waitBlocking()
-      }
-    }
     let sink = StuckSink()
     var configuration = Tap.Configuration()
     configuration.endpoint = nil

@@ -20,9 +20,7 @@ struct EndTests {
   @Test
   func `A flush waits for the lines that came before it, and for no other`() throws {
     let sink = FeedingSink()
-    var configuration = RequestLog.Configuration()
-    configuration.batchDelay = .zero
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    let log = try RequestLog(to: .custom(sink))
     sink.log.withLock { $0 = log }
     log.log(.info, "first")
     #expect(log.flush(within: .seconds(60)))

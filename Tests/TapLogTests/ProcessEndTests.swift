@@ -14,9 +14,7 @@ struct ProcessEndTests {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
-      var configuration = RequestLog.Configuration()
-      configuration.batchDelay = .seconds(3_600)
-      let log = try RequestLog(to: .file(path), configuration: configuration)
+      let log = try RequestLog(to: .file(path))
       for index in 0..<100 { log.log(.info, "\(index)") }
       exit(7)
     }

@@ -104,40 +104,30 @@ struct RequestLogTests {
   }
 
   @Test
-  func `drops the newest lines, and no caller waits, while the sink is stuck`() throws {
+  func `drops the newest lines, reports them at their place, and no caller waits, while the sink is stuck`()
+    throws
+  {
     let sink = GatedSink()
     var configuration = RequestLog.Configuration()
     configuration.queueLineLimit = 10
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    log.requestEnded(.bare())
-    #expect(sink.entered.waitBlocking())
-    for _ in 0..<30 { log.requestEnded(.bare()) }
-    #expect(log.statistics.droppedLines(.queueFull) == 20)
-    #expect(!log.flush(within: .milliseconds(1)))
-    sink.gate.open()
-    #expect(log.shutdown())
-    // Eleven that came in, and the line that tells of the others.
-    #expect(log.statistics.lines == 12)
-    #expect(sink.count == 12)
-  }
-
-  @Test
-  func `drops the oldest lines where that is the policy`() throws {
-    let sink = GatedSink()
-    var configuration = RequestLog.Configuration()
-    configuration.queueLineLimit = 10
-    configuration.whenFull = .dropOldest
     configuration.recentLineLimit = 100
     let log = try RequestLog(to: .custom(sink), configuration: configuration)
     log.log(.info, "0")
     #expect(sink.entered.waitBlocking())
     for index in 1...30 { log.log(.info, "\(index)") }
-    sink.gate.open()
-    #expect(log.shutdown())
     #expect(log.statistics.droppedLines(.queueFull) == 20)
+    #expect(log.statistics.pending == 11)
+    #expect(!log.flush(within: .milliseconds(1)))
+    sink.gate.open()
+    #expect(log.flush())
+    log.log(.info, "after")
+    #expect(log.shutdown())
+    // Twelve that came in, and the line that tells of the others.
+    #expect(log.statistics.lines == 13)
+    #expect(sink.count == 13)
     let text = String(decoding: log.recent(), as: UTF8.self)
-    let messages = text.matches(of: /"message":"(\d+)"/).map { String($0.1) }
-    #expect(messages == ["0"] + (21...30).map(String.init))
+    let messages = text.matches(of: /"(?:message":"|dropped":)(\w+)/).map { String($0.1) }
+    #expect(messages == (0...10).map(String.init) + ["20", "after"])
     #expect(text.contains(#""event":"session_tap.log.dropped","dropped":20,"dropped.queue_full":20}"#))
   }
 

@@ -148,6 +148,7 @@ struct QualityList: Sendable, Hashable {
 
   /// The content of a quoted string (RFC 9110, section 5.6.4), or the token as it is.
   private static func unquote(_ text: String) -> String {
-    text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : text
+    text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
+      ? String(text.dropFirst().dropLast()) : text
   }
 }

@@ -1,14 +1,8 @@
 /// A day of the proleptic Gregorian calendar.
-package struct CivilDate: Hashable {
+package struct CivilDate {
   package let year: Int64
   package let month: Int64
   package let day: Int64
-
-  package init(year: Int64, month: Int64, day: Int64) {
-    self.year = year
-    self.month = month
-    self.day = day
-  }
 
   /// The date that is so many days after 1970-01-01.
   ///
@@ -25,14 +19,5 @@ package struct CivilDate: Hashable {
     day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
     month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
     year = yearOfEra &+ era &* 400 + (month <= 2 ? 1 : 0)
-  }
-
-  /// How many days the date is after 1970-01-01 (Hinnant, days_from_civil). For years of four digits.
-  package var daysSinceEpoch: Int64 {
-    let marchYear = month <= 2 ? year - 1 : year
-    let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
-    let yearOfEra = marchYear - era * 400
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 }

@@ -21,7 +21,7 @@ public struct ProcessMetrics: Collector {
     let limits = ProcFile.read("/proc/self/limits").map(ProcessLimits.init)
     let network = ProcFile.read("/proc/self/net/netstat").flatMap(NetworkOctets.init)
     // One of the descriptors is that of the directory being read.
-    let openFiles = System.entryCount(ofDirectory: "/proc/self/fd").map { Double($0 - 1) }
+    let openFiles = System.names(inFolder: "/proc/self/fd").map { Double($0.count - 1) }
     return [
       family(
         "cpu_seconds_total", "User and system CPU time.", .counter, unit: "seconds",

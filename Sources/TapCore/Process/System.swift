@@ -6,8 +6,8 @@
   import Glibc
 #endif
 
-/// The C library, apart from threads (``BackgroundThread``, ``EventCount``) and zlib (``Gzip``).
-enum System {
+/// The C library, apart from threads (``BackgroundThread``, ``EventCount``, ``ThreadProbe``) and zlib (``Gzip``).
+package enum System {
   /// The monotonic clock, read now (POSIX, `CLOCK_MONOTONIC`).
   static var monotonicNanoseconds: Int64 { nanoseconds(of: CLOCK_MONOTONIC) }
   /// The wall clock, read now: nanoseconds since 1970-01-01T00:00:00Z (POSIX, `CLOCK_REALTIME`).
@@ -32,6 +32,41 @@ enum System {
   /// The value of an environment variable.
   static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
+  /// An `errno`.
+  package struct Failure: Error, Hashable {
+    package let code: Int32
+
+    package init(code: Int32) { self.code = code }
+
+    package static let again = Failure(code: EAGAIN)
+    package static let badDescriptor = Failure(code: EBADF)
+    package static let noReader = Failure(code: ENXIO)
+    package static let missing = Failure(code: ENOENT)
+    package static let denied = Failure(code: EACCES)
+    package static let isDirectory = Failure(code: EISDIR)
+    package static let readOnly = Failure(code: EROFS)
+    package static let noSpace = Failure(code: ENOSPC)
+    package static let tooManyFiles = Failure(code: EMFILE)
+    package static let nameTooLong = Failure(code: ENAMETOOLONG)
+
+    /// The system's description.
+    package var text: String {
+      var buffer = [CChar](repeating: 0, count: 256)
+      // Not `strerror`, which is not safe in threads.
+      guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+      return buffer.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "error \(code)" }
+    }
+  }
+
+  /// Calls until no signal interrupts the call (EINTR, POSIX 2.3).
+  package static func uninterrupted(_ call: () -> Int) throws(Failure) -> Int {
+    while true {
+      let result = call()
+      if result >= 0 { return result }
+      if errno != EINTR { throw Failure(code: errno) }
+    }
+  }
+
   /// Runs a function at a normal exit of the process.
   static func atExit(_ function: @convention(c) () -> Void) { atexit(function) }
 
@@ -40,64 +75,4 @@ enum System {
 
   /// 2 to the power of `exponent`.
   static func powerOfTwo(_ exponent: Double) -> Double { exp2(exponent) }
-
-  /// The number of entries of a directory, `.` and `..` left out.
-  static func entryCount(ofDirectory path: String) -> Int? {
-    guard let directory = opendir(path) else { return nil }
-    defer { closedir(directory) }
-    var count = 0
-    while readdir(directory) != nil { count += 1 }
-    return max(0, count - 2)
-  }
-
-  /// Reads once from a descriptor. Gives 0 at the end of the file, and `nil` if the read fails.
-  fileprivate static func readOnce(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-    while true {
-      let count = read(descriptor, buffer.baseAddress, buffer.count)
-      if count >= 0 { return count }
-      if errno != EINTR { return nil }
-    }
-  }
-}
-
-/// Reads whole files without Foundation.
-package enum SmallFile {
-  /// The bytes, or `nil` if the file cannot be read or has more than `limit`. Does not block on a pipe or a device.
-  package static func read(_ path: String, limit: Int) -> [UInt8]? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 16_384)
-    while true {
-      guard let count = chunk.withUnsafeMutableBytes({ System.readOnce(descriptor, into: $0) }),
-        bytes.count + count <= limit
-      else { return nil }
-      if count == 0 { return bytes }
-      bytes += chunk[..<count]
-    }
-  }
-}
-
-/// A small number per thread that chooses the thread's cell, as in Striped64 and LongAdder: after contention in a cell, a
-/// thread moves on to another one, and soon each thread has a cell of its own.
-enum ThreadProbe {
-  /// The number of the calling thread, 0 at first.
-  static var current: Int {
-    guard let key else { return 0 }
-    return Int(bitPattern: pthread_getspecific(key))
-  }
-
-  /// Gives the calling thread another number, after contention.
-  static func advance() {
-    guard let key else { return }
-    pthread_setspecific(key, UnsafeRawPointer(bitPattern: current &+ 1))
-  }
-
-  /// `nil` if the process has used up its keys: every thread then begins at the same cell, which is slow but still
-  /// correct.
-  private static let key: pthread_key_t? = {
-    var key = pthread_key_t()
-    return pthread_key_create(&key, nil) == 0 ? key : nil
-  }()
 }

@@ -90,7 +90,9 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     }
     var expired: Set<RenderedLabels> = []
     for (labels, series) in byLabels {
-      guard let current = activity(series.element), series.idleNanoseconds(at: now, activity: current) >= expiry else {
+      guard let current = activity(series.element),
+        series.idleNanoseconds(at: now, activity: current) >= expiry
+      else {
         continue
       }
       parked[labels] = ParkedSeries(element: series.element, created: series.created, activity: current)
@@ -107,7 +109,9 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   }
 
   @discardableResult
-  private mutating func insert(_ element: Element, labels: RenderedLabels, created: Timestamp) -> Series<Element> {
+  private mutating func insert(_ element: Element, labels: RenderedLabels, created: Timestamp) -> Series<
+    Element
+  > {
     let series = Series(labels: labels, element: element, created: created)
     byLabels[labels] = series
     listed.append(series)

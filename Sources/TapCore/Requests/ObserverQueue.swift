@@ -10,7 +10,8 @@ package final class ObserverQueue: Sendable {
 
   private struct State {
     var waiting: [Call] = []
-    var hasThread = false
+    /// The worker has been asked to make the calls.
+    var isWorkerAsked = false
     /// Calls that were ever added, and made.
     var added: UInt64 = 0
     var made: UInt64 = 0
@@ -21,66 +22,33 @@ package final class ObserverQueue: Sendable {
   package static let limit = 4_096
 
   private let observers: [any RequestObserver]
-  private let rest: Duration
+  /// A thread of their own, since observers may block it.
+  private let worker = Worker()
   private let state = Mutex(State())
-  /// Wakes the thread.
-  private let work = EventCount()
   /// Wakes the callers of ``flush(until:)``.
   private let progress = EventCount()
   /// The thread, while it calls observers: an observer that asks for a flush must not wait for itself.
   private let callingThread = Atomic<UInt>(0)
 
-  /// - Parameter rest: The thread ends after so long without work; the next call starts another.
-  package init(_ observers: [any RequestObserver], rest: Duration = .seconds(1)) {
+  package init(_ observers: [any RequestObserver]) {
     self.observers = observers
-    self.rest = rest
     ExitFlush.add(self)
   }
 
   private func add(_ call: Call) {
-    let (isFirst, needsThread) = state.withLock { state in
+    let asksWorker = state.withLock { state in
       guard state.waiting.count < Self.limit else {
         state.dropped &+= 1
-        return (false, false)
+        return false
       }
       state.waiting.append(call)
       state.added &+= 1
-      defer { state.hasThread = true }
-      return (state.waiting.count == 1, !state.hasThread)
+      defer { state.isWorkerAsked = true }
+      return !state.isWorkerAsked
     }
-    if needsThread {
-      startThread()
-    } else if isFirst {
-      work.signal()
-    }
-  }
-
-  private func startThread() {
-    do {
-      try BackgroundThread.start { self.run() }
-    } catch {
-      state.withLock { $0.hasThread = false }  // The next call tries again.
-    }
-  }
-
-  private func run() {
-    while true {
-      let ticket = work.ticket
-      let batch = state.withLock { state in
-        defer { state.waiting = [] }
-        return state.waiting
-      }
-      guard batch.isEmpty else {
-        make(batch)
-        continue
-      }
-      if work.wait(past: ticket, until: .now.advanced(by: rest)) { continue }
-      let isIdle = state.withLock { state in
-        if state.waiting.isEmpty { state.hasThread = false }
-        return !state.hasThread
-      }
-      if isIdle { return }
-    }
+    guard asksWorker else { return }
+    // Where the system gives no thread, the next call tries again.
+    do { try worker.run(self) } catch { state.withLock { $0.isWorkerAsked = false } }
   }
 
   private func make(_ batch: [Call]) {
@@ -107,6 +75,18 @@ package final class ObserverQueue: Sendable {
       guard callingThread.load(ordering: .relaxed) != BackgroundThread.current else { return false }
       if !progress.wait(past: ticket, until: deadline) { return state.withLock { $0.made >= target } }
     }
+  }
+}
+
+extension ObserverQueue: BackgroundJob {
+  package func run(at now: Instant) -> Instant? {
+    let batch = state.withLock { state in
+      state.isWorkerAsked = false
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    make(batch)
+    return nil
   }
 }
 

@@ -112,7 +112,8 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     return url.withUTF8 { url in
       let rest = url[(URLAuthority.range(in: url)?.upperBound ?? 0)...]
       return template(
-        for: UnsafeBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }))
+        for: UnsafeBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+      )
     }
   }
 

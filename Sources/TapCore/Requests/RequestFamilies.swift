@@ -64,14 +64,22 @@ package final class RequestFamilies: Sendable {
     state = Mutex(State(metrics.series))
     switch direction {
     case .outbound:
-      histograms = try HistogramFamily.ofEnds("client", "from the start to the last byte of the body", metrics) + [
-        HistogramFamily(
-          "http_client_time_to_first_byte_seconds",
-          "Time of HTTP client requests from the start to the head of the response.", metrics.durationBuckets)
-      ]
+      histograms =
+        try HistogramFamily.ofEnds("client", "from the start to the last byte of the body", metrics) + [
+          HistogramFamily(
+            "http_client_time_to_first_byte_seconds",
+            "Time of HTTP client requests from the start to the head of the response.",
+            metrics.durationBuckets)
+        ]
       targetCounts = [
-        (try .gauge("http_client_active_requests", "Requests that have started and not ended."), { $0.counts.active }),
-        (try .counter("http_client_redirects_total", "Redirects that HTTP client requests followed."), { $0.counts.redirects }),
+        (
+          try .gauge("http_client_active_requests", "Requests that have started and not ended."),
+          { $0.counts.active }
+        ),
+        (
+          try .counter("http_client_redirects_total", "Redirects that HTTP client requests followed."),
+          { $0.counts.redirects }
+        ),
       ]
       clientCounts = [
         (try .counter("session_tap_started_requests_total", "Requests that have started."), { $0.started }),
@@ -80,7 +88,10 @@ package final class RequestFamilies: Sendable {
             "session_tap_ended_requests_total",
             "Requests that have ended: with a response, with an error or by a cancel."), { $0.ended }
         ),
-        (try .counter("session_tap_cancelled_requests_total", "Requests that the app cancelled."), { $0.cancelled }),
+        (
+          try .counter("session_tap_cancelled_requests_total", "Requests that the app cancelled."),
+          { $0.cancelled }
+        ),
       ]
       connections = try ConnectionFamilies(metrics)
     case .inbound:
@@ -90,7 +101,10 @@ package final class RequestFamilies: Sendable {
         (try .gauge("http_server_active_requests", "Requests that are being served."), { $0.counts.active })
       ]
       clientCounts = [
-        (try .counter("session_tap_inbound_started_requests_total", "Inbound requests that have begun."), { $0.started }),
+        (
+          try .counter("session_tap_inbound_started_requests_total", "Inbound requests that have begun."),
+          { $0.started }
+        ),
         (
           try .counter(
             "session_tap_inbound_ended_requests_total",
@@ -129,7 +143,9 @@ package final class RequestFamilies: Sendable {
       record(observation, in: end)
       guard let connections else { return }
       record(observation.timings, connections.phases, end, isShared, labels.template, target, &state)
-      if observation.openedConnections == nil, observation.roundTrip == nil, observation.retransmittedSegments == nil {
+      if observation.openedConnections == nil, observation.roundTrip == nil,
+        observation.retransmittedSegments == nil
+      {
         return
       }
       connections.record(observation, in: target.server ?? findServer(of: target, &state))
@@ -144,7 +160,9 @@ package final class RequestFamilies: Sendable {
     record(0, Double(max(0, observation.elapsed)) / 1e9)
     if let size = observation.requestBodySize, size >= 0 { record(1, Double(size)) }
     if let size = observation.responseBodySize, size >= 0 { record(2, Double(size)) }
-    if let time = observation.elapsedToFirstByte, histograms.count > 3 { record(3, Double(max(0, time)) / 1e9) }
+    if let time = observation.elapsedToFirstByte, histograms.count > 3 {
+      record(3, Double(max(0, time)) / 1e9)
+    }
   }
 
   private func record(
@@ -212,9 +230,11 @@ extension RequestFamilies: MetricSource {
       if direction == .inbound, state.clients.isEmpty { return [] }
       return histograms.map { $0.statistics(state.ends.overflowCount) }
         + targetCounts.prefix(1).map {
-          FamilyStatistics(metric: $0.descriptor.name, overflowCount: state.targets.overflowCount, droppedCount: 0)
+          FamilyStatistics(
+            metric: $0.descriptor.name, overflowCount: state.targets.overflowCount, droppedCount: 0)
         }
-        + (connections?.statistics(phases: state.phases.overflowCount, servers: state.servers.overflowCount) ?? [])
+        + (connections?.statistics(phases: state.phases.overflowCount, servers: state.servers.overflowCount)
+          ?? [])
     }
   }
 }
@@ -230,7 +250,8 @@ private struct ConnectionFamilies: Sendable {
   init(_ metrics: RequestMetrics) throws(RegistryError) {
     phases = try HistogramFamily(
       "http_client_request_phase_duration_seconds",
-      "Duration of the phases of HTTP client requests, of the last leg after redirects.", metrics.phaseBuckets)
+      "Duration of the phases of HTTP client requests, of the last leg after redirects.", metrics.phaseBuckets
+    )
     roundTrip = try HistogramFamily(
       "http_client_network_round_trip_seconds",
       "Least round trip of the connections of HTTP client requests, read at the end of a request.",
@@ -293,15 +314,19 @@ struct HistogramFamily: Sendable {
   }
 
   /// Those that both directions have.
-  static func ofEnds(_ side: String, _ span: String, _ metrics: RequestMetrics) throws(RegistryError) -> [Self] {
+  static func ofEnds(_ side: String, _ span: String, _ metrics: RequestMetrics) throws(RegistryError)
+    -> [Self]
+  {
     [
       try Self(
         "http_\(side)_request_duration_seconds", "Duration of HTTP \(side) requests, \(span).",
         metrics.durationBuckets),
       try Self(
-        "http_\(side)_request_body_size_bytes", "Size of HTTP \(side) request bodies.", metrics.bodySizeBuckets),
+        "http_\(side)_request_body_size_bytes", "Size of HTTP \(side) request bodies.",
+        metrics.bodySizeBuckets),
       try Self(
-        "http_\(side)_response_body_size_bytes", "Size of HTTP \(side) response bodies.", metrics.bodySizeBuckets),
+        "http_\(side)_response_body_size_bytes", "Size of HTTP \(side) response bodies.",
+        metrics.bodySizeBuckets),
     ]
   }
 

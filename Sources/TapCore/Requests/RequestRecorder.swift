@@ -4,29 +4,19 @@ import Synchronization
 ///
 /// The begin and the end of a request put it into one queue; ``drain()`` takes all that waits there and updates the metrics and
 /// the log. That is work of the processor alone, away from the path of the requests: done for each request where it happens, it
-/// costs ten times as much, since the processor has to fetch the code first. It is done every 100 ms, by a scrape before it reads,
-/// at an exit, and by a request that finds the queue full. So nothing is lost, and memory is bounded.
+/// costs ten times as much, since the processor has to fetch the code first. A thread does it every 100 ms and when the queue is half
+/// full, a scrape before it reads, an exit, and a request that finds the queue full. So nothing is lost, and memory is bounded.
 public final class RequestRecorder: Sendable {
-  private struct State {
-    var waiting: [RequestRecord] = []
-    /// The worker has found nothing to do, and waits to be asked.
-    var isResting = true
-    /// When the worker drains next.
-    var due = Instant.never
-  }
-
-  /// The most requests that wait. One that finds so many drains the queue.
+  /// A request that finds so many waiting drains the queue, unless another thread is doing so: then it waits for that one only if
+  /// twice as many wait.
   static let limit = 2_048
-  /// How long a request waits at most for the worker: as long as a reader of the log may wait. All recorders of a process drain
-  /// at the same moments, since each wake-up of a thread delays the requests' own.
-  private static let interval = Duration.milliseconds(100)
 
   private let outboundMetrics: RequestFamilies?
   private let inboundMetrics: RequestFamilies?
   let consumers: [any RequestConsumer]
   private let observers: ObserverQueue?
   private let worker: Worker
-  private let state = Mutex(State())
+  private let waiting = Mutex<[RequestRecord]>([])
   /// Held while requests are delivered, so that batches do not overtake each other.
   private let turn = Mutex(())
   private let drainingThread = Atomic<UInt>(0)
@@ -82,37 +72,39 @@ public final class RequestRecorder: Sendable {
 
   /// Puts a request into the queue.
   func add(_ request: RequestRecord) {
-    let (isFull, wakesWorker) = state.withLock { state in
-      state.waiting.append(request)
-      defer { state.isResting = false }
-      return (state.waiting.count >= Self.limit, state.isResting)
+    let count = waiting.withLock { waiting in
+      waiting.append(request)
+      return waiting.count
     }
-    if wakesWorker {
-      // Where the system gives no thread, the next request tries again.
-      do { try worker.schedule(self) } catch { state.withLock { $0.isResting = true } }
+    // Where the system gives no thread, a full queue is drained all the same.
+    if count == 1 { try? worker.run(self, by: .nextTick) }
+    if count == Self.limit / 2 { try? worker.run(self) }
+    if count >= 2 * Self.limit {
+      drain()
+    } else if count >= Self.limit {
+      _ = turn.withLockIfAvailable { _ in deliver() }
     }
-    if isFull { drain() }
   }
 
   /// Records all that happened before, and gives it to the log and to the queue of the observers. A scrape does so by itself; call
   /// this before you read what a log has. Waits for nothing but the same work on another thread.
   public func drain() {
     // A consumer of a test's may ask for a drain.
-    let thread = BackgroundThread.current
-    guard drainingThread.load(ordering: .relaxed) != thread else { return }
-    turn.withLock { _ in
-      let batch = state.withLock { state in
-        var batch: [RequestRecord] = []
-        batch.reserveCapacity(min(Self.limit, 2 * state.waiting.count))
-        swap(&batch, &state.waiting)
-        return batch
-      }
-      guard !batch.isEmpty else { return }
-      drainingThread.store(thread, ordering: .relaxed)
-      for request in batch { request.deliver() }
-      for consumer in consumers { consumer.batchEnded() }
-      drainingThread.store(0, ordering: .relaxed)
+    guard drainingThread.load(ordering: .relaxed) != BackgroundThread.current else { return }
+    turn.withLock { _ in deliver() }
+  }
+
+  /// Called in turn.
+  private func deliver() {
+    drainingThread.store(BackgroundThread.current, ordering: .relaxed)
+    defer { drainingThread.store(0, ordering: .relaxed) }
+    let batch = waiting.withLock { waiting in
+      var batch: [RequestRecord] = []
+      batch.reserveCapacity(min(Self.limit, 2 * waiting.count))
+      swap(&batch, &waiting)
+      return batch
     }
+    for request in batch { request.deliver() }
   }
 
   func metrics(of direction: RequestDirection) -> RequestFamilies? {
@@ -133,19 +125,11 @@ public final class RequestRecorder: Sendable {
 }
 
 extension RequestRecorder: BackgroundJob {
-  /// Drains at intervals, until no request comes any more.
+  /// Drains at each tick, until no request comes any more.
   package func run(at now: Instant) -> Instant? {
-    let due = state.withLock { state in
-      if state.due == .never { state.due = now.next(multipleOf: Self.interval) }
-      return state.due
-    }
-    guard now >= due else { return due }
+    let isIdle = waiting.withLock { $0.isEmpty }
     drain()
-    return state.withLock { state in
-      state.isResting = state.waiting.isEmpty
-      state.due = state.isResting ? .never : now.next(multipleOf: Self.interval)
-      return state.isResting ? nil : state.due
-    }
+    return isIdle ? nil : .nextTick
   }
 }
 
@@ -169,11 +153,4 @@ extension RequestRecorder: MetricSource {
 
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
 /// but a short lock, and calls no code of the app's.
-package protocol RequestConsumer: RequestObserver {
-  /// No further request follows for the moment.
-  func batchEnded()
-}
-
-extension RequestConsumer {
-  package func batchEnded() {}
-}
+package protocol RequestConsumer: RequestObserver {}

@@ -82,7 +82,8 @@ package enum RequestSeries {
     /// Lets go of the phases, so that those that expire are freed.
     func forget() { phases = Self.noPhases }
 
-    private static let noPhases = [Registry.Histogram?](repeating: nil, count: RequestTimings.Phase.allCases.count)
+    private static let noPhases = [Registry.Histogram?](
+      repeating: nil, count: RequestTimings.Phase.allCases.count)
   }
 
   /// What connections to a server were like.

@@ -41,9 +41,12 @@ package struct URLAuthority {
   /// What stands between `://` and the path, the query, the fragment or the end.
   static func range(in url: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
     let slash = UInt8(ascii: "/")
-    func isDelimiter(_ byte: UInt8) -> Bool { byte == slash || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
+    func isDelimiter(_ byte: UInt8) -> Bool {
+      byte == slash || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    }
     // A colon further on is none of the scheme's.
-    guard let colon = url.firstIndex(where: { $0 == UInt8(ascii: ":") || isDelimiter($0) }), colon + 2 < url.count,
+    guard let colon = url.firstIndex(where: { $0 == UInt8(ascii: ":") || isDelimiter($0) }),
+      colon + 2 < url.count,
       url[colon] == UInt8(ascii: ":"), url[colon + 1] == slash, url[colon + 2] == slash
     else { return nil }
     let start = colon + 3
@@ -62,7 +65,8 @@ package struct URLAuthority {
 
   private static func defaultPort(of scheme: UnsafeBufferPointer<UInt8>) -> Int? {
     func matches(_ name: StaticString) -> Bool {
-      scheme.count == name.utf8CodeUnitCount && scheme.indices.allSatisfy { scheme[$0] | 0x20 == name.utf8Start[$0] }
+      scheme.count == name.utf8CodeUnitCount
+        && scheme.indices.allSatisfy { scheme[$0] | 0x20 == name.utf8Start[$0] }
     }
     return matches("http") ? 80 : matches("https") ? 443 : nil
   }

@@ -1,41 +1,57 @@
 import Synchronization
 
-/// Work that a ``Worker`` does for its owner, at intervals or when it is asked.
+/// Work that a ``Worker`` does for its owner, when it is asked and when it is due.
 package protocol BackgroundJob: AnyObject, Sendable {
-  /// Does what is due.
+  /// Does what there is to do.
   ///
-  /// - Returns: When to ask again, ``Instant/never`` to wait for a signal, or `nil` when there is nothing more to do: the job is
-  ///   then forgotten.
+  /// - Returns: When to do so again at the latest, ``Instant/never`` if only when asked, or `nil` if the worker may forget the job
+  ///   until it is asked again.
   func run(at now: Instant) -> Instant?
 }
 
-/// A thread that runs jobs, one after another, and is there only while there are any.
+/// A thread that runs jobs, one after another, and is there only while there is something to do.
+///
+/// Each wake-up of a thread delays the app's own. So most work waits for the next multiple of 100 ms (``Instant/nextTick``), and all
+/// workers of a process wake at the same moments.
 package final class Worker: Sendable {
   private struct State {
-    var jobs: [any BackgroundJob] = []
+    var entries: [Entry] = []
+    /// When the jobs run next.
+    var due = Instant.never
     var hasThread = false
   }
+
+  private struct Entry {
+    let job: any BackgroundJob
+    /// Since the jobs ran last.
+    var isAsked = true
+  }
+
+  static let interval = Duration.milliseconds(100)
 
   private let state = Mutex(State())
   private let work = EventCount()
   private let rest: Duration
 
-  /// - Parameter rest: A thread whose jobs wait for nothing but a signal ends after so long. The next one starts another.
+  /// - Parameter rest: The thread ends after so long without a job that is due. The next job that is asked for starts another.
   package init(rest: Duration = .seconds(1)) {
     self.rest = rest
   }
 
-  /// Runs a job soon, before those that there are, and until it has nothing more to do.
-  package func schedule(_ job: any BackgroundJob) throws(BackgroundThread.Failure) {
-    state.withLock { if !$0.jobs.contains(where: { $0 === job }) { $0.jobs.insert(job, at: 0) } }
-    try signal()
-  }
-
-  /// Runs the jobs soon.
-  package func signal() throws(BackgroundThread.Failure) {
+  /// Runs a job not later than at an instant, and the others with it. A job that is not there yet runs before those that are:
+  /// what it hands to one of them is done in the same turn.
+  package func run(_ job: any BackgroundJob, by instant: Instant = .now) throws(BackgroundThread.Failure) {
     let needsThread = state.withLock { state in
-      // Under the lock: a thread that is about to end sees the signal.
-      if state.hasThread { work.signal() }
+      if let index = state.entries.firstIndex(where: { $0.job === job }) {
+        state.entries[index].isAsked = true
+      } else {
+        state.entries.insert(Entry(job: job), at: 0)
+      }
+      if instant < state.due {
+        state.due = instant
+        // Under the lock: a thread that is about to end sees the signal.
+        if state.hasThread { work.signal() }
+      }
       defer { state.hasThread = true }
       return !state.hasThread
     }
@@ -43,7 +59,10 @@ package final class Worker: Sendable {
     do {
       try BackgroundThread.start { self.run() }
     } catch {
-      state.withLock { $0.hasThread = false }
+      state.withLock { state in
+        state.hasThread = false
+        state.entries.removeAll { $0.job === job }
+      }
       throw error
     }
   }
@@ -51,25 +70,38 @@ package final class Worker: Sendable {
   private func run() {
     while true {
       let ticket = work.ticket
-      // Taken out while they run: one that is scheduled meanwhile stays, whatever its run returns.
-      let jobs = state.withLock { state in
-        defer { state.jobs = [] }
-        return state.jobs
+      let due = state.withLock { $0.due }
+      if due <= .now {
+        runJobs()
+      } else if due < .never {
+        work.wait(past: ticket, until: due)
+      } else if !work.wait(past: ticket, until: .now.advanced(by: rest)) {
+        let ends = state.withLock { state in
+          if state.due == .never { state.hasThread = false }
+          return !state.hasThread
+        }
+        if ends { return }
       }
-      var due = Instant.never
-      for job in jobs {
-        guard let next = job.run(at: .now) else { continue }
-        due = min(due, next)
-        state.withLock { if !$0.jobs.contains(where: { $0 === job }) { $0.jobs.append(job) } }
-      }
-      let isResting = due == .never
-      let isSignalled = work.wait(past: ticket, until: isResting ? .now.advanced(by: rest) : due)
-      guard isResting, !isSignalled else { continue }
-      let ends = state.withLock { state in
-        if work.ticket == ticket { state.hasThread = false }
-        return !state.hasThread
-      }
-      if ends { return }
     }
   }
+
+  private func runJobs() {
+    let jobs = state.withLock { state in
+      state.due = .never
+      for index in state.entries.indices { state.entries[index].isAsked = false }
+      return state.entries.map(\.job)
+    }
+    for job in jobs {
+      let next = job.run(at: .now)
+      state.withLock { state in
+        state.due = min(state.due, next ?? .never)
+        if next == nil { state.entries.removeAll { $0.job === job && !$0.isAsked } }
+      }
+    }
+  }
+}
+
+extension Instant {
+  /// The next moment at which all workers of the process do what can wait.
+  package static var nextTick: Instant { .now.next(multipleOf: Worker.interval) }
 }

@@ -42,7 +42,7 @@ struct LineFields: Sendable {
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
       // A key is not cut, because two that are cut might be one.
       guard count < limits.fields, key.utf8.count <= limits.name, reserved.allows(key) else {
-        line.refuse(1)
+        line.refused += 1
         continue
       }
       count += 1
@@ -52,12 +52,8 @@ struct LineFields: Sendable {
 
   private static func render(_ key: String, _ value: FieldValue, limits: LineLimits) -> [UInt8] {
     // Six bytes are the most that escaping makes of one; punctuation and a number take the rest.
-    let capacity = 6 * (limits.name + limits.value) + 64
-    return [UInt8](unsafeUninitializedCapacity: capacity) { memory, count in
-      guard let base = memory.baseAddress else { return }
-      var json = JSONWriter(base, capacity: memory.count)
-      json.field(key, value, limits: limits)
-      count = json.count
+    JSONWriter.bytes(capacity: 6 * (limits.name + limits.value) + 64) {
+      $0.field(key, value, limits: limits)
     }
   }
 }
@@ -74,53 +70,5 @@ extension JSONWriter {
     case .double(let number): double(number)
     case .boolean(let flag): append(flag ? "true" : "false")
     }
-  }
-
-  fileprivate mutating func append(_ bytes: [UInt8]) {
-    bytes.withUnsafeBufferPointer { buffer in
-      if let base = buffer.baseAddress { append(base, count: buffer.count) }
-    }
-  }
-}
-
-/// The keys that a line has by itself. They stay reserved where their value is unknown: a reader that finds one
-/// knows what it means.
-struct ReservedKeys: Sendable {
-  private let keys: Set<String>
-
-  private static let common: Set<String> = [
-    "timestamp", "severity", "event", "dropped_attributes_count", "trace_id", "span_id",
-  ]
-
-  /// Of the line of a request.
-  static let request = ReservedKeys(
-    keys: common.union([
-      "client", "http.request.method", "http.request.method_original", "url.full", "url.template",
-      "server.address", "server.port", "http.response.status_code", "error.type", "error.message",
-      "duration_s",
-      "time_to_first_byte_s", "queue_s", "resolve_s", "connect_s", "tls_s", "upload_s",
-      "processing_s", "transfer_s", "local_s",
-      "network.protocol.version", "network.peer.address", "connection.reused", "network.round_trip_s",
-      "network.retransmits", "http.request.body.size",
-      "http.response.body.size",
-      "http.request.resend_count",
-      "from_cache", "outcome",
-    ]))
-
-  /// Of the line of a request that the app served.
-  static let inbound = ReservedKeys(
-    keys: common.union([
-      "http.request.method", "http.request.method_original", "url.path", "url.scheme", "http.route",
-      "client.address", "http.response.status_code", "error.type", "error.message", "duration_s",
-      "http.request.body.size",
-      "http.response.body.size", "outcome",
-    ]))
-
-  /// Of a line of the app's own, which may well name a client.
-  static let app = ReservedKeys(
-    keys: ["timestamp", "severity", "event", "message", "dropped_attributes_count"])
-
-  func allows(_ key: String) -> Bool {
-    !keys.contains(key) && !key.hasPrefix("http.request.header.") && !key.hasPrefix("http.response.header.")
   }
 }

@@ -7,14 +7,14 @@ struct LineWriter {
   /// Parts that did not fit.
   private(set) var cut = 0
   /// Fields that were refused for their key.
-  private(set) var refused = 0
+  var refused = 0
 
   /// `dropped_attributes_count` is the name that the OpenTelemetry log data model has for it.
   private static let mark: StaticString = ",\"dropped_attributes_count\":"
   /// The mark, a number of at most six digits, and the end of the line.
   private static let tailLength = mark.utf8CodeUnitCount + 6 + 2
 
-  init(_ memory: UnsafeMutablePointer<UInt8>, capacity: Int) {
+  private init(_ memory: UnsafeMutablePointer<UInt8>, capacity: Int) {
     json = JSONWriter(memory, capacity: capacity)
     json.reserve(Self.tailLength)
   }
@@ -28,7 +28,7 @@ struct LineWriter {
     json.append(severity.staticText)
     json.append("\",\"event\":\"")
     json.append(event)
-    json.append(.quote)
+    json.append("\"")
   }
 
   /// Writes a part of the line as a whole or not at all.
@@ -48,9 +48,6 @@ struct LineWriter {
     return false
   }
 
-  /// Counts fields that their keys rule out.
-  mutating func refuse(_ count: Int) { refused += count }
-
   /// Ends the line, and gives it with its newline.
   mutating func finish() -> UnsafeRawBufferPointer {
     json.reserve(0)
@@ -63,35 +60,69 @@ struct LineWriter {
   }
 }
 
-extension LogSeverity {
-  /// ``text``, without the detour of a `String`.
-  fileprivate var staticText: StaticString {
-    switch self {
-    case .trace: "TRACE"
-    case .debug: "DEBUG"
-    case .info: "INFO"
-    case .warn: "WARN"
-    case .error: "ERROR"
+extension LineWriter {
+  /// Makes a line and calls with it, newline included: on the stack if it fits into 1 KiB, the most that the compiler gives there,
+  /// and in memory of its own otherwise.
+  ///
+  /// - Parameters:
+  ///   - subject: What the line is of. A closure that caught it would hold a copy of it.
+  ///   - limit: The most bytes of a line.
+  @inline(__always)
+  static func withLine<Subject>(
+    of subject: Subject, limit: Int, write: (Subject, inout LineWriter) -> Void,
+    _ body: (UnsafeRawBufferPointer) -> Void
+  ) {
+    func make(_ memory: UnsafeMutableBufferPointer<UInt8>, mayBeCut: Bool) -> Bool {
+      guard let base = memory.baseAddress else { return false }
+      var line = LineWriter(base, capacity: memory.count)
+      write(subject, &line)
+      if line.cut > 0, !mayBeCut { return false }
+      body(line.finish())
+      return true
     }
+    if withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024, { make($0, mayBeCut: false) }) {
+      return
+    }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: limit) { _ = make($0, mayBeCut: true) }
   }
 }
 
-/// How long the parts of a line may be, in bytes before escaping.
-struct LineLimits: Sendable {
-  /// `url.full`, after redaction.
-  var url = 2_048
-  /// Names: of a client, of a host (RFC 1035: 253), a path template, the key of a field.
-  var name = 256
-  /// A method that is not a known one.
-  var method = 64
-  /// The text of a field that the app adds.
-  var value = 1_024
-  /// The message of a line of the app's own.
-  var message = 8_192
-  /// How many fields the app adds.
-  var fields = 64
-  /// The whole line.
-  var line = 16_384
-  /// The methods that appear as themselves.
-  var knownMethods = KnownMethods.standard
+/// Members of a line.
+extension JSONWriter {
+  /// `,"key":`
+  @inline(__always)
+  mutating func key(_ key: StaticString) {
+    append(",\"")
+    append(key)
+    append("\":")
+  }
+
+  @inline(__always)
+  mutating func member(_ key: StaticString, _ number: Int64) {
+    self.key(key)
+    integer(number)
+  }
+
+  /// - Parameter limit: The most bytes of the text; what is longer is cut.
+  @inline(__always)
+  mutating func member(_ key: StaticString, _ text: String, limit: Int) {
+    self.key(key)
+    string(text, limit: limit)
+  }
+
+  @inline(__always)
+  mutating func member(_ key: StaticString, nanoseconds: Int64) {
+    self.key(key)
+    seconds(nanoseconds: nanoseconds)
+  }
+
+  /// `trace_id` and `span_id`
+  mutating func trace(_ trace: TraceContext) {
+    append(",\"trace_id\":\"")
+    hexadecimal(trace.traceBits.high)
+    hexadecimal(trace.traceBits.low)
+    append("\",\"span_id\":\"")
+    hexadecimal(trace.spanBits)
+    append("\"")
+  }
 }

@@ -14,7 +14,9 @@ public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
   case error
 
   /// As the line writes it: the short names of OpenTelemetry's `SeverityText`.
-  public var text: String {
+  public var text: String { staticText.description }
+
+  var staticText: StaticString {
     switch self {
     case .trace: "TRACE"
     case .debug: "DEBUG"

@@ -43,8 +43,7 @@ struct RequestLineEncoder: Sendable {
     target(of: request, to: &line)
     line.part { json in
       port(of: request, to: &json)
-      json.append(",\"duration_s\":")
-      json.seconds(nanoseconds: duration.nanoseconds)
+      json.member("duration_s", nanoseconds: duration.nanoseconds)
       trace(of: request, to: &json)
     }
     redactor.writeHeaders(of: request, limits: limits, to: &line)
@@ -54,12 +53,9 @@ struct RequestLineEncoder: Sendable {
   /// Who asks, how, and whom. The port is left to the part that follows, which is always there.
   @inline(__always)
   private func target(of request: RequestDescription, to line: inout LineWriter) {
-    line.part { json in
-      json.append(",\"client\":")
-      json.string(request.client, limit: limits.name)
-    }
-    line.part { json in json.method(request.method, limits: limits) }
-    redactor.writeURL(request.url, limits: limits, to: &line)
+    line.part { $0.member("client", request.client, limit: limits.name) }
+    line.part { method(request.method, to: &$0) }
+    redactor.writeURL(request.url, as: .url, limits: limits, to: &line)
     text("url.template", request.urlTemplate, to: &line)
     text("server.address", request.serverAddress, to: &line)
   }
@@ -67,98 +63,82 @@ struct RequestLineEncoder: Sendable {
   /// What was asked for, and by which address.
   @inline(__always)
   private func inboundTarget(of request: RequestDescription, to line: inout LineWriter) {
-    line.part { json in json.method(request.method, limits: limits) }
-    redactor.writePath(request.url, limits: limits, to: &line)
+    line.part { method(request.method, to: &$0) }
+    redactor.writeURL(request.url, as: .path, limits: limits, to: &line)
     text("url.scheme", request.knownScheme, to: &line)
     text("http.route", request.urlTemplate, to: &line)
     text("client.address", request.clientAddress, to: &line)
   }
 
+  /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
+  /// `http.request.method_original`).
+  @inline(__always)
+  private func method(_ method: String, to json: inout JSONWriter) {
+    let isKnown = limits.knownMethods.contains(method)
+    if !isKnown { json.append(",\"http.request.method\":\"_OTHER\"") }
+    json.member(
+      isKnown ? "http.request.method" : "http.request.method_original", method, limit: limits.method)
+  }
+
   @inline(__always)
   private func text(_ key: StaticString, _ value: String?, to line: inout LineWriter) {
-    guard let value else { return }
-    line.part { json in
-      json.key(key)
-      json.string(value, limit: limits.name)
-    }
+    if let value { line.part { $0.member(key, value, limit: limits.name) } }
   }
 
   @inline(__always)
   private func port(of request: RequestDescription, to json: inout JSONWriter) {
-    guard let port = request.serverPort else { return }
-    json.append(",\"server.port\":")
-    json.integer(Int64(port))
+    if let port = request.serverPort { json.member("server.port", Int64(port)) }
   }
 
   @inline(__always)
   private func trace(of request: RequestDescription, to json: inout JSONWriter) {
-    guard let trace = request.traceContext else { return }
-    json.trace(trace)
+    if let trace = request.traceContext { json.trace(trace) }
   }
 
   /// The status code, and the error if it is one.
   @inline(__always)
   private func end(_ observation: RequestObservation, to json: inout JSONWriter) {
-    if let statusCode = observation.end.statusCode { json.statusCode(statusCode) }
-    if let type = observation.errorType {
-      json.append(",\"error.type\":")
-      json.string(type, limit: limits.name)
-    }
+    if let code = observation.end.statusCode { json.member("http.response.status_code", Int64(code)) }
+    if let type = observation.errorType { json.member("error.type", type, limit: limits.name) }
   }
 
   /// Times, sizes and the outcome.
   @inline(__always)
   private func transfer(_ observation: RequestObservation, to json: inout JSONWriter) {
-    json.append(",\"duration_s\":")
-    json.seconds(nanoseconds: observation.elapsed)
+    json.member("duration_s", nanoseconds: observation.elapsed)
     if let time = observation.elapsedToFirstByte {
-      json.append(",\"time_to_first_byte_s\":")
-      json.seconds(nanoseconds: time)
+      json.member("time_to_first_byte_s", nanoseconds: time)
     }
-    phases(observation.timings, to: &json)
+    if !observation.timings.isEmpty {
+      for phase in RequestTimings.Phase.allCases {
+        if let time = observation.timings[nanoseconds: phase] { json.member(phase.key, nanoseconds: time) }
+      }
+    }
     connection(observation, to: &json)
-    json.bodySizes(of: observation)
+    if let size = observation.requestBodySize { json.member("http.request.body.size", size) }
+    if let size = observation.responseBodySize { json.member("http.response.body.size", size) }
     // OpenTelemetry: there "if and only if request was retried", so not as 0.
     if let count = observation.resendCount, count > 0 {
-      json.append(",\"http.request.resend_count\":")
-      json.integer(Int64(count))
+      json.member("http.request.resend_count", Int64(count))
     }
     if observation.isFromCache { json.append(",\"from_cache\":true") }
-    json.outcome(observation.outcome)
-  }
-
-  /// `queue_s`, `resolve_s`, … `local_s`
-  @inline(__always)
-  private func phases(_ timings: RequestTimings, to json: inout JSONWriter) {
-    guard !timings.isEmpty else { return }
-    for phase in RequestTimings.Phase.allCases {
-      guard let nanoseconds = timings[nanoseconds: phase] else { continue }
-      json.append(phase.key)
-      json.seconds(nanoseconds: nanoseconds)
-    }
+    json.member("outcome", observation.outcome.rawValue, limit: limits.name)
   }
 
   @inline(__always)
   private func connection(_ observation: RequestObservation, to json: inout JSONWriter) {
     if let version = observation.protocolVersion {
-      json.append(",\"network.protocol.version\":\"")
-      json.append(version.staticText)
-      json.append(.quote)
+      json.member("network.protocol.version", version.rawValue, limit: limits.name)
     }
     if let address = observation.peerAddress {
-      json.append(",\"network.peer.address\":")
-      json.string(address, limit: limits.name)
+      json.member("network.peer.address", address, limit: limits.name)
     }
     if let isReused = observation.isConnectionReused {
       json.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
     }
-    if let roundTrip = observation.roundTrip {
-      json.append(",\"network.round_trip_s\":")
-      json.seconds(nanoseconds: roundTrip)
-    }
+    if let time = observation.roundTrip { json.member("network.round_trip_s", nanoseconds: time) }
     if let count = observation.retransmittedSegments, count > 0 {
-      json.append(",\"network.retransmits\":")
-      json.integer(Int64(count))
+      json.member("network.retransmits", Int64(count))
     }
   }
 }
@@ -166,105 +146,14 @@ struct RequestLineEncoder: Sendable {
 extension RequestTimings.Phase {
   fileprivate var key: StaticString {
     switch self {
-    case .queue: ",\"queue_s\":"
-    case .resolve: ",\"resolve_s\":"
-    case .connect: ",\"connect_s\":"
-    case .tls: ",\"tls_s\":"
-    case .upload: ",\"upload_s\":"
-    case .processing: ",\"processing_s\":"
-    case .transfer: ",\"transfer_s\":"
-    case .local: ",\"local_s\":"
-    }
-  }
-}
-
-extension NetworkProtocolVersion {
-  fileprivate var staticText: StaticString {
-    switch self {
-    case .http10: "1.0"
-    case .http11: "1.1"
-    case .http2: "2"
-    case .http3: "3"
-    }
-  }
-}
-
-/// Members of the lines.
-extension JSONWriter {
-  /// `,"key":`
-  @inline(__always)
-  mutating func key(_ key: StaticString) {
-    append(",\"")
-    append(key)
-    append("\":")
-  }
-
-  /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
-  /// `http.request.method_original`).
-  @inline(__always)
-  fileprivate mutating func method(_ method: String, limits: LineLimits) {
-    append(",\"http.request.method\":")
-    if limits.knownMethods.contains(method) {
-      string(method, limit: limits.method)
-    } else {
-      append("\"_OTHER\",\"http.request.method_original\":")
-      string(method, limit: limits.method)
-    }
-  }
-
-  /// `http.response.status_code`
-  @inline(__always)
-  fileprivate mutating func statusCode(_ statusCode: Int) {
-    append(",\"http.response.status_code\":")
-    integer(Int64(statusCode))
-  }
-
-  /// `http.request.body.size` and `http.response.body.size`, where they are known.
-  @inline(__always)
-  fileprivate mutating func bodySizes(of request: RequestObservation) {
-    if let size = request.requestBodySize {
-      append(",\"http.request.body.size\":")
-      integer(size)
-    }
-    if let size = request.responseBodySize {
-      append(",\"http.response.body.size\":")
-      integer(size)
-    }
-  }
-
-  @inline(__always)
-  fileprivate mutating func outcome(_ outcome: RequestOutcome) {
-    append(",\"outcome\":\"")
-    append(outcome.staticText)
-    append(.quote)
-  }
-
-  /// `trace_id` and `span_id`
-  @inline(__always)
-  mutating func trace(_ trace: TraceContext) {
-    append(",\"trace_id\":\"")
-    hexadecimal(trace.traceBits.high)
-    hexadecimal(trace.traceBits.low)
-    append("\",\"span_id\":\"")
-    hexadecimal(trace.spanBits)
-    append(.quote)
-  }
-
-  /// All 16 digits of a number.
-  @inline(__always)
-  private mutating func hexadecimal(_ number: UInt64) {
-    guard let target = extend(by: 16) else { return }
-    HexadecimalDigits.write(number, to: target)
-  }
-}
-
-extension RequestOutcome {
-  fileprivate var staticText: StaticString {
-    switch self {
-    case .ok: "ok"
-    case .httpError: "http_error"
-    case .error: "error"
-    case .cancelled: "cancelled"
+    case .queue: "queue_s"
+    case .resolve: "resolve_s"
+    case .connect: "connect_s"
+    case .tls: "tls_s"
+    case .upload: "upload_s"
+    case .processing: "processing_s"
+    case .transfer: "transfer_s"
+    case .local: "local_s"
     }
   }
 }

@@ -1,73 +1,67 @@
 import Synchronization
+import TapCore
 
-/// The last lines of a log, in memory, and the followers of the log.
+/// The last lines of a log, in memory.
 final class RecentLines: Sendable {
-  private let state: Mutex<State>
-
-  private struct State: ~Copyable {
-    var lines: LineBuffer
-    /// Weak: a released follower is not used any more.
-    var followers: [Reference] = []
-
-    /// The followers that have not ended.
-    mutating func activeFollowers() -> [LogFollower] {
-      followers.removeAll { $0.follower?.isOver ?? true }
-      return followers.compactMap(\.follower)
-    }
-  }
-
-  private struct Reference: Sendable {
-    weak var follower: LogFollower?
-  }
+  private let lineLimit: Int
+  private let byteLimit: Int
+  private let newest = Mutex(LineBuffer())
 
   init(lines: Int, bytes: Int) {
-    state = Mutex(State(lines: LineBuffer(byteLimit: bytes, lineLimit: lines)))
+    lineLimit = lines
+    byteLimit = bytes
   }
 
-  /// Adds the lines of a batch, in their order. Called by the writer alone.
-  func add(_ batch: borrowing LineBuffer) {
-    let followers = state.withLock { state in
+  /// Adds the lines of a batch, in their order.
+  func add(_ batch: LineBuffer) {
+    newest.withLock { lines in
       batch.forEach { line, severity in
-        while !state.lines.append(line, severity: severity), !state.lines.isEmpty {
-          state.lines.removeFirst()
-        }
+        lines.append(line, severity: severity)
+        while lines.count > lineLimit || lines.byteCount > byteLimit { lines.removeFirst() }
       }
-      return state.activeFollowers()
     }
-    for follower in followers { follower.add(batch) }
   }
 
   /// The newest lines that match, oldest first.
-  func lines(_ query: LogQuery) -> [UInt8] { state.withLock { Self.lines($0.lines, query) } }
-
-  private static func lines(_ lines: borrowing LineBuffer, _ query: LogQuery) -> [UInt8] {
+  func lines(_ query: LogQuery) -> [UInt8] {
     let filter = LineFilter(query)
-    var matches: [UnsafeRawBufferPointer] = []
-    lines.forEach { line, severity in
-      if filter.matches(line, severity: severity) { matches.append(line) }
-    }
-    var result: [UInt8] = []
-    for line in matches.suffix(max(0, query.limit)) { result += line }
-    return result
-  }
-
-  /// A follower that gets the newest lines that match, and from then on each new one. `nil` if there are too many
-  /// followers.
-  func follow(_ query: LogQuery, limits: LogFollower.Limits, onLines: @escaping @Sendable () -> Void)
-    -> LogFollower?
-  {
-    state.withLock { state in
-      guard state.activeFollowers().count < limits.followers else { return nil }
-      let follower = LogFollower(
-        query, backlog: Self.lines(state.lines, query), byteLimit: limits.bytes, onLines: onLines)
-      state.followers.append(Reference(follower: follower))
-      return follower
+    return newest.withLock { lines in
+      var result: [UInt8] = []
+      var ends: [Int] = []
+      lines.forEach { line, severity in
+        guard filter.matches(line, severity: severity) else { return }
+        result += line
+        ends.append(result.count)
+      }
+      let excess = ends.count - max(0, query.limit)
+      if excess > 0 { result.removeFirst(ends[excess - 1]) }
+      return result
     }
   }
+}
 
-  /// Ends all followers: the log is shut down.
-  func finish() {
-    let followers = state.withLock { $0.activeFollowers() }
-    for follower in followers { follower.finish() }
+/// A query, prepared to be matched with many lines.
+private struct LineFilter {
+  private let severity: LogSeverity
+  /// `,"client":"…"` and `,"trace_id":"…"`, as a line has them, of those that are asked for. Nothing else in a line looks so: in a text
+  /// each quote is escaped.
+  private let members: [[UInt8]]
+
+  init(_ query: LogQuery) {
+    severity = query.severity
+    let wanted = [("client", query.client), ("trace_id", query.traceID)]
+    members = wanted.compactMap { key, value in
+      value.map { value in
+        Array(",\"\(key)\":".utf8)
+          + JSONWriter.bytes(capacity: 2_048) { $0.string(value, limit: LineLimits().name) }
+      }
+    }
+  }
+
+  func matches(_ line: UnsafeRawBufferPointer, severity: LogSeverity) -> Bool {
+    severity >= self.severity
+      && members.allSatisfy { member in
+        line.indices.contains { line[$0] == UInt8(ascii: ",") && line[$0...].starts(with: member) }
+      }
   }
 }

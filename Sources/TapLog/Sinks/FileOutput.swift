@@ -4,7 +4,16 @@ import TapCore
 /// Appends to the file at a path, and follows the path: when the file is moved away, removed or replaced, or the
 /// descriptor is not that of the file any more, the next write reopens the path.
 final class FileOutput: LogOutput {
-  private let options: FileOptions
+  /// What can be chosen.
+  struct Options: Sendable {
+    var path: String
+    var permissions = 0o640
+    var rotation: LogRotation?
+    var synchronizationInterval: Duration?
+    var reopensOnHangup = false
+  }
+
+  private let options: Options
   private let rotated: RotatedFiles?
   private let reopenRequests = Atomic<Int>(0)
   private let state: Mutex<State>
@@ -24,7 +33,7 @@ final class FileOutput: LogOutput {
   }
 
   /// Opens the file. A FIFO without a reader is no error: the reader may come later.
-  init(_ options: FileOptions) throws(RequestLogError) {
+  init(_ options: Options) throws(RequestLogError) {
     let path = options.path
     // A path goes to the system as a C string, which ends there: it would be another file's.
     if path.utf8.contains(0) { throw .cannotOpen(path: path, because: .nul) }
@@ -82,7 +91,7 @@ final class FileOutput: LogOutput {
   /// Writes to a file that is the right one, or moves it aside first.
   private func write(_ batch: inout LineBuffer, to file: inout OpenFile) -> LogOutputResult {
     var capacity = Int.max
-    if let rotation = options.rotation, file.kind == .regular, batch.consumedOfFirst == 0 {
+    if let rotation = options.rotation, file.kind == .regular, batch.takenOfFirst == 0 {
       let now = Timestamp.now
       if let left = rotation.capacity(
         size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: batch.firstLength)
@@ -93,8 +102,7 @@ final class FileOutput: LogOutput {
         capacity = max(batch.firstLength, rotation.maximumSize ?? .max)
       }
     }
-    let result = DescriptorWrite.write(
-      &batch, to: file.descriptor, isPipe: file.kind == .pipe, capacity: capacity)
+    let result = batch.write(to: file.descriptor, isPipe: file.kind == .pipe, capacity: capacity)
     file.size += result.bytes
     return result
   }
@@ -124,9 +132,9 @@ final class FileOutput: LogOutput {
     let written = file.size
     let isCurrent = file.refresh(at: options.path)
     // The rest of a line that began elsewhere, or that another process has written behind, makes no sense here.
-    let isTorn = batch.consumedOfFirst > 0 && file.kind == .regular && (!isCurrent || file.size != written)
+    let isTorn = batch.takenOfFirst > 0 && file.kind == .regular && (!isCurrent || file.size != written)
     if isTorn { batch.removeFirst() }
-    if isCurrent, !isAsked || batch.consumedOfFirst > 0 {
+    if isCurrent, !isAsked || batch.takenOfFirst > 0 {
       state.file = file
     } else {
       file.close()

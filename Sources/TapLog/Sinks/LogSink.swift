@@ -1,7 +1,7 @@
 /// A destination for log lines of the app's own making: a socket, a message queue, a test's array.
 ///
-/// The log has one writer thread, and calls all of these on it, never two at a time. A sink may block that
-/// thread: the queue then fills and the log drops by its policy, but no request waits. Past the deadline of
+/// A thread of the log's own calls all of these, never two at a time. A sink may block it: the queue then fills, and lines that
+/// find no room are dropped and counted, but no request and no scrape waits. Past the deadline of
 /// ``RequestLog/shutdown(within:)`` the thread is left behind. A sink may give the log lines, but must not flush it or shut
 /// it down: it would wait for itself until the deadline.
 public protocol LogSink: Sendable {
@@ -24,35 +24,4 @@ extension LogSink {
 
   /// Does nothing.
   public func close() {}
-}
-
-/// The sink of a log that keeps its lines in memory only.
-struct MemorySink: LogSink {
-  func write(_ lines: UnsafeRawBufferPointer) {}
-}
-
-/// Writes to a sink of the app.
-struct SinkOutput: LogOutput {
-  let sink: any LogSink
-
-  func write(_ batch: inout LineBuffer) -> LogOutputResult {
-    let lines = batch.pieces.0
-    var result = LogOutputResult()
-    var taken = Tally<LogSeverity>()
-    do {
-      try sink.write(lines)
-      batch.consume(lines.count, into: &taken)
-      result.written = taken
-      result.bytes = lines.count
-    } catch {
-      batch.consume(lines.count, into: &taken)
-      result.dropped = taken.total
-      result.state = .failed
-    }
-    return result
-  }
-
-  func flush() -> Bool { (try? sink.flush()) != nil }
-
-  func close() { sink.close() }
 }

@@ -1,3 +1,5 @@
+import TapCore
+
 /// A file that is open for appending, and what it was when it was opened.
 struct OpenFile {
   let descriptor: Int32
@@ -10,16 +12,16 @@ struct OpenFile {
   var kind: System.FileStatus.Kind { identity.kind }
 
   /// Opens the file, and ends a line that a killed process left unfinished in it.
-  init(_ options: FileOptions) throws(System.Failure) {
+  init(_ options: FileOutput.Options) throws(System.Failure) {
     descriptor = try System.openForAppending(options.path, permissions: options.permissions)
     do {
       identity = try System.status(ofDescriptor: descriptor)
       size = identity.size
       modified = identity.modified
       if kind == .regular, try Self.endsInsideLine(options.path, of: descriptor) {
-        var newline = UInt8.newline
+        var newline = UInt8(ascii: "\n")
         size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
-          try System.write(bytes, UnsafeRawBufferPointer(start: nil, count: 0), to: descriptor)
+          try System.write(bytes, to: descriptor)
         }
       }
     } catch {
@@ -34,7 +36,9 @@ struct OpenFile {
     var seen: Int?
     for _ in 0..<100 {
       let size = try System.status(ofDescriptor: descriptor).size
-      guard let last = System.lastByte(ofPath: path, size: size), last != .newline else { return false }
+      guard let last = System.lastByte(ofPath: path, size: size), last != UInt8(ascii: "\n") else {
+        return false
+      }
       if size == seen { return true }
       seen = size
       System.waitForWrites(to: descriptor)
@@ -63,13 +67,4 @@ struct OpenFile {
     guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else { return }
     System.close(descriptor)
   }
-}
-
-/// The settings of a log file.
-struct FileOptions: Sendable {
-  var path: String
-  var permissions = 0o640
-  var rotation: LogRotation?
-  var synchronizationInterval: Duration?
-  var reopensOnHangup = false
 }

@@ -181,7 +181,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   /// libcurl's account, and what else is known at the end. There is none of what comes from the session's cache.
-  private func account(of loader: URLProtocol, _ end: TransferAccount.End, at now: Instant) -> TransferAccount? {
+  private func account(of loader: URLProtocol, _ end: TransferAccount.End, at now: Instant)
+    -> TransferAccount?
+  {
     let state = state.withLock { $0 }
     guard !state.isFromCache, var account = context.account?.read(loader) else { return nil }
     account.end = end
@@ -190,7 +192,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     guard state.phase != .made else { return account }
     account.elapsed = now.nanoseconds &- state.start.nanoseconds
     account.head = state.elapsedToHead
-    account.hasHadRoom = state.isCounted && context.seesAllRequests && context.count.hasHadRoom(since: state.start)
+    account.hasHadRoom =
+      state.isCounted && context.seesAllRequests && context.count.hasHadRoom(since: state.start)
     return account
   }
 

@@ -23,9 +23,8 @@ extension ExtremeTrial {
       }
     }
     let options = each(
-      \.self, \.batchDelay, \.filePermissions, \.followerLimit, \.knownMethods, \.queueByteLimit,
-      \.queueLineLimit,
-      \.recentByteLimit, \.recentLineLimit, \.synchronizationInterval, \.urlLengthLimit)
+      \.self, \.filePermissions, \.knownMethods, \.queueByteLimit, \.queueLineLimit, \.recentByteLimit,
+      \.recentLineLimit, \.synchronizationInterval, \.urlLengthLimit)
     let redaction = each(\.redaction, \.allowedQueryKeys, \.allowedRequestHeaders, \.allowedResponseHeaders)
     return options + redaction + rotations
       + each(\.sampling, \.rate)
@@ -38,7 +37,6 @@ extension ExtremeTrial {
       }
       + works("RequestLog.Configuration.queueLineLimit", at: Int.extremes) {
         ($0.queueLineLimit, $0.queueByteLimit, $0.recentLineLimit, $0.recentByteLimit) = ($1, $1, $1, $1)
-        $0.whenFull = .dropOldest
       }
       + start("RequestLog.Configuration.fields", at: [String: FieldValue].extremes) { setup, fields in
         let isRefused = fields.count > 64 || fields.keys.contains { $0 == "timestamp" || $0.utf8.count > 256 }
@@ -87,9 +85,6 @@ extension ExtremeTrial {
   static var logQueries: [ExtremeTrial] {
     @Sendable func ask(_ running: RunningExtreme, _ query: LogQuery) {
       _ = running.tap.requestLog?.recent(query)
-      let follower = running.tap.requestLog?.follow(query) {}
-      _ = follower?.read()
-      follower?.cancel()
     }
     @Sendable func log() throws -> RequestLog {
       let log = try RequestLog(to: .memory)
@@ -97,7 +92,7 @@ extension ExtremeTrial {
       return log
     }
     let numbers = Int.extremes.map { ($0.name, String($0.value)) }
-    let items = ["limit", "severity", "client", "since", "trace_id"].flatMap { name in
+    let items = ["limit", "severity", "client", "trace_id"].flatMap { name in
       use("LogQuery.init(items:)", and: numbers) { ask($0, try LogQuery(items: [(name, $1)])) }
     }
     let queries = properties(of: LogQuery.self, \.limit, \.client, \.traceID) { setting, changes in
@@ -110,9 +105,6 @@ extension ExtremeTrial {
     return items + queries
       + use("LogQuery.init(items:)", at: [String].extremes) {
         ask($0, try LogQuery(items: $1.map { ($0, $0) }))
-      }
-      + use("Timestamp.nanosecondsSinceEpoch") {
-        ask($0, LogQuery(since: Timestamp(nanosecondsSinceEpoch: $1)))
       }
       // A log ends with its shutdown, however little time there is for it.
       + use("RequestLog.flush(within:)") { running, limit in

@@ -79,7 +79,6 @@ struct ExtremeWalk {
 
   private func use(_ tap: Tap, _ setup: ExtremeSetup, isWhole: Bool) async throws {
     let running = RunningExtreme(tap: tap, origin: origin)
-    let follower = tap.requestLog?.follow {}
     try await running.request(running.session())
     for method in ["GET", "PROPPATCH"] { tap.inbound.begin(method: method, path: "/in").end(statusCode: 200) }
     tap.requestLog?.requestWaits(RequestDescription(client: "c", method: "GET"), for: .seconds(60))
@@ -97,7 +96,6 @@ struct ExtremeWalk {
     var faults = recordFaults(text ?? tap.registry.exposition(in: .text).text, isWhole ? setup.requests : nil)
     await tap.shutdown()
     withExtendedLifetime(idle) {}
-    _ = follower?.read()
     if let log = tap.requestLog { faults += try logFaults(log.statistics, setup) }
     try running.expect(faults.isEmpty, faults.joined(separator: "; "))
   }

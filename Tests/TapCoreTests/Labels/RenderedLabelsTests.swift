@@ -39,7 +39,8 @@ struct RenderedLabelsTests {
     let made = table.element(for: long, labels: labels, make: DroppedValues.init)
     #expect(table.element(for: long) == nil)
     let again = table.element(
-      for: long + "y", labels: RenderedLabels([.init(name: "a", value: long + "y")]), make: DroppedValues.init)
+      for: long + "y", labels: RenderedLabels([.init(name: "a", value: long + "y")]), make: DroppedValues.init
+    )
     #expect(made === again)
   }
 }

@@ -89,11 +89,40 @@ struct RequestRecordTests {
     let recorder = RequestRecorder(consumers: [observer])
     for _ in 0..<10 * RequestRecorder.limit {
       recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
-      // As many wait at most, and as many are being delivered.
-      #expect(recorder.requestCount <= 2 * RequestRecorder.limit)
+      // Twice as many wait at most, and as many are being delivered.
+      #expect(recorder.requestCount <= 4 * RequestRecorder.limit)
     }
     recorder.drain()
     #expect(observer.ended.count == 10 * RequestRecorder.limit)
+  }
+
+  /// Lets its first request wait.
+  private final class StuckConsumer: RequestConsumer {
+    let (isStuck, mayGoOn) = (Gate(), Gate())
+    let ended = Atomic(0)
+
+    func requestStarted(_ request: RequestDescription) {
+      isStuck.open()
+      mayGoOn.waitBlocking()
+    }
+    func requestEnded(_ observation: RequestObservation) { ended.wrappingAdd(1, ordering: .relaxed) }
+  }
+
+  @Test(.needs(.thread))
+  func `a request that finds a full queue does not wait for another thread that drains it`()
+    async throws
+  {
+    let consumer = StuckConsumer()
+    let recorder = RequestRecorder(consumers: [consumer])
+    recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+    try await consumer.isStuck.wait("the worker")
+    // On this thread: if it waited, the worker would never go on.
+    let count = 2 * RequestRecorder.limit - 1
+    for _ in 0..<count { recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200) }
+    #expect(consumer.ended.load(ordering: .relaxed) == 0)
+    consumer.mayGoOn.open()
+    recorder.drain()
+    #expect(consumer.ended.load(ordering: .relaxed) == count + 1)
   }
 
   @Test func `the worker delivers by itself and goes on after its thread has ended`() async throws {

@@ -109,7 +109,8 @@ struct RequestSeriesTests {
         #"{client="c",\#(error)http_request_method="GET",http_response_status_code="\#(status)","#
           + #"server_address="\#(target)",url_template="\#(path)"}"#, default: 0] += 1
       phaseModel[
-        #"{client="c",phase="transfer",server_address="\#(target)",url_template="\#(path)"}"#, default: 0] += 1
+        #"{client="c",phase="transfer",server_address="\#(target)",url_template="\#(path)"}"#, default: 0] +=
+        1
     }
     #expect(samples(of: count) == model)
     #expect(samples(of: phases) == phaseModel)

@@ -11,7 +11,8 @@ import Testing
       ("http://a.test", "a.test", 80), ("https://a.test/", "a.test", 443),
       ("http://a.test:8080/x:y@z?q", "a.test", 8_080), ("http://a.test?x=[::1]:1", "a.test", 80),
       ("https://A-1.Test:65535?x", "A-1.Test", 65_535), ("http://127.0.0.1:0#f", "127.0.0.1", 0),
-      ("http://a.test:/", "a.test", 80), ("http://a.test:8x/", "a.test", 80), ("http://a%2Etest/", "a%2Etest", 80),
+      ("http://a.test:/", "a.test", 80), ("http://a.test:8x/", "a.test", 80),
+      ("http://a%2Etest/", "a%2Etest", 80),
       ("http://xn--mller-kva.test/", "xn--mller-kva.test", 80), ("http://a.test:000080/", "a.test", 80),
       ("http://user:p@ss@a.test/x", "a.test", 80), ("HTTPS://A.test", "A.test", 443),
       ("http://user:1@[::1]:2/", "::1", 2), ("https://[fe80::1%25eth0]/", "fe80::1%25eth0", 443),
@@ -26,7 +27,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "/path", "http:", "http:/", "http://", "http:///x", "http://[::1", "http://user@/", "a.test:80", "//a.test/",
+    "", "/path", "http:", "http:/", "http://", "http:///x", "http://[::1", "http://user@/", "a.test:80",
+    "//a.test/",
     "http:a.test", "/x?u=http://a.test/", "http://:80/", "http://[]/",
   ])
   func `without a host there is none`(url: String) {
@@ -51,7 +53,8 @@ import Testing
       guard let url = URL(string: text) else { continue }
       let absolute = url.absoluteString
       // Foundation decodes these, and takes any number for a port.
-      guard let authority = URLAuthority(absolute), !authority.host.contains("%"), !authority.host.contains("--"),
+      guard let authority = URLAuthority(absolute), !authority.host.contains("%"),
+        !authority.host.contains("--"),
         url.port ?? 0 <= 65_535
       else { continue }
       readCount += 1

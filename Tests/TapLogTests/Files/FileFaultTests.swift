@@ -126,12 +126,11 @@ struct FileFaultTests {
   @Test
   func `does not write into another file that has got the descriptor of its own`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
+    let output = try FileOutput(FileOutput.Options(path: folder("requests.jsonl")))
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     let other = open(folder("other"), O_WRONLY | O_CREAT, 0o600)
     #expect(dup2(other, descriptor) == descriptor)
-    var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
-    #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
+    var batch = LineBuffer("line\n")
     #expect(output.write(&batch).bytes == 5)
     output.close()
     #expect(try folder.lines("other").isEmpty)
@@ -145,13 +144,12 @@ struct FileFaultTests {
   @Test
   func `reopens the file when its descriptor is closed by other code`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
+    let output = try FileOutput(FileOutput.Options(path: folder("requests.jsonl")))
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     // Closed as the log sees it: no other thread may get the number in between.
     let null = open("/dev/null", O_WRONLY)
     #expect(dup2(null, descriptor) == descriptor)
-    var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
-    #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
+    var batch = LineBuffer("line\n")
     #expect(output.write(&batch).state == .ready)
     output.close()
     #expect(try folder.lines("requests.jsonl") == ["line"])
@@ -162,13 +160,9 @@ struct FileFaultTests {
   @Test
   func `gives up the rest of a line that another process has written behind`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(FileOptions(path: folder("requests.jsonl")))
-    var batch = LineBuffer(byteLimit: 100, lineLimit: 2)
-    for line in ["torn\n", "next\n"] {
-      #expect(Array(line.utf8).withUnsafeBytes { batch.append($0, severity: .info) })
-    }
-    var lines = Tally<LogSeverity>()
-    batch.consume(2, into: &lines)  // As after a short write that went unnoticed.
+    let output = try FileOutput(FileOutput.Options(path: folder("requests.jsonl")))
+    var batch = LineBuffer("torn\n", "next\n")
+    _ = batch.take(2)  // As after a short write that went unnoticed.
     try Data("other\n".utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))
     let result = output.write(&batch)
     #expect(result.dropped == 1)

@@ -18,10 +18,9 @@ struct HangupTests {
     let folder = try TemporaryFolder()
     _ = Self.calls.load(ordering: .relaxed)
     signal(SIGHUP) { _ in HangupTests.calls.wrappingAdd(1, ordering: .relaxed) }
-    var options = FileOptions(path: folder("requests.jsonl"))
+    var options = FileOutput.Options(path: folder("requests.jsonl"))
     options.reopensOnHangup = true
     let output = try FileOutput(options)
-    var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
     for isHangup in [false, true] {
       // A mark on what is open, which an open file does not have.
       let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
@@ -30,7 +29,7 @@ struct HangupTests {
         kill(getpid(), SIGHUP)
         _ = try await Poll.until("the signal") { Self.calls.load(ordering: .relaxed) == 1 ? true : nil }
       }
-      #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
+      var batch = LineBuffer("line\n")
       #expect(output.write(&batch).bytes == 5)
       let next = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
       #expect((fcntl(next, F_GETFL) & O_NONBLOCK != 0) == isHangup)
@@ -55,7 +54,7 @@ struct HangupTests {
       before.sa_flags = SA_SIGINFO | SA_ONSTACK | Int32(truncatingIfNeeded: SA_RESETHAND)
       sigaddset(&before.sa_mask, SIGUSR1)
       sigaction(SIGHUP, &before, nil)
-      var options = FileOptions(path: path)
+      var options = FileOutput.Options(path: path)
       options.reopensOnHangup = true
       let output = try FileOutput(options)
       guard sigqueue(getpid(), SIGHUP, sigval(sival_int: 42)) == 0 else { exit(2) }
@@ -81,7 +80,7 @@ struct HangupTests {
     await #expect(processExitsWith: .exitCode(7)) {
       [path = path as String, disposition = disposition as Int] in
       signal(SIGHUP, disposition == 0 ? SIG_DFL : SIG_IGN)
-      var options = FileOptions(path: path)
+      var options = FileOutput.Options(path: path)
       options.reopensOnHangup = true
       let output = try FileOutput(options)
       kill(getpid(), SIGHUP)

@@ -83,7 +83,6 @@ struct LogRotationTests {
     let folder = try TemporaryFolder()
     var configuration = RequestLog.Configuration()
     configuration.rotation = .size(20_000, keep: 1_000)
-    configuration.batchDelay = .zero
     let logs = try (0..<2).map { _ in
       try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
     }

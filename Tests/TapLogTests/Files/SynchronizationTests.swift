@@ -7,14 +7,13 @@ import Testing
 @Suite(.needs(.thread))
 struct SynchronizationTests {
   private func output(interval: Duration?, _ folder: TemporaryFolder) throws -> FileOutput {
-    var options = FileOptions(path: folder("requests.jsonl"))
+    var options = FileOutput.Options(path: folder("requests.jsonl"))
     options.synchronizationInterval = interval
     return try FileOutput(options)
   }
 
   private func write(to output: FileOutput) {
-    var batch = LineBuffer(byteLimit: 100, lineLimit: 1)
-    #expect(Array("line\n".utf8).withUnsafeBytes { batch.append($0, severity: .info) })
+    var batch = LineBuffer("line\n")
     #expect(output.write(&batch).bytes == 5)
   }
 

@@ -9,7 +9,6 @@ struct RecentLinesTests {
     var configuration = RequestLog.Configuration()
     configuration.recentLineLimit = lines
     configuration.recentByteLimit = bytes
-    configuration.followerLimit = 2
     return try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
   }
 
@@ -23,7 +22,6 @@ struct RecentLinesTests {
     log.log(.info, "1")
     #expect(log.shutdown())
     #expect(log.recent().isEmpty)
-    #expect(log.follow(onLines: {}) == nil)
   }
 
   @Test
@@ -37,11 +35,12 @@ struct RecentLinesTests {
   }
 
   @Test
-  func `are found by severity, client and time`() throws {
+  func `are found by severity and client`() throws {
     let log = try log(lines: 100)
     log.log(.debug, "a", ["client": "x"])
     log.log(.error, "b", ["client": "y\"", "note": "\"client\":\"x\""])
     log.log(.info, "c", ["list": "a,\"client\":\"x\",b", "client": "x"])
+    log.log(.debug, "d", ["k,\"client\":\"x\"": "ends,", "client": "x\\"])
     var request = RequestObservation.bare()
     request.request.client = "x"
     log.requestEnded(request)
@@ -49,10 +48,8 @@ struct RecentLinesTests {
     #expect(messages(log.recent(LogQuery(severity: .info))) == ["b", "c"])
     #expect(messages(log.recent(LogQuery(client: "x"))) == ["a", "c"])
     #expect(messages(log.recent(LogQuery(client: "y\""))) == ["b"])
+    #expect(messages(log.recent(LogQuery(client: "x\\"))) == ["d"])
     #expect(log.recent(LogQuery(client: "x")).count { $0 == UInt8(ascii: "\n") } == 3)
-    let later = Timestamp(nanosecondsSinceEpoch: Timestamp.now.nanosecondsSinceEpoch + 1_000_000_000)
-    #expect(log.recent(LogQuery(since: later)).isEmpty)
-    #expect(messages(log.recent(LogQuery(since: Timestamp(nanosecondsSinceEpoch: 1)))) == ["a", "b", "c"])
   }
 
   @Test
@@ -77,47 +74,14 @@ struct RecentLinesTests {
   }
 
   @Test
-  func `can be followed: what there is, then what comes, then the end`() async throws {
-    let log = try log()
-    log.log(.info, "1")
+  func `are within the limit of bytes`() throws {
+    let log = try log(lines: .max, bytes: 0)
+    for index in 0..<2_000 { log.log(.info, "\(index)") }
     #expect(log.flush())
-    let lines = Gate()
-    let following = log.follow(LogQuery(severity: .info)) { lines.open() }
-    let follower = try #require(following)
-    #expect(messages(try #require(follower.read())) == ["1"])
-    #expect(follower.read() == [])
-    log.log(.debug, "2")
-    log.log(.info, "3")
-    try await lines.wait("lines")
-    #expect(messages(try #require(follower.read())) == ["3"])
-    #expect(log.shutdown())
-    #expect(follower.read() == nil)
-    #expect(follower.end == .finished)
-  }
-
-  @Test
-  func `do not retain a follower`() throws {
-    let log = try log()
-    for _ in 0..<10 { #expect(log.follow(onLines: {}) != nil) }
-    let held = [log.follow(onLines: {}), log.follow(onLines: {})]
-    #expect(held.allSatisfy { $0 != nil })
-    #expect(log.follow(onLines: {}) == nil)
-    withExtendedLifetime(held) {}
-  }
-
-  @Test
-  func `end a follower that is too slow`() async throws {
-    let log = try log(lines: 100, bytes: 32_768)
-    let followers = [log.follow(onLines: {}), log.follow(onLines: {})].compactMap(\.self)
-    let follower = try #require(followers.first)
-    let other = try #require(followers.last)
-    #expect(log.follow(onLines: {}) == nil)
-    for index in 0..<1_000 { log.log(.info, "\(index)") }
-    #expect(log.flush())
-    #expect(follower.end == .tooSlow)
-    #expect(follower.read() == nil)
-    other.cancel()
-    #expect(other.read() == nil)
-    #expect(log.follow(onLines: {}) != nil)
+    let lines = log.recent(LogQuery(limit: .max))
+    #expect((32_768 - 200...32_768).contains(lines.count))
+    #expect(messages(lines).last == "1999")
+    let length = lines.count { $0 == UInt8(ascii: "\n") }
+    #expect(messages(lines) == (2_000 - length..<2_000).map(String.init))
   }
 }

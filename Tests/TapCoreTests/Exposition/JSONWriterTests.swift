@@ -2,32 +2,26 @@ import Foundation
 import TapCore
 import Testing
 
-@testable import TapLog
-
 @Suite struct JSONWriterTests {
   private func written(capacity: Int = 8_192, _ body: (inout JSONWriter) -> Void) -> String {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: capacity) { memory in
-      guard let base = memory.baseAddress else { return "" }
-      var json = JSONWriter(base, capacity: memory.count)
-      body(&json)
-      return String(decoding: json.bytes, as: UTF8.self)
-    }
+    String(decoding: JSONWriter.bytes(capacity: capacity, body), as: UTF8.self)
   }
 
-  private func escaped(_ bytes: [UInt8]) -> String {
-    bytes.withUnsafeBufferPointer { buffer in written { $0.content(buffer) } }
+  /// The content of a string, without its quotes.
+  private func escaped(_ text: String) -> String {
+    String(String(decoding: JSONWriter.string(text), as: UTF8.self).dropFirst().dropLast())
   }
 
   @Test
   func `escapes what JSON and readers of lines cannot take`() {
     #expect(
-      escaped(Array("a\"\\/\u{8}\t\n\u{C}\r\u{0}\u{1F}\u{7F}b".utf8))
+      escaped("a\"\\/\u{8}\t\n\u{C}\r\u{0}\u{1F}\u{7F}b")
         == #"a\"\\/\b\t\n\f\r\u0000\u001f\u007fb"#)
     #expect(
-      escaped(Array("\u{80}\u{9F}\u{A0}\u{2027}\u{2028}\u{2029}".utf8))
+      escaped("\u{80}\u{9F}\u{A0}\u{2027}\u{2028}\u{2029}")
         == "\\u0080\\u009f\u{A0}\u{2027}\\u2028\\u2029")
     #expect(
-      escaped(Array("plain text, long enough for words ü 🎈".utf8)) == "plain text, long enough for words ü 🎈")
+      escaped("plain text, long enough for words ü 🎈") == "plain text, long enough for words ü 🎈")
   }
 
   @Test(arguments: 1...24)
@@ -36,7 +30,7 @@ import Testing
       for byte in UInt8.min...0x7F {
         var bytes = [UInt8](repeating: UInt8(ascii: "a"), count: length)
         bytes[place] = byte
-        let text = escaped(bytes)
+        let text = escaped(String(decoding: bytes, as: UTF8.self))
         let object = try JSONSerialization.jsonObject(with: Data("[\"\(text)\"]".utf8)) as? [String]
         #expect(object == [String(decoding: bytes, as: UTF8.self)])
         #expect(
@@ -46,22 +40,39 @@ import Testing
   }
 
   @Test
-  func `repairs ill-formed UTF-8 as the standard library does`() {
+  func `writes any text so that it reads back, on one line`() throws {
     var generator = SystemRandomNumberGenerator()
-    // Bytes that begin, continue and break sequences; none that is escaped.
-    let choice: [UInt8] = [
-      0x41, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC3, 0xDF, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF1,
-      0xF4,
-      0xF5, 0xFF,
+    // What is escaped, its neighbours, and bytes that begin, continue and break sequences.
+    let pieces: [[UInt8]] = [
+      [0x41], [0x22], [0x5C], [0x00], [0x0A], [0x1F], [0x7F], [0xC2, 0x80], [0xC2, 0x9F], [0xC2, 0xA0],
+      [0xC3, 0x80],
+      [0xE2, 0x80, 0xA7], [0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9], [0xE2, 0x80, 0xAA], [0xE2, 0x82, 0xAC],
+      [0xF0, 0x9F, 0x8E, 0x88], [0xC2], [0xE2, 0x80], [0x80], [0xFF],
     ]
     for _ in 0..<20_000 {
-      let bytes = (0..<Int.random(in: 1...12, using: &generator)).map { _ in
-        choice.randomElement(using: &generator) ?? 0
+      let bytes = (0..<Int.random(in: 1...24, using: &generator)).flatMap { _ in
+        pieces.randomElement(using: &generator) ?? []
       }
-      let expected = String(decoding: bytes, as: UTF8.self)
-      #expect(escaped(bytes) == expected)
-      if escaped(bytes) != expected { return }
+      let text = String(decoding: bytes, as: UTF8.self)
+      let json = JSONWriter.string(text)
+      let read =
+        try JSONSerialization.jsonObject(with: Data(Array("[".utf8) + json + Array("]".utf8))) as? [String]
+      #expect(read == [text])
+      let isOneLine = String(decoding: json, as: UTF8.self).unicodeScalars.allSatisfy { scalar in
+        ![.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+      }
+      #expect(isOneLine)
+      if read != [text] { return }
     }
+  }
+
+  @Test(arguments: 0...12)
+  func `cuts a text between two characters`(limit: Int) {
+    let text = "aü€🎈b\u{2028}"
+    let written = written { $0.string(text, limit: limit) }
+    let lengths = [1, 3, 6, 10, 11, 14]
+    let expected = text.prefix(lengths.count { $0 <= limit })
+    #expect(written == "\"\(expected)…\"")
   }
 
   @Test(arguments: 0...9)

@@ -1,0 +1,115 @@
+extension JSONWriter {
+  /// A whole text as a JSON string.
+  package static func string(_ text: String) -> [UInt8] {
+    // Six bytes are the most that escaping makes of one.
+    bytes(capacity: 6 * text.utf8.count + 2) { $0.string(text, limit: .max) }
+  }
+
+  /// A string in quotes, cut at `limit` bytes.
+  package mutating func string(_ text: String, limit: Int) {
+    append("\"")
+    text.withBytes { content($0, limit: limit) }
+    append("\"")
+  }
+
+  /// The content of a string, without its quotes, cut between two characters at `limit` bytes and ended with `…` there.
+  package mutating func content(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) {
+    if bytes.count <= limit { return content(bytes) }
+    content(UnsafeBufferPointer(rebasing: bytes[..<bytes.characterBoundary(before: limit)]))
+    append("…")
+  }
+
+  /// The content of a string, without its quotes (RFC 8259, section 7).
+  ///
+  /// Escaped are the quote, the backslash, every control character (C0, DEL and C1) and U+2028 and U+2029, which
+  /// end a line in JavaScript and in some readers of lines. The bytes are UTF-8 as a `String` has it: well-formed.
+  private mutating func content(_ bytes: UnsafeBufferPointer<UInt8>) {
+    guard let base = bytes.baseAddress else { return }
+    var plain = 0  // The start of the run of bytes that need no escaping.
+    var index = 0
+    while index < bytes.count {
+      // Eight bytes at a time: nearly all text of a line is plain. The last eight may begin with bytes that are known already.
+      let wordStart = min(index, bytes.count &- 8)
+      if wordStart >= 0, Self.isPlain(UnsafeRawPointer(base + wordStart).loadUnaligned(as: UInt64.self)) {
+        index = wordStart &+ 8
+        continue
+      }
+      let length = Self.lengthOfSpecialCharacter(base + index, end: base + bytes.count)
+      guard length > 0 else {
+        index &+= 1
+        continue
+      }
+      append(base + plain, count: index &- plain)
+      escape(UnsafeBufferPointer(start: base + index, count: length))
+      index &+= length
+      plain = index
+    }
+    append(base + plain, count: bytes.count &- plain)
+  }
+
+  /// Whether all eight bytes need no escaping: ASCII, no control character, no quote, no backslash.
+  @inline(__always)
+  private static func isPlain(_ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let tops: UInt64 = 0x8080_8080_8080_8080
+    // The classic test for a zero byte, on the word less each byte that is looked for.
+    let quote = word ^ (ones &* 0x22)
+    let backslash = word ^ (ones &* 0x5C)
+    let delete = word ^ (ones &* 0x7F)
+    let found =
+      word | ((word &- ones &* 0x20) & ~word) | ((quote &- ones) & ~quote)
+      | ((backslash &- ones) & ~backslash) | ((delete &- ones) & ~delete)
+    return found & tops == 0
+  }
+
+  /// How many bytes the character at `bytes` has if it is to be escaped, or 0.
+  @inline(__always)
+  private static func lengthOfSpecialCharacter(
+    _ bytes: UnsafePointer<UInt8>, end: UnsafePointer<UInt8>
+  ) -> Int {
+    switch bytes[0] {
+    case ..<0x20, UInt8(ascii: "\""), UInt8(ascii: "\\"), 0x7F: 1
+    // U+0080 to U+009F are C2 80 to C2 9F, U+2028 and U+2029 are E2 80 A8 and E2 80 A9.
+    case 0xC2: end - bytes > 1 && bytes[1] < 0xA0 ? 2 : 0
+    case 0xE2: end - bytes > 2 && bytes[1] == 0x80 && bytes[2] & 0xFE == 0xA8 ? 3 : 0
+    default: 0
+    }
+  }
+
+  private mutating func escape(_ character: UnsafeBufferPointer<UInt8>) {
+    switch (character.count, character[0]) {
+    case (1, UInt8(ascii: "\"")): append("\\\"")
+    case (1, UInt8(ascii: "\\")): append("\\\\")
+    case (1, 0x08): append("\\b")
+    case (1, 0x09): append("\\t")
+    case (1, 0x0A): append("\\n")
+    case (1, 0x0C): append("\\f")
+    case (1, 0x0D): append("\\r")
+    case (3, _): append(character[2] == 0xA8 ? "\\u2028" : "\\u2029")
+    default:
+      append("\\u00")
+      let digits = String(character[character.count - 1], radix: 16)
+      append(Array((digits.utf8.count < 2 ? "0" + digits : digits).utf8))
+    }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// The last place at or before `limit` that is not inside a character of well-formed UTF-8.
+  package func characterBoundary(before limit: Int) -> Int {
+    guard limit < count else { return count }
+    var index = Swift.max(0, limit)
+    while index > 0, self[index] & 0xC0 == 0x80 { index -= 1 }
+    return index
+  }
+}
+
+extension String {
+  /// The bytes of the text, without a copy where it is stored as UTF-8.
+  @inlinable @inline(__always)
+  package func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
+    var copy = self  // A bridged NSString, on Darwin only.
+    return copy.withUTF8(body)
+  }
+}

@@ -1,0 +1,20 @@
+/// Why a line was dropped: the `reason` label of `session_tap_log_dropped_lines_total`.
+public enum LogDropReason: Int, Sendable, Hashable, CaseIterable {
+  /// The queue was full: lines came faster than the sink took them.
+  case queueFull
+  /// The sink failed: the disk is full, the file cannot be opened, the pipe has no reader.
+  case writeError
+  /// The log was shut down before the line came, or before it could be written.
+  case shutdown
+
+  /// As the label has it.
+  public var text: String { staticText.description }
+
+  var staticText: StaticString {
+    switch self {
+    case .queueFull: "queue_full"
+    case .writeError: "write_error"
+    case .shutdown: "shutdown"
+    }
+  }
+}

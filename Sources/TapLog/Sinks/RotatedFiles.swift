@@ -1,0 +1,102 @@
+import TapCore
+
+/// The old files of a log: their names, their compression, their number.
+///
+/// A thread of their own works on them. Safe from any thread.
+final class RotatedFiles: BackgroundJob {
+  private let folder: String
+  private let prefix: String
+  private let rotation: LogRotation
+  private let worker = Worker()
+
+  private static let compressedSuffix = ".gz"
+  private static let partSuffix = ".part"
+
+  init(path: String, rotation: LogRotation) {
+    let slash = path.lastIndex(of: "/")
+    folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    prefix = (slash.map { String(path[path.index(after: $0)...]) } ?? path) + "."
+    self.rotation = rotation
+  }
+
+  /// Whether the names of old files are longer than the file system allows, which the file's own may not be.
+  var hasTooLongNames: Bool {
+    let path = "\(folder)/\(prefix)\(Self.stamp(0))\(Self.compressedSuffix)\(Self.partSuffix)"
+    do {
+      _ = try System.status(ofPath: path)
+      return false
+    } catch {
+      return error == .nameTooLong
+    }
+  }
+
+  /// A path without a file: that of the time, or of the next free microsecond.
+  func freePath(at time: Timestamp) -> String? {
+    let microsecond = time.nanosecondsSinceEpoch / 1_000
+    for offset in 0..<1_000 {
+      let name = prefix + Self.stamp(microsecond &+ Int64(offset))
+      let path = "\(folder)/\(name)"
+      if (try? System.status(ofPath: path)) == nil,
+        (try? System.status(ofPath: path + Self.compressedSuffix)) == nil
+      {
+        return path
+      }
+    }
+    return nil
+  }
+
+  /// Starts to compress and remove old files. Where the system gives no thread, the next rotation tries again.
+  func tidy() { try? worker.run(self) }
+
+  /// Compresses and removes old files.
+  func run(at now: Instant) -> Instant? {
+    let names = rotatedNames()
+    for name in names.dropLast(max(0, rotation.keep)) { System.remove("\(folder)/\(name)") }
+    guard rotation.compresses else { return nil }
+    for name in names.suffix(max(0, rotation.keep)).dropLast() where !name.hasSuffix(Self.compressedSuffix) {
+      compress("\(folder)/\(name)")
+    }
+    return nil
+  }
+
+  /// The old files, oldest first.
+  private func rotatedNames() -> [String] {
+    (System.names(inFolder: folder) ?? []).filter { name in
+      guard name.hasPrefix(prefix) else { return false }
+      var stamp = name.dropFirst(prefix.count)
+      if stamp.hasSuffix(Self.compressedSuffix) { stamp = stamp.dropLast(Self.compressedSuffix.count) }
+      return Self.isStamp(stamp)
+    }.sorted()
+  }
+
+  private func compress(_ path: String) {
+    let part = path + Self.compressedSuffix + Self.partSuffix
+    guard Self.compress(path, to: part) else { return System.remove(part) }
+    guard (try? System.rename(part, to: path + Self.compressedSuffix)) != nil else {
+      return System.remove(part)
+    }
+    System.remove(path)
+  }
+
+  private static func compress(_ path: String, to target: String) -> Bool {
+    guard let gzip = Gzip.system, let source = try? System.openForReading(path) else { return false }
+    defer { System.close(source) }
+    return gzip.writeFile(target) { try? System.read(source, into: $0) }
+  }
+
+  /// `20261121T093000.123456Z`: as the timestamps of the lines, without the punctuation that file systems of other
+  /// systems refuse.
+  private static func stamp(_ microsecond: Int64) -> String {
+    let (nanoseconds, overflow) = microsecond.multipliedReportingOverflow(by: 1_000)
+    let time = Timestamp(nanosecondsSinceEpoch: overflow ? .max : nanoseconds)
+    let text = JSONWriter.bytes(capacity: 32) { $0.timestamp(time) }
+    return String(decoding: text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }, as: UTF8.self)
+  }
+
+  /// Whether this is the end of a name that ``stamp(_:)`` made: no other file of the folder may be removed.
+  private static func isStamp(_ text: Substring) -> Bool {
+    let zero = UInt8(ascii: "0")
+    let shape = text.utf8.map { (zero...UInt8(ascii: "9")).contains($0) ? zero : $0 }
+    return shape.elementsEqual("00000000T000000.000000Z".utf8)
+  }
+}
