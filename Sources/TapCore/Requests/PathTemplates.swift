@@ -3,80 +3,38 @@
 /// A template is a list of segments. `{name}` stands for any one segment that is not empty, a last `*` for
 /// all that follows, at least one segment; everything else stands for itself, byte for byte. Of several
 /// templates that fit, the one wins that is literal where the others are not, from the left; a `*` is the last
-/// resort. Compiled once; a look-up allocates nothing.
+/// resort. Compiled once; a look-up allocates nothing and its work is bounded.
 ///
 /// A template in another spelling, such as `/users/:id`, fits no path or not those that it is meant for. An array literal
 /// cannot refuse it; ``validate()`` does, which a tap calls when it is made.
 ///
 /// Threading: immutable.
 public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
-  private struct Template: Sendable {
-    enum Segment: Sendable {
-      case literal([UInt8])
-      case parameter
-      /// All that follows.
-      case rest
+  /// The steps after which a look-up gives up, which only a set of templates made for it can reach.
+  package static let workLimit = 512
 
-      var rank: Int {
-        switch self {
-        case .literal: 0
-        case .parameter: 1
-        case .rest: 2
-        }
-      }
-    }
-
-    let text: String
-    let segments: [Segment]
-
-    init(_ text: String) {
-      self.text = text
-      var parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
-      if parts.first?.isEmpty == true { parts = parts.dropFirst() }
-      if parts.count == 1, parts.first?.isEmpty == true { parts = [] }
-      segments = parts.indices.map { index in
-        let part = parts[index]
-        if index == parts.endIndex - 1, part.elementsEqual("*".utf8) { return .rest }
-        let isParameter = part.first == UInt8(ascii: "{") && part.last == UInt8(ascii: "}")
-        return isParameter ? .parameter : .literal(Array(part))
-      }
-    }
-
-    /// Whether it wins over another that fits the same path.
-    func precedes(_ other: Template) -> Bool {
-      segments.lexicographicallyPrecedes(other.segments) { $0.rank < $1.rank }
-    }
-
-    func fits(_ path: UnsafeBufferPointer<UInt8>) -> Bool {
-      var start = path.first == UInt8(ascii: "/") ? 1 : 0
-      // The root's path `/` has one empty segment, which is no segment.
-      if start == path.count { return segments.isEmpty }
-      for segment in segments {
-        guard start <= path.count else { return false }
-        let end = path[start...].firstIndex(of: UInt8(ascii: "/")) ?? path.count
-        switch segment {
-        case .literal(let literal): if !path[start..<end].elementsEqual(literal) { return false }
-        case .parameter: if start == end { return false }
-        case .rest: return true
-        }
-        start = end + 1
-      }
-      return start > path.count
-    }
+  private struct Node: Sendable {
+    /// In the order of their bytes.
+    var literals: [(segment: [UInt8], node: Int)] = []
+    var parameter: Int?
+    /// The template that ends here.
+    var template: String?
+    /// The template with a `*` behind this segment.
+    var rest: String?
   }
 
-  /// The first that fits is the best.
-  private let templates: [Template]
+  private var nodes = [Node()]
   /// The error of the first template that is not in the right spelling.
   private let error: PathTemplateError?
 
   /// Compiles templates. Of two that fit the same paths the first counts.
   public init(_ templates: [String]) {
     error = templates.lazy.compactMap(PathTemplateError.init(of:)).first
-    // An insertion keeps the order of those that are alike.
-    self.templates = templates.reduce(into: []) { sorted, text in
-      let template = Template(text)
-      sorted.insert(template, at: sorted.firstIndex(where: template.precedes) ?? sorted.endIndex)
+    var literals: [Step: Int] = [:]
+    for template in templates { add(template, &literals) }
+    for (step, node) in literals { nodes[step.node].literals.append((step.segment, node)) }
+    for index in nodes.indices {
+      nodes[index].literals.sort { $0.segment.lexicographicallyPrecedes($1.segment) }
     }
   }
 
@@ -94,32 +52,120 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   }
 
   /// Whether there is no template.
-  public var isEmpty: Bool { templates.isEmpty }
+  public var isEmpty: Bool { nodes.count == 1 && nodes[0].template == nil && nodes[0].rest == nil }
 
   /// The template that fits a path best, or `nil` if none does.
   ///
   /// - Parameter path: The path as it stands in a URL, percent-encoded, without query and fragment.
   public func template(for path: some StringProtocol) -> String? {
+    if isEmpty { return nil }
     var path = String(path)
     return path.withUTF8 { template(for: $0) }
   }
 
-  /// The template that fits the path of an absolute URL best (RFC 3986, section 3): what stands between the authority and the
-  /// query or fragment.
+  /// The template that fits the path of an absolute URL best.
   package func template(forURL url: String) -> String? {
     if isEmpty { return nil }
     var url = url
-    return url.withUTF8 { url in
-      let rest = url[(URLAuthority.range(in: url)?.upperBound ?? 0)...]
-      return template(
-        for: UnsafeBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
-      )
+    return url.withUTF8 { template(for: Self.path(of: $0)) }
+  }
+
+  /// RFC 3986, section 3: what stands between the authority and the query or fragment.
+  private static func path(of url: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+    let slash = UInt8(ascii: "/")
+    var start = 0
+    if let colon = url.firstIndex(of: UInt8(ascii: ":")), colon + 2 < url.count, url[colon + 1] == slash,
+      url[colon + 2] == slash
+    {
+      start = colon + 3
+      while start < url.count, !Self.endsAuthority(url[start]) { start += 1 }
     }
+    var end = start
+    while end < url.count, url[end] != UInt8(ascii: "?"), url[end] != UInt8(ascii: "#") { end += 1 }
+    return UnsafeBufferPointer(rebasing: url[start..<end])
+  }
+
+  private static func endsAuthority(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }
 
   /// The template that fits a path best.
   package func template(for path: UnsafeBufferPointer<UInt8>) -> String? {
-    templates.first { $0.fits(path) }?.text
+    let start = path.first == UInt8(ascii: "/") ? 1 : 0
+    var work = Self.workLimit
+    return find(path, from: start, at: 0, work: &work)
+  }
+
+  private func find(
+    _ path: UnsafeBufferPointer<UInt8>, from start: Int, at index: Int, work: inout Int
+  ) -> String? {
+    work -= 1
+    guard work > 0 else { return nil }
+    let node = nodes[index]
+    if start > path.count { return node.template }
+    // The root's path `/` has one empty segment, which is no segment.
+    if index == 0, start == path.count { return node.template }
+    var end = start
+    while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
+    let segment = path[start..<end]
+    if let child = literal(segment, of: node),
+      let found = find(path, from: end + 1, at: child, work: &work)
+    {
+      return found
+    }
+    if let parameter = node.parameter, !segment.isEmpty,
+      let found = find(path, from: end + 1, at: parameter, work: &work)
+    {
+      return found
+    }
+    return node.rest
+  }
+
+  /// Binary search over the literal children.
+  private func literal(_ segment: Slice<UnsafeBufferPointer<UInt8>>, of node: Node) -> Int? {
+    var low = 0
+    var high = node.literals.count
+    while low < high {
+      let middle = (low + high) / 2
+      let candidate = node.literals[middle].segment
+      if candidate.elementsEqual(segment) { return node.literals[middle].node }
+      if candidate.lexicographicallyPrecedes(segment) { low = middle + 1 } else { high = middle }
+    }
+    return nil
+  }
+
+  /// A literal segment behind a node.
+  private struct Step: Hashable {
+    let node: Int
+    let segment: [UInt8]
+  }
+
+  private mutating func add(_ template: String, _ literals: inout [Step: Int]) {
+    var segments = template.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
+    if segments.first?.isEmpty == true { segments = segments.dropFirst() }
+    if segments.count == 1, segments.first?.isEmpty == true { segments = [] }
+    let hasRest = segments.last.map { $0.elementsEqual("*".utf8) } ?? false
+    var index = 0
+    for segment in hasRest ? segments.dropLast() : segments {
+      index = child(Step(node: index, segment: Array(segment)), &literals)
+    }
+    if hasRest {
+      nodes[index].rest = nodes[index].rest ?? template
+    } else {
+      nodes[index].template = nodes[index].template ?? template
+    }
+  }
+
+  private mutating func child(_ step: Step, _ literals: inout [Step: Int]) -> Int {
+    let isParameter = step.segment.first == UInt8(ascii: "{") && step.segment.last == UInt8(ascii: "}")
+    if let known = isParameter ? nodes[step.node].parameter : literals[step] { return known }
+    nodes.append(Node())
+    if isParameter {
+      nodes[step.node].parameter = nodes.count - 1
+    } else {
+      literals[step] = nodes.count - 1
+    }
+    return nodes.count - 1
   }
 }
 
