@@ -3,8 +3,12 @@ import TestSupport
 import Testing
 
 /// Start and shutdown.
-@Suite struct EndpointLifetimeTests {
+@Suite(.serialized) struct EndpointLifetimeTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
+
+  /// An address of this machine's that no test listens at but these, one after the other: a port that was given up there
+  /// stays free, while one of 127.0.0.1 may be another test's at once.
+  private static let host = "127.0.0.77"
 
   @Test func `names an address that is in use`() async throws {
     try await withEndpoint(routes: []) { port in
@@ -51,13 +55,14 @@ import Testing
   @Test func `starts again on the same port`() async throws {
     var port = 0
     for _ in 0..<5 {
-      let endpoint = Endpoint(configuration: .init(address: .loopback(port: port)), routes: [Self.ok])
+      let endpoint = Endpoint(
+        configuration: .init(address: .tcp(host: Self.host, port: port)), routes: [Self.ok])
       port = try #require(try endpoint.start().port)
-      let client = try RawClient(port: port)
+      let client = try RawClient(host: Self.host, port: port)
       client.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
       #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
       await endpoint.shutdown()
-      #expect((try? RawClient(port: port)) == nil)
+      #expect((try? RawClient(host: Self.host, port: port)) == nil)
     }
   }
 
@@ -118,7 +123,8 @@ import Testing
   /// is left that the endpoint does not know.
   @Test func `leaves no socket behind when it is shut down while it starts`() async throws {
     for round in 0..<200 {
-      let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
+      let endpoint = Endpoint(
+        configuration: .init(address: .tcp(host: Self.host, port: 0)), routes: [Self.ok])
       let started = Task.detached { try endpoint.start() }
       let ended = Task.detached {
         // Another moment of the start in each round.
@@ -131,21 +137,23 @@ import Testing
         #expect(current == address)
         await endpoint.shutdown(within: .zero)
       }
-      #expect((try? RawClient(port: try #require(address.port))) == nil, "round \(round)")
+      let port = try #require(address.port)
+      #expect((try? RawClient(host: Self.host, port: port)) == nil, "round \(round)")
       #expect(endpoint.address == nil)
     }
   }
 
   @Test func `all shutdowns wait until the port is free`() async throws {
     for _ in 0..<50 {
-      let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
+      let endpoint = Endpoint(
+        configuration: .init(address: .tcp(host: Self.host, port: 0)), routes: [Self.ok])
       let port = try #require(try endpoint.start().port)
-      let client = try RawClient(port: port)
+      let client = try RawClient(host: Self.host, port: port)
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<4 {
           group.addTask {
             await endpoint.shutdown()
-            #expect((try? RawClient(port: port)) == nil)
+            #expect((try? RawClient(host: Self.host, port: port)) == nil)
           }
         }
       }

@@ -13,11 +13,15 @@ final class RawClient: Sendable {
   private let isClosed = Atomic(false)
   private let queue = DispatchQueue(label: "raw-client")
 
-  convenience init(port: Int, receiveBuffer: Int32? = nil, deadline: Int = 120) throws {
+  convenience init(host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil, deadline: Int = 120)
+    throws
+  {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else {
+      throw Failure(description: "no address: \(host)")
+    }
     try self.init(family: AF_INET, receiveBuffer: receiveBuffer, deadline: deadline) { descriptor in
       withUnsafePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
