@@ -20,7 +20,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
 
   private struct State {
     var caller: CheckedContinuation<Answer, Never>?
-    var deadline: Task<Void, any Error>?
+    var deadline: DispatchWorkItem?
     /// The task until it is complete.
     var task: URLSessionTask?
     /// The begin of the body.
@@ -41,16 +41,18 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     guard time > .zero else { return .late }
     let time = min(time, .seconds(86_400))
     return await withCheckedContinuation { caller in
+      // Foundation has one queue for all sessions, which calls of sessions wait for. The deadline does not, nor for Swift's threads,
+      // which may all wait for that queue.
+      let queue = DispatchQueue.global(qos: .utility)
       state.withLock { state in
-        state.caller = caller
-        state.deadline = Task {
-          try await Task.sleep(for: time)
-          end(with: .late)
-          cancel()
+        let deadline = DispatchWorkItem {
+          self.end(with: .late)
+          self.cancel()
         }
+        (state.caller, state.deadline) = (caller, deadline)
+        queue.asyncAfter(deadline: .now() + time / .seconds(1), execute: deadline)
       }
-      // Foundation has one queue for all sessions, which these calls wait for. The deadline does not.
-      DispatchQueue.global(qos: .utility).async { self.start(request, body, time) }
+      queue.async { self.start(request, body, time) }
     }
   }
 

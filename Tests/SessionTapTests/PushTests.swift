@@ -230,7 +230,7 @@ import Testing
     }
   }
 
-  /// Something else may hold the one queue of all sessions.
+  /// Something else may hold the one queue of all sessions, for which other tests wait meanwhile, with all of Swift's threads.
   @Test(.needs(.sessionQueue)) func `ends at its deadline while Foundation stands still`() async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
