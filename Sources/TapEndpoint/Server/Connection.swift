@@ -1,10 +1,18 @@
-import Dispatch
+import TapCore
 
-/// An accepted socket with its dispatch sources and the state machine that decides what happens on it. Only the
-/// event loop uses it.
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// An accepted socket, and the state machine that decides what happens on it. Only the event loop uses it. No call blocks,
+/// and none raises SIGPIPE.
 final class Connection {
-  /// Counts the connections of an event loop. Unlike a descriptor, a number is never used again, so that a late event
-  /// or answer finds no other connection.
+  /// Counts the connections of an event loop. Unlike a descriptor, a number is never used again, so that a late answer
+  /// finds no other connection.
   typealias ID = UInt64
 
   let id: ID
@@ -15,48 +23,64 @@ final class Connection {
   var placedRequest: UInt64?
   /// The task of an asynchronous handler.
   var task: Task<Void, Never>?
-  /// Whether the last read did not block, so that another one may find more.
-  var mayHaveInput = false
-  /// Whether another read is in the queue.
-  var isReadQueued = false
   private(set) var isClosed = false
-  /// The events that the socket can be read.
-  let reading: DescriptorSource
 
-  private let queue: DispatchQueue
-  private var writing: DescriptorSource?
-
-  /// Takes ownership of the descriptor. The callback runs on the queue.
-  init(
-    id: ID, descriptor: Int32, state: ConnectionState, queue: DispatchQueue, onReadable: @escaping () -> Void
-  ) {
+  /// Takes ownership of the descriptor.
+  init(id: ID, descriptor: Int32, state: ConnectionState) {
     self.id = id
     self.descriptor = descriptor
     self.state = state
-    self.queue = queue
-    reading = DescriptorSource(
-      DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue), onEvent: onReadable)
   }
 
-  /// Starts or stops the events that the socket takes bytes again.
-  func watchWriting(_ isWanted: Bool, onWritable: @escaping () -> Void) {
-    if isWanted, writing == nil, !isClosed {
-      writing = DescriptorSource(
-        DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue), onEvent: onWritable)
+  /// What poll(2) is to wait for. Without any event the socket is left out: its end would be one, again and again.
+  var awaited: pollfd {
+    let events = (state.wantsInput ? POLLIN : 0) | (state.wantsOutput ? POLLOUT : 0)
+    return pollfd(fd: events == 0 ? -1 : descriptor, events: Int16(events), revents: 0)
+  }
+
+  /// Reads the bytes that have arrived.
+  func receive(into buffer: inout [UInt8]) {
+    do throws(System.Failure) {
+      let count = try System.uninterrupted {
+        buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+      }
+      if count > 0 { state.received(buffer[..<count]) } else { state.inputEnded() }
+    } catch {
+      if error != .again { state.failed() }
     }
-    writing?.watch(isWanted)
   }
 
-  /// Cancels the sources, then closes the descriptor.
-  func close(reset: Bool, then completion: @escaping () -> Void) {
+  /// Sends the first bytes of the output.
+  func write(at time: EventTime) {
+    #if canImport(Darwin)
+      // The socket has SO_NOSIGPIPE.
+      let flags: Int32 = 0
+    #else
+      let flags = Int32(MSG_NOSIGNAL)
+    #endif
+    do throws(System.Failure) {
+      let count = try System.uninterrupted {
+        state.output.withNext { send(descriptor, $0.baseAddress, $0.count, flags) }
+      }
+      state.wrote(count, at: time)
+    } catch {
+      if error == .again { state.isWriteBlocked = true } else { state.failed() }
+    }
+  }
+
+  /// Ends the sending direction.
+  func endOutput() {
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// After a reset, what the peer has not read is lost, and the peer learns so.
+  func close(reset: Bool) {
     guard !isClosed else { return }
     isClosed = true
-    if reset { Socket.closeByReset(descriptor) }
-    let closing: () -> Void = { [descriptor] in
-      closeDescriptor(descriptor)
-      completion()
+    if reset {
+      var linger = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
     }
-    guard let writing else { return reading.cancel(then: closing) }
-    writing.cancel { [reading] in reading.cancel(then: closing) }
+    System.close(descriptor)
   }
 }
