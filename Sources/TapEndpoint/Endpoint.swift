@@ -10,7 +10,7 @@ import TapCore
 ///     // … it serves …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
-/// All connections are served by one thread, and so by at most one core; asynchronous handlers
+/// All connections are served by one serial dispatch queue, and so by at most one core; asynchronous handlers
 /// run in tasks of their own. ``Configuration/Limits`` bound what clients can use. There is no TLS: a reverse proxy adds it.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. One that is released
@@ -18,9 +18,9 @@ import TapCore
 public final class Endpoint: Sendable {
   private enum Phase {
     case stopped
-    case running(EventLoopQueue, EndpointAddress)
+    case running(EventLoop, EndpointAddress)
     /// The task ends when the port is free.
-    case stopping(EventLoopQueue, Task<Void, Never>)
+    case stopping(EventLoop, Task<Void, Never>)
   }
 
   private let configuration: Configuration
@@ -40,9 +40,9 @@ public final class Endpoint: Sendable {
 
   deinit {
     guard case .running(let loop, _) = phase.withLock({ $0 }) else { return }
-    loop.add { loop in
-      loop.drain()
-      loop.abort()
+    Task {
+      await loop.abort()
+      await loop.drain()
     }
   }
 
@@ -62,23 +62,25 @@ public final class Endpoint: Sendable {
     }
     guard case .stopped = phase.withLock({ $0 }) else { throw Self.alreadyRunning }
     let socket = try ListeningSocket(configuration.address)
-    do throws(EndpointError) {
-      guard
-        !socket.address.isReachableFromNetwork || authenticator != nil
-          || configuration.access.allowsAnyoneFromNetwork
-      else {
-        throw EndpointError(
-          .accessNotRestricted,
-          "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
-            + "allowsAnyoneFromNetwork)")
-      }
-      try phase.withLock { phase throws(EndpointError) in
-        guard case .stopped = phase else { throw Self.alreadyRunning }
-        phase = .running(try EventLoop.start(socket, router, authenticator, configuration), socket.address)
-      }
-    } catch {
+    if socket.address.isReachableFromNetwork, authenticator == nil,
+      !configuration.access.allowsAnyoneFromNetwork
+    {
       socket.close()
-      throw error
+      throw EndpointError(
+        .accessNotRestricted,
+        "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
+          + "allowsAnyoneFromNetwork)")
+    }
+    let loop = EventLoop(router, authenticator, configuration)
+    let isFirst = phase.withLock { phase in
+      guard case .stopped = phase else { return false }
+      phase = .running(loop, socket.address)
+      loop.start(socket)
+      return true
+    }
+    guard isFirst else {
+      socket.close()
+      throw Self.alreadyRunning
     }
     return socket.address
   }
@@ -97,13 +99,14 @@ public final class Endpoint: Sendable {
   ///
   /// - Parameter time: nothing, or less, closes at once. More than 292 years are 292 years.
   public func shutdown(within time: Duration = .seconds(5)) async {
-    let stopping: (loop: EventLoopQueue, end: Task<Void, Never>)? = phase.withLock { phase in
+    let stopping: (loop: EventLoop, end: Task<Void, Never>)? = phase.withLock { phase in
       switch phase {
       case .stopped: return nil
       case .stopping(let loop, let end): return (loop, end)
       case .running(let loop, _):
         let end = Task {
           await loop.drain()
+          await loop.abort()
           self.phase.withLock { $0 = .stopped }
         }
         phase = .stopping(loop, end)
@@ -113,7 +116,7 @@ public final class Endpoint: Sendable {
     guard let stopping else { return }
     let limit = Task {
       try await Task.sleep(for: .nanoseconds(time.nanoseconds))
-      stopping.loop.add { $0.abort() }
+      await stopping.loop.abort()
     }
     await stopping.end.value
     limit.cancel()

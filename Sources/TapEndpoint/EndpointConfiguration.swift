@@ -8,7 +8,7 @@ extension Endpoint {
     /// The access. By default every client on this machine, and no other.
     public var access = Access()
     /// Receives a line for each request that was refused: malformed, over a limit, or without valid credentials. At
-    /// most ten a minute, with a count of those that were left out. Called on the thread that serves every connection:
+    /// most ten a minute, with a count of those that were left out. Called on the queue that serves every connection:
     /// it must not block.
     public var logRefusal: (@Sendable (String) -> Void)?
 

@@ -17,7 +17,7 @@ public struct EndpointRoute: Sendable {
   package let path: String
   package let handler: Handler
 
-  /// A route whose handler answers at once. It runs on the thread that serves every connection, so it must
+  /// A route whose handler answers at once. It runs on the queue that serves every connection, so it must
   /// return within microseconds, and must not block.
   /// - Parameters:
   ///   - path: a normalised path such as `/healthz`; one that ends in `/*` takes every path below as well,

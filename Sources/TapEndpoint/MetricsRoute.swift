@@ -39,7 +39,8 @@ extension EndpointRoute {
         ) { answer in
           let time = start.duration(to: .now)
           var headers: EndpointHeaders = [
-            "Content-Type": answer.contentType, "Vary": "Accept, Accept-Encoding", "Cache-Control": "no-store",
+            "Content-Type": answer.contentType, "Vary": "Accept, Accept-Encoding",
+            "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",
           ]
           headers["Content-Encoding"] = answer.contentEncoding

@@ -1,3 +1,4 @@
+import Dispatch
 import TapCore
 
 #if canImport(Darwin)
@@ -8,46 +9,66 @@ import TapCore
   import Glibc
 #endif
 
-/// An accepted socket, and the state machine that decides what happens on it. Only the event loop uses it. No call blocks,
-/// and none raises SIGPIPE.
+/// An accepted socket with its dispatch sources and the state machine that decides what happens on it. Only the
+/// event loop uses it. No call blocks, and none raises SIGPIPE.
 final class Connection {
-  /// Counts the connections of an event loop. Unlike a descriptor, a number is never used again, so that a late answer
-  /// finds no other connection.
+  /// Counts the connections of an event loop. Unlike a descriptor, a number is never used again, so that a late event
+  /// or answer finds no other connection.
   typealias ID = UInt64
 
   let id: ID
   let descriptor: Int32
   var state: ConnectionState
-  /// The request that is counted in ``EventLoop/requestsInFlight``. The connection has the place, not the handler, so
-  /// that a handler that does not return cannot keep it.
+
+  /// The request that has a place among those in flight.
   var placedRequest: UInt64?
   /// The task of an asynchronous handler.
   var task: Task<Void, Never>?
+  /// Whether the last read did not block, so that another one may find more.
+  var mayHaveInput = false
+  /// Whether another read is in the queue.
+  var isReadQueued = false
   private(set) var isClosed = false
+  /// The events that the socket can be read.
+  let reading: DescriptorSource
 
-  /// Takes ownership of the descriptor.
-  init(id: ID, descriptor: Int32, state: ConnectionState) {
+  private let queue: DispatchQueue
+  private var writing: DescriptorSource?
+
+  /// Takes ownership of the descriptor. The callback runs on the queue.
+  init(
+    id: ID, descriptor: Int32, state: ConnectionState, queue: DispatchQueue, onReadable: @escaping () -> Void
+  ) {
     self.id = id
     self.descriptor = descriptor
     self.state = state
+    self.queue = queue
+    reading = DescriptorSource(
+      DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue), onEvent: onReadable)
   }
 
-  /// What poll(2) is to wait for. Without any event the socket is left out: its end would be one, again and again.
-  var awaited: pollfd {
-    let events = (state.wantsInput ? POLLIN : 0) | (state.wantsOutput ? POLLOUT : 0)
-    return pollfd(fd: events == 0 ? -1 : descriptor, events: Int16(events), revents: 0)
+  /// Starts or stops the events that the socket takes bytes again.
+  func watchWriting(_ isWanted: Bool, onWritable: @escaping () -> Void) {
+    if isWanted, writing == nil, !isClosed {
+      writing = DescriptorSource(
+        DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue), onEvent: onWritable)
+    }
+    writing?.watch(isWanted)
   }
 
   /// Reads the bytes that have arrived.
-  func receive(into buffer: inout [UInt8]) {
+  /// - Returns: `false` if there were none.
+  func receive(into buffer: inout [UInt8]) -> Bool {
     do throws(System.Failure) {
       let count = try System.uninterrupted {
         buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
       }
       if count > 0 { state.received(buffer[..<count]) } else { state.inputEnded() }
     } catch {
-      if error != .again { state.failed() }
+      if error == .again { return false }
+      state.failed()
     }
+    return true
   }
 
   /// Sends the first bytes of the output.
@@ -73,14 +94,19 @@ final class Connection {
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  /// After a reset, what the peer has not read is lost, and the peer learns so.
-  func close(reset: Bool) {
+  /// Cancels the sources, then closes the descriptor. After a reset, what the peer has not read is lost, and the peer learns so.
+  func close(reset: Bool, then completion: @escaping () -> Void) {
     guard !isClosed else { return }
     isClosed = true
     if reset {
       var linger = linger(l_onoff: 1, l_linger: 0)
       setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
     }
-    System.close(descriptor)
+    let closing: () -> Void = { [descriptor] in
+      System.close(descriptor)
+      completion()
+    }
+    guard let writing else { return reading.cancel(then: closing) }
+    writing.cancel { [reading] in reading.cancel(then: closing) }
   }
 }

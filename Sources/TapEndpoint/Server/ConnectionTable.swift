@@ -1,6 +1,6 @@
 /// The open connections, and how many there may be: as many as configured, but fewer where the process runs out of descriptors.
 ///
-/// The last descriptors are not for connections. The app needs some, and libdispatch, which runs scrapes, ends the process when it
+/// The last descriptors are not for connections. The app needs some, and libdispatch ends the process when it
 /// cannot make its event descriptors, or cannot open /proc to inspect its threads (on Linux, `_dispatch_workq_monitor_pools`).
 struct ConnectionTable {
   private static let reserve = 32

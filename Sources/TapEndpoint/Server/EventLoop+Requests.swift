@@ -1,3 +1,5 @@
+import Dispatch
+
 /// Passes requests to handlers, and their answers back.
 extension EventLoop {
   func handle(_ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime) {
@@ -29,14 +31,9 @@ extension EventLoop {
     }
     connection.placedRequest = id
     requestsInFlight += 1
-    connection.task = Task { [queue, number = connection.id] in
-      let response: EndpointResponse
-      do {
-        response = try await handler(request)
-      } catch {
-        response = .refusal(.internalServerError, "the handler failed")
-      }
-      queue.add { _ = $0.answer(response, to: id, on: number) }
+    connection.task = Task { [number = connection.id] in
+      let response = await Self.response(of: handler, to: request)
+      _ = self.answer(response, to: id, on: number)
     }
   }
 
@@ -50,13 +47,15 @@ extension EventLoop {
       return refuse(id, on: connection, "too many scrapes are being answered", at: time)
     }
     scrapesInFlight += 1
-    handler(request) { [queue, number = connection.id] response, isSent in
-      let isRunning = queue.add { loop in
-        // Not at the deadline: what waits for a collector that hangs takes memory, which this bounds.
-        loop.scrapesInFlight -= 1
-        isSent(loop.answer(response, to: id, on: number))
+    handler(request) { [weak self, number = connection.id] response, isSent in
+      guard let self else { return isSent(false) }
+      executor.queue.async {
+        self.assumeIsolated { loop in
+          // Not at the deadline: what waits for a collector that hangs takes memory, which this bounds.
+          loop.scrapesInFlight -= 1
+          isSent(loop.answer(response, to: id, on: number))
+        }
       }
-      if !isRunning { isSent(false) }
     }
   }
 
@@ -74,6 +73,13 @@ extension EventLoop {
     requestsInFlight -= 1
     connection.task?.cancel()
     connection.task = nil
+  }
+
+  /// Runs a handler outside of the event loop.
+  private static func response(
+    of handler: @Sendable (EndpointRequest) async throws -> EndpointResponse, to request: EndpointRequest
+  ) async -> EndpointResponse {
+    (try? await handler(request)) ?? .refusal(.internalServerError, "the handler failed")
   }
 
   /// Sends an answer.

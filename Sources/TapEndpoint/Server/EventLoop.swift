@@ -1,20 +1,15 @@
+import Dispatch
 import TapCore
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+/// Serves all connections on one serial queue: it moves bytes and events between sockets, clocks and handlers, and
+/// the state machines of the connections decide.
+actor EventLoop {
+  /// Descriptors that may wait to be closed before no further connection is accepted.
+  private static let pendingCloses = 8
 
-/// Serves all connections on one thread: it moves bytes and events between sockets, clocks and handlers, and the state
-/// machines of the connections decide. Only that thread uses it; all others leave their work in its queue.
-///
-/// It waits by poll(2), whose cost grows with the number of connections, but is the same on all systems: some 10 µs for the
-/// default limit of connections.
-final class EventLoop {
-  let queue: EventLoopQueue
+  nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
   let router: Router
   /// `nil` where no request needs credentials.
   let authenticator: Authenticator?
@@ -28,20 +23,16 @@ final class EventLoop {
   var refusals = RefusalLog()
   var clock = EventClock()
 
-  /// `nil` once the loop is drained.
-  private var listener: ListeningSocket?
-  /// While the process has no descriptors: when to accept again. Until then, new connections stay in the system's queue.
-  private var nextAccept: ContinuousClock.Instant?
+  private var listener: (socket: ListeningSocket, source: DescriptorSource)?
+  /// Those of the connections, and those that are being closed.
+  private var openDescriptors = 0
   private var nextID: Connection.ID = 0
-  private var completions: [@Sendable () -> Void] = []
+  private var isAborting = false
+  private var drained: CheckedContinuation<Void, Never>?
+  private var deadlines: DeadlineTimer?
   private var buffer = [UInt8](repeating: 0, count: 65_536)
 
-  private init(
-    _ queue: EventLoopQueue, _ listener: ListeningSocket, _ router: Router, _ authenticator: Authenticator?,
-    _ configuration: Endpoint.Configuration
-  ) {
-    self.queue = queue
-    self.listener = listener
+  init(_ router: Router, _ authenticator: Authenticator?, _ configuration: Endpoint.Configuration) {
     self.router = router
     self.authenticator = authenticator
     limits = configuration.limits
@@ -49,70 +40,33 @@ final class EventLoop {
     connections = ConnectionTable(limit: limits.connections)
   }
 
-  /// Serves a socket on a thread of its own, until it is drained. Takes ownership of the socket if it does not throw.
-  static func start(
-    _ socket: ListeningSocket, _ router: Router, _ authenticator: Authenticator?,
-    _ configuration: Endpoint.Configuration
-  ) throws(EndpointError) -> EventLoopQueue {
-    guard let queue = EventLoopQueue() else { throw ListeningSocket.failure(errno, socket.address) }
-    do throws(BackgroundThread.Failure) {
-      try BackgroundThread.start { EventLoop(queue, socket, router, authenticator, configuration).run() }
-    } catch {
-      throw ListeningSocket.failure(error.code, socket.address)
-    }
-    return queue
+  /// Begins to accept from the socket, whose ownership it takes.
+  nonisolated func start(_ socket: ListeningSocket) {
+    executor.queue.async { self.assumeIsolated { $0.listen(socket) } }
   }
 
-  private func run() {
-    var polled: [pollfd] = []
-    while listener != nil || !connections.open.isEmpty {
-      // Those that wait for an event, in the order of what is polled behind the first two.
-      let waiting = Array(connections.open.values)
-      polled.removeAll(keepingCapacity: true)
-      polled.append(pollfd(fd: queue.wakeDescriptor, events: Int16(POLLIN), revents: 0))
-      let accepting = nextAccept == nil ? listener?.descriptor : nil
-      polled.append(pollfd(fd: accepting ?? -1, events: Int16(POLLIN), revents: 0))
-      var deadline = nextAccept
-      for connection in waiting {
-        polled.append(connection.awaited)
-        deadline = min(deadline ?? connection.state.deadline, connection.state.deadline)
-      }
-      guard poll(&polled, nfds_t(polled.count), Self.milliseconds(until: deadline)) >= 0 else {
-        // There are more connections than the process may have descriptors, a limit that the app may lower at any time.
-        if errno != EINTR, !makeRoom(except: nil) { usleep(10_000) }
-        continue
-      }
-      if polled[0].revents != 0 { for work in queue.take() { work(self) } }
-      for (connection, events) in zip(waiting, polled.dropFirst(2)) where events.revents != 0 {
-        serve(connection, Int32(events.revents))
-      }
-      if polled[1].revents != 0 { acceptConnections() }
-      if let deadline, deadline <= .now { checkDeadlines() }
+  private func listen(_ socket: ListeningSocket) {
+    deadlines = DeadlineTimer(queue: executor.queue) { [weak self] in
+      self?.assumeIsolated { $0.checkDeadlines() }
     }
-    for work in queue.end() { work(self) }
-    for completion in completions { completion() }
-  }
-
-  /// A time limit for poll(2), rounded up; -1 is none.
-  private static func milliseconds(until deadline: ContinuousClock.Instant?) -> Int32 {
-    guard let deadline else { return -1 }
-    let time = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-    return Int32(min(max(time, 0), 86_400_000).rounded(.up))
+    let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: executor.queue)
+    listener = (
+      socket, DescriptorSource(source) { [weak self] in self?.assumeIsolated { $0.acceptConnections() } }
+    )
   }
 
   // MARK: New connections
 
   private func acceptConnections() {
-    guard let listener else { return }
+    guard let (socket, source) = listener else { return }
     connections.updateCapacity(at: .now)
     // Bounded, so that a flood of new connections leaves time to the open ones.
     for _ in 0..<64 {
-      switch listener.accept() {
+      // A descriptor is closed some time after its connection: a flood must not overtake that.
+      guard openDescriptors - connections.open.count < Self.pendingCloses else { return source.watch(false) }
+      switch socket.accept() {
       case .connection(let descriptor):
-        let state = ConnectionState(limits: limits, at: clock.now())
-        let connection = Connection(id: nextID, descriptor: descriptor, state: state)
-        nextID += 1
-        connections.open[connection.id] = connection
+        let connection = open(descriptor)
         connections.noteAccepted(descriptor, at: .now)
         if connections.open.count > connections.capacity, !makeRoom(except: connection) {
           close(connection, reset: true)
@@ -121,11 +75,27 @@ final class EventLoop {
         return
       case .exhausted:
         connections.noteShortage(at: .now)
+        // New connections stay in the system's queue.
+        source.watch(false)
         // If it is the app that has taken all descriptors, it may give some back until the next attempt.
-        if !makeRoom(except: nil) { nextAccept = .now + .milliseconds(100) }
+        if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
         return
       }
     }
+  }
+
+  private func open(_ descriptor: Int32) -> Connection {
+    let id = nextID
+    nextID += 1
+    let state = ConnectionState(limits: limits, at: clock.now())
+    let connection = Connection(id: id, descriptor: descriptor, state: state, queue: executor.queue) {
+      [weak self] in
+      self?.assumeIsolated { $0.receive(on: id) }
+    }
+    connections.open[id] = connection
+    openDescriptors += 1
+    deadlines?.schedule(connection.state.deadline)
+    return connection
   }
 
   private func makeRoom(except kept: Connection?) -> Bool {
@@ -136,21 +106,48 @@ final class EventLoop {
 
   // MARK: Events
 
-  /// An error or a hangup shows in the call that is waited for.
-  private func serve(_ connection: Connection, _ events: Int32) {
-    guard !connection.isClosed else { return }
-    if events & ~POLLIN != 0 { connection.state.isWriteBlocked = false }
-    if events & ~POLLOUT != 0, connection.state.wantsInput { connection.receive(into: &buffer) }
+  private func receive(on id: Connection.ID) {
+    guard let connection = connections.open[id] else { return }
+    connection.isReadQueued = false
+    guard connection.state.wantsInput else { return }
+    connection.mayHaveInput = connection.receive(into: &buffer)
+    if connection.mayHaveInput { advance(connection) } else { connection.reading.watch(true) }
+  }
+
+  /// Reads again at the end of the queue, until a read would block; only then the dispatch source takes over. Two
+  /// reasons, and no busy loop, because each further read is paid for by bytes that have arrived:
+  /// - A client that resets the connection behind some bytes causes one event for both. On Linux the source is silent
+  ///   after such a hangup, so the reset shows in a read alone.
+  /// - A source is armed again after each event by a thread of its own, which costs more than a small request. Behind an
+  ///   answer, the client's next request often arrives while the queue serves the others.
+  private func queueRead(_ connection: Connection) {
+    connection.isReadQueued = true
+    connection.reading.watch(false)
+    executor.queue.async { [weak self, id = connection.id] in
+      self?.assumeIsolated { $0.receive(on: id) }
+    }
+  }
+
+  private func writable(_ id: Connection.ID) {
+    guard let connection = connections.open[id] else { return }
+    connection.state.isWriteBlocked = false
     advance(connection)
   }
 
   private func checkDeadlines() {
-    nextAccept = nil
     let time = clock.now()
-    for connection in connections.open.values where connection.state.deadline <= time.instant {
-      connection.state.deadlinePassed(at: time)
-      advance(connection)
+    listener?.source.watch(true)
+    var next: ContinuousClock.Instant?
+    for connection in connections.open.values {
+      if connection.state.deadline <= time.instant {
+        connection.state.deadlinePassed(at: time)
+        advance(connection)
+      }
+      if !connection.isClosed {
+        next = min(next ?? connection.state.deadline, connection.state.deadline)
+      }
     }
+    if let next { deadlines?.schedule(next) }
   }
 
   /// Performs the connection's actions until it waits for an event.
@@ -163,25 +160,63 @@ final class EventLoop {
       case .write: connection.write(at: time)
       case .shutdownOutput: connection.endOutput()
       case .close(let reset): return close(connection, reset: reset)
-      case .wait: return releasePlace(of: connection)
+      case .wait: return waitForEvents(connection)
       }
     }
   }
 
-  private func close(_ connection: Connection, reset: Bool) {
-    connections.open[connection.id] = nil
-    connection.close(reset: reset)
-    nextAccept = nil
+  private func waitForEvents(_ connection: Connection) {
     releasePlace(of: connection)
+    if !connection.state.wantsInput {
+      connection.reading.watch(false)
+    } else if !connection.mayHaveInput {
+      connection.reading.watch(true)
+    } else if !connection.isReadQueued {
+      queueRead(connection)
+    }
+    connection.watchWriting(connection.state.wantsOutput) { [weak self, id = connection.id] in
+      self?.assumeIsolated { $0.writable(id) }
+    }
+    deadlines?.schedule(connection.state.deadline)
+  }
+
+  private func close(_ connection: Connection, reset: Bool) {
+    guard !connection.isClosed else { return }
+    connections.open[connection.id] = nil
+    connection.close(reset: reset) { [weak self] in self?.assumeIsolated { $0.descriptorClosed() } }
+    releasePlace(of: connection)
+  }
+
+  private func descriptorClosed() {
+    openDescriptors -= 1
+    listener?.source.watch(true)
+    if openDescriptors == 0 {
+      drained?.resume()
+      drained = nil
+    }
   }
 
   // MARK: Shutdown
 
-  /// Stops accepting, and lets the connections end in order. The last of them ends the loop.
-  func drain(then completion: @escaping @Sendable () -> Void = {}) {
-    listener?.close()
-    listener = nil
-    completions.append(completion)
+  /// Stops accepting, and lets the connections end in order.
+  func drain() async {
+    // Before anything is awaited: an answer that is sent meanwhile must say that it is the last.
+    drainConnections()
+    await withCheckedContinuation { continuation in
+      guard let (socket, source) = listener else { return continuation.resume() }
+      listener = nil
+      source.cancel {
+        socket.close()
+        continuation.resume()
+      }
+    }
+    // Those that were accepted meanwhile.
+    if isAborting { abort() } else { drainConnections() }
+    guard openDescriptors > 0 else { return }
+    await withCheckedContinuation { drained = $0 }
+  }
+
+  private func drainConnections() {
     for connection in connections.open.values {
       connection.state.drain()
       advance(connection)
@@ -190,7 +225,28 @@ final class EventLoop {
 
   /// Closes what is left.
   func abort() {
+    isAborting = true
     for connection in connections.open.values { close(connection, reset: true) }
+    deadlines = nil
+  }
+}
+
+/// Runs an actor on a serial dispatch queue, so that the handlers of dispatch sources, which run on the same
+/// queue, are isolated to the actor. (`DispatchSerialQueue`, which is such an executor, is not on Linux.)
+final class QueueExecutor: SerialExecutor {
+  let queue: DispatchQueue
+
+  init(label: String) {
+    queue = DispatchQueue(label: label, qos: .userInitiated)
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  func checkIsolated() {
+    dispatchPrecondition(condition: .onQueue(queue))
   }
 }
 

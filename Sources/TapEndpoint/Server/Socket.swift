@@ -31,14 +31,6 @@ enum Socket {
     setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout.size(ofValue: value)))
   }
 
-  /// A pipe's ends; `nil` if the system has none: see `errno`.
-  static func makePipe() -> (output: Int32, input: Int32)? {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { return nil }
-    for end in ends { configure(end) }
-    return (ends[0], ends[1])
-  }
-
   /// The number of descriptors that the process may have.
   static var descriptorLimit: Int {
     var limit = rlimit()
