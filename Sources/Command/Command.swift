@@ -1,23 +1,21 @@
-import Foundation
-
 /// The command of a command line.
 enum Command {
-  case demo(DemoOptions)
-  case probe(ProbeOptions)
+  case demo(Options)
+  case probe(Options)
   /// Shows a text.
   case help(String)
 
   /// Parses the words after the program's name.
   init(parsing words: [String]) throws(UsageError) {
-    let name = words.first ?? "help"
-    let asksForHelp = words.dropFirst().contains { $0 == "--help" || $0 == "-h" }
-    switch name {
-    case "demo":
-      self = asksForHelp ? .help(Self.demoHelp) : .demo(try DemoOptions(parsing: words.dropFirst()))
-    case "probe":
-      self = asksForHelp ? .help(Self.probeHelp) : .probe(try ProbeOptions(parsing: words.dropFirst()))
+    let rest = words.dropFirst()
+    let asksForHelp = rest.contains { $0 == "--help" || $0 == "-h" }
+    switch words.first ?? "help" {
+    case "demo" where asksForHelp: self = .help(Self.demoHelp)
+    case "probe" where asksForHelp: self = .help(Self.probeHelp)
+    case "demo": self = .demo(try Options(ofDemo: rest))
+    case "probe": self = .probe(try Options(ofProbe: rest))
     case "help", "--help", "-h": self = .help(Self.help)
-    default: throw UsageError("unknown command \(name)")
+    case let name: throw UsageError("unknown command \(name)")
     }
   }
 
@@ -38,7 +36,7 @@ enum Command {
 
     Starts a small origin server on loopback and makes requests to it through observed URLSessions, as
     an app would that serves requests and calls others for them, until Ctrl-C or SIGTERM.
-      --rate N            requests per second (default \(DemoOptions.defaultRate))
+      --rate N            requests per second (default \(Options.defaultRate))
       --requests N        stop making requests after N, and go on serving
       --duration TIME     end after this time, such as 30s, 500ms or 2m
       --faults on|off     whether some requests fail, are slow or cancelled (default on)
@@ -65,79 +63,4 @@ enum Command {
     be opened.
 
     """
-}
-
-/// The options that both commands share.
-struct CommonOptions {
-  var port = 9464
-  var log = "requests.jsonl"
-
-  static let names: Set<String> = ["--port", "--log"]
-
-  /// Takes the option if it is one of these.
-  mutating func take(_ name: String, _ value: String) throws(UsageError) -> Bool {
-    switch name {
-    case "--port": port = try OptionValue.integer(value, of: name, in: 0...65_535)
-    case "--log":
-      guard !value.isEmpty else { throw UsageError("--log needs a path, '-' or 'off'") }
-      log = value
-    default: return false
-    }
-    return true
-  }
-}
-
-/// The options of `demo`.
-struct DemoOptions {
-  static let defaultRate = 20
-
-  var common = CommonOptions()
-  var rate = DemoOptions.defaultRate
-  var requests: Int?
-  var duration: Duration?
-  var hasFaults = true
-
-  init(parsing words: some Sequence<String>) throws(UsageError) {
-    let arguments = try Arguments(
-      words, names: CommonOptions.names.union(["--rate", "--requests", "--duration", "--faults"]))
-    if let operand = arguments.operands.first { throw UsageError("demo takes no operand: '\(operand)'") }
-    for (name, value) in arguments.options {
-      if try common.take(name, value) { continue }
-      switch name {
-      case "--rate": rate = try OptionValue.integer(value, of: name, in: 1...2_000)
-      case "--requests": requests = try OptionValue.integer(value, of: name, in: 0...1_000_000_000)
-      case "--faults": hasFaults = try OptionValue.isOn(value, of: name)
-      default: duration = try OptionValue.duration(value, of: name)
-      }
-    }
-  }
-}
-
-/// The options of `probe`.
-struct ProbeOptions {
-  var common = CommonOptions()
-  var urls: [URL] = []
-  var every = Duration.seconds(5)
-  var count: Int?
-  var timeout = Duration.seconds(10)
-
-  init(parsing words: some Sequence<String>) throws(UsageError) {
-    let arguments = try Arguments(
-      words, names: CommonOptions.names.union(["--every", "--count", "--timeout"]))
-    for (name, value) in arguments.options {
-      if try common.take(name, value) { continue }
-      switch name {
-      case "--every": every = try OptionValue.duration(value, of: name)
-      case "--count": count = try OptionValue.integer(value, of: name, in: 1...1_000_000_000)
-      default: timeout = try OptionValue.duration(value, of: name)
-      }
-    }
-    for operand in arguments.operands {
-      guard let url = URL(string: operand), url.scheme == "http" || url.scheme == "https",
-        url.host?.isEmpty == false
-      else { throw UsageError("probe takes http and https URLs, not '\(operand)'") }
-      urls.append(url)
-    }
-    guard !urls.isEmpty else { throw UsageError("probe needs at least one URL") }
-  }
 }

@@ -15,7 +15,7 @@ extension DemoRequest {
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         call.start(task(for: request, in: session) { continuation.resume(returning: $0) })
-        if let patience { call.cancel(after: patience) }
+        if self == .abandoned { call.cancel(after: .milliseconds(200)) }
       }
     } onCancel: {
       call.cancel(after: .zero)

@@ -138,7 +138,4 @@ enum DemoRequest {
     components?.host = "localhost"
     return components?.url ?? origin
   }
-
-  /// How long the caller waits before it cancels. `nil` for as long as it takes.
-  var patience: Duration? { self == .abandoned ? .milliseconds(200) : nil }
 }

@@ -10,7 +10,7 @@ struct ObservedRun {
   private let counter = RequestCounter()
 
   /// Starts the tap.
-  init(_ options: CommonOptions, templates: PathTemplates = []) throws(TapError) {
+  init(_ options: Options, templates: PathTemplates = []) throws(TapError) {
     var configuration = Tap.Configuration(environment: ProcessInfo.processInfo.environment)
     for warning in configuration.warnings { Terminal.say("warning  \(warning)") }
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: options.port))
@@ -41,7 +41,8 @@ struct ObservedRun {
     let traffic = Task { [tap] in await requests(tap) }
     let summary = Task { await showSummary(since: start) }
     await withTaskGroup(of: Void.self) { group in
-      group.addTask { await termination.wait(atMost: duration) }
+      group.addTask { await termination.wait() }
+      if let duration { group.addTask { try? await Task.sleep(for: duration) } }
       if endsWithRequests { group.addTask { await traffic.value } }
       await group.next()
       group.cancelAll()
@@ -116,41 +117,26 @@ private nonisolated(unsafe) var signalPipe: Int32 = -1
 ///
 /// By a handler and a pipe: Dispatch's own source wants the signal to be ignored, and misses it where the kernel discards it
 /// first, since Dispatch lets the main thread wait with no signal blocked (`_dispatch_sigsuspend`).
-private final class Termination: Sendable {
+private struct Termination {
   private let asked: AsyncStream<Void>
-  private let ask: AsyncStream<Void>.Continuation
-  private let queue = DispatchQueue(label: "session-tap.termination")
-  // Made once and never touched again; dispatch sources are safe to use from any thread.
-  private nonisolated(unsafe) let source: any DispatchSourceProtocol
+  private let pipe = Pipe()
 
   /// Begins to listen for the signals.
   init() {
-    let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    let (stream, ask) = AsyncStream.makeStream(of: Void.self)
     asked = stream
-    ask = continuation
-    let pipe = Pipe()
     signalPipe = pipe.fileHandleForWriting.fileDescriptor
-    source = DispatchSource.makeReadSource(
-      fileDescriptor: pipe.fileHandleForReading.fileDescriptor, queue: queue)
-    // The handler keeps the pipe.
-    source.setEventHandler { [pipe] in
-      _ = pipe.fileHandleForReading.availableData
-      continuation.finish()
+    pipe.fileHandleForReading.readabilityHandler = { input in
+      _ = input.availableData
+      ask.finish()
     }
-    source.resume()
     for number in [SIGINT, SIGTERM] {
       signal(number) { _ in _ = write(signalPipe, "!", 1) }
     }
   }
 
-  /// Returns when a signal comes, when the time is over, or when the current task is cancelled. To be called
-  /// once.
-  func wait(atMost duration: Duration?) async {
-    let timer = DispatchSource.makeTimerSource(queue: queue)
-    timer.setEventHandler { [ask] in ask.finish() }
-    timer.schedule(deadline: duration.map { .now() + $0 / .seconds(1) } ?? .distantFuture)
-    timer.resume()
+  /// Returns when a signal comes, or when the current task is cancelled. To be called once.
+  func wait() async {
     for await _ in asked {}
-    timer.cancel()
   }
 }

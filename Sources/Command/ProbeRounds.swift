@@ -10,7 +10,7 @@ struct ProbeRounds: Sendable {
   private let session: URLSession
   private let urls: [URL]
 
-  init(tap: Tap, options: ProbeOptions) {
+  init(tap: Tap, options: Options) {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = options.timeout / .seconds(1)
     configuration.urlCache = nil

@@ -22,7 +22,7 @@ import SessionTap
       case .demo(let options):
         try await demo(options)
       case .probe(let options):
-        try await ObservedRun(options.common).run(atMost: nil, endsWithRequests: true) { tap in
+        try await ObservedRun(options).run(atMost: nil, endsWithRequests: true) { tap in
           await ProbeRounds(tap: tap, options: options).run(every: options.every, count: options.count)
         }
       }
@@ -39,8 +39,8 @@ import SessionTap
     }
   }
 
-  private static func demo(_ options: DemoOptions) async throws {
-    let run = try ObservedRun(options.common, templates: DemoOrigin.templates)
+  private static func demo(_ options: Options) async throws {
+    let run = try ObservedRun(options, templates: DemoOrigin.templates)
     let origin = try DemoOrigin()
     Terminal.say("origin   http://\(origin.address)/")
     if let url = URL(string: "http://\(origin.address)/") {

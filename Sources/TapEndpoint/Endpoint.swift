@@ -55,24 +55,23 @@ public final class Endpoint: Sendable {
       throw EndpointError(.invalidConfiguration, "invalid limit: \(invalid)")
     }
     let authenticator = Authenticator(configuration.access)
-    if let file = authenticator.unusableFile {
+    if let file = authenticator?.unusableFile {
       throw EndpointError(
         .invalidConfiguration,
         "no credentials: \(file) (write one a line, and let this process read the file)")
     }
     guard case .stopped = phase.withLock({ $0 }) else { throw Self.alreadyRunning }
     let socket = try ListeningSocket(configuration.address)
-    let access = configuration.access
-    if socket.address.isReachableFromNetwork, !access.isRestricted, !access.allowsAnyoneFromNetwork {
+    if socket.address.isReachableFromNetwork, authenticator == nil,
+      !configuration.access.allowsAnyoneFromNetwork
+    {
       socket.close()
       throw EndpointError(
         .accessNotRestricted,
         "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
           + "allowsAnyoneFromNetwork)")
     }
-    let loop = EventLoop(
-      router: router, authenticator: authenticator, limits: configuration.limits,
-      logRefusal: configuration.logRefusal)
+    let loop = EventLoop(router, authenticator, configuration)
     let isFirst = phase.withLock { phase in
       guard case .stopped = phase else { return false }
       phase = .running(loop, socket.address)

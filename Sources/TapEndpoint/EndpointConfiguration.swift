@@ -38,8 +38,5 @@ extension Endpoint.Configuration {
 
     /// Makes the default: every client, but on this machine only.
     public init() {}
-
-    /// Whether requests need credentials.
-    package var isRestricted: Bool { bearerTokenFile != nil || basicPasswordFile != nil }
   }
 }

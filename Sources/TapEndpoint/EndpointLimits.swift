@@ -35,13 +35,6 @@ extension Endpoint.Configuration {
     /// Makes the default limits.
     public init() {}
 
-    /// The requests in flight of the app's handlers, where the system allows that many connections. Half of these at
-    /// most, so that requests that hang leave some to scrapes and probes.
-    func appRequestsInFlight(connections: Int) -> Int { min(requestsInFlight, max(connections / 2, 1)) }
-
-    /// The scrapes in flight. Those that arrive together share a gathering, so that many cost little.
-    func scrapesInFlight(connections: Int) -> Int { max(connections / 4, 1) }
-
     /// The first limit that is out of its range, by name.
     var firstInvalid: String? {
       let counts = [

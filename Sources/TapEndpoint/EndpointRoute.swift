@@ -28,9 +28,7 @@ public struct EndpointRoute: Sendable {
     _ path: String, methods: [EndpointMethod] = [.get],
     immediate handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
   ) {
-    self.methods = methods
-    self.path = path
-    self.handler = .immediate(handler)
+    (self.path, self.methods, self.handler) = (path, methods, .immediate(handler))
   }
 
   /// A route whose handler may suspend. It runs in a task of its own, which is cancelled when the client has gone, the
@@ -40,22 +38,12 @@ public struct EndpointRoute: Sendable {
     _ path: String, methods: [EndpointMethod] = [.get],
     handler: @escaping @Sendable (EndpointRequest) async throws -> EndpointResponse
   ) {
-    self.methods = methods
-    self.path = path
-    self.handler = .asynchronous(handler)
+    (self.path, self.methods, self.handler) = (path, methods, .asynchronous(handler))
   }
 
   package init(
     _ path: String, deferred handler: @escaping @Sendable (EndpointRequest, @escaping Completion) -> Void
   ) {
-    methods = [.get]
-    self.path = path
-    self.handler = .deferred(handler)
-  }
-
-  /// Whether the route takes that method.
-  func takes(_ method: EndpointMethod) -> Bool {
-    // RFC 9110, section 9.1: "all general-purpose servers MUST support the methods GET and HEAD".
-    methods.contains(method) || method == .head && methods.contains(.get)
+    (self.path, self.methods, self.handler) = (path, [.get], .deferred(handler))
   }
 }

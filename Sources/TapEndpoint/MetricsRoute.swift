@@ -38,8 +38,14 @@ extension EndpointRoute {
           names: names.isEmpty ? nil : Set(names)
         ) { answer in
           let time = start.duration(to: .now)
+          var headers: EndpointHeaders = [
+            "Content-Type": answer.contentType, "Vary": "Accept, Accept-Encoding",
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+          ]
+          headers["Content-Encoding"] = answer.contentEncoding
           // It is not sent if the endpoint has answered 503 at the deadline, or the client has gone.
-          complete(response(answer)) { isSent in
+          complete(EndpointResponse(headers: headers, body: answer.bytes)) { isSent in
             inFlight.decrement()
             scrapes[ScrapeLabels(code: isSent ? 200 : 503, format: answer.format.rawValue)].increment()
             duration.record(time)
@@ -53,14 +59,5 @@ extension EndpointRoute {
     let format: String
 
     static var labels: [Label<ScrapeLabels>] { [Label("code", \.code), Label("format", \.format)] }
-  }
-
-  private static func response(_ answer: ScrapeAnswer) -> EndpointResponse {
-    var headers: EndpointHeaders = [
-      "Content-Type": answer.contentType, "Vary": "Accept, Accept-Encoding", "Cache-Control": "no-store",
-      "X-Content-Type-Options": "nosniff",
-    ]
-    if let coding = answer.contentEncoding { headers["Content-Encoding"] = coding }
-    return EndpointResponse(headers: headers, body: answer.bytes)
   }
 }

@@ -54,12 +54,7 @@ public final class Readiness: Sendable {
       for (check, request) in zip(checks, requests) { check.giveUp(request) }
     }
     var reasons = [String?](repeating: "has not answered", count: checks.count)
-    var missing = checks.count
-    var iterator = answers.makeAsyncIterator()
-    while missing > 0, let (index, reason) = await iterator.next() {
-      reasons[index] = reason
-      missing -= 1
-    }
+    for await (index, reason) in answers.prefix(checks.count) { reasons[index] = reason }
     let lines = zip(checks, reasons).map { check, reason in
       "\(Self.line(check.name)): \(reason.map(Self.line) ?? "ok")\n"
     }

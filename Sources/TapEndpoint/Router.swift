@@ -15,14 +15,14 @@ struct Router: Sendable {
         exact[route.path, default: []].append(route)
       }
     }
-    below = prefixes.sorted { $0.key.utf8.count > $1.key.utf8.count }.map {
-      (prefix: $0.key, routes: $0.value)
-    }
+    below = prefixes.sorted { $0.key.utf8.count > $1.key.utf8.count }.map { ($0.key, $0.value) }
   }
 
   func handler(for request: EndpointRequest) -> EndpointRoute.Handler {
     // RFC 9110, section 9.1: 501 for a method that the server does not know, 405 for one that it knows.
-    guard methods.contains(request.method) else { return Self.refusal(.notImplemented, "unknown method") }
+    guard methods.contains(request.method) else {
+      return .immediate { _ in .refusal(.notImplemented, "unknown method") }
+    }
     if request.path == "*" {
       // RFC 9110, section 9.3.7: "OPTIONS *" asks about the server, and serves as a ping.
       let allowed = Self.allowed(exact.values.flatMap { $0 })
@@ -30,17 +30,15 @@ struct Router: Sendable {
     }
     guard
       let routes = exact[request.path] ?? below.first(where: { request.path.hasPrefix($0.prefix) })?.routes
-    else { return Self.refusal(.notFound, "nothing is here") }
-    if let route = routes.first(where: { $0.takes(request.method) }) { return route.handler }
+    else { return .immediate { _ in .refusal(.notFound, "nothing is here") } }
+    // RFC 9110, section 9.1: "all general-purpose servers MUST support the methods GET and HEAD".
+    let route = routes.first {
+      $0.methods.contains(request.method) || request.method == .head && $0.methods.contains(.get)
+    }
+    if let route { return route.handler }
     // RFC 9110, section 15.5.6: a 405 must carry an Allow field.
     let allowed = Self.allowed(routes)
-    return Self.refusal(.methodNotAllowed, "this path takes \(allowed)", allowed: allowed)
-  }
-
-  private static func refusal(
-    _ status: EndpointStatus, _ reason: String, allowed: String? = nil
-  ) -> EndpointRoute.Handler {
-    var response = EndpointResponse.refusal(status, reason)
+    var response = EndpointResponse.refusal(.methodNotAllowed, "this path takes \(allowed)")
     response.headers["Allow"] = allowed
     return .immediate { [response] _ in response }
   }

@@ -12,53 +12,43 @@ import TapCore
 /// place in the list, the sum of their durations, the number of errors and those in each bucket; zeros at the end are left out.
 extension HistoryWindow {
   func json(at now: Instant) -> [UInt8] {
-    var text = JSONText()
     let covered = covered(at: now)
-    text.append("{\"slot_s\":\(Self.slotNanoseconds / 1_000_000_000),\"covered_s\":\(Self.seconds(covered))")
-    text.append(",\"bounds\":{\"outbound\":[\(Self.list(outboundBounds))],")
-    text.append("\"inbound\":[\(Self.list(inboundBounds))]},\"parties\":[")
-    for (index, party) in parties.enumerated() {
-      if index > 0 { text.append(",") }
-      text.append(party)
-    }
-    text.append("],\"slots\":[")
+    var text = "{\"slot_s\":\(Self.slotNanoseconds / 1_000_000_000),\"covered_s\":\(Self.seconds(covered))"
+    text += ",\"bounds\":{\"outbound\":[\(Self.list(outboundBounds))],"
+    text += "\"inbound\":[\(Self.list(inboundBounds))]}"
+    text += ",\"parties\":[\(Self.list(parties.map { $0?.json ?? "{}" }))],\"slots\":["
     var isFirst = true
     for slot in slots {
       let age = now.nanoseconds &- slot.number * Self.slotNanoseconds
       // Slots are dropped only when a request is added: an idle app may still hold old ones.
       guard age < covered + Self.slotNanoseconds else { continue }
-      text.append("\(isFirst ? "" : ","){\"age_s\":\(Self.seconds(max(0, age))),\"totals\":[")
+      text += "\(isFirst ? "" : ","){\"age_s\":\(Self.seconds(max(0, age))),\"totals\":["
       isFirst = false
       for (index, totals) in slot.totals.enumerated() {
-        text.append("\(index > 0 ? "," : "")[\(totals.place),\(totals.sum),\(totals.errors)")
+        text += "\(index > 0 ? "," : "")[\(totals.place),\(totals.sum),\(totals.errors)"
         for count in totals.counts.prefix(through: totals.counts.lastIndex { $0 > 0 } ?? 0) {
-          text.append(",\(count)")
+          text += ",\(count)"
         }
-        text.append("]")
+        text += "]"
       }
-      text.append("]}")
+      text += "]}"
     }
-    text.append("]}\n")
-    return text.bytes
+    text += "]}\n"
+    return Array(text.utf8)
   }
 
   private static func seconds(_ nanoseconds: Int64) -> String { "\(Double(nanoseconds / 1_000_000) / 1e3)" }
 
-  private static func list(_ bounds: [Double]) -> String {
-    bounds.map { "\($0)" }.joined(separator: ",")
+  private static func list(_ elements: [some CustomStringConvertible]) -> String {
+    elements.map(\.description).joined(separator: ",")
   }
 }
 
-/// Builds a JSON text.
-private struct JSONText {
-  private(set) var bytes: [UInt8] = []
-
-  /// Adds what is JSON already.
-  mutating func append(_ json: String) { bytes.append(contentsOf: json.utf8) }
-
-  mutating func append(_ party: HistoryWindow.Party?) {
-    let members: [(String, String)] =
-      switch party {
+extension HistoryWindow.Party {
+  /// The labels. As in the metrics, one without a value is left out.
+  fileprivate var json: String {
+    let labels: [(name: String, value: String)] =
+      switch self {
       case .outbound(let client, let address, let port):
         [
           ("direction", "outbound"), ("client", client), ("server_address", address ?? ""),
@@ -67,27 +57,19 @@ private struct JSONText {
       case .inbound(let method, let route):
         [("direction", "inbound"), ("http_request_method", method), ("http_route", route ?? "")]
       case .other(let direction): [("direction", direction.rawValue), ("otel_metric_overflow", "true")]
-      case nil: []
       }
-    append("{")
-    // As in the metrics, a label without a value is left out.
-    for (index, member) in members.filter({ !$0.1.isEmpty }).enumerated() {
-      append("\(index > 0 ? "," : "")\"\(member.0)\":")
-      appendString(member.1)
-    }
-    append("}")
+    let members = labels.filter { !$0.value.isEmpty }.map { "\"\($0.name)\":\"\(Self.escaped($0.value))\"" }
+    return "{\(members.joined(separator: ","))}"
   }
 
   /// Escapes what RFC 8259, section 7 demands: quotation mark, backslash and the control characters.
-  private mutating func appendString(_ text: String) {
-    append("\"")
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-      case ..<0x20: append("\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))")
-      default: bytes.append(byte)
+  private static func escaped(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { escaped, scalar in
+      switch scalar {
+      case "\"", "\\": escaped += "\\\(scalar)"
+      case ..<" ": escaped += "\\u00\(scalar.value < 16 ? "0" : "")\(String(scalar.value, radix: 16))"
+      default: escaped.unicodeScalars.append(scalar)
       }
     }
-    append("\"")
   }
 }

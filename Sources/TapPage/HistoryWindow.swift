@@ -76,13 +76,10 @@ struct HistoryWindow: Sendable {
     let seconds = Double(max(0, nanoseconds)) / 1e9
     let bucket = bounds.firstIndex { seconds <= $0 } ?? bounds.count
     let last = slots.count - 1
-    var index = slots[last].totals.firstIndex { $0.place == place }
-    if index == nil {
-      index = slots[last].totals.count
-      slots[last].totals.append(
-        Totals(place: place, counts: Array(repeating: 0, count: bounds.count + 1)))
+    let index = slots[last].totals.firstIndex { $0.place == place } ?? slots[last].totals.count
+    if index == slots[last].totals.count {
+      slots[last].totals.append(Totals(place: place, counts: Array(repeating: 0, count: bounds.count + 1)))
     }
-    guard let index else { return }
     slots[last].totals[index].sum += seconds
     slots[last].totals[index].counts[bucket] &+= 1
     if isError { slots[last].totals[index].errors &+= 1 }
@@ -94,9 +91,9 @@ struct HistoryWindow: Sendable {
     // A clock that goes back is taken for the current slot.
     if let last = slots.last, last.number >= number { return }
     slots.append(Slot(number: number))
-    let isOld = { (slot: Slot) in slot.number <= number - Int64(Self.slotCount) }
-    guard slots.contains(where: isOld) else { return }
-    slots.removeAll(where: isOld)
+    let count = slots.count
+    slots.removeAll { $0.number <= number - Int64(Self.slotCount) }
+    if slots.count == count { return }
     let used = Set(slots.lazy.flatMap(\.totals).map(\.place))
     for (place, party) in parties.enumerated() {
       guard let party, !used.contains(place) else { continue }
@@ -110,9 +107,11 @@ struct HistoryWindow: Sendable {
   private mutating func place(of party: Party) -> Int {
     if let place = places[party] { return place }
     let other = Party.other(party.direction)
-    let count = partyCounts[party.direction, default: 0]
     // The one that stands for the others has a place of its own.
-    if party != other, count - (places[other] == nil ? 0 : 1) >= Self.partyLimit { return place(of: other) }
+    let count = partyCounts[party.direction, default: 0]
+    if party != other, count - (places[other] == nil ? 0 : 1) >= Self.partyLimit {
+      return self.place(of: other)
+    }
     partyCounts[party.direction] = count + 1
     let place = parties.firstIndex { $0 == nil } ?? parties.count
     if place == parties.count { parties.append(party) } else { parties[place] = party }

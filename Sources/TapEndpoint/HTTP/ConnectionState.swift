@@ -7,7 +7,7 @@ package struct ConnectionState: Sendable {
     case handle(EndpointRequest, id: UInt64)
     /// A request was refused, and its answer is in the output. For the log.
     case refused(RequestParser.Failure)
-    /// Send from the ``output``, then call ``wrote(_:at:)`` or ``writeBlocked()``.
+    /// Send from the ``output``, then call ``wrote(_:at:)`` or set ``isWriteBlocked``.
     case write
     /// End the sending direction.
     case shutdownOutput
@@ -33,6 +33,8 @@ package struct ConnectionState: Sendable {
   /// before those that wait for their clients, and of these the one that has been so longest.
   package struct ClosingOrder: Sendable, Comparable {
     package let activity: Activity
+    /// The number of the request that the activity is for.
+    let request: UInt64
     /// When the connection took up the activity.
     let begin: ContinuousClock.Instant
 
@@ -41,7 +43,7 @@ package struct ConnectionState: Sendable {
     }
   }
 
-  enum Phase {
+  private enum Phase {
     case receiving
     case answering(Exchange)
     /// All output is queued: send it, then linger.
@@ -53,7 +55,7 @@ package struct ConnectionState: Sendable {
   }
 
   /// The parts of a request that its answer depends on.
-  struct Exchange: Sendable {
+  private struct Exchange: Sendable {
     /// Counts the requests of a connection, so that a late answer matches no other request.
     let id: UInt64
     let isHead: Bool
@@ -62,44 +64,43 @@ package struct ConnectionState: Sendable {
     let keepsAlive: Bool
   }
 
-  enum Wait { case idle, head, body, answer, linger }
+  private enum Wait { case idle, head, body, answer, linger }
 
   /// How long a connection may linger, and how much it may receive meanwhile.
-  static let lingerDeadline = Duration.seconds(2)
-  static let lingerBytes = 1 << 18
+  private static let lingerDeadline = Duration.seconds(2)
+  private static let lingerBytes = 1 << 18
   /// The step of progress that the write deadline is for.
-  static let outputStep = 65_536
+  private static let outputStep = 65_536
   /// The input behind a request that is being answered from which on no more is read.
-  static let inputLimit = 16_384
+  private static let inputLimit = 16_384
 
-  let limits: Endpoint.Configuration.Limits
-  var phase = Phase.receiving
+  private let limits: Endpoint.Configuration.Limits
+  private var phase = Phase.receiving
   private var parser: RequestParser
-  var input: ArraySlice<UInt8> = []
-  var hasInputEnded = false
-  var lingeringBytes = 0
-  var failure: RequestParser.Failure?
-  var isDraining = false
-  var isWriteBlocked = false
-  var progress = 0
-  private(set) var wait = Wait.idle
-  private(set) var waitDeadline: ContinuousClock.Instant
-  var writeDeadline: ContinuousClock.Instant?
-  /// The request that the closing order is for.
-  private var closingOrderRequest: UInt64 = 0
+  private var input: ArraySlice<UInt8> = []
+  private var hasInputEnded = false
+  private var lingeringBytes = 0
+  private var failure: RequestParser.Failure?
+  private var isDraining = false
+  private var progress = 0
+  private var wait = Wait.idle
+  private var waitDeadline: ContinuousClock.Instant
+  private var writeDeadline: ContinuousClock.Instant?
+  /// The requests so far.
+  private var requestCount: UInt64 = 0
 
+  /// Whether the socket takes no more for now.
+  package var isWriteBlocked = false
   /// Compares this connection, which waits for an event, with others.
   package private(set) var closingOrder: ClosingOrder
-  /// The requests so far.
-  package private(set) var requestCount: UInt64 = 0
   /// What is to be sent.
-  package internal(set) var output = UnsentBytes()
+  package private(set) var output = UnsentBytes()
 
   package init(limits: Endpoint.Configuration.Limits, at time: EventTime) {
     self.limits = limits
     parser = RequestParser(limits: limits)
     waitDeadline = time.instant + limits.idleDeadline
-    closingOrder = ClosingOrder(activity: .waiting, begin: time.instant)
+    closingOrder = ClosingOrder(activity: .waiting, request: 0, begin: time.instant)
   }
 
   // MARK: Queries
@@ -120,7 +121,7 @@ package struct ConnectionState: Sendable {
     }
   }
 
-  /// Whether ``writable()`` is to be called when the socket takes bytes again.
+  /// Whether ``isWriteBlocked`` is to be reset when the socket takes bytes again.
   package var wantsOutput: Bool { isWriteBlocked && !output.isEmpty }
 
   /// Inlined, because else the whole state is copied for each request only to ask for this.
@@ -138,6 +139,96 @@ package struct ConnectionState: Sendable {
     if case .answering(let exchange) = phase { exchange.id == id } else { false }
   }
 
+  // MARK: The socket
+
+  /// Bytes have arrived.
+  package mutating func received(_ bytes: ArraySlice<UInt8>) {
+    switch phase {
+    case .lingering:
+      lingeringBytes += bytes.count
+      if lingeringBytes > Self.lingerBytes { phase = .closed(reset: true) }
+    case .closing, .closed:
+      break
+    case .receiving, .answering:
+      input = ArraySlice(Array(input) + bytes)
+    }
+  }
+
+  /// The client will send nothing more. It may still read (RFC 9112, section 9.6).
+  package mutating func inputEnded() {
+    hasInputEnded = true
+    if case .lingering = phase { phase = .closed(reset: false) }
+  }
+
+  /// The socket has failed: the client has gone.
+  package mutating func failed() { phase = .closed(reset: true) }
+
+  /// That many bytes of the output were sent.
+  package mutating func wrote(_ count: Int, at time: EventTime) {
+    output.removeFirst(count)
+    progress += count
+    if output.isEmpty {
+      writeDeadline = nil
+    } else if progress >= Self.outputStep {
+      writeDeadline = time.instant + limits.writeDeadline
+      progress = 0
+    }
+  }
+
+  // MARK: The clock and the endpoint
+
+  /// A deadline may have passed.
+  package mutating func deadlinePassed(at time: EventTime) {
+    guard deadline <= time.instant else { return }
+    switch (wait, phase) {
+    case _ where writeDeadline != nil:
+      phase = .closed(reset: true)
+    case (.head, .receiving):
+      fail(.init(.requestTimeout, "the head took too long"), at: time)
+    case (.body, .receiving):
+      fail(.init(.requestTimeout, "the body took too long"), at: time)
+    case (.answer, .answering(let exchange)):
+      answer(.refusal(.serviceUnavailable, "the answer took too long"), to: exchange.id, at: time)
+    default:
+      phase = .closed(reset: false)
+    }
+  }
+
+  /// The endpoint is shutting down: an idle connection ends now, any other behind the answer that is due.
+  package mutating func drain() { isDraining = true }
+
+  // MARK: The handler
+
+  /// The handler has answered. An answer to a request that no longer waits for it is ignored.
+  package mutating func answer(_ response: EndpointResponse, to id: UInt64, at time: EventTime) {
+    guard case .answering(let exchange) = phase, exchange.id == id else { return }
+    if response.resetsConnection {
+      phase = .closed(reset: true)
+    } else if (200...999).contains(response.status.rawValue) {
+      send(response, to: exchange, at: time)
+    } else {
+      send(.refusal(.internalServerError, "the handler's status is no final one"), to: exchange, at: time)
+    }
+  }
+
+  /// Answers bytes that are no request, and ends the connection.
+  private mutating func fail(_ failure: RequestParser.Failure, at time: EventTime) {
+    self.failure = failure
+    let exchange = Exchange(id: requestCount, isHead: false, minorVersion: 1, keepsAlive: false)
+    send(.refusal(failure.status, failure.reason), to: exchange, at: time)
+  }
+
+  private mutating func send(_ response: EndpointResponse, to exchange: Exchange, at time: EventTime) {
+    let keepsAlive = exchange.keepsAlive && !response.closesConnection && !isDraining
+    output = UnsentBytes(
+      response, isHead: exchange.isHead, minorVersion: exchange.minorVersion, keepsAlive: keepsAlive,
+      date: time.date)
+    progress = 0
+    writeDeadline = time.instant + limits.writeDeadline
+    phase = keepsAlive ? .receiving : .closing
+    if !keepsAlive { input = [] }
+  }
+
   // MARK: Actions
 
   /// The next action. To be called until it is ``Action/wait`` or ``Action/close(reset:)``.
@@ -150,9 +241,8 @@ package struct ConnectionState: Sendable {
         keepsAlive: request.keepsAlive)
       requestCount += 1
       phase = .answering(exchange)
-      setWait(.answer, at: time)
       request.answerTime = request.answerTime(within: limits.answerDeadline)
-      waitDeadline = time.instant + request.answerTime
+      (wait, waitDeadline) = (.answer, time.instant + request.answerTime)
       return .handle(request, id: exchange.id)
     }
     if let failure {
@@ -169,15 +259,14 @@ package struct ConnectionState: Sendable {
       return .close(reset: false)
     case .closing:
       phase = .lingering
-      setWait(.linger, at: time)
+      setWait(.linger, Self.lingerDeadline, at: time)
       return .shutdownOutput
     case .receiving, .answering, .lingering:
       break
     }
     // A client that sends a byte now and then for the same request begins nothing new.
-    if closingOrder.activity != activity || closingOrderRequest != requestCount {
-      closingOrder = ClosingOrder(activity: activity, begin: time.instant)
-      closingOrderRequest = requestCount
+    if closingOrder.activity != activity || closingOrder.request != requestCount {
+      closingOrder = ClosingOrder(activity: activity, request: requestCount, begin: time.instant)
     }
     return .wait
   }
@@ -188,34 +277,21 @@ package struct ConnectionState: Sendable {
     case .request(let request):
       if input.isEmpty { input = [] }
       return request
-    case .failure(let failure):
-      fail(failure, at: time)
-      return nil
-    case nil:
-      break
-    }
-    if hasInputEnded && !parser.isIdle {
-      // RFC 9112, section 8.
-      fail(.malformed("the request is incomplete"), at: time)
-    } else if parser.isIdle, isDraining {
-      phase = .closed(reset: false)
-    } else {
-      let next: Wait = parser.isIdle ? .idle : parser.isInBody ? .body : .head
-      if wait != next { setWait(next, at: time) }
+    case .failure(let failure): fail(failure, at: time)
+    // RFC 9112, section 8.
+    case nil where hasInputEnded && !parser.isIdle: fail(.malformed("the request is incomplete"), at: time)
+    case nil where parser.isIdle && isDraining: phase = .closed(reset: false)
+    case nil where parser.isIdle: setWait(.idle, limits.idleDeadline, at: time)
+    case nil where parser.isInBody: setWait(.body, limits.bodyDeadline, at: time)
+    case nil: setWait(.head, limits.headDeadline, at: time)
     }
     return nil
   }
 
-  private mutating func setWait(_ wait: Wait, at time: EventTime) {
+  /// More of the same, such as a byte of the same head, does not move the deadline.
+  private mutating func setWait(_ wait: Wait, _ limit: Duration, at time: EventTime) {
+    guard wait != self.wait else { return }
     self.wait = wait
-    let duration =
-      switch wait {
-      case .idle: limits.idleDeadline
-      case .head: limits.headDeadline
-      case .body: limits.bodyDeadline
-      case .answer: limits.answerDeadline
-      case .linger: Self.lingerDeadline
-      }
-    waitDeadline = time.instant + duration
+    waitDeadline = time.instant + limit
   }
 }

@@ -8,12 +8,14 @@ struct Authenticator: Sendable {
   private let files: [(path: String, scheme: Credentials.Scheme)]
   private let openPaths: Set<String>
 
-  init(_ access: Endpoint.Configuration.Access) {
+  /// `nil` if no request needs credentials.
+  init?(_ access: Endpoint.Configuration.Access) {
     let files: [(path: String?, scheme: Credentials.Scheme)] = [
       (access.bearerTokenFile, .bearer), (access.basicPasswordFile, .basic),
     ]
     self.files = files.compactMap { file in file.path.map { (path: $0, scheme: file.scheme) } }
     openPaths = access.openPaths
+    if self.files.isEmpty { return nil }
   }
 
   /// A file without credentials, so that a mistake shows at the start.
@@ -23,7 +25,7 @@ struct Authenticator: Sendable {
 
   /// The answer to a request without valid credentials; `nil` if it has some or needs none.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {
-    guard !files.isEmpty, !openPaths.contains(request.path) else { return nil }
+    guard !openPaths.contains(request.path) else { return nil }
     let fields = request.headers.values(of: "Authorization")
     // RFC 9110, section 11.6.2: one field, of a scheme whose case does not count, and a token.
     let parts = (fields.first ?? "").utf8.split(separator: ByteClass.space, maxSplits: 1)
@@ -70,7 +72,17 @@ package struct Credentials: Sendable, Hashable {
     secrets = lines.compactMap { line in
       let secret = line.trimmingBlanks
       if secret.isEmpty { return nil }
-      return scheme == .basic ? Base64.encoded(secret) : Array(secret)
+      return scheme == .basic ? Self.base64(secret) : Array(secret)
+    }
+  }
+
+  /// RFC 4648, section 4.
+  private static func base64(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    return stride(from: bytes.startIndex, to: bytes.endIndex, by: 3).flatMap { start in
+      let group = bytes[start...].prefix(3)
+      let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+      return (0..<4).map { $0 <= group.count ? alphabet[bits >> (18 - 6 * $0) & 63] : UInt8(ascii: "=") }
     }
   }
 
@@ -79,18 +91,15 @@ package struct Credentials: Sendable, Hashable {
   /// Whether one of the secrets was presented. The time depends on the length of what was presented and on the
   /// number of secrets, and not on how many bytes are equal.
   package func contain(_ presented: [UInt8]) -> Bool {
-    var isFound: UInt8 = 0
-    for secret in secrets { isFound |= Self.equals(presented, secret) }
-    return isFound != 0
-  }
-
-  /// 1 for equal bytes, else 0, without a branch on any of them.
-  private static func equals(_ presented: [UInt8], _ secret: [UInt8]) -> UInt8 {
-    var difference = presented.count ^ secret.count
-    for index in presented.indices {
-      // No secret is empty, so there is always a byte to compare with.
-      difference |= Int(presented[index] ^ secret[index % secret.count])
+    var matches = 0
+    for secret in secrets {
+      var difference = presented.count ^ secret.count
+      for index in presented.indices {
+        // No secret is empty, so there is always a byte to compare with.
+        difference |= Int(presented[index] ^ secret[index % secret.count])
+      }
+      matches += difference == 0 ? 1 : 0
     }
-    return difference == 0 ? 1 : 0
+    return matches > 0
   }
 }

@@ -1,7 +1,16 @@
 import Dispatch
+import TapCore
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
 
 /// An accepted socket with its dispatch sources and the state machine that decides what happens on it. Only the
-/// event loop uses it.
+/// event loop uses it. No call blocks, and none raises SIGPIPE.
 final class Connection {
   /// Counts the connections of an event loop. Unlike a descriptor, a number is never used again, so that a late event
   /// or answer finds no other connection.
@@ -10,8 +19,8 @@ final class Connection {
   let id: ID
   let descriptor: Int32
   var state: ConnectionState
-  /// The request that is counted in ``EventLoop/requestsInFlight``. The connection has the place, not the handler, so
-  /// that a handler that does not return cannot keep it.
+
+  /// The request that has a place among those in flight.
   var placedRequest: UInt64?
   /// The task of an asynchronous handler.
   var task: Task<Void, Never>?
@@ -47,13 +56,54 @@ final class Connection {
     writing?.watch(isWanted)
   }
 
-  /// Cancels the sources, then closes the descriptor.
+  /// Reads the bytes that have arrived.
+  /// - Returns: `false` if there were none.
+  func receive(into buffer: inout [UInt8]) -> Bool {
+    do throws(System.Failure) {
+      let count = try System.uninterrupted {
+        buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+      }
+      if count > 0 { state.received(buffer[..<count]) } else { state.inputEnded() }
+    } catch {
+      if error == .again { return false }
+      state.failed()
+    }
+    return true
+  }
+
+  /// Sends the first bytes of the output.
+  func write(at time: EventTime) {
+    #if canImport(Darwin)
+      // The socket has SO_NOSIGPIPE.
+      let flags: Int32 = 0
+    #else
+      let flags = Int32(MSG_NOSIGNAL)
+    #endif
+    do throws(System.Failure) {
+      let count = try System.uninterrupted {
+        state.output.withNext { send(descriptor, $0.baseAddress, $0.count, flags) }
+      }
+      state.wrote(count, at: time)
+    } catch {
+      if error == .again { state.isWriteBlocked = true } else { state.failed() }
+    }
+  }
+
+  /// Ends the sending direction.
+  func endOutput() {
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// Cancels the sources, then closes the descriptor. After a reset, what the peer has not read is lost, and the peer learns so.
   func close(reset: Bool, then completion: @escaping () -> Void) {
     guard !isClosed else { return }
     isClosed = true
-    if reset { Socket.closeByReset(descriptor) }
+    if reset {
+      var linger = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+    }
     let closing: () -> Void = { [descriptor] in
-      closeDescriptor(descriptor)
+      System.close(descriptor)
       completion()
     }
     guard let writing else { return reading.cancel(then: closing) }

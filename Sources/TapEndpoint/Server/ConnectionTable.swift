@@ -41,8 +41,6 @@ struct ConnectionTable {
     return first
   }
 
-  // MARK: Descriptors
-
   /// Reads the limit of descriptors, which the app may change, and ends a shortage after its time.
   mutating func updateCapacity(at instant: ContinuousClock.Instant) {
     let count = Socket.descriptorLimit

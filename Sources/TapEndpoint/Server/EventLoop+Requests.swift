@@ -3,7 +3,7 @@ import Dispatch
 /// Passes requests to handlers, and their answers back.
 extension EventLoop {
   func handle(_ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime) {
-    if let refusal = authenticator.refusal(request) {
+    if let refusal = authenticator?.refusal(request) {
       log(refusal.status, "credentials", on: connection, at: time)
       connection.state.answer(refusal, to: id, at: time)
       return
@@ -18,8 +18,6 @@ extension EventLoop {
     }
   }
 
-  // MARK: Places
-
   /// Runs a handler of the app in a task, unless there are too many.
   private func start(
     _ handler: @escaping @Sendable (EndpointRequest) async throws -> EndpointResponse,
@@ -27,12 +25,16 @@ extension EventLoop {
   ) {
     // The place of the request before, if they arrived together.
     releasePlace(of: connection)
-    guard requestsInFlight < limits.appRequestsInFlight(connections: connections.maximum) else {
+    // Half of the connections at most, so that requests that hang leave some to scrapes and probes.
+    guard requestsInFlight < min(limits.requestsInFlight, max(connections.maximum / 2, 1)) else {
       return refuse(id, on: connection, "too many requests are being answered", at: time)
     }
     connection.placedRequest = id
     requestsInFlight += 1
-    connection.task = Task { [number = connection.id] in await self.run(handler, request, id, on: number) }
+    connection.task = Task { [number = connection.id] in
+      let response = await Self.response(of: handler, to: request)
+      _ = self.answer(response, to: id, on: number)
+    }
   }
 
   /// Runs a handler that calls back, unless there are too many. It needs no task.
@@ -40,7 +42,8 @@ extension EventLoop {
     _ handler: @Sendable (EndpointRequest, @escaping EndpointRoute.Completion) -> Void,
     _ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime
   ) {
-    guard scrapesInFlight < limits.scrapesInFlight(connections: connections.maximum) else {
+    // A quarter of the connections. Scrapes that arrive together share a gathering, so that many cost little.
+    guard scrapesInFlight < max(connections.maximum / 4, 1) else {
       return refuse(id, on: connection, "too many scrapes are being answered", at: time)
     }
     scrapesInFlight += 1
@@ -72,20 +75,11 @@ extension EventLoop {
     connection.task = nil
   }
 
-  // MARK: Answers
-
-  /// Runs a handler outside of the event loop, and delivers its answer.
-  private nonisolated func run(
-    _ handler: @Sendable (EndpointRequest) async throws -> EndpointResponse, _ request: EndpointRequest,
-    _ id: UInt64, on number: Connection.ID
-  ) async {
-    let response: EndpointResponse
-    do {
-      response = try await handler(request)
-    } catch {
-      response = .refusal(.internalServerError, "the handler failed")
-    }
-    _ = await answer(response, to: id, on: number)
+  /// Runs a handler outside of the event loop.
+  private static func response(
+    of handler: @Sendable (EndpointRequest) async throws -> EndpointResponse, to request: EndpointRequest
+  ) async -> EndpointResponse {
+    (try? await handler(request)) ?? .refusal(.internalServerError, "the handler failed")
   }
 
   /// Sends an answer.
@@ -96,8 +90,6 @@ extension EventLoop {
     advance(connection)
     return true
   }
-
-  // MARK: Refusals
 
   /// Logs a refused request, but not each one of a flood.
   func log(_ status: EndpointStatus, _ reason: String, on connection: Connection, at time: EventTime) {

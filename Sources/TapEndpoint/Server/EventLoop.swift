@@ -11,7 +11,8 @@ actor EventLoop {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   let router: Router
-  let authenticator: Authenticator
+  /// `nil` where no request needs credentials.
+  let authenticator: Authenticator?
   let limits: Endpoint.Configuration.Limits
   let logRefusal: (@Sendable (String) -> Void)?
   var connections: ConnectionTable
@@ -31,14 +32,11 @@ actor EventLoop {
   private var deadlines: DeadlineTimer?
   private var buffer = [UInt8](repeating: 0, count: 65_536)
 
-  init(
-    router: Router, authenticator: Authenticator, limits: Endpoint.Configuration.Limits,
-    logRefusal: (@Sendable (String) -> Void)?
-  ) {
+  init(_ router: Router, _ authenticator: Authenticator?, _ configuration: Endpoint.Configuration) {
     self.router = router
     self.authenticator = authenticator
-    self.limits = limits
-    self.logRefusal = logRefusal
+    limits = configuration.limits
+    logRefusal = configuration.logRefusal
     connections = ConnectionTable(limit: limits.connections)
   }
 
@@ -112,16 +110,8 @@ actor EventLoop {
     guard let connection = connections.open[id] else { return }
     connection.isReadQueued = false
     guard connection.state.wantsInput else { return }
-    switch Socket.receive(connection.descriptor, into: &buffer) {
-    case .done(0): connection.state.inputEnded()
-    case .done(let count): connection.state.received(buffer[..<count])
-    case .wouldBlock:
-      connection.mayHaveInput = false
-      return connection.reading.watch(true)
-    case .failed: connection.state.failed()
-    }
-    connection.mayHaveInput = true
-    advance(connection)
+    connection.mayHaveInput = connection.receive(into: &buffer)
+    if connection.mayHaveInput { advance(connection) } else { connection.reading.watch(true) }
   }
 
   /// Reads again at the end of the queue, until a read would block; only then the dispatch source takes over. Two
@@ -140,7 +130,7 @@ actor EventLoop {
 
   private func writable(_ id: Connection.ID) {
     guard let connection = connections.open[id] else { return }
-    connection.state.writable()
+    connection.state.isWriteBlocked = false
     advance(connection)
   }
 
@@ -165,22 +155,12 @@ actor EventLoop {
     let time = clock.now()
     while true {
       switch connection.state.nextAction(at: time) {
-      case .handle(let request, let id):
-        handle(request, id, on: connection, at: time)
-      case .refused(let failure):
-        log(failure.status, failure.reason, on: connection, at: time)
-      case .write:
-        switch connection.state.output.withNext({ Socket.send(connection.descriptor, $0) }) {
-        case .done(let count): connection.state.wrote(count, at: time)
-        case .wouldBlock: connection.state.writeBlocked()
-        case .failed: connection.state.failed()
-        }
-      case .shutdownOutput:
-        Socket.endOutput(connection.descriptor)
-      case .close(let reset):
-        return close(connection, reset: reset)
-      case .wait:
-        return waitForEvents(connection)
+      case .handle(let request, let id): handle(request, id, on: connection, at: time)
+      case .refused(let failure): log(failure.status, failure.reason, on: connection, at: time)
+      case .write: connection.write(at: time)
+      case .shutdownOutput: connection.endOutput()
+      case .close(let reset): return close(connection, reset: reset)
+      case .wait: return waitForEvents(connection)
       }
     }
   }

@@ -1,3 +1,5 @@
+import TapCore
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -22,69 +24,62 @@ struct ListeningSocket: Sendable {
 
   let descriptor: Int32
   let address: EndpointAddress
-  /// A file to remove when the socket is closed.
-  private let file: SocketFile?
-
-  private init(descriptor: Int32, address: EndpointAddress, file: SocketFile? = nil) {
-    self.descriptor = descriptor
-    self.address = address
-    self.file = file
-  }
+  /// The file of a Unix socket.
+  private let file: (path: String, status: System.FileStatus)?
 
   /// Binds and listens.
   init(_ address: EndpointAddress) throws(EndpointError) {
     switch address.kind {
-    case .tcp(let host, let port): self = try Self.tcp(host: host, port: port)
-    case .unix(let path): self = try Self.unix(path: path)
-    case .activated(let name): self = try Self.activated(name: name)
+    case .tcp(let host, let port):
+      guard (0...65535).contains(port) else {
+        throw EndpointError(
+          .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
+      }
+      // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nothing.
+      let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
+      guard let socketAddress = SocketAddress.tcp(host: name, port: port) else {
+        throw EndpointError(
+          .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
+      }
+      try self.init(socketAddress, address)
+    case .unix(let path):
+      guard let socketAddress = SocketAddress.unix(path: path) else {
+        throw EndpointError(
+          .invalidConfiguration, "invalid socket path: \(path) (choose one of 1 to 100 bytes)")
+      }
+      try self.init(socketAddress, address, path: path)
+    case .activated(let name):
+      try self.init(activated: name)
     }
   }
 
-  private static func tcp(host: String, port: Int) throws(EndpointError) -> ListeningSocket {
-    let address = EndpointAddress.tcp(host: host, port: port)
-    guard (0...65535).contains(port) else {
-      throw EndpointError(
-        .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
+  private init(
+    _ socketAddress: SocketAddress, _ address: EndpointAddress, path: String? = nil
+  ) throws(EndpointError) {
+    descriptor = socketAddress.makeSocket()
+    guard descriptor >= 0 else { throw Self.failure(errno, address) }
+    if let path {
+      // On Linux the file gets the socket's mode, so that at no time others can open it.
+      fchmod(descriptor, 0o600)
+      Self.removeLeftover(path, at: socketAddress)
+    } else {
+      // Without this, connections that were closed recently keep the port for a minute.
+      Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     }
-    // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nothing.
-    let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
-    guard let socketAddress = SocketAddress.tcp(host: name, port: port) else {
-      throw EndpointError(
-        .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
-    }
-    let descriptor = socketAddress.makeSocket()
-    guard descriptor >= 0 else { throw failure(errno, address) }
-    // Without this, connections that were closed recently keep the port for a minute.
-    Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-    guard socketAddress.pass(descriptor, to: bind) == 0, listen(descriptor, backlog) == 0 else {
-      throw failure(closing: descriptor, address)
-    }
-    return ListeningSocket(descriptor: descriptor, address: SocketAddress.local(descriptor) ?? address)
-  }
-
-  private static func unix(path: String) throws(EndpointError) -> ListeningSocket {
-    let address = EndpointAddress.unix(path: path)
-    guard let socketAddress = SocketAddress.unix(path: path) else {
-      throw EndpointError(
-        .invalidConfiguration, "invalid socket path: \(path) (choose one of 1 to 100 bytes)")
-    }
-    let descriptor = socketAddress.makeSocket()
-    guard descriptor >= 0 else { throw failure(errno, address) }
-    // On Linux the file gets the socket's mode, so that at no time others can open it.
-    fchmod(descriptor, 0o600)
-    SocketFile.removeLeftover(path, at: socketAddress)
-    guard socketAddress.pass(descriptor, to: bind) == 0 else { throw failure(closing: descriptor, address) }
+    let isBound = socketAddress.pass(descriptor, to: bind) == 0
     // Elsewhere the mode of the file is set before anybody can connect.
-    guard chmod(path, 0o600) == 0, listen(descriptor, backlog) == 0 else {
-      let error = failure(closing: descriptor, address)
-      unlink(path)
+    guard isBound, path.map({ chmod($0, 0o600) }) ?? 0 == 0, listen(descriptor, Self.backlog) == 0 else {
+      let error = Self.failure(errno, address)
+      System.close(descriptor)
+      if isBound, let path { System.remove(path) }
       throw error
     }
-    return ListeningSocket(descriptor: descriptor, address: address, file: SocketFile(path))
+    if let path, let status = try? System.status(ofPath: path) { file = (path, status) } else { file = nil }
+    self.address = path == nil ? SocketAddress.local(descriptor) ?? address : address
   }
 
-  /// A duplicate of an activated socket, so that the endpoint can be started again after a shutdown.
-  private static func activated(name: String?) throws(EndpointError) -> ListeningSocket {
+  /// Takes a duplicate of an activated socket, so that the endpoint can be started again after a shutdown.
+  private init(activated name: String?) throws(EndpointError) {
     guard let original = SocketActivation.descriptor(named: name) else {
       throw EndpointError(
         .addressNotAvailable,
@@ -96,11 +91,11 @@ struct ListeningSocket: Sendable {
       throw EndpointError(
         .addressNotAvailable, "the activated descriptor \(original) does not listen (use ListenStream=)")
     }
-    let descriptor = fcntl(original, F_DUPFD_CLOEXEC, 3)
-    guard descriptor >= 0 else { throw failure(errno, .activated(name: name)) }
+    descriptor = fcntl(original, F_DUPFD_CLOEXEC, 3)
+    guard descriptor >= 0 else { throw Self.failure(errno, .activated(name: name)) }
     Socket.configure(descriptor)
-    return ListeningSocket(
-      descriptor: descriptor, address: SocketAddress.local(descriptor) ?? .activated(name: name))
+    address = SocketAddress.local(descriptor) ?? .activated(name: name)
+    file = nil
   }
 
   /// The next connection that waits.
@@ -119,10 +114,22 @@ struct ListeningSocket: Sendable {
     }
   }
 
-  /// Closes the descriptor, and removes the file of a Unix socket.
+  /// Closes the descriptor, and removes the file of a Unix socket, unless another process has put its own in its place.
   func close() {
-    file?.remove()
-    closeDescriptor(descriptor)
+    if let file, let status = try? System.status(ofPath: file.path), status.isSameFile(as: file.status) {
+      System.remove(file.path)
+    }
+    System.close(descriptor)
+  }
+
+  /// Removes a socket that no process listens on any more: one that crashed has left it. Any other file is
+  /// left alone, and lets the binding fail.
+  private static func removeLeftover(_ path: String, at address: SocketAddress) {
+    guard let status = try? System.status(ofPath: path), status.kind == .socket else { return }
+    let probe = address.makeSocket()
+    guard probe >= 0 else { return }
+    defer { System.close(probe) }
+    if address.pass(probe, to: connect) == -1, errno == ECONNREFUSED { System.remove(path) }
   }
 
   private func acceptClosingOnExec() -> Int32 {
@@ -150,13 +157,8 @@ struct ListeningSocket: Sendable {
     private static let accept4 = dlsym(nil, "accept4").map { unsafeBitCast($0, to: Accept4.self) }
   #endif
 
-  private static func failure(closing descriptor: Int32, _ address: EndpointAddress) -> EndpointError {
-    let code = errno
-    closeDescriptor(descriptor)
-    return failure(code, address)
-  }
-
-  private static func failure(_ code: Int32, _ address: EndpointAddress) -> EndpointError {
+  /// Explains an `errno`.
+  static func failure(_ code: Int32, _ address: EndpointAddress) -> EndpointError {
     switch code {
     case EADDRINUSE:
       EndpointError(
@@ -173,42 +175,8 @@ struct ListeningSocket: Sendable {
     case EMFILE, ENFILE:
       EndpointError(.tooManyOpenFiles, "too many open files: \(address) (raise the limit, see ulimit -n)")
     default:
-      EndpointError(.system, "cannot listen: \(address) (\(String(cString: strerror(code))))")
+      EndpointError(.system, "cannot listen: \(address) (\(System.Failure(code: code).text))")
     }
-  }
-}
-
-/// The file of a Unix socket that this process has bound.
-private struct SocketFile: Sendable {
-  private let path: String
-  private let inode: UInt64
-
-  init?(_ path: String) {
-    guard let status = Self.socketStatus(path) else { return nil }
-    self.path = path
-    inode = numericCast(status.st_ino)
-  }
-
-  /// Removes the file, unless another process has put its own in its place.
-  func remove() {
-    guard let status = Self.socketStatus(path), UInt64(status.st_ino) == inode else { return }
-    unlink(path)
-  }
-
-  /// Removes a socket that no process listens on any more: one that crashed has left it. Any other file is
-  /// left alone, and lets the binding fail.
-  static func removeLeftover(_ path: String, at address: SocketAddress) {
-    guard socketStatus(path) != nil else { return }
-    let probe = address.makeSocket()
-    guard probe >= 0 else { return }
-    defer { closeDescriptor(probe) }
-    if address.pass(probe, to: connect) == -1, errno == ECONNREFUSED { unlink(path) }
-  }
-
-  private static func socketStatus(_ path: String) -> stat? {
-    var status = stat()
-    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }
-    return status
   }
 }
 

@@ -98,7 +98,7 @@ import Testing
       driver.pass(.seconds(9))
       #expect(driver.end == nil)
       driver.room = 65_536
-      driver.connection.writable()
+      driver.connection.isWriteBlocked = false
       driver.run()
     }
     #expect(driver.connection.output.isEmpty)
@@ -108,7 +108,7 @@ import Testing
     for _ in 0..<5 where driver.end == nil {
       driver.pass(.seconds(3))
       driver.room = 10
-      driver.connection.writable()
+      driver.connection.isWriteBlocked = false
       driver.run()
     }
     #expect(driver.end == "reset")

@@ -30,7 +30,7 @@ struct ConnectionDriver {
         refused.append(failure.status.rawValue)
       case .write:
         guard room > 0 else {
-          connection.writeBlocked()
+          connection.isWriteBlocked = true
           continue
         }
         let bytes = connection.output.withNext { Array($0.prefix(room)) }

@@ -63,7 +63,7 @@ import Testing
     #expect(driver.connection.wantsOutput)
     #expect(driver.connection.activity == .waiting)
     driver.room = .max
-    driver.connection.writable()
+    driver.connection.isWriteBlocked = false
     driver.run()
     #expect(driver.requests.count == 10)
     #expect(driver.connection.wantsInput)
