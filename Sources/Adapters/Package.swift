@@ -22,12 +22,15 @@ struct Adapter {
   /// Modules of other packages, by the names of their products, and the packages.
   var adapted: [(module: String, package: String)]
 
-  var trait: Trait { .trait(name: name, description: "Fetches what \(name) needs.", enabledTraits: Set(adapters)) }
+  var trait: Trait {
+    .trait(name: name, description: "Fetches what \(name) needs.", enabledTraits: Set(adapters))
+  }
   var product: Product { .library(name: name, targets: [name]) }
   var target: Target {
     .target(
       name: name,
-      dependencies: adapters.map { .target(name: $0) } + own.map { .product(name: $0, package: "session-tap") }
+      dependencies: adapters.map { .target(name: $0) }
+        + own.map { .product(name: $0, package: "session-tap") }
         + adapted.map { .product(name: $0, package: $1, condition: .when(traits: [name])) },
       path: name, swiftSettings: settings)
   }

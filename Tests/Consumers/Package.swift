@@ -79,6 +79,6 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
       ],
-      path: "Adapters", exclude: ["check"], swiftSettings: settings),
+      path: "Adapters", exclude: ["check", "compare-plan"], swiftSettings: settings),
   ]
 )

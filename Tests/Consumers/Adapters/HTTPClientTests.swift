@@ -181,7 +181,7 @@ struct HTTPClientTests {
       var request = HTTPClientRequest(url: fixture.server.url())
       request.method = .PUT
       request.body = upload.body
-      _ = try await text(fixture.client.client.execute(request, timeout: .seconds(60)))
+      _ = try await text(fixture.untapped.execute(request, timeout: .seconds(60)))
       request.body = upload.body
       _ = try await text(fixture.client.execute(request, timeout: .seconds(60)))
       let requests = fixture.server.requests

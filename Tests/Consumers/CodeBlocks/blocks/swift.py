@@ -134,7 +134,7 @@ import PackageDescription
 let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let package = Package(
-  name: "snippets",
+  name: "code-blocks",
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "session-tap", path: "../../../.."),
@@ -148,7 +148,7 @@ let package = Package(
 
 def _swift_build(*arguments):
     return subprocess.run(
-        ["swift", "build", "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
+        [SCRATCH.parent / "swift", "build", "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
