@@ -16,8 +16,6 @@ import urllib.parse
 import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-#: Where HummingbirdApp and Adapters are built: they share AsyncHTTPClient and its BoringSSL, which takes minutes to build.
-SCRATCH = HERE / ".build"
 
 
 class Failed(Exception):
@@ -93,10 +91,9 @@ class Server:
         self.stop()
 
 
-def build(folder, configuration, *arguments):
-    """Builds a package, and gives the folder of its products."""
-    command = ["swift", "build", "-c", configuration, "--package-path", str(folder), "--scratch-path", str(SCRATCH),
-               *arguments]
+def build(configuration):
+    """Builds the apps, and gives the folder of the products."""
+    command = [HERE / "swift", "build", "-c", configuration, "--package-path", str(HERE)]
     subprocess.run([*command, "-q"], check=True, stdout=sys.stderr)
     shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)
     return pathlib.Path(shown.stdout.strip())

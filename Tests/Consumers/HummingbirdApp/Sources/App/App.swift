@@ -1,10 +1,16 @@
-import CoreMetrics
 import Foundation
 import Hummingbird
 import Instrumentation
 import Logging
+import Metrics
 import ServiceLifecycle
 import SessionTap
+import TapAsyncHTTPClient
+import TapHummingbird
+import TapLogging
+import TapMetrics
+import TapServiceLifecycle
+import TapTracing
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -15,7 +21,7 @@ import SessionTap
 ///     hummingbird-app UPSTREAM [--middleware | --without-tap]
 ///
 /// Serves at a free port of 127.0.0.1, which it prints as a line of JSON, until SIGTERM. Its inbound requests are
-/// recorded by its server (`TapServer.swift`), or by a middleware, which is shorter and slower (`TapMiddleware.swift`).
+/// recorded by its server (`http1(observedBy:)`), or by a middleware, which is slower.
 @main
 struct App {
   static func main() async throws {
@@ -26,7 +32,7 @@ struct App {
     let tap = arguments.contains("--without-tap") ? nil : try observe()
     let session = URLSession(configuration: tap?.sessionConfiguration(client: "users") ?? .default)
     let clients = BothClients(
-      session: session, client: TapHTTPClient(client: .shared, name: "traces", outbound: tap?.outbound))
+      session: session, client: TapHTTPClient(name: "traces", outbound: tap?.outbound))
 
     let usesMiddleware = arguments.contains("--middleware")
     let router = Router()

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 import SessionTap
+import TapAsyncHTTPClient
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

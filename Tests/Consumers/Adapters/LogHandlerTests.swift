@@ -1,9 +1,8 @@
 import Foundation
 import Logging
 import TapLog
+import TapLogging
 import Testing
-
-@testable import TapAdapters
 
 @Suite struct LogHandlerTests {
   struct Mishap: Error {}

@@ -1,39 +1,46 @@
-import Logging
+public import Logging
 import TapCore
-import TapLog
+public import TapLog
 
-/// swift-log in a tap's log: the lines of the app and of its libraries stand between those of its requests.
+/// Writes swift-log's messages into a tap's log: the lines of the app and its libraries are among those of its requests.
 ///
-///     LoggingSystem.bootstrap({ TapLogHandler(label: $0, log: tap.requestLog, metadataProvider: $1) }, metadataProvider: .trace)
+///     LoggingSystem.bootstrap { TapLogHandler(label: $0, log: tap.requestLog) }
+///
+/// The product `TapTracing` has a metadata provider, `.trace`, that adds the ids of the trace.
 ///
 /// A line has the fields `logger` (the label), `source`, `code.file.path`, `code.line.number`, `code.function.name`, and
 /// those of the metadata:
 /// - nested dictionaries are flattened, `["user": ["id": "7"]]` to `"user.id":"7"`; arrays are text;
-/// - integers, floating-point numbers and booleans that were given as such (`.stringConvertible(42)`) stay what they are;
-/// - what the logger has gives way to what the provider has, and that to what the call has;
-/// - a key that the line needs itself is prefixed, `metadata.message`.
+/// - integers, floating-point numbers and booleans that were given as such (`.stringConvertible(42)`) keep their type;
+/// - the call's metadata takes precedence over the provider's, and the provider's over the logger's;
+/// - a key that the line itself uses is prefixed, `metadata.message`.
 ///
-/// `notice` becomes INFO and `critical` ERROR, with the field `level` saying so: the log has five severities. The log's
-/// own limits and sampling count too. Waits for nothing.
-struct TapLogHandler: LogHandler {
-  var logLevel: Logger.Level
-  var metadata: Logger.Metadata {
+/// `notice` becomes INFO and `critical` ERROR, with the field `level` for the original: the log has five severities. The log's
+/// own limits and sampling apply too. Logging never waits.
+public struct TapLogHandler: LogHandler {
+  /// The least severe level that is logged.
+  public var logLevel: Logger.Level
+  /// What every line of the logger has.
+  public var metadata: Logger.Metadata {
     get { Dictionary(entries) { $1 } }
     set { entries = newValue.map { ($0, $1) } }
   }
-  var metadataProvider: Logger.MetadataProvider?
+  /// Adds what is known when a message is logged, such as the trace.
+  public var metadataProvider: Logger.MetadataProvider?
 
   private let label: String
   private let log: RequestLog?
   /// A list: a framework gives each request a logger with an entry or two, and a dictionary takes five times as long.
   private var entries: [(key: String, value: Logger.MetadataValue)] = []
 
+  /// Makes the handler of a logger.
+  ///
   /// - Parameters:
-  ///   - label: the logger's label.
-  ///   - log: where the lines go, such as `tap.requestLog`; `nil` drops them.
-  ///   - logLevel: the level that the logger begins with.
-  ///   - metadataProvider: adds what the moment knows, such as the trace.
-  init(
+  ///   - label: The logger's label.
+  ///   - log: Where the lines go, such as `tap.requestLog`; `nil` drops them.
+  ///   - logLevel: The level that the logger begins with.
+  ///   - metadataProvider: Adds what is known when a message is logged, such as the trace.
+  public init(
     label: String, log: RequestLog?, logLevel: Logger.Level = .info,
     metadataProvider: Logger.MetadataProvider? = nil
   ) {
@@ -43,7 +50,8 @@ struct TapLogHandler: LogHandler {
     self.metadataProvider = metadataProvider
   }
 
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+  /// An entry of the metadata.
+  public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { entries.first { $0.key == key }?.value }
     set {
       entries.removeAll { $0.key == key }
@@ -51,7 +59,8 @@ struct TapLogHandler: LogHandler {
     }
   }
 
-  func log(event: LogEvent) {
+  /// Writes a line.
+  public func log(event: LogEvent) {
     guard let log else { return }
     var metadata = metadata
     if let metadataProvider { metadata.merge(metadataProvider.get()) { $1 } }
@@ -86,7 +95,7 @@ struct TapLogHandler: LogHandler {
   private func add(
     _ value: Logger.MetadataValue, as key: String, depth: Int, to fields: inout [String: FieldValue]
   ) {
-    // A key that is given as such counts more than one that nesting makes.
+    // A key that was given takes precedence over one that flattening makes.
     guard depth == 1 || fields[key] == nil else { return }
     switch value {
     case .string(let text): fields[key] = .string(text)
@@ -107,7 +116,7 @@ struct TapLogHandler: LogHandler {
     }
   }
 
-  /// The severity, and the level where that says more.
+  /// The severity, and the level where the severity says less.
   private static func severity(of level: Logger.Level) -> (LogSeverity, FieldValue?) {
     switch level {
     case .trace: (.trace, nil)

@@ -2,10 +2,9 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import TapAsyncHTTPClient
 import TapCore
 import Testing
-
-@testable import TapAdapters
 
 @Suite(.timeLimit(.minutes(1)))
 struct HTTPClientEndTests {
@@ -184,13 +183,12 @@ struct HTTPClientEndTests {
     try await withClient { _ in
       [.open(asked)]
     } _: { fixture in
-      let other = TapHTTPClient(
-        client: HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup), name: "test",
-        outbound: fixture.client.outbound)
+      let untapped = HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup)
+      let other = TapHTTPClient(client: untapped, name: "test", outbound: fixture.outbound)
       let url = fixture.server.url()
       let task = Task { _ = try await other.execute(HTTPClientRequest(url: url), timeout: .seconds(60)) }
       await asked.wait()
-      try await other.client.shutdown()
+      try await untapped.shutdown()
       await #expect(throws: HTTPClientError.cancelled) { try await task.value }
       let end = try await fixture.end()
       #expect(end.end == .cancelled)

@@ -1,9 +1,8 @@
 import Instrumentation
 import Logging
 import TapCore
+import TapTracing
 import Testing
-
-@testable import TapAdapters
 
 @Suite struct ServiceContextTests {
   private struct Headers: Extractor, Injector {

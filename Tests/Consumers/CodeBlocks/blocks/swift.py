@@ -9,20 +9,17 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 GENERATED = HERE / ".build"
+# The apps beside this use the same packages: what they have built is not built again.
+SCRATCH = HERE.parent / ".build"
+ADAPTERS = HERE.parents[2] / "Sources/Adapters"
 
-# Which product has a module, for the manifest of the generated package.
-PRODUCTS = {name: f'.product(name: "{name}", package: "session-tap")'
-            for name in ("SessionTap", "TapCore", "TapLog", "TapEndpoint", "TapPage", "TapURLSession")}
-
-# Those of the packages that the adapters are for. A program that imports one gets the adapters among its sources, as an
-# app that copies them does; but not those that import more, such as a client with TLS, which takes minutes to build.
-ADAPTED = {
-    "Metrics": '.product(name: "Metrics", package: "swift-metrics")',
-    "CoreMetrics": '.product(name: "CoreMetrics", package: "swift-metrics")',
-    "Logging": '.product(name: "Logging", package: "swift-log")',
-    "Instrumentation": '.product(name: "Instrumentation", package: "swift-distributed-tracing")',
-}
-ADAPTERS = HERE.parent / "Adapters"
+# The manifest of the apps says where a module comes from, and in which version.
+MANIFEST = (HERE.parent / "Package.swift").read_text()
+PACKAGES = re.findall(r"^ *\.package\(url: .*\n", MANIFEST, flags=re.MULTILINE)
+PRODUCTS = {name: (product, package)
+            for product, name, package in re.findall(r'(\.product\(name: "(\w+)", package: "([\w-]+)"\))', MANIFEST)}
+PRODUCTS |= {name: (f'.product(name: "{name}", package: "session-tap")', "session-tap")
+             for name in ("TapCore", "TapLog", "TapEndpoint", "TapPage", "TapURLSession")}
 
 # A block of this kind is the file that its first line names.
 QUOTATION = re.compile(r"// (Tests/\S+\.swift)\n")
@@ -31,7 +28,7 @@ FUNCTION = """\
 import Foundation
 import Names
 import SessionTap
-#if canImport(FoundationNetworking)
+{imports}#if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
 
@@ -69,7 +66,7 @@ def _write(functions, programs):
     write(folder / "Names/Names.swift", (HERE / "Names.swift").read_text())
     for block in functions:
         name = _identifier(block)
-        text = FUNCTION.format(name=name, code=_located(block), uses=_used(block.text))
+        text = FUNCTION.format(name=name, imports=_adapted(block), code=_located(block), uses=_used(block.text))
         write(folder / f"Blocks/{name}.swift", text)
     names = {}
     for block in programs:
@@ -78,10 +75,6 @@ def _write(functions, programs):
         name = _identifier(block)
         names[name] = block
         write(folder / f"{name}/{'Program' if '@main' in block.text else 'main'}.swift", _located(block))
-        if ADAPTED.keys() & _imports(block):
-            for adapter in ADAPTERS.glob("Sources/*/*.swift"):
-                if _imports_of(adapter.read_text()) <= PRODUCTS.keys() | ADAPTED.keys() | {"Synchronization"}:
-                    write(folder / name / adapter.name, adapter.read_text())
     for path in folder.rglob("*.swift"):
         if path not in kept:
             path.unlink()
@@ -110,39 +103,44 @@ def _used(text):
     return "".join(f"_ = {name}\n" for name in names if name != "_")
 
 
-def _imports(block):
-    return _imports_of(block.text)
+def _imports(text):
+    return set(re.findall(r"^(?:public )?import (\w+)", text, flags=re.MULTILINE))
 
 
-def _imports_of(text):
-    return set(re.findall(r"^import (\w+)", text, flags=re.MULTILINE))
+def _adapted(block):
+    """What a comment of an adapter may use: all adapters, and what its file imports."""
+    file = HERE.parents[2] / block.path
+    if ADAPTERS not in file.parents:
+        return ""
+    names = _imports(file.read_text()) & PRODUCTS.keys()
+    names |= {name for name, (_, package) in PRODUCTS.items() if package == "Adapters"}
+    return "".join(f"import {name}\n" for name in sorted(names))
 
 
 def _package(programs):
-    targets, packages = [], []
-    for name, block in programs.items():
-        products = {PRODUCTS[module] for module in _imports(block) & PRODUCTS.keys()}
-        if ADAPTED.keys() & _imports(block):
-            products |= {PRODUCTS["SessionTap"], *ADAPTED.values()}
-            # As the adapters' own manifest has them.
-            manifest = (ADAPTERS / "Package.swift").read_text()
-            names = "|".join({re.search(r'package: "(.*)"', product)[1] for product in ADAPTED.values()})
-            packages = re.findall(rf'^ *\.package\(url: ".*/(?:{names})".*\n', manifest, flags=re.MULTILINE)
-        targets.append(f'    .executableTarget(name: "{name}", dependencies: [{", ".join(sorted(products))}]),\n')
+    def target(kind, name, modules, *targets):
+        products = sorted(PRODUCTS[module][0] for module in modules & PRODUCTS.keys())
+        dependencies = ", ".join([*(f'"{target}"' for target in targets), *products])
+        return f'    .{kind}(name: "{name}", dependencies: [{dependencies}], swiftSettings: settings),\n'
+
+    targets = [target("target", "Names", _imports((HERE / "Names.swift").read_text())),
+               target("target", "Blocks", set(PRODUCTS), "Names"),
+               *(target("executableTarget", name, _imports(block.text)) for name, block in programs.items())]
     return f"""\
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 // Written by ../check.
 import PackageDescription
 
+let settings: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
 let package = Package(
-  name: "snippets",
+  name: "code-blocks",
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "session-tap", path: "../../../.."),
-{"".join(packages)}  ],
+    .package(path: "../../../../Sources/Adapters"),
+{"".join(PACKAGES)}  ],
   targets: [
-    .target(name: "Names", dependencies: [{PRODUCTS["SessionTap"]}]),
-    .target(name: "Blocks", dependencies: ["Names", {PRODUCTS["SessionTap"]}]),
 {"".join(targets)}  ]
 )
 """
@@ -150,7 +148,7 @@ let package = Package(
 
 def _swift_build(*arguments):
     return subprocess.run(
-        ["swift", "build", "-Xswiftc", "-warnings-as-errors", "--package-path", GENERATED, *arguments],
+        [SCRATCH.parent / "swift", "build", "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -220,8 +218,8 @@ let package = Package(
         done = _dump(folder)
         if done.returncode != 0:
             return f"{block}: {done.stderr.strip()}"
-    own = json.loads(_dump(root).stdout)
-    products = {product["name"] for product in own["products"]}
+    products = {name: {product["name"] for product in json.loads(_dump(package).stdout)["products"]}
+                for name, package in (("session-tap", root), (ADAPTERS.name, ADAPTERS))}
     unknown = [product[0] for target in json.loads(done.stdout)["targets"] for dependency in target["dependencies"]
-               if (product := dependency.get("product")) and product[1] == own["name"] and product[0] not in products]
+               if (product := dependency.get("product")) and product[0] not in products.get(product[1], [product[0]])]
     return f"{block}: no product {', '.join(unknown)}" if unknown else None

@@ -1,8 +1,7 @@
 import CoreMetrics
 import TapCore
+import TapMetrics
 import Testing
-
-@testable import TapAdapters
 
 @Suite struct MetricsFactoryTests {
   private let registry = Registry()

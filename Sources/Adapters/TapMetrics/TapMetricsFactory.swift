@@ -1,8 +1,8 @@
-import CoreMetrics
+public import CoreMetrics
 import Synchronization
-import TapCore
+public import TapCore
 
-/// swift-metrics in a tap's registry: what an app's libraries measure stands at `/metrics`, beside its requests.
+/// Records swift-metrics' metrics in a tap's registry: what an app's libraries measure is at `/metrics`, beside its requests.
 ///
 ///     MetricsSystem.bootstrap(TapMetricsFactory(registry: tap.registry))
 ///
@@ -13,40 +13,61 @@ import TapCore
 /// | `Recorder(label: "batch.bytes")` | histogram `batch_bytes` |
 /// | `Timer(label: "db.query")` | histogram `db_query_seconds`, whatever the preferred unit |
 ///
-/// Other characters become `_`, dimensions labels. The same name and dimensions are one series, until all handlers made
-/// of it are destroyed. Never fatal: a metric whose name is taken, or for which there is no room, records nothing and
-/// counts in `swift_metrics_refused_total{metric="its_name"}`.
-final class TapMetricsFactory: MetricsFactory {
-  typealias Dimensions = [(String, String)]
+/// Other characters become `_`, and dimensions become labels. The same name and dimensions are one series, until all handlers
+/// made of it are destroyed. Never fatal: a metric whose name is taken, or for which there is no room, records nothing and is
+/// counted in `swift_metrics_refused_total{metric="its_name"}`.
+public final class TapMetricsFactory: MetricsFactory {
   private let registry: Registry
   /// How many handlers were made of each series.
   private let entries = Mutex<[SeriesID: (series: Series, uses: Int)]>([:])
   private static let limit = 10_000  // Entries: the registry bounds the series of one name.
 
-  init(registry: Registry) { self.registry = registry }
+  /// Makes a factory.
+  ///
+  /// - Parameter registry: Where the metrics are recorded, such as `tap.registry`.
+  public init(registry: Registry) { self.registry = registry }
 
-  func makeCounter(label: String, dimensions: Dimensions) -> any CounterHandler {
+  /// Makes a counter, `NAME_total`.
+  public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
     series(.counter, label, dimensions) ?? NOOPMetricsHandler.instance
   }
-  func makeFloatingPointCounter(label: String, dimensions: Dimensions) -> any FloatingPointCounterHandler {
+
+  /// Makes a counter, `NAME_total`: the same as ``makeCounter(label:dimensions:)`` of that name.
+  public func makeFloatingPointCounter(
+    label: String, dimensions: [(String, String)]
+  ) -> any FloatingPointCounterHandler {
     series(.counter, label, dimensions) ?? NOOPMetricsHandler.instance
   }
-  func makeMeter(label: String, dimensions: Dimensions) -> any MeterHandler {
+
+  /// Makes a gauge.
+  public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
     series(.gauge, label, dimensions) ?? NOOPMetricsHandler.instance
   }
-  func makeRecorder(label: String, dimensions: Dimensions, aggregate: Bool) -> any RecorderHandler {
+
+  /// Makes a histogram, or a gauge if values are not to be aggregated.
+  public func makeRecorder(
+    label: String, dimensions: [(String, String)], aggregate: Bool
+  ) -> any RecorderHandler {
     series(aggregate ? .recorder : .gauge, label, dimensions) ?? NOOPMetricsHandler.instance
   }
-  func makeTimer(label: String, dimensions: Dimensions) -> any TimerHandler {
+
+  /// Makes a histogram, `NAME_seconds`.
+  public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
     series(.timer, label, dimensions) ?? NOOPMetricsHandler.instance
   }
-  func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
-  func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
-  func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
-  func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
-  func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 
-  private func series(_ kind: SeriesKind, _ label: String, _ dimensions: Dimensions) -> Series? {
+  /// Removes the series, if this was the last handler made of it.
+  public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
+  /// Removes the series, if this was the last handler made of it.
+  public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
+  /// Removes the series, if this was the last handler made of it.
+  public func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
+  /// Removes the series, if this was the last handler made of it.
+  public func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
+  /// Removes the series, if this was the last handler made of it.
+  public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
+
+  private func series(_ kind: SeriesKind, _ label: String, _ dimensions: [(String, String)]) -> Series? {
     let id = SeriesID(kind, label, dimensions)
     let series = entries.withLock { entries -> Series? in
       if entries[id] == nil, entries.count < Self.limit { entries[id] = try? (Series(id, in: registry), 0) }
@@ -64,18 +85,18 @@ final class TapMetricsFactory: MetricsFactory {
     entries.withLock { entries in
       guard let entry = entries[series.id], entry.series === series else { return }
       entries[series.id] = entry.uses > 1 ? (series, entry.uses - 1) : nil
-      // Under the lock: who makes the same one next gets a new series, and not one that is about to go.
+      // Under the lock: a handler of the same name that is made next gets a new series, not the removed one.
       if entry.uses == 1 { registry.removeSeries(of: series.id.name, labels: series.id.labels) }
     }
   }
 }
 
-/// What tells a series from others. Its texts are cut, because nothing bounds what a library gives.
+/// The identity of a series. Its texts are cut, because nothing bounds what a library gives.
 private struct SeriesID: Hashable {
   let kind: SeriesKind
   let name: String
   let labels: Labels
-  init(_ kind: SeriesKind, _ label: String, _ dimensions: TapMetricsFactory.Dimensions) {
+  init(_ kind: SeriesKind, _ label: String, _ dimensions: [(String, String)]) {
     let name = Self.name(label)
     let suffix = kind == .counter ? "_total" : kind == .timer ? "_seconds" : ""
     (self.kind, self.name) = (kind, name.hasSuffix(suffix) ? name : name + suffix)
@@ -109,7 +130,7 @@ private enum SeriesKind { case counter, gauge, recorder, timer }
 private enum Handle { case counter(Registry.Counter), gauge(Registry.Gauge), histogram(Registry.Histogram) }
 private typealias AnyCounterHandler = CounterHandler & FloatingPointCounterHandler
 
-/// A series, as the handler of whatever kind it was made.
+/// A series, as a handler of each kind.
 private final class Series: AnyCounterHandler, MeterHandler, RecorderHandler, TimerHandler {
   let id: SeriesID
   private let registry: Registry

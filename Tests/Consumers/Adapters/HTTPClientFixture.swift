@@ -1,15 +1,17 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOSSL
+import TapAsyncHTTPClient
 import TapCore
 import Testing
-
-@testable import TapAdapters
 
 /// A client, the server that it talks to, and what the tap records.
 struct ClientFixture: Sendable {
   let server: OddServer
   let client: TapHTTPClient
+  /// What ``client`` sends its requests by.
+  let untapped: HTTPClient
+  let outbound: OutboundRequests
   fileprivate let seen: Seen
   fileprivate let registry: Registry
 
@@ -81,7 +83,7 @@ func withClient(
     eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
   let fixture = ClientFixture(
     server: server, client: TapHTTPClient(client: client, name: "test", outbound: recorder.outbound),
-    seen: seen, registry: registry)
+    untapped: client, outbound: recorder.outbound, seen: seen, registry: registry)
   let result: Result<Void, any Error>
   do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
   try await client.shutdown()

@@ -1,5 +1,8 @@
 /// What code blocks of the documentation may use without making it first. Nothing of it is ever run.
 public import Foundation
+public import Hummingbird
+public import Logging
+public import ServiceLifecycle
 public import SessionTap
 
 #if canImport(FoundationNetworking)
@@ -31,6 +34,15 @@ nonisolated(unsafe) public var request = unmade(URLRequest.self)
 public let session = unmade(URLSession.self)
 /// The delegate that a session needs.
 public let delegate = unmade((any URLSessionDelegate).self)
+
+// What Hummingbird and its libraries make.
+
+/// The routes of an app.
+nonisolated(unsafe) public let router = unmade(Router<BasicRequestContext>.self)
+/// An app, as a service.
+public let app = unmade((any Service).self)
+/// The app's logger.
+public let logger = unmade(Logger.self)
 
 // What the app has.
 

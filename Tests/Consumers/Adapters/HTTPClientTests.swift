@@ -1,11 +1,10 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import TapAsyncHTTPClient
 import TapCore
 import Testing
 import Tracing
-
-@testable import TapAdapters
 
 @Suite(.timeLimit(.minutes(1)))
 struct HTTPClientTests {
@@ -119,7 +118,7 @@ struct HTTPClientTests {
     try await withClient { _ in
       [.response(body: "hello")]
     } _: { fixture in
-      let bare = TapHTTPClient(client: fixture.client.client, name: "test", outbound: nil)
+      let bare = TapHTTPClient(client: fixture.untapped, name: "test", outbound: nil)
       let request = HTTPClientRequest(url: fixture.server.url())
       let response = try await bare.execute(request, timeout: .seconds(60))
       #expect(try await text(response) == "hello")
@@ -182,7 +181,7 @@ struct HTTPClientTests {
       var request = HTTPClientRequest(url: fixture.server.url())
       request.method = .PUT
       request.body = upload.body
-      _ = try await text(fixture.client.client.execute(request, timeout: .seconds(60)))
+      _ = try await text(fixture.untapped.execute(request, timeout: .seconds(60)))
       request.body = upload.body
       _ = try await text(fixture.client.execute(request, timeout: .seconds(60)))
       let requests = fixture.server.requests

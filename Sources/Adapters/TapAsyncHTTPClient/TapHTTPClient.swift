@@ -1,0 +1,188 @@
+public import AsyncHTTPClient
+public import Logging
+public import NIOCore
+import NIOHTTP1
+import Synchronization
+public import TapCore
+import Tracing
+
+/// An `HTTPClient` whose requests are recorded: in the same metrics and the same log as those of URLSessions.
+///
+///     let search = TapHTTPClient(name: "search", outbound: tap.outbound)
+///     let response = try await search.execute(HTTPClientRequest(url: "https://…"), timeout: .seconds(5))
+///
+/// Request, response and errors are the client's own. A request without a `traceparent` header gets one, of a child of
+/// `TraceContext.current`, unless the client has a tracer, which adds its own. A request ends once:
+/// - when the last byte of the response's body has been read; at the head of a response that has no body;
+/// - with the error that `execute` or the body throws; as cancelled with its task, or when the client is shut down;
+/// - when the caller releases the body: with the status if nothing was read or it is an error, else as cancelled.
+public struct TapHTTPClient: Sendable {
+  private let client: HTTPClient
+  private let name: String
+  private let outbound: OutboundRequests?
+
+  /// Makes a client that records.
+  ///
+  /// - Parameters:
+  ///   - client: Sends the requests.
+  ///   - name: The `client` label and log field: what the requests are for. Few, and never made of data.
+  ///   - outbound: Where the requests are recorded: `tap.outbound`. With `nil` they are sent unchanged and unobserved.
+  public init(client: HTTPClient = .shared, name: String, outbound: OutboundRequests?) {
+    self.client = client
+    self.name = name
+    self.outbound = outbound
+  }
+
+  /// Sends a request.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - timeout: How long the request may take.
+  ///   - logger: The client's, for this request.
+  ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
+  /// - Returns: The response. The request ends when its body does.
+  public func execute(
+    _ request: HTTPClientRequest, timeout: TimeAmount, logger: Logger? = nil, urlTemplate: String? = nil
+  ) async throws -> HTTPClientResponse {
+    try await execute(request, deadline: .now() + timeout, logger: logger, urlTemplate: urlTemplate)
+  }
+
+  /// Sends a request.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - deadline: When the request has to be complete.
+  ///   - logger: The client's, for this request.
+  ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
+  /// - Returns: The response. The request ends when its body does.
+  public func execute(
+    _ request: HTTPClientRequest, deadline: NIODeadline, logger: Logger? = nil, urlTemplate: String? = nil
+  ) async throws -> HTTPClientResponse {
+    guard let outbound else { return try await client.execute(request, deadline: deadline, logger: logger) }
+    var request = request
+    let header = request.headers.first(name: "traceparent")
+    let active = outbound.begin(
+      client: name, method: request.method.rawValue, url: request.url, urlTemplate: urlTemplate,
+      trace: header.flatMap { TraceContext(traceparent: $0) } ?? TraceContext.current?.child() ?? .random())
+    if header == nil, client.tracer == nil || client.tracer is NoOpTracer {
+      request.headers.add(name: "traceparent", value: active.trace.traceparent)
+    }
+    let exchange = Exchange(active, &request.body)
+    do {
+      var response = try await client.execute(request, deadline: deadline, logger: logger)
+      let body = ObservedBody(of: response, to: request, exchange)
+      if body.length != 0 { response.body = .stream(body) }
+      return response
+    } catch {
+      exchange.fail(error)
+      throw error
+    }
+  }
+}
+
+/// A request under way, and the size of its body.
+private final class Exchange: Sendable {
+  private let active: ActiveRequest
+  /// The size of a body that is no stream, if known.
+  private let size: Int?
+  /// The bytes of a stream that were sent so far.
+  private let streamed = Mutex<Int?>(nil)
+
+  /// Wraps a body that is a stream, to count it. AsyncHTTPClient publishes neither a body's kind nor its length, and wrapping
+  /// another body would change what is sent. So reflection is used, and a body of an unknown kind is left alone.
+  init(_ active: ActiveRequest, _ body: inout HTTPClientRequest.Body?) {
+    self.active = active
+    let mirror = body.map { Mirror(reflecting: $0) }
+    let buffer = mirror?.descendant("mode", "byteBuffer") as? ByteBuffer
+    let known = mirror?.descendant("mode", "sequence", "length", "known") as? Int64
+    size = body == nil ? 0 : buffer?.readableBytes ?? known.map { Int($0) }
+    let length = mirror?.descendant("mode", "asyncSequence", "length")
+    let total = mirror?.descendant("mode", "asyncSequence", "length", "known") as? Int64
+    guard let base = body, total != nil || length.map({ "\($0)" }) == "unknown" else { return }
+    streamed.withLock { $0 = 0 }
+    let counted = base.map { part in
+      self.streamed.withLock { $0? += part.readableBytes }
+      return part
+    }
+    body = .stream(counted, length: total.map { .known($0) } ?? .unknown)
+  }
+
+  func end(_ statusCode: Int, responseBodySize: Int?) {
+    active.end(
+      statusCode: statusCode, requestBodySize: streamed.withLock { $0 } ?? size,
+      responseBodySize: responseBodySize)
+  }
+
+  func fail(_ error: any Error, statusCode: Int? = nil, responseBodySize: Int? = nil) {
+    if error is CancellationError || (error as? HTTPClientError) == .cancelled { return cancel() }
+    let (known, streamed) = (RequestErrorType(error), streamed.withLock { $0 })
+    active.fail(
+      // Of an unknown error, most likely the stream of the request's body threw it.
+      known ?? (streamed == nil ? .other : .body),
+      message: (error as? HTTPClientError)?.shortDescription ?? known.map { _ in "\(error)" },
+      statusCode: statusCode, requestBodySize: streamed ?? (statusCode == nil ? nil : size),
+      responseBodySize: responseBodySize)
+  }
+
+  func cancel() { active.cancel() }
+}
+
+/// The response's body on its way to the caller: its end is that of the request.
+private final class ObservedBody: AsyncSequence, Sendable {
+  /// The length of what is transferred, if the head tells.
+  let length: Int?
+  private let base: HTTPClientResponse.Body
+  private let exchange: Exchange
+  private let statusCode: Int
+  /// The client may decode the body: then what is read is not what was transferred.
+  private let isEncoded: Bool
+
+  init(of response: HTTPClientResponse, to request: HTTPClientRequest, _ exchange: Exchange) {
+    base = response.body
+    self.exchange = exchange
+    statusCode = Int(response.status.code)
+    let isHead = (response.history.last?.request.method ?? request.method) == .HEAD
+    let isBodiless = isHead || [.noContent, .notModified].contains(response.status)
+    length = isBodiless ? 0 : response.headers.first(name: "content-length").flatMap { Int($0) }
+    isEncoded = response.headers.contains(name: "content-encoding")
+    if length == 0 { exchange.end(statusCode, responseBodySize: 0) }
+  }
+
+  deinit { release(after: 0) }
+
+  /// The caller reads no more. Does nothing where the request has ended.
+  private func release(after count: Int) {
+    if count != length, Task.isCancelled || (count > 0 && statusCode < 400) { exchange.cancel() }
+    exchange.end(statusCode, responseBodySize: count == length ? count : nil)
+  }
+
+  func makeAsyncIterator() -> Iterator { Iterator(self) }
+
+  final class Iterator: AsyncIteratorProtocol {
+    private let body: ObservedBody
+    private var base: HTTPClientResponse.Body.AsyncIterator
+    private var count = 0
+
+    init(_ body: ObservedBody) {
+      self.body = body
+      base = body.base.makeAsyncIterator()
+    }
+
+    deinit { body.release(after: count) }
+
+    func next() async throws -> ByteBuffer? {
+      do {
+        let part = try await base.next()
+        count += part?.readableBytes ?? 0
+        if part == nil {
+          body.exchange.end(body.statusCode, responseBodySize: body.isEncoded ? body.length : count)
+        }
+        return part
+      } catch {
+        body.exchange.fail(
+          error, statusCode: body.statusCode, responseBodySize: body.isEncoded ? nil : count)
+        throw error
+      }
+    }
+  }
+}

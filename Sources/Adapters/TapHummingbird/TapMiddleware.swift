@@ -1,0 +1,63 @@
+import HTTPTypes
+public import Hummingbird
+public import HummingbirdCore
+import Instrumentation
+public import TapCore
+import TapTracing
+
+/// Records each request that an app serves until its response has been written, and runs the handlers within its trace.
+///
+///     let router = Router()
+///     router.add(middleware: TapMiddleware(inbound: tap.inbound))
+///
+/// Add it first, so that what other middlewares answer passes through it. An error ends the request with the status that
+/// Hummingbird answers it with.
+///
+/// The response's body is wrapped to see its end, so that head, body and end are three writes in place of one. Where a small
+/// response has to be as fast as possible, use ``TapResponder``.
+public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
+  private let inbound: InboundRequests
+  private let scheme: String
+
+  /// Makes a middleware.
+  ///
+  /// - Parameters:
+  ///   - inbound: Where the requests are recorded: `tap.inbound`.
+  ///   - scheme: `https` if the server itself terminates TLS.
+  public init(inbound: InboundRequests, scheme: String = "http") {
+    self.inbound = inbound
+    self.scheme = scheme
+  }
+
+  /// Records a request, and passes it on.
+  public func handle(
+    _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+  ) async throws -> Response {
+    let observed = inbound.begin(request, scheme: scheme)
+    do {
+      var response = try await ServiceContext.withTrace(observed.trace) { try await next(request, context) }
+      let (status, body) = (response.status.code, response.body)
+      response.body = ResponseBody(contentLength: body.contentLength) { writer in
+        try await body.write(writer)
+        observed.end(statusCode: status, route: context.endpointPath, responseBodySize: body.contentLength)
+      }
+      return response
+    } catch {
+      // As Hummingbird answers: with the error's status, or 500 for an error that has none.
+      let status = (error as? any HTTPResponseError)?.status ?? .internalServerError
+      observed.end(statusCode: status.code, route: context.endpointPath)
+      throw error
+    }
+  }
+}
+
+private let traceparent = HTTPField.Name("traceparent")
+
+extension InboundRequests {
+  /// Begins a request of Hummingbird's.
+  func begin(_ request: Request, scheme: String) -> ActiveRequest {
+    begin(
+      method: request.method.rawValue, path: request.uri.path, scheme: scheme,
+      traceparent: traceparent.flatMap { request.headers[$0] })
+  }
+}

@@ -1,0 +1,55 @@
+public import Instrumentation
+public import Logging
+public import TapCore
+
+extension ServiceContext {
+  /// The trace that the current work belongs to.
+  public var trace: TraceContext? {
+    get { self[TraceKey.self] }
+    set { self[TraceKey.self] = newValue }
+  }
+
+  /// What other systems have added to the trace: the value of the header `tracestate`. It is forwarded unchanged.
+  public var traceState: String? {
+    get { self[TraceStateKey.self] }
+    set { self[TraceStateKey.self] = newValue }
+  }
+
+  /// Runs an operation, and the tasks that it starts, within a trace: sets ``trace`` of the current context, which libraries read,
+  /// and `TraceContext.current`, which the tap reads.
+  ///
+  ///     let inbound = tap.inbound.begin(method: "GET", path: "/users/42", traceparent: header)
+  ///     let response = try await ServiceContext.withTrace(inbound.trace) { try await next(request) }
+  ///     inbound.end(statusCode: response.status)
+  public static func withTrace<Result>(
+    _ trace: TraceContext, isolation: isolated (any Actor)? = #isolation,
+    operation: () async throws -> Result
+  ) async rethrows -> Result {
+    var context = current ?? .topLevel
+    context.trace = trace
+    return try await TraceContext.$current.withValue(trace) {
+      try await $current.withValue(context, operation: operation)
+    }
+  }
+
+  private enum TraceKey: ServiceContextKey {
+    typealias Value = TraceContext
+    static var nameOverride: String? { "traceparent" }
+  }
+
+  private enum TraceStateKey: ServiceContextKey {
+    typealias Value = String
+    static var nameOverride: String? { "tracestate" }
+  }
+}
+
+extension Logger.MetadataProvider {
+  /// Adds `trace_id` and `span_id` to what is logged within a trace, as the lines of requests have them.
+  ///
+  ///     LoggingSystem.bootstrap(
+  ///       { TapLogHandler(label: $0, log: tap.requestLog, metadataProvider: $1) }, metadataProvider: .trace)
+  public static let trace = Logger.MetadataProvider {
+    guard let trace = ServiceContext.current?.trace ?? TraceContext.current else { return [:] }
+    return ["trace_id": .string(trace.traceID), "span_id": .string(trace.spanID)]
+  }
+}

@@ -1,0 +1,37 @@
+public import Instrumentation
+import TapCore
+
+/// Carries the trace between the headers of requests and `ServiceContext`, by W3C Trace Context, for the libraries that use
+/// swift-distributed-tracing.
+///
+///     InstrumentationSystem.bootstrap(TapInstrument())
+///
+/// It makes no spans: it forwards the trace of the context, or `TraceContext.current` where the context has none.
+public struct TapInstrument: Instrument {
+  /// Makes an instrument. It has no state.
+  public init() {}
+
+  /// Reads `traceparent` and `tracestate` of a request that arrived. A header that is not valid is ignored.
+  public func extract<Carrier, Extract: Extractor>(
+    _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
+  ) where Extract.Carrier == Carrier {
+    guard let header = extractor.extract(key: "traceparent", from: carrier),
+      let trace = TraceContext(traceparent: header)
+    else { return }
+    context.trace = trace
+    // W3C Trace Context, section 3.3.1.1, asks for at least 512 characters; a longer state may be left out.
+    guard let state = extractor.extract(key: "tracestate", from: carrier), state.utf8.count <= 512 else {
+      return
+    }
+    context.traceState = state
+  }
+
+  /// Writes `traceparent` and `tracestate` into a request that is about to be sent.
+  public func inject<Carrier, Inject: Injector>(
+    _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
+  ) where Inject.Carrier == Carrier {
+    guard let trace = context.trace ?? TraceContext.current else { return }
+    injector.inject(trace.traceparent, forKey: "traceparent", into: &carrier)
+    if let state = context.traceState { injector.inject(state, forKey: "tracestate", into: &carrier) }
+  }
+}

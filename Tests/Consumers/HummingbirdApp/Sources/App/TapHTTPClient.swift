@@ -1,1 +1,0 @@
-../../../Adapters/Sources/TapAdapters/TapHTTPClient.swift
