@@ -48,23 +48,3 @@ extension RequestLog {
     public init() {}
   }
 }
-
-extension RequestLog.Configuration {
-  func fileOptions(path: String) -> FileOutput.Options {
-    FileOutput.Options(
-      path: path, permissions: filePermissions & 0o777 | 0o200, rotation: rotation,
-      synchronizationInterval: synchronizationInterval, reopensOnHangup: reopensOnHangup)
-  }
-
-  func makeRecentLines() -> RecentLines? {
-    recentLineLimit > 0 ? RecentLines(lines: recentLineLimit, bytes: max(32_768, recentByteLimit)) : nil
-  }
-
-  var queueLimits: LogQueue.Limits {
-    LogQueue.Limits(bytes: max(32_768, queueByteLimit), lines: max(1, queueLineLimit))
-  }
-
-  var lineLimits: LineLimits {
-    LineLimits(url: min(max(0, urlLengthLimit), 8_192), knownMethods: knownMethods)
-  }
-}

@@ -14,7 +14,7 @@ extension RequestLog {
     /// `/dev/null` may, too; directories, Unix sockets and block devices are refused when the log starts.
     public static func file(_ path: String) -> Destination {
       Destination { configuration throws(RequestLogError) in
-        try FileOutput(configuration.fileOptions(path: path))
+        try FileOutput(path, configuration)
       }
     }
 

@@ -11,7 +11,7 @@ public import TapCore
 /// itself when the fault has ended.
 public final class RequestLog: RequestObserver {
   private let encoder: RequestLineEncoder
-  private let appEncoder: AppLineEncoder
+  private let appFields: LineFields
   private let filter: LogFilter
   private let queue: LogQueue
 
@@ -32,19 +32,18 @@ public final class RequestLog: RequestObserver {
   package init(
     to destination: Destination, configuration: Configuration, worker: Worker
   ) throws(RequestLogError) {
-    let limits = configuration.lineLimits
-    try LineFields.check(configuration.fields, limits: limits)
-    let redactor = LineRedactor(configuration.redaction)
-    func fields(_ reserved: ReservedKeys) -> LineFields {
-      LineFields(shared: configuration.fields, reserved: reserved, limits: limits)
-    }
-    encoder = RequestLineEncoder(
-      redactor: redactor, outboundFields: fields(.request), inboundFields: fields(.inbound), limits: limits)
-    appEncoder = AppLineEncoder(fields: fields(.app), limits: limits)
+    try LineFields.check(configuration.fields)
+    encoder = RequestLineEncoder(configuration)
+    appFields = LineFields(shared: configuration.fields, reserved: .app)
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
+    let recentLines = RecentLines(
+      lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit))
     queue = LogQueue(
-      to: try destination.makeOutput(configuration), limits: configuration.queueLimits,
-      recentLines: configuration.makeRecentLines(), worker: destination.isCustom ? Worker() : worker)
+      to: try destination.makeOutput(configuration),
+      limits: .init(
+        bytes: max(32_768, configuration.queueByteLimit), lines: max(1, configuration.queueLineLimit)),
+      recentLines: configuration.recentLineLimit > 0 ? recentLines : nil,
+      worker: destination.isCustom ? Worker() : worker)
     do {
       try queue.start()
     } catch {
@@ -75,7 +74,7 @@ public final class RequestLog: RequestObserver {
     guard filter.keeps(.warn, client: request.client) else { return }
     let time = Timestamp.now
     LineWriter.withLine(
-      of: request, limit: encoder.limits.line,
+      of: request,
       write: { encoder.write($0, waitingFor: duration, at: time, to: &$1) },
       { queue.append($0, severity: .warn) })
   }
@@ -96,17 +95,19 @@ public final class RequestLog: RequestObserver {
     guard filter.keeps(severity) else { return }
     let (time, trace) = (Timestamp.now, TraceContext.current)
     LineWriter.withLine(
-      of: message, limit: appEncoder.limits.line,
-      write: {
-        appEncoder.write($0, fields, severity: severity, time: time, trace: trace, to: &$1)
+      of: message,
+      write: { message, line in
+        line.begin(time, severity, event: "app")
+        line.part { $0.member("message", message, limit: LineLimits.message) }
+        if let trace, fields["trace_id"] == nil, fields["span_id"] == nil { line.part { $0.trace(trace) } }
+        appFields.write(fields, to: &line)
       },
       { queue.append($0, severity: severity) })
   }
 
   /// Calls with the line of a request, its newline included.
   package func withLine(of observation: RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
-    LineWriter.withLine(
-      of: observation, limit: encoder.limits.line, write: { encoder.write($0, to: &$1) }, body)
+    LineWriter.withLine(of: observation, write: { encoder.write($0, to: &$1) }, body)
   }
 
   /// Puts a line that is ready into the buffer.

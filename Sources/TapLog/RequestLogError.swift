@@ -21,27 +21,13 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
     public static let cannotStartWriter = Code(name: "cannotStartWriter")
   }
 
-  /// What keeps a path from being opened.
-  enum PathFault {
-    case failure(System.Failure)
-    case empty
-    case nul
-    case rotatedNameTooLong
-    case socket
-    case blockDevice
+  /// - Parameter reason: What keeps the path from being opened, and what to do.
+  static func cannotOpen(path: String, because reason: String) -> RequestLogError {
+    RequestLogError(code: .cannotOpen, description: "cannot open the log file \(quoted(path)): \(reason)")
+  }
 
-    fileprivate var causeAndRemedy: String {
-      switch self {
-      case .failure(let failure): "\(failure.text); \(Self.remedy(for: failure))"
-      case .empty: "the path is empty; name a file"
-      case .nul: "it has a NUL in it; choose a path without one"
-      case .rotatedNameTooLong: "no room in the name for what rotation adds to it; choose a shorter one"
-      case .socket: "it is a socket; connect to it and give the log the descriptor, or choose another path"
-      case .blockDevice: "it is a block device; choose a path where this process can append to a file"
-      }
-    }
-
-    private static func remedy(for failure: System.Failure) -> String {
+  static func cannotOpen(path: String, _ failure: System.Failure) -> RequestLogError {
+    let remedy =
       switch failure {
       case .denied:
         "let this process's user write to the file and search its directory, or choose another path"
@@ -53,12 +39,7 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
       case .nameTooLong: "choose a shorter path"
       default: "choose a path where this process can append to a file"
       }
-    }
-  }
-
-  static func cannotOpen(path: String, because fault: PathFault) -> RequestLogError {
-    RequestLogError(
-      code: .cannotOpen, description: "cannot open the log file \(quoted(path)): \(fault.causeAndRemedy)")
+    return cannotOpen(path: path, because: "\(failure.text); \(remedy)")
   }
 
   static func cannotWrite(descriptor: Int32, _ failure: System.Failure) -> RequestLogError {
@@ -97,11 +78,11 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
     return (text.utf8.count > limit ? text.prefix(limit) + "…" : Substring(text)).debugDescription
   }
 
-  static func cannotStartWriter(_ failure: BackgroundThread.Failure) -> RequestLogError {
+  static func cannotStartWriter(_ failure: System.Failure) -> RequestLogError {
     RequestLogError(
       code: .cannotStartWriter,
       description:
-        "cannot start the log's writer thread: \(System.Failure(code: failure.code).text); raise the limit of threads (ulimit -u)"
+        "cannot start the log's writer thread: \(failure.text); raise the limit of threads (ulimit -u)"
     )
   }
 }

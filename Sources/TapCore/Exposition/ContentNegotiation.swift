@@ -2,63 +2,25 @@ extension ExpositionFormat {
   /// The best format for the value of an `Accept` header (RFC 9110, section 12.5.1); text 0.0.4 where there is none,
   /// or nothing that it names can be given: a scraper gets more from that than from a 406.
   public init(accept: String?) {
+    let ranges = QualityList(accept ?? "").items
     self = .text
-    guard let accept else { return }
-    let ranges = QualityList(accept).items
-    var best = Match.none
+    var best: Match = (0, 0, 0)
     for format in Self.allCases {
-      guard let match = format.match(in: ranges), match.quality > 0, match.isBetter(than: best) else {
-        continue
-      }
-      best = match
-      self = format
+      guard let match = format.match(in: ranges), match > best else { continue }
+      (self, best) = (format, match)
     }
   }
 
   /// The rank of a format: by its weight, then by how exactly the header names it, then by its place in the header.
-  private struct Match {
-    let quality: Double
-    let precision: Int
-    let place: Int
-
-    static let none = Match(quality: 0, precision: -1, place: .max)
-
-    func isBetter(than other: Match) -> Bool {
-      (quality, precision, -place) > (other.quality, other.precision, -other.place)
-    }
-  }
+  private typealias Match = (quality: Double, precision: Int, place: Int)
 
   /// The most specific range that names this format: its weight applies.
   private func match(in ranges: [QualityList.Item]) -> Match? {
-    guard let mediaType = QualityList(contentType).items.first else { return nil }
-    var best: Match?
-    for (place, range) in ranges.enumerated() {
-      let precision: Int
-      switch range.value {
-      case mediaType.value:
-        guard let matched = matchedParameters(of: range, mediaType.parameters) else { continue }
-        precision = 2 + matched
-      case mediaType.value.prefix { $0 != "/" } + "/*": precision = 1
-      case "*/*": precision = 0
-      default: continue
-      }
-      if precision > best?.precision ?? -1 {
-        best = Match(quality: range.quality, precision: precision, place: place)
-      }
+    guard let type = QualityList(contentType).items.first else { return nil }
+    let matches = ranges.enumerated().compactMap { place, range -> Match? in
+      range.precision(naming: type).map { (range.quality, $0, -place) }
     }
-    return best
-  }
-
-  /// The number of a range's parameters that agree with the format's; `nil` if one differs. Parameters that the format does not
-  /// have, such as the `escaping` of Prometheus 3, are ignored.
-  private func matchedParameters(of range: QualityList.Item, _ own: [String: String]) -> Int? {
-    var matched = 0
-    for (name, value) in own {
-      guard let asked = range.parameters[name] else { continue }
-      guard asked.lowercased() == value.lowercased() else { return nil }
-      matched += 1
-    }
-    return matched
+    return matches.max { $0.precision < $1.precision }
   }
 }
 
@@ -71,16 +33,14 @@ package enum ContentCoding: String, Sendable, Hashable {
 
   /// The best coding for the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3).
   init(acceptEncoding: String?) {
-    self = .identity
-    guard let acceptEncoding else { return }
-    let codings = QualityList(acceptEncoding).items
+    let codings = QualityList(acceptEncoding ?? "").items
     func quality(_ names: [String]) -> Double? {
       codings.first { names.contains($0.value) }?.quality
     }
     // "x-gzip" is the same (section 8.4.1.3), and "*" is every coding that is not named.
     let gzip = quality(["gzip", "x-gzip"]) ?? quality(["*"]) ?? 0
     // Without its name, identity is acceptable but not asked for.
-    if gzip > 0, gzip >= quality(["identity"]) ?? 0 { self = .gzip }
+    self = gzip > 0 && gzip >= quality(["identity"]) ?? 0 ? .gzip : .identity
   }
 }
 
@@ -89,13 +49,12 @@ package enum ContentCoding: String, Sendable, Hashable {
 ///
 /// An item that cannot be parsed is left out. The caller bounds the header's length.
 struct QualityList: Sendable, Hashable {
-  private(set) var items: [Item] = []
+  let items: [Item]
 
   init(_ header: String) {
-    for element in Self.split(header, at: ",") {
+    items = Self.split(header, at: ",").compactMap { element in
       let parts = Self.split(element, at: ";")
-      guard let value = parts.first, !value.isEmpty else { continue }
-      if let item = Item(value: value.lowercased(), parameters: parts.dropFirst()) { items.append(item) }
+      return Item(value: parts[0].lowercased(), parameters: parts.dropFirst())
     }
   }
 
@@ -109,18 +68,28 @@ struct QualityList: Sendable, Hashable {
     private(set) var quality = 1.0
 
     fileprivate init?(value: String, parameters: ArraySlice<String>) {
+      if value.isEmpty { return nil }
       self.value = value
       for parameter in parameters {
-        let sides = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = sides[0].lowercased()
-        let text = sides.count > 1 ? QualityList.unquote(String(sides[1])) : ""
-        if name == "q" {
+        let name = parameter.prefix { $0 != "=" }
+        let text = QualityList.unquote(String(parameter.dropFirst(name.count + 1)))
+        if name.lowercased() == "q" {
           guard let quality = QualityList.quality(text) else { return nil }
           self.quality = quality
         } else if !name.isEmpty {
-          self.parameters[name] = text
+          self.parameters[name.lowercased()] = text
         }
       }
+    }
+
+    /// How exactly a media range names a type: by the first part, by both, and by each parameter that agrees. `nil` if it does not.
+    /// Parameters that the type does not have, such as the `escaping` of Prometheus 3, are ignored.
+    fileprivate func precision(naming type: Item) -> Int? {
+      if value == "*/*" { return 0 }
+      if value == "\(type.value.prefix { $0 != "/" })/*" { return 1 }
+      let asked = type.parameters.filter { parameters[$0.key] != nil }
+      let agrees = asked.allSatisfy { parameters[$0.key]?.lowercased() == $0.value.lowercased() }
+      return value == type.value && agrees ? 2 + asked.count : nil
     }
   }
 
@@ -135,15 +104,13 @@ struct QualityList: Sendable, Hashable {
 
   /// Splits outside of quoted strings, and trims spaces and tabs. No parameter that is asked for has an escaped quote.
   private static func split(_ text: String, at separator: Character) -> [String] {
-    func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
     var isQuoted = false
     let parts = text.split(omittingEmptySubsequences: false) { character in
       if character == "\"" { isQuoted.toggle() }
       return character == separator && !isQuoted
     }
-    return parts.map { part in
-      String(part.drop(while: isSpace).reversed().drop(while: isSpace).reversed())
-    }
+    func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
+    return parts.map { String($0.drop(while: isSpace).reversed().drop(while: isSpace).reversed()) }
   }
 
   /// The content of a quoted string (RFC 9110, section 5.6.4), or the token as it is.

@@ -8,17 +8,11 @@ public struct Exposition: Sendable, Hashable {
   /// The value of the `Content-Type` header.
   public var contentType: String { format.contentType }
 
-  /// Writes families, which must be in order.
-  ///
   /// - Parameters:
-  ///   - names: names of families or of their samples, to which the exposition is limited; `nil` for all.
-  ///   - capacity: the expected number of bytes, which are allocated at once.
-  init(
-    of families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
-    capacity: Int = 0
-  ) {
+  ///   - families: In order.
+  ///   - names: Of families or of their samples, to which the exposition is limited; `nil` for all.
+  init(of families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil) {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(capacity)
     Self.write(families, in: format, names: names, to: &bytes)
     self.format = format
     self.bytes = bytes
@@ -29,17 +23,15 @@ public struct Exposition: Sendable, Hashable {
     _ families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
     to buffer: inout [UInt8]
   ) {
-    var writer: any ExpositionWriter =
-      switch format {
-      case .text, .openMetrics: TextWriter(format)
-      case .protobuf: ProtobufWriter()
-      }
-    writer.start(in: &buffer)
+    let writer: any ExpositionWriter = format == .protobuf ? ProtobufWriter() : TextWriter(format)
+    buffer.removeAll(keepingCapacity: true)
+    swap(&writer.bytes, &buffer)
     for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
       writer.begin(family.descriptor)
-      family.writeSamples(to: &writer)
+      family.writeSamples(to: writer)
     }
-    writer.finish(into: &buffer)
+    writer.finish()
+    swap(&writer.bytes, &buffer)
   }
 }
 
@@ -64,17 +56,17 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Writes metric families in one format. No lock is held while it writes.
-protocol ExpositionWriter {
-  /// Begins to write in place of the buffer's content. The buffer is empty until ``finish(into:)``.
-  mutating func start(in buffer: inout [UInt8])
+protocol ExpositionWriter: AnyObject {
+  /// What has been written.
+  var bytes: [UInt8] { get set }
   /// Begins a family; its samples follow.
-  mutating func begin(_ family: FamilyDescriptor)
+  func begin(_ family: FamilyDescriptor)
   /// A sample of a counter.
-  mutating func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?)
+  func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?)
   /// A sample of a gauge or an info.
-  mutating func gauge(_ value: Double, labels: RenderedLabels)
+  func gauge(_ value: Double, labels: RenderedLabels)
   /// A series of a histogram.
-  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
-  /// Ends the exposition and gives the buffer back.
-  mutating func finish(into buffer: inout [UInt8])
+  func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
+  /// Ends the exposition.
+  func finish()
 }

@@ -16,79 +16,80 @@ package struct Gzip: Sendable {
   package static let system = Gzip()
 
   private let deflateInit: DeflateInit
-  private let deflateBound: DeflateBound
   private let deflate: Deflate
   private let deflateEnd: DeflateEnd
-  private let gzopen: OpenFile
-  private let gzwrite: WriteFile
-  private let gzclose: CloseFile
 
   private init?() {
-    // The offsets below are those of a 64-bit system.
-    guard MemoryLayout<Int>.size == 8, let library = dlopen(Self.libraryName, RTLD_NOW | RTLD_LOCAL),
-      let initialize = dlsym(library, "deflateInit2_"), let bound = dlsym(library, "deflateBound"),
-      let deflate = dlsym(library, "deflate"), let end = dlsym(library, "deflateEnd"),
-      let open = dlsym(library, "gzopen"), let write = dlsym(library, "gzwrite"),
-      let close = dlsym(library, "gzclose")
+    guard let library = dlopen(Self.libraryName, RTLD_NOW | RTLD_LOCAL),
+      let initialize = dlsym(library, "deflateInit2_"), let deflate = dlsym(library, "deflate"),
+      let end = dlsym(library, "deflateEnd")
     else { return nil }
     deflateInit = unsafeBitCast(initialize, to: DeflateInit.self)
-    deflateBound = unsafeBitCast(bound, to: DeflateBound.self)
     self.deflate = unsafeBitCast(deflate, to: Deflate.self)
     deflateEnd = unsafeBitCast(end, to: DeflateEnd.self)
-    gzopen = unsafeBitCast(open, to: OpenFile.self)
-    gzwrite = unsafeBitCast(write, to: WriteFile.self)
-    gzclose = unsafeBitCast(close, to: CloseFile.self)
   }
 
-  /// The bytes in gzip format (RFC 1952), or `nil` if they are too many for one call or memory ran out.
+  /// The bytes in gzip format (RFC 1952), or `nil` if memory ran out.
   ///
   /// Level 1: an exposition shrinks nine times in a third of the time that level 6 takes for eleven.
   func compress(_ bytes: [UInt8]) -> [UInt8]? {
-    let stream = UnsafeMutableRawPointer.allocate(byteCount: Stream.size, alignment: 16)
-    stream.initializeMemory(as: UInt8.self, repeating: 0, count: Stream.size)
+    var rest = bytes[...]
+    var output: [UInt8] = []
+    let isWhole = compress(level: 1) { memory in
+      let piece = rest.prefix(memory.count)
+      memory.copyBytes(from: piece)
+      rest = rest.dropFirst(piece.count)
+      return piece.count
+    } to: {
+      output += $0
+      return true
+    }
+    return isWhole ? output : nil
+  }
+
+  /// Compresses piece by piece. `false` if anything fails; what has been given out is then of no use.
+  ///
+  /// - Parameters:
+  ///   - next: Gives the next bytes: how many, 0 at the end, `nil` if it fails.
+  ///   - output: Takes compressed bytes. `false` if it fails.
+  package func compress(
+    level: Int32, from next: (UnsafeMutableRawBufferPointer) -> Int?,
+    to output: (UnsafeRawBufferPointer) -> Bool
+  ) -> Bool {
+    // At one address: zlib keeps it.
+    let stream = UnsafeMutablePointer<Stream>.allocate(capacity: 1)
+    stream.initialize(to: Stream())
     defer { stream.deallocate() }
-    guard let length = UInt32(exactly: bytes.count),
-      deflateInit(
-        stream, 1, Stream.deflated, Stream.gzipWindow, Stream.memoryLevel, Stream.defaultStrategy, "1.2.0",
-        Int32(Stream.size)) == Stream.ok
-    else { return nil }
+    // 8 is deflate, and the usual memory; 15 the largest window, with 16 more for a gzip header instead of zlib's.
+    guard deflateInit(stream, level, 8, 15 + 16, 8, 0, "1.2.0", Int32(MemoryLayout<Stream>.size)) == 0 else {
+      return false
+    }
     defer { _ = deflateEnd(stream) }
-    guard let capacity = UInt32(exactly: deflateBound(stream, UInt(length))) else { return nil }
-    return bytes.withUnsafeBytes { input in
-      var isWhole = false
-      let output = [UInt8](unsafeUninitializedCapacity: Int(capacity)) { output, count in
-        stream.storeBytes(of: input.baseAddress, toByteOffset: Stream.nextIn, as: UnsafeRawPointer?.self)
-        stream.storeBytes(of: length, toByteOffset: Stream.availableIn, as: UInt32.self)
-        stream.storeBytes(
-          of: output.baseAddress, toByteOffset: Stream.nextOut, as: UnsafeMutablePointer<UInt8>?.self)
-        stream.storeBytes(of: capacity, toByteOffset: Stream.availableOut, as: UInt32.self)
-        isWhole = deflate(stream, Stream.finish) == Stream.end
-        let left = stream.load(fromByteOffset: Stream.availableOut, as: UInt32.self)
-        count = Int(capacity) - Int(min(left, capacity))
+    return withUnsafeTemporaryAllocation(byteCount: 2 * Self.pieceLength, alignment: 8) { memory in
+      let input = UnsafeMutableRawBufferPointer(rebasing: memory[..<Self.pieceLength])
+      let compressed = UnsafeMutableRawBufferPointer(rebasing: memory[Self.pieceLength...])
+      while let count = next(input) {
+        stream.pointee.input = input.baseAddress
+        stream.pointee.inputLength = UInt32(truncatingIfNeeded: count)
+        repeat {
+          stream.pointee.output = compressed.baseAddress
+          stream.pointee.outputCapacity = UInt32(truncatingIfNeeded: compressed.count)
+          // 4 ends the stream (Z_FINISH), and it has ended with 1 (Z_STREAM_END).
+          let result = deflate(stream, count == 0 ? 4 : 0)
+          let length = compressed.count - Int(stream.pointee.outputCapacity)
+          guard output(UnsafeRawBufferPointer(rebasing: compressed[..<length])) else { return false }
+          if result == 1 { return true }
+          // To have had nothing to do is no error (-5, Z_BUF_ERROR), but at the end.
+          guard result >= 0 || result == -5, count > 0 || stream.pointee.outputCapacity == 0 else {
+            return false
+          }
+        } while stream.pointee.outputCapacity == 0
       }
-      return isWhole ? output : nil
+      return false
     }
   }
 
-  /// Writes a file in the same format, piece by piece. `false` if anything fails; the file is then of no use.
-  ///
-  /// - Parameter next: Gives the next bytes: how many, 0 at the end, `nil` if it fails.
-  package func writeFile(_ path: String, next: (UnsafeMutableRawBufferPointer) -> Int?) -> Bool {
-    guard let file = gzopen(path, "wb6") else { return false }
-    let isWhole = withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 8) { memory -> Bool in
-      guard let base = memory.baseAddress else { return false }
-      while true {
-        guard let count = next(memory) else { return false }
-        if count == 0 { return true }
-        guard gzwrite(file, base, UInt32(truncatingIfNeeded: count)) == Int32(truncatingIfNeeded: count)
-        else {
-          return false
-        }
-      }
-    }
-    // Closing writes the last block and can fail too.
-    return gzclose(file) == Stream.ok && isWhole
-  }
+  private static let pieceLength = 65_536
 
   private static var libraryName: String {
     #if canImport(Darwin)
@@ -102,29 +103,20 @@ package struct Gzip: Sendable {
     @convention(c) (
       UnsafeMutableRawPointer, Int32, Int32, Int32, Int32, Int32, UnsafePointer<CChar>, Int32
     ) -> Int32
-  private typealias DeflateBound = @convention(c) (UnsafeMutableRawPointer, UInt) -> UInt
   private typealias Deflate = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
   private typealias DeflateEnd = @convention(c) (UnsafeMutableRawPointer) -> Int32
 
-  private typealias OpenFile = @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>) -> OpaquePointer?
-  private typealias WriteFile = @convention(c) (OpaquePointer, UnsafeRawPointer, UInt32) -> Int32
-  private typealias CloseFile = @convention(c) (OpaquePointer) -> Int32
-
-  /// `z_stream` and the constants that go with it.
-  private enum Stream {
-    static let size = 112
-    static let nextIn = 0
-    static let availableIn = 8
-    static let nextOut = 24
-    static let availableOut = 32
-
-    static let ok: Int32 = 0
-    static let end: Int32 = 1
-    static let finish: Int32 = 4
-    static let deflated: Int32 = 8
-    /// The largest window, and 16 for a gzip header instead of zlib's.
-    static let gzipWindow: Int32 = 15 + 16
-    static let memoryLevel: Int32 = 8
-    static let defaultStrategy: Int32 = 0
+  /// `z_stream`
+  private struct Stream {
+    var input: UnsafeMutableRawPointer?
+    var inputLength: UInt32 = 0
+    var inputTotal: UInt = 0
+    var output: UnsafeMutableRawPointer?
+    var outputCapacity: UInt32 = 0
+    var outputTotal: UInt = 0
+    var message, state, allocate, free, opaque: UnsafeRawPointer?
+    var dataType: Int32 = 0
+    var checksum: UInt = 0
+    var reserved: UInt = 0
   }
 }

@@ -1,142 +1,165 @@
 /// Writes delimited `io.prometheus.client.MetricFamily` messages (client_model, `metrics.proto`).
-struct ProtobufWriter: ExpositionWriter {
-  private var output = ProtobufMessage()
-  private var family = ProtobufMessage()
+final class ProtobufWriter: ExpositionWriter {
+  var bytes: [UInt8] = []
+  private var family: [UInt8] = []
   private var hasSamples = false
   private var reading = HistogramReading()
 
-  mutating func start(in buffer: inout [UInt8]) {
-    output.exchangeBytes(&buffer)
-    output.removeAll()
-  }
-
-  mutating func begin(_ descriptor: FamilyDescriptor) {
-    endFamily()
+  func begin(_ descriptor: FamilyDescriptor) {
+    finish()
     family.append(string: descriptor.name, field: 1)
     if !descriptor.help.isEmpty { family.append(string: descriptor.help, field: 2) }
-    family.append(unsigned: Self.number(of: descriptor.type), field: 3)
+    let type: UInt64 =
+      switch descriptor.type {
+      case .counter: 0
+      case .gauge, .info: 1
+      case .histogram: 4
+      }
+    family.append(unsigned: type, field: 3)
     if let unit = descriptor.unit { family.append(string: unit, field: 5) }
   }
 
-  mutating func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
-    var counter = ProtobufMessage()
+  func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
+    var counter: [UInt8] = []
     counter.append(double: value, field: 1)
-    if let created { counter.append(message: Self.message(of: created), field: 3) }
+    if let created { counter.append(time: created, field: 3) }
     append(counter, field: 3, labels: labels)
   }
 
-  mutating func gauge(_ value: Double, labels: RenderedLabels) {
-    var gauge = ProtobufMessage()
+  func gauge(_ value: Double, labels: RenderedLabels) {
+    var gauge: [UInt8] = []
     gauge.append(double: value, field: 1)
     append(gauge, field: 2, labels: labels)
   }
 
-  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
+  func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     histogram.read(.everything, into: &reading)
-    var message = ProtobufMessage()
+    var message: [UInt8] = []
     message.append(unsigned: reading.count, field: 1)
     message.append(double: reading.sum, field: 2)
-    Self.append(classicBucketsOf: reading, bounds: histogram.layout.upperBounds, to: &message)
-    Self.append(reading.native, to: &message)
-    message.append(message: Self.message(of: created), field: 15)
+    message.append(classicBucketsOf: reading, bounds: histogram.layout.upperBounds + [.infinity])
+    message.append(signed: Int64(reading.native.schema), field: 5)
+    message.append(double: NativeScale.zeroThreshold, field: 6)
+    message.append(unsigned: reading.native.zeroCount, field: 7)
+    message.append(NativeSpans(reading.native.negative), spanField: 9, deltaField: 10)
+    message.append(NativeSpans(reading.native.positive), spanField: 12, deltaField: 13)
+    message.append(time: created, field: 15)
     append(message, field: 7, labels: labels)
   }
 
-  mutating func finish(into buffer: inout [UInt8]) {
-    endFamily()
-    output.exchangeBytes(&buffer)
-  }
-
   /// Writes the family, unless it has no series.
-  private mutating func endFamily() {
+  func finish() {
     if hasSamples {
-      output.append(varint: UInt64(family.bytes.count))
-      output.append(raw: family.bytes)
+      bytes.append(varint: UInt64(family.count))
+      bytes += family
     }
-    family.removeAll()
+    family.removeAll(keepingCapacity: true)
     hasSamples = false
   }
 
-  private mutating func append(_ value: ProtobufMessage, field: Int, labels: RenderedLabels) {
-    var metric = ProtobufMessage()
-    for pair in labels.pairs {
-      var label = ProtobufMessage()
-      label.append(bytes: pair.name, field: 1)
-      label.append(bytes: pair.value, field: 2)
-      metric.append(message: label, field: 1)
-    }
+  private func append(_ value: [UInt8], field: Int, labels: RenderedLabels) {
+    var metric: [UInt8] = []
+    for pair in labels.pairs { metric.append(label: pair.name, pair.value) }
     metric.append(message: value, field: field)
     family.append(message: metric, field: 4)
     hasSamples = true
   }
-
-  private static func number(of type: MetricType) -> UInt64 {
-    switch type {
-    case .counter: 0
-    case .gauge, .info: 1
-    case .histogram: 4
-    }
-  }
 }
 
-extension ProtobufWriter {
-  private static func append(
-    classicBucketsOf reading: HistogramReading, bounds: [Double], to message: inout ProtobufMessage
-  ) {
-    var total: UInt64 = 0
-    for (index, count) in reading.counts.enumerated() {
-      total &+= count
-      var bucket = ProtobufMessage()
-      bucket.append(unsigned: total, field: 1)
-      bucket.append(double: index < bounds.count ? bounds[index] : .infinity, field: 2)
-      if index < reading.exemplars.count, let exemplar = reading.exemplars[index] {
-        bucket.append(message: self.message(of: exemplar), field: 3)
-      }
-      message.append(message: bucket, field: 3)
+/// The bytes of a message while it is made (Protocol Buffers, "Encoding").
+extension [UInt8] {
+  /// A number, seven bits a byte, the lowest first.
+  fileprivate mutating func append(varint value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
     }
+    append(UInt8(truncatingIfNeeded: rest))
   }
 
-  private static func append(_ native: NativeBuckets, to message: inout ProtobufMessage) {
-    message.append(signed: Int64(native.schema), field: 5)
-    message.append(double: NativeScale.zeroThreshold, field: 6)
-    message.append(unsigned: native.zeroCount, field: 7)
-    append(NativeSpans(native.negative), spanField: 9, deltaField: 10, to: &message)
-    append(NativeSpans(native.positive), spanField: 12, deltaField: 13, to: &message)
+  private mutating func append(tag field: Int, wireType: Int) {
+    append(varint: UInt64(field << 3 | wireType))
   }
 
-  private static func append(
-    _ spans: NativeSpans, spanField: Int, deltaField: Int, to message: inout ProtobufMessage
-  ) {
-    guard !spans.deltas.isEmpty else { return }
-    for span in spans.spans {
-      var bucketSpan = ProtobufMessage()
-      bucketSpan.append(signed: Int64(span.offset), field: 1)
-      bucketSpan.append(unsigned: UInt64(span.length), field: 2)
-      message.append(message: bucketSpan, field: spanField)
-    }
-    message.append(packedSigned: spans.deltas, field: deltaField)
+  fileprivate mutating func append(message value: [UInt8], field: Int) {
+    append(tag: field, wireType: 2)
+    append(varint: UInt64(value.count))
+    self += value
   }
 
-  private static func message(of exemplar: Exemplar) -> ProtobufMessage {
-    var message = ProtobufMessage()
-    for (name, value) in [("trace_id", exemplar.trace.traceID), ("span_id", exemplar.trace.spanID)] {
-      var label = ProtobufMessage()
-      label.append(string: name, field: 1)
-      label.append(string: value, field: 2)
-      message.append(message: label, field: 1)
-    }
-    message.append(double: exemplar.value, field: 2)
-    message.append(message: self.message(of: exemplar.timestamp), field: 3)
-    return message
+  fileprivate mutating func append(string value: String, field: Int) {
+    append(message: Array(value.utf8), field: field)
+  }
+
+  fileprivate mutating func append(double value: Double, field: Int) {
+    append(tag: field, wireType: 1)
+    Swift.withUnsafeBytes(of: value.bitPattern.littleEndian) { append(contentsOf: $0) }
+  }
+
+  /// Also `int64`, in two's complement.
+  fileprivate mutating func append(unsigned value: UInt64, field: Int) {
+    append(tag: field, wireType: 0)
+    append(varint: value)
+  }
+
+  /// `sint32` and `sint64`: the sign is moved to the lowest bit.
+  fileprivate mutating func append(signed value: Int64, field: Int) {
+    append(unsigned: Self.zigZag(value), field: field)
+  }
+
+  private static func zigZag(_ value: Int64) -> UInt64 { UInt64(bitPattern: value << 1 ^ value >> 63) }
+}
+
+/// Parts of a family.
+extension [UInt8] {
+  /// `LabelPair`
+  fileprivate mutating func append(label name: [UInt8], _ value: [UInt8]) {
+    var label: [UInt8] = []
+    label.append(message: name, field: 1)
+    label.append(message: value, field: 2)
+    append(message: label, field: 1)
   }
 
   /// `google.protobuf.Timestamp`: the nanoseconds count forward, before 1970 too.
-  private static func message(of timestamp: Timestamp) -> ProtobufMessage {
-    let (seconds, nanoseconds) = timestamp.secondsAndNanoseconds
-    var message = ProtobufMessage()
-    message.append(integer: seconds, field: 1)
-    message.append(integer: nanoseconds, field: 2)
-    return message
+  fileprivate mutating func append(time: Timestamp, field: Int) {
+    let (seconds, nanoseconds) = time.secondsAndNanoseconds
+    var message: [UInt8] = []
+    message.append(unsigned: UInt64(bitPattern: seconds), field: 1)
+    message.append(unsigned: UInt64(bitPattern: nanoseconds), field: 2)
+    append(message: message, field: field)
+  }
+
+  fileprivate mutating func append(classicBucketsOf reading: HistogramReading, bounds: [Double]) {
+    var total: UInt64 = 0
+    for (index, (bound, count)) in zip(bounds, reading.counts).enumerated() {
+      total &+= count
+      var bucket: [UInt8] = []
+      bucket.append(unsigned: total, field: 1)
+      bucket.append(double: bound, field: 2)
+      if !reading.exemplars.isEmpty, let exemplar = reading.exemplars[index] {
+        var message: [UInt8] = []
+        message.append(label: Array("trace_id".utf8), Array(exemplar.trace.traceID.utf8))
+        message.append(label: Array("span_id".utf8), Array(exemplar.trace.spanID.utf8))
+        message.append(double: exemplar.value, field: 2)
+        message.append(time: exemplar.timestamp, field: 3)
+        bucket.append(message: message, field: 3)
+      }
+      append(message: bucket, field: 3)
+    }
+  }
+
+  fileprivate mutating func append(_ spans: NativeSpans, spanField: Int, deltaField: Int) {
+    if spans.spans.isEmpty { return }
+    for span in spans.spans {
+      var message: [UInt8] = []
+      message.append(signed: Int64(span.offset), field: 1)
+      message.append(unsigned: UInt64(span.length), field: 2)
+      append(message: message, field: spanField)
+    }
+    var deltas: [UInt8] = []
+    for delta in spans.deltas { deltas.append(varint: Self.zigZag(delta)) }
+    append(message: deltas, field: deltaField)
   }
 }
 

@@ -11,7 +11,20 @@ package final class ScrapeHandler: Sendable {
 
   private let registry: Registry
   private let perform: @Sendable (@escaping @Sendable () -> Void) -> Void
-  private let queue = Mutex(ScrapeQueue())
+  private let state = Mutex(State())
+
+  private struct State {
+    /// The scrapes that wait for the next gathering.
+    var waiting: [(form: Form, completion: Completion)] = []
+    var isWorking = false
+  }
+
+  /// What a scrape asks for. Scrapes of the same form get the same bytes.
+  private struct Form: Hashable {
+    let format: ExpositionFormat
+    let coding: ContentCoding
+    let names: Set<String>?
+  }
 
   /// Makes a handler.
   ///
@@ -35,28 +48,36 @@ package final class ScrapeHandler: Sendable {
   package func scrape(
     accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
   ) {
-    let form = ScrapeQueue.Form(
+    let form = Form(
       format: ExpositionFormat(accept: accept), coding: ContentCoding(acceptEncoding: acceptEncoding),
       names: names)
-    let request = ScrapeQueue.Request(form: form, completion: completion)
-    if queue.withLock({ $0.add(request) }) { perform { [self] in work() } }
+    let isFirst = state.withLock { state in
+      state.waiting.append((form, completion))
+      defer { state.isWorking = true }
+      return !state.isWorking
+    }
+    if isFirst { perform { [self] in work() } }
   }
 
   /// Answers the waiting scrapes until there are none.
   private func work() {
-    while let requests = queue.withLock({ $0.takeAll() }) {
+    while true {
+      let waiting = state.withLock { state in
+        state.isWorking = !state.waiting.isEmpty
+        defer { state.waiting = [] }
+        return state.waiting
+      }
+      if waiting.isEmpty { return }
       let families = registry.gather()
-      var answers: [ScrapeQueue.Form: ScrapeAnswer] = [:]
-      for request in requests {
-        let answer = answers[request.form] ?? answer(to: request.form, from: families)
-        answers[request.form] = answer
-        request.completion(answer)
+      var answers: [Form: ScrapeAnswer] = [:]
+      for (form, completion) in waiting {
+        let answer =
+          answers[form]
+          ?? ScrapeAnswer(Exposition(of: families, in: form.format, names: form.names), form.coding)
+        answers[form] = answer
+        completion(answer)
       }
     }
-  }
-
-  private func answer(to form: ScrapeQueue.Form, from families: [any GatheredFamily]) -> ScrapeAnswer {
-    ScrapeAnswer(Exposition(of: families, in: form.format, names: form.names), form.coding)
   }
 }
 
@@ -85,38 +106,5 @@ package struct ScrapeAnswer: Sendable, Hashable {
       self.coding = .identity
       bytes = exposition.bytes
     }
-  }
-}
-
-/// The scrapes that wait for the next gathering.
-struct ScrapeQueue: Sendable {
-  private var waiting: [Request] = []
-  private var isWorking = false
-
-  /// What a scrape asks for. Scrapes of the same form get the same bytes.
-  struct Form: Sendable, Hashable {
-    let format: ExpositionFormat
-    let coding: ContentCoding
-    let names: Set<String>?
-  }
-
-  /// A scrape that waits.
-  struct Request: Sendable {
-    let form: Form
-    let completion: @Sendable (ScrapeAnswer) -> Void
-  }
-
-  /// Adds a scrape. Returns whether the work has to be started.
-  mutating func add(_ request: Request) -> Bool {
-    waiting.append(request)
-    defer { isWorking = true }
-    return !isWorking
-  }
-
-  /// All that wait; `nil`, which ends the work, if none do.
-  mutating func takeAll() -> [Request]? {
-    defer { waiting = [] }
-    isWorking = !waiting.isEmpty
-    return isWorking ? waiting : nil
   }
 }

@@ -1,90 +1,149 @@
 /// Writes the Prometheus text format 0.0.4 and OpenMetrics 1.0.
 ///
-/// The formats have the same sample lines. They differ in the header of a family, in the names of its samples, and in what
-/// only OpenMetrics has: units, exemplars, the time when a series began, and an end.
-struct TextWriter: ExpositionWriter {
+/// The formats have the same sample lines. They differ in the header of a family, and in what only OpenMetrics has: units,
+/// exemplars, the time when each series began, and an end.
+final class TextWriter: ExpositionWriter {
+  var bytes: [UInt8] = []
   private let isOpenMetrics: Bool
-  private var bytes = ByteBuffer()
-  private var samples = SampleText()
-  /// The suffix of sample names by OpenMetrics.
-  private var sampleSuffix = ""
+  /// What the samples of the family begin with, and the times when its series began.
+  private var name: [UInt8] = []
+  private var createdName: [UInt8] = []
   /// The place of a family's header, which is removed again if no sample follows.
   private var header = 0..<0
+  /// Used again for each series.
+  private var reading = HistogramReading()
 
   init(_ format: ExpositionFormat) {
     isOpenMetrics = format == .openMetrics
   }
 
-  mutating func start(in buffer: inout [UInt8]) {
-    bytes.start(in: &buffer)
-  }
-
-  mutating func begin(_ family: FamilyDescriptor) {
+  func begin(_ family: FamilyDescriptor) {
     dropHeaderWithoutSamples()
     let start = bytes.count
+    name = Array(family.name.utf8)
+    createdName = Array((family.baseName + "_created").utf8)
     if isOpenMetrics {
-      let name = family.baseName
-      samples = SampleText(name: name)
-      bytes.append("# TYPE \(name) \(family.type.rawValue)\n")
-      if let unit = family.unit { bytes.append("# UNIT \(name) \(unit)\n") }
-      appendHelp(family.help, name: name)
-      sampleSuffix =
-        switch family.type {
-        case .counter: "_total"
-        case .info: "_info"
-        case .gauge, .histogram: ""
-        }
+      append("# TYPE \(family.baseName) \(family.type.rawValue)\n")
+      if let unit = family.unit { append("# UNIT \(family.baseName) \(unit)\n") }
+      appendHelp(family.help, name: family.baseName)
     } else {
-      samples = SampleText(name: family.name)
       appendHelp(family.help, name: family.name)
       // 0.0.4 has no info.
-      let type = family.type == .info ? MetricType.gauge : family.type
-      bytes.append("# TYPE \(family.name) \(type.rawValue)\n")
+      append("# TYPE \(family.name) \((family.type == .info ? .gauge : family.type).rawValue)\n")
     }
     header = start..<bytes.count
   }
 
-  mutating func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
-    samples.append(value, labels: labels, suffix: sampleSuffix, to: &bytes)
-    if let created { append(created, labels: labels) }
+  func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
+    append(name, labels, FloatText.value(value))
+    if let created { append(created, labels) }
   }
 
-  mutating func gauge(_ value: Double, labels: RenderedLabels) {
-    samples.append(value, labels: labels, suffix: sampleSuffix, to: &bytes)
+  func gauge(_ value: Double, labels: RenderedLabels) { append(name, labels, FloatText.value(value)) }
+
+  func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
+    let layout = histogram.layout
+    histogram.read(isOpenMetrics ? .classicAndExemplars : .classic, into: &reading)
+    let exemplars = reading.exemplars.map { $0.map(Self.text) ?? [] }
+    var beginning = name + Self.bucket + labels.bytes
+    if !labels.bytes.isEmpty { beginning.append(UInt8(ascii: ",")) }
+    beginning += Self.bound
+    // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
+    // nor the count, which must not stand alone, may appear then.
+    let hasSum = !isOpenMetrics || reading.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
+    let sum = FloatText.value(reading.sum)
+    // A number has at most 24 characters.
+    let capacity =
+      (layout.bucketCount + 2) * (beginning.count + 25) + layout.sampleEndsLength
+      + exemplars.reduce(0) { $0 + $1.count }
+    let (counts, sampleEnds) = (reading.counts, layout.sampleEnds)
+    bytes += ByteWriter.bytes(capacity: capacity) { text in
+      var total: UInt64 = 0
+      for index in counts.indices {
+        total &+= counts[index]
+        text.append(beginning)
+        text.append(sampleEnds[index])
+        text.integer(total)
+        if !exemplars.isEmpty { text.append(exemplars[index]) }
+        text.append(UInt8(ascii: "\n"))
+      }
+      guard hasSum else { return }
+      Self.write(name, "_sum", labels, to: &text) { $0.append(text: sum) }
+      Self.write(name, "_count", labels, to: &text) { $0.integer(total) }
+    }
+    append(created, labels)
   }
 
-  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
-    samples.append(histogram, labels: labels, format: isOpenMetrics ? .openMetrics : .text, to: &bytes)
-    append(created, labels: labels)
-  }
-
-  mutating func finish(into buffer: inout [UInt8]) {
+  func finish() {
     dropHeaderWithoutSamples()
-    if isOpenMetrics { bytes.append("# EOF\n") }
-    bytes.finish(into: &buffer)
+    if isOpenMetrics { append("# EOF\n") }
   }
 
-  private mutating func append(_ created: Timestamp, labels: RenderedLabels) {
-    if isOpenMetrics { samples.append(created, labels: labels, suffix: "_created", to: &bytes) }
+  private static let bucket = Array("_bucket{".utf8)
+  private static let bound = Array("le=\"".utf8)
+
+  /// The end of a bucket's line: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,
+  /// which need no escaping, and far below the 128 characters that OpenMetrics allows ("Exemplars").
+  private static func text(of exemplar: Exemplar) -> [UInt8] {
+    let labels = "{trace_id=\"\(exemplar.trace.traceID)\",span_id=\"\(exemplar.trace.spanID)\"}"
+    let value = FloatText.value(exemplar.value)
+    return Array(" # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8)
   }
+
+  private func append(_ created: Timestamp, _ labels: RenderedLabels) {
+    if isOpenMetrics { append(createdName, labels, FloatText.seconds(created)) }
+  }
+
+  private func append(_ name: [UInt8], _ labels: RenderedLabels, _ value: String) {
+    bytes += ByteWriter.bytes(capacity: name.count + labels.bytes.count + value.utf8.count + 4) { text in
+      Self.write(name, "", labels, to: &text) { $0.append(text: value) }
+    }
+  }
+
+  /// One line: `name{labels} value`.
+  @inline(__always)
+  private static func write(
+    _ name: [UInt8], _ suffix: StaticString, _ labels: RenderedLabels, to text: inout ByteWriter,
+    value: (inout ByteWriter) -> Void
+  ) {
+    text.append(name)
+    text.append(suffix)
+    if !labels.bytes.isEmpty {
+      text.append("{")
+      text.append(labels.bytes)
+      text.append("}")
+    }
+    text.append(" ")
+    value(&text)
+    text.append("\n")
+  }
+
+  private func append(_ text: String) { text.withBytes { bytes += $0 } }
 
   /// 0.0.4 escapes the backslash and the line feed, OpenMetrics the double quote too.
-  private mutating func appendHelp(_ help: String, name: String) {
+  private func appendHelp(_ help: String, name: String) {
     if help.isEmpty { return }
-    bytes.append("# HELP \(name) ")
-    for byte in help.utf8 {
-      switch byte {
-      case UInt8(ascii: "\\"): bytes.append("\\\\")
-      case UInt8(ascii: "\n"): bytes.append("\\n")
-      case UInt8(ascii: "\"") where isOpenMetrics: bytes.append("\\\"")
-      default: bytes.append(byte)
-      }
-    }
+    append("# HELP \(name) ")
+    bytes.append(escaping: help.utf8, quotes: isOpenMetrics)
     bytes.append(UInt8(ascii: "\n"))
   }
 
-  private mutating func dropHeaderWithoutSamples() {
+  private func dropHeaderWithoutSamples() {
     if bytes.count == header.upperBound { bytes.removeLast(header.count) }
     header = 0..<0
+  }
+}
+
+extension [UInt8] {
+  /// Escapes as both text formats do in the value of a label.
+  mutating func append(escaping text: some Sequence<UInt8>, quotes: Bool = true) {
+    for byte in text {
+      switch byte {
+      case UInt8(ascii: "\n"): self += [UInt8(ascii: "\\"), UInt8(ascii: "n")]
+      case UInt8(ascii: "\"") where !quotes: append(byte)
+      case UInt8(ascii: "\\"), UInt8(ascii: "\""): self += [UInt8(ascii: "\\"), byte]
+      default: append(byte)
+      }
+    }
   }
 }

@@ -3,13 +3,13 @@ import Synchronization
 /// A counter, a gauge or a histogram, as the registry uses it.
 protocol Instrument: AnyObject, Sendable {
   /// Reads the value, then writes it as a series with these labels.
-  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter)
+  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter)
   /// A number that changes with every record.
   var activity: UInt64 { get }
 }
 
 extension Registry.Counter: Instrument {
-  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
+  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
     writer.counter(value, labels: labels, created: created)
   }
 
@@ -17,7 +17,7 @@ extension Registry.Counter: Instrument {
 }
 
 extension Registry.Gauge: Instrument {
-  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
+  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
     writer.gauge(value, labels: labels)
   }
 
@@ -25,7 +25,7 @@ extension Registry.Gauge: Instrument {
 }
 
 extension Registry.Histogram: Instrument {
-  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
+  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
     writer.histogram(self, labels: labels, created: created)
   }
 

@@ -9,33 +9,27 @@ package protocol FlushedAtExit: AnyObject, Sendable {
 /// Flushes objects at a normal exit of the process, in the reverse of the order in which they were added: a later
 /// one delivers to an earlier one.
 package enum ExitFlush {
-  private struct State {
-    var isRegistered = false
-    var references: [Reference] = []
-  }
-
   private struct Reference: Sendable {
     weak var object: (any FlushedAtExit)?
   }
 
-  private static let state = Mutex(State())
+  private static let references = Mutex<[Reference]>([])
+  private static let registration: Void = System.atExit { ExitFlush.flush() }
   /// How long all of them together may take.
   private static let limit = Duration.seconds(1)
 
   /// Adds an object. The reference is weak.
   package static func add(_ object: any FlushedAtExit) {
-    let isFirst = state.withLock { state in
-      state.references.removeAll { $0.object == nil }
-      state.references.append(Reference(object: object))
-      defer { state.isRegistered = true }
-      return !state.isRegistered
+    _ = registration
+    references.withLock { references in
+      references.removeAll { $0.object == nil }
+      references.append(Reference(object: object))
     }
-    if isFirst { System.atExit { ExitFlush.flush() } }
   }
 
   private static func flush() {
     let start = Instant.now
-    for reference in state.withLock({ $0.references }).reversed() {
+    for reference in references.withLock({ $0 }).reversed() {
       reference.object?.flushAtExit(within: max(.zero, limit - start.duration(to: .now)))
     }
   }

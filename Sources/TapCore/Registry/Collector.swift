@@ -20,7 +20,14 @@ struct CollectorSource: MetricSource {
       for sample in family.samples {
         try MetricName.checkLabels(sample.labels.pairs.map(\.name), metric: family.name)
       }
-      descriptors.append(try family.descriptor())
+      let type: MetricType =
+        switch family.kind {
+        case .counter: .counter
+        case .gauge: .gauge
+        case .info: .info
+        }
+      descriptors.append(
+        try FamilyDescriptor(name: family.name, help: family.help, type: type, unit: family.unit))
     }
     self.descriptors = descriptors
     self.collector = collector
@@ -33,7 +40,7 @@ struct CollectorSource: MetricSource {
       let samples = family.samples.filter { sample in
         (try? MetricName.checkLabels(sample.labels.pairs.map(\.name), metric: family.name)) != nil
       }
-      return GatheredSamples(descriptor: descriptor, samples: samples.map(GatheredSamples.Sample.init))
+      return GatheredSamples(descriptor: descriptor, samples: samples)
     }
   }
 

@@ -9,20 +9,18 @@ import Synchronization
 /// used often. Safe to use from any thread.
 public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   let descriptor: FamilyDescriptor
-  let dropped: DroppedValues
+  private let dropped = DroppedValues()
   /// The buckets of a family of histograms.
   let buckets: HistogramBuckets?
   private let render: @Sendable (Key) -> RenderedLabels
-  private let make: @Sendable () -> Element
-  fileprivate let table: Mutex<SeriesTable<Key, Element>>
+  private let make: @Sendable (DroppedValues) -> Element
+  private let table: Mutex<SeriesTable<Key, Element>>
 
   init(
-    descriptor: FamilyDescriptor, options: SeriesOptions, dropped: DroppedValues,
-    buckets: HistogramBuckets? = nil, render: @escaping @Sendable (Key) -> RenderedLabels,
-    make: @escaping @Sendable () -> Element
+    descriptor: FamilyDescriptor, options: SeriesOptions, buckets: HistogramBuckets?,
+    render: @escaping @Sendable (Key) -> RenderedLabels, make: @escaping @Sendable (DroppedValues) -> Element
   ) {
     self.descriptor = descriptor
-    self.dropped = dropped
     self.buckets = buckets
     self.render = render
     self.make = make
@@ -35,7 +33,7 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     if let known = table.withLock({ $0.element(for: key) }) { return known }
     // Outside the lock: the app's code reads the values.
     let labels = render(key)
-    return table.withLock { $0.element(for: key, labels: labels, make: make) }
+    return table.withLock { $0.element(for: key, labels: labels) { make(dropped) } }
   }
 
   /// Adds the instrument of a label set. `false` if it has one.
@@ -58,11 +56,6 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
   public func removeAll() {
     table.withLock { $0.removeAll() }
   }
-
-  /// How many times a label set found no room.
-  var overflowCount: UInt64 {
-    table.withLock { $0.overflowCount }
-  }
 }
 
 extension Family: SeriesRemoval {
@@ -84,12 +77,11 @@ extension Family: MetricSource where Element: Instrument {
 
   var statistics: [FamilyStatistics] {
     // One whose labels are named at run time most often is a single series, for which a 0 would say nothing.
-    let overflowCount = overflowCount
-    let isWorthTelling = Key.self != Labels.self || overflowCount > 0
+    let count = table.withLock { $0.overflowCount }
+    let overflowCount = Key.self != Labels.self || count > 0 ? count : nil
     return [
       FamilyStatistics(
-        metric: descriptor.name, overflowCount: isWorthTelling ? overflowCount : nil,
-        droppedCount: dropped.count)
+        metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
     ]
   }
 }

@@ -2,55 +2,41 @@
 protocol GatheredFamily: Sendable {
   var descriptor: FamilyDescriptor { get }
   /// Writes the samples in the order of their labels, one series after another.
-  func writeSamples(to writer: inout any ExpositionWriter)
+  func writeSamples(to writer: any ExpositionWriter)
 }
 
 /// A family of plain values.
 struct GatheredSamples: GatheredFamily {
   let descriptor: FamilyDescriptor
   /// By label values, no label set twice.
-  private let samples: [Sample]
+  private let samples: [(labels: RenderedLabels, value: Double)]
 
   /// Of samples with equal labels, the first stays.
-  init(descriptor: FamilyDescriptor, samples: some Sequence<Sample>) {
+  init(descriptor: FamilyDescriptor, samples: [MetricFamily.Sample]) {
     self.descriptor = descriptor
     var seen: Set<RenderedLabels> = []
-    self.samples = samples.filter { seen.insert($0.labels).inserted }.sorted { $0.labels < $1.labels }
+    self.samples = samples.map { (RenderedLabels($0.labels.pairs), $0.value) }
+      .filter { seen.insert($0.0).inserted }.sorted { $0.0 < $1.0 }
   }
 
   /// - Parameter series: By label values.
   init<Element>(_ descriptor: FamilyDescriptor, _ series: [Series<Element>], _ value: (Element) -> UInt64) {
     self.descriptor = descriptor
-    samples = series.map { Sample(labels: $0.labels, value: Double(value($0.element))) }
+    samples = series.map { ($0.labels, Double(value($0.element))) }
   }
 
-  func writeSamples(to writer: inout any ExpositionWriter) {
-    for sample in samples { Self.write(sample.value, descriptor.type, labels: sample.labels, to: &writer) }
+  func writeSamples(to writer: any ExpositionWriter) {
+    for sample in samples { Self.write(sample.value, descriptor.type, labels: sample.labels, to: writer) }
   }
 
   static func write(
-    _ value: Double, _ type: MetricType, labels: RenderedLabels, to writer: inout any ExpositionWriter
+    _ value: Double, _ type: MetricType, labels: RenderedLabels, to writer: any ExpositionWriter
   ) {
     switch type {
     // A counter is never below 0 and never "not a number" (OpenMetrics, "Counter").
     case .counter: if value >= 0 { writer.counter(value, labels: labels, created: nil) }
     case .gauge, .info: writer.gauge(value, labels: labels)
     case .histogram: break
-    }
-  }
-
-  /// A value and its labels, rendered.
-  struct Sample: Sendable {
-    let labels: RenderedLabels
-    let value: Double
-
-    init(labels: RenderedLabels, value: Double) {
-      self.labels = labels
-      self.value = value
-    }
-
-    init(_ sample: MetricFamily.Sample) {
-      self.init(labels: RenderedLabels(sample.labels.pairs), value: sample.value)
     }
   }
 }
@@ -71,9 +57,9 @@ struct GatheredSeries: GatheredFamily {
     }
   }
 
-  func writeSamples(to writer: inout any ExpositionWriter) {
+  func writeSamples(to writer: any ExpositionWriter) {
     for series in series {
-      series.instrument.write(labels: series.labels, created: series.created, to: &writer)
+      series.instrument.write(labels: series.labels, created: series.created, to: writer)
     }
   }
 }

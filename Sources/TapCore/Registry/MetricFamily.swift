@@ -44,16 +44,3 @@ public struct MetricFamily: Sendable {
     }
   }
 }
-
-extension MetricFamily {
-  /// The checked name, help and unit.
-  func descriptor() throws(RegistryError) -> FamilyDescriptor {
-    let type: MetricType =
-      switch kind {
-      case .counter: .counter
-      case .gauge: .gauge
-      case .info: .info
-      }
-    return try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
-  }
-}

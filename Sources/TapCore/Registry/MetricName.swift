@@ -28,16 +28,21 @@ package enum MetricName {
   static func checkLabels(_ names: [String], metric: String) throws(RegistryError) {
     var seen: Set<String> = []
     for name in names {
-      guard isValidLabel(name) else {
-        throw RegistryError(.invalidLabelName, metric: metric, detail: name)
-      }
-      guard !reserved.contains(name) else {
-        throw RegistryError(.reservedLabelName, metric: metric, detail: name)
-      }
-      guard seen.insert(name).inserted else {
-        throw RegistryError(.duplicateLabelName, metric: metric, detail: name)
-      }
+      let code: RegistryError.Code? =
+        !isValidLabel(name)
+        ? .invalidLabelName
+        : reserved.contains(name)
+          ? .reservedLabelName : seen.insert(name).inserted ? nil : .duplicateLabelName
+      if let code { throw RegistryError(code, metric: metric, detail: name) }
     }
+  }
+
+  /// How labels are rendered, once their names are known to be valid.
+  static func renderer(
+    of labels: Labels, metric: String
+  ) throws(RegistryError) -> @Sendable (Labels) -> RenderedLabels {
+    try checkLabels(labels.pairs.map(\.name), metric: metric)
+    return { RenderedLabels($0.pairs) }
   }
 
   /// How keys of a type are rendered, once their names are known to be valid.

@@ -40,14 +40,10 @@ extension Registry {
     _ name: String, help: String, type: MetricType, unit: String?, labels: Labels,
     _ value: @escaping @Sendable () -> Double
   ) throws(RegistryError) {
-    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
+    let render = try MetricName.renderer(of: labels, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
-    let family: Family<Labels, Callback> = try source(descriptor) {
-      Family(descriptor: descriptor, options: .init(limit: .max), dropped: DroppedValues()) {
-        RenderedLabels($0.pairs)
-      } make: {
-        Callback(type, value)
-      }
+    let family = try family(descriptor, SeriesOptions(limit: .max), render: render) { _ in
+      Callback(type, value)
     }
     guard family.add(Callback(type, value), for: labels) else {
       throw RegistryError(.nameTaken, metric: name, detail: "a callback with the same labels")
@@ -65,8 +61,8 @@ private final class Callback: Instrument {
     self.value = value
   }
 
-  func write(labels: RenderedLabels, created: Timestamp, to writer: inout any ExpositionWriter) {
-    GatheredSamples.write(value(), type, labels: labels, to: &writer)
+  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
+    GatheredSamples.write(value(), type, labels: labels, to: writer)
   }
 
   var activity: UInt64 { 0 }

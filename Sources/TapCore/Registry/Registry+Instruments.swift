@@ -10,9 +10,9 @@ extension Registry {
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Counter {
-    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
+    let render = try MetricName.renderer(of: labels, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .counter, unit: unit)
-    return try counters(descriptor, .init(), render: { RenderedLabels($0.pairs) })[labels]
+    return try family(descriptor, render: render, make: Counter.init)[labels]
   }
 
   /// A family of counters, made on first use.
@@ -33,7 +33,7 @@ extension Registry {
   ) throws(RegistryError) -> Family<Key, Counter> {
     let render = try MetricName.renderer(of: key, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .counter, unit: unit)
-    return try counters(descriptor, options, render: render)
+    return try family(descriptor, options, render: render, make: Counter.init)
   }
 
   /// A gauge, made on first use.
@@ -47,9 +47,9 @@ extension Registry {
   public func gauge(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Gauge {
-    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
+    let render = try MetricName.renderer(of: labels, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: unit)
-    return try gauges(descriptor, .init(), render: { RenderedLabels($0.pairs) })[labels]
+    return try family(descriptor, render: render) { _ in Gauge() }[labels]
   }
 
   /// A family of gauges, made on first use.
@@ -67,7 +67,7 @@ extension Registry {
   ) throws(RegistryError) -> Family<Key, Gauge> {
     let render = try MetricName.renderer(of: key, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: unit)
-    return try gauges(descriptor, options, render: render)
+    return try family(descriptor, options, render: render) { _ in Gauge() }
   }
 
   /// A histogram, made on first use.
@@ -83,9 +83,9 @@ extension Registry {
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     labels: Labels = .none
   ) throws(RegistryError) -> Histogram {
-    try MetricName.checkLabels(labels.pairs.map(\.name), metric: name)
+    let render = try MetricName.renderer(of: labels, metric: name)
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
-    return try histograms(descriptor, buckets, .init(), render: { RenderedLabels($0.pairs) })[labels]
+    return try histograms(descriptor, buckets, render: render)[labels]
   }
 
   /// A family of histograms, made on first use.
@@ -109,44 +109,30 @@ extension Registry {
 }
 
 extension Registry {
-  typealias Renderer<Key> = @Sendable (Key) -> RenderedLabels
-
-  func counters<Key>(
-    _ descriptor: FamilyDescriptor, _ options: SeriesOptions, render: @escaping Renderer<Key>
-  ) throws(RegistryError) -> Family<Key, Counter> {
-    try source(descriptor) {
-      let dropped = DroppedValues()
-      return Family(descriptor: descriptor, options: options, dropped: dropped, render: render) {
-        Counter(dropped: dropped)
-      }
-    }
-  }
-
-  func gauges<Key>(
-    _ descriptor: FamilyDescriptor, _ options: SeriesOptions, render: @escaping Renderer<Key>
-  ) throws(RegistryError) -> Family<Key, Gauge> {
-    try source(descriptor) {
-      Family(descriptor: descriptor, options: options, dropped: DroppedValues(), render: render) { Gauge() }
-    }
-  }
-
-  func histograms<Key>(
-    _ descriptor: FamilyDescriptor, _ buckets: HistogramBuckets, _ options: SeriesOptions,
-    render: @escaping Renderer<Key>
+  private func histograms<Key>(
+    _ descriptor: FamilyDescriptor, _ buckets: HistogramBuckets, _ options: SeriesOptions = SeriesOptions(),
+    render: @escaping @Sendable (Key) -> RenderedLabels
   ) throws(RegistryError) -> Family<Key, Histogram> {
     guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: descriptor.name) }
-    let histograms: Family<Key, Histogram> = try source(descriptor) {
-      let dropped = DroppedValues()
+    let histograms = try source(descriptor) {
       let layout = BucketLayout(buckets)
-      return Family(
-        descriptor: descriptor, options: options, dropped: dropped, buckets: buckets, render: render
-      ) {
-        Histogram(layout: layout, dropped: dropped)
+      return Family(descriptor: descriptor, options: options, buckets: buckets, render: render) {
+        Histogram(layout: layout, dropped: $0)
       }
     }
     guard histograms.buckets == buckets else {
       throw RegistryError(.conflictingBuckets, metric: descriptor.name)
     }
     return histograms
+  }
+
+  /// The family of that description, made on first use.
+  func family<Key, Element: Instrument>(
+    _ descriptor: FamilyDescriptor, _ options: SeriesOptions = SeriesOptions(),
+    render: @escaping @Sendable (Key) -> RenderedLabels, make: @escaping @Sendable (DroppedValues) -> Element
+  ) throws(RegistryError) -> Family<Key, Element> {
+    try source(descriptor) {
+      Family(descriptor: descriptor, options: options, buckets: nil, render: render, make: make)
+    }
   }
 }

@@ -70,7 +70,7 @@ public final class Registry: Sendable {
     var sources: [any MetricSource] = []
     var byName: [String: any MetricSource] = [:]
     /// Every name that a family takes in any format.
-    var claims = Set(RegistryStatistics.names)
+    var claims = Set(RegistryStatistics.descriptors.flatMap(\.claims))
 
     func checkNames(of descriptor: FamilyDescriptor) throws(RegistryError) {
       if let taken = descriptor.claims.first(where: { claims.contains($0) }) {

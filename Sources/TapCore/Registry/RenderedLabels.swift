@@ -23,23 +23,11 @@ struct RenderedLabels: Sendable, Hashable {
       bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
       let value = pair.value.prefix(utf8Length: Self.maximumValueLength)
       isCut = isCut || value.utf8.count < pair.value.utf8.count
-      Self.escape(value, into: &bytes)
+      bytes.append(escaping: value.utf8)
       bytes.append(UInt8(ascii: "\""))
     }
     self.bytes = bytes
     self.isCut = isCut
-  }
-
-  /// Text format 0.0.4 and OpenMetrics 1.0 escape the same three characters in a label value.
-  private static func escape(_ value: Substring, into bytes: inout [UInt8]) {
-    for byte in value.utf8 {
-      switch byte {
-      case UInt8(ascii: "\\"): bytes.append(contentsOf: [byte, UInt8(ascii: "\\")])
-      case UInt8(ascii: "\""): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
-      case UInt8(ascii: "\n"): bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "n")])
-      default: bytes.append(byte)
-      }
-    }
   }
 
   static func == (lhs: RenderedLabels, rhs: RenderedLabels) -> Bool {
@@ -64,25 +52,18 @@ extension RenderedLabels {
   /// The names and values, no longer escaped: for a format that does not escape.
   var pairs: [(name: [UInt8], value: [UInt8])] {
     var pairs: [(name: [UInt8], value: [UInt8])] = []
-    var name: [UInt8] = []
-    var value: [UInt8] = []
-    var isInValue = false
-    var isEscaped = false
-    for byte in bytes {
-      switch (isInValue, byte) {
-      case (true, _) where isEscaped:
-        value.append(byte == UInt8(ascii: "n") ? UInt8(ascii: "\n") : byte)
-        isEscaped = false
-      case (true, UInt8(ascii: "\\")): isEscaped = true
-      case (true, UInt8(ascii: "\"")):
-        pairs.append((name, value))
-        (name, value) = ([], [])
-        isInValue = false
-      case (true, _): value.append(byte)
-      case (false, UInt8(ascii: "\"")): isInValue = true
-      case (false, UInt8(ascii: "=")), (false, UInt8(ascii: ",")): break
-      case (false, _): name.append(byte)
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let name = rest.prefix { $0 != UInt8(ascii: "=") }
+      rest = rest.dropFirst(name.count + 2)
+      var value: [UInt8] = []
+      while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+        let isEscape = byte == UInt8(ascii: "\\")
+        let escaped = isEscape ? rest.popFirst() : byte
+        value.append(isEscape && escaped == UInt8(ascii: "n") ? UInt8(ascii: "\n") : escaped ?? byte)
       }
+      pairs.append((Array(name), value))
+      rest = rest.dropFirst()
     }
     return pairs
   }
@@ -90,13 +71,5 @@ extension RenderedLabels {
 
 extension String {
   /// The longest beginning of at most `limit` bytes of UTF-8 that does not end inside a Unicode scalar.
-  func prefix(utf8Length limit: Int) -> Substring {
-    guard utf8.count > limit else { return self[...] }
-    var end = utf8.index(utf8.startIndex, offsetBy: limit)
-    // At most three steps: a scalar has at most three continuation bytes (RFC 3629, section 3).
-    while utf8[end] & 0b1100_0000 == 0b1000_0000 {
-      end = utf8.index(before: end)
-    }
-    return self[..<end]
-  }
+  func prefix(utf8Length limit: Int) -> Substring { self[..<utf8.characterBoundary(before: limit)] }
 }

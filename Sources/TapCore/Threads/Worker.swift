@@ -40,7 +40,7 @@ package final class Worker: Sendable {
 
   /// Runs a job not later than at an instant, and the others with it. A job that is not there yet runs before those that are:
   /// what it hands to one of them is done in the same turn.
-  package func run(_ job: any BackgroundJob, by instant: Instant = .now) throws(BackgroundThread.Failure) {
+  package func run(_ job: any BackgroundJob, by instant: Instant = .now) throws(System.Failure) {
     let needsThread = state.withLock { state in
       if let index = state.entries.firstIndex(where: { $0.job === job }) {
         state.entries[index].isAsked = true

@@ -3,7 +3,7 @@ import TapCore
 /// Writes one line, part by part, into memory of a fixed size. A part that does not fit is left out as a whole, and
 /// how many were is the last thing that the line says.
 struct LineWriter {
-  private(set) var json: JSONWriter
+  private(set) var json: ByteWriter
   /// Parts that did not fit.
   private(set) var cut = 0
   /// Fields that were refused for their key.
@@ -15,8 +15,8 @@ struct LineWriter {
   private static let tailLength = mark.utf8CodeUnitCount + 6 + 2
 
   private init(_ memory: UnsafeMutablePointer<UInt8>, capacity: Int) {
-    json = JSONWriter(memory, capacity: capacity)
-    json.reserve(Self.tailLength)
+    json = ByteWriter(memory, capacity: capacity)
+    json.resume(at: 0, reserving: Self.tailLength)
   }
 
   /// What all lines begin with. The level of a line is at the same place in each of them.
@@ -33,24 +33,23 @@ struct LineWriter {
 
   /// Writes a part of the line as a whole or not at all.
   @inline(__always)
-  mutating func part(_ body: (inout JSONWriter) -> Void) {
+  mutating func part(_ body: (inout ByteWriter) -> Void) {
     if !wholePart(body) { cut += 1 }
   }
 
   /// Writes a part of the line as a whole. Gives `false`, and counts nothing, if it does not fit.
   @inline(__always)
-  mutating func wholePart(_ body: (inout JSONWriter) -> Void) -> Bool {
+  mutating func wholePart(_ body: (inout ByteWriter) -> Void) -> Bool {
     let mark = json.count
     body(&json)
     guard json.isFull else { return true }
-    json.rollBack(to: mark)
-    json.reserve(Self.tailLength)
+    json.resume(at: mark, reserving: Self.tailLength)
     return false
   }
 
   /// Ends the line, and gives it with its newline.
   mutating func finish() -> UnsafeRawBufferPointer {
-    json.reserve(0)
+    json.resume(at: json.count)
     if cut + refused > 0 {
       json.append(Self.mark)
       json.integer(UInt64(min(cut + refused, 999_999)))
@@ -64,12 +63,10 @@ extension LineWriter {
   /// Makes a line and calls with it, newline included: on the stack if it fits into 1 KiB, the most that the compiler gives there,
   /// and in memory of its own otherwise.
   ///
-  /// - Parameters:
-  ///   - subject: What the line is of. A closure that caught it would hold a copy of it.
-  ///   - limit: The most bytes of a line.
+  /// - Parameter subject: What the line is of. A closure that caught it would hold a copy of it.
   @inline(__always)
   static func withLine<Subject>(
-    of subject: Subject, limit: Int, write: (Subject, inout LineWriter) -> Void,
+    of subject: Subject, write: (Subject, inout LineWriter) -> Void,
     _ body: (UnsafeRawBufferPointer) -> Void
   ) {
     func make(_ memory: UnsafeMutableBufferPointer<UInt8>, mayBeCut: Bool) -> Bool {
@@ -83,12 +80,12 @@ extension LineWriter {
     if withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024, { make($0, mayBeCut: false) }) {
       return
     }
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: limit) { _ = make($0, mayBeCut: true) }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: LineLimits.line) { _ = make($0, mayBeCut: true) }
   }
 }
 
 /// Members of a line.
-extension JSONWriter {
+extension ByteWriter {
   /// `,"key":`
   @inline(__always)
   mutating func key(_ key: StaticString) {

@@ -3,11 +3,19 @@ import TapCore
 /// Writes the lines of requests: one JSON object each, its keys the attribute names of the OpenTelemetry HTTP
 /// conventions, always in the same order. What is unknown is absent.
 struct RequestLineEncoder: Sendable {
-  let redactor: LineRedactor
+  private let redactor: LineRedactor
   /// Of outbound and of inbound requests, whose lines have different keys of their own.
-  let outboundFields: LineFields
-  let inboundFields: LineFields
-  let limits: LineLimits
+  private let outboundFields: LineFields
+  private let inboundFields: LineFields
+  private let knownMethods: [String]
+
+  init(_ configuration: RequestLog.Configuration) {
+    redactor = LineRedactor(
+      configuration.redaction, urlLimit: min(max(0, configuration.urlLengthLimit), 8_192))
+    outboundFields = LineFields(shared: configuration.fields, reserved: .request)
+    inboundFields = LineFields(shared: configuration.fields, reserved: .inbound)
+    knownMethods = configuration.knownMethods
+  }
 
   /// A request that has ended.
   func write(_ observation: RequestObservation, to line: inout LineWriter) {
@@ -28,8 +36,8 @@ struct RequestLineEncoder: Sendable {
     }
     // A part of its own: what may be left out of a long line.
     text("error.message", observation.errorMessage, to: &line)
-    redactor.writeHeaders(of: observation.request, limits: limits, to: &line)
-    redactor.writeResponseHeaders(of: observation, limits: limits, to: &line)
+    redactor.write(observation.request.headers, redactor.requestHeaders, to: &line)
+    redactor.write(observation.responseHeaders, redactor.responseHeaders, to: &line)
     let fields = isInbound ? inboundFields : outboundFields
     fields.write(redactor.fields(observation.request.fields), to: &line)
   }
@@ -46,16 +54,16 @@ struct RequestLineEncoder: Sendable {
       json.member("duration_s", nanoseconds: duration.nanoseconds)
       trace(of: request, to: &json)
     }
-    redactor.writeHeaders(of: request, limits: limits, to: &line)
+    redactor.write(request.headers, redactor.requestHeaders, to: &line)
     outboundFields.write(redactor.fields(request.fields), to: &line)
   }
 
   /// Who asks, how, and whom. The port is left to the part that follows, which is always there.
   @inline(__always)
   private func target(of request: RequestDescription, to line: inout LineWriter) {
-    line.part { $0.member("client", request.client, limit: limits.name) }
+    line.part { $0.member("client", request.client, limit: LineLimits.name) }
     line.part { method(request.method, to: &$0) }
-    redactor.writeURL(request.url, as: .url, limits: limits, to: &line)
+    redactor.writeURL(request.url, as: .url, to: &line)
     text("url.template", request.urlTemplate, to: &line)
     text("server.address", request.serverAddress, to: &line)
   }
@@ -64,7 +72,7 @@ struct RequestLineEncoder: Sendable {
   @inline(__always)
   private func inboundTarget(of request: RequestDescription, to line: inout LineWriter) {
     line.part { method(request.method, to: &$0) }
-    redactor.writeURL(request.url, as: .path, limits: limits, to: &line)
+    redactor.writeURL(request.url, as: .path, to: &line)
     text("url.scheme", request.knownScheme, to: &line)
     text("http.route", request.urlTemplate, to: &line)
     text("client.address", request.clientAddress, to: &line)
@@ -73,38 +81,38 @@ struct RequestLineEncoder: Sendable {
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
   /// `http.request.method_original`).
   @inline(__always)
-  private func method(_ method: String, to json: inout JSONWriter) {
-    let isKnown = limits.knownMethods.contains(method)
+  private func method(_ method: String, to json: inout ByteWriter) {
+    let isKnown = knownMethods.contains(method)
     if !isKnown { json.append(",\"http.request.method\":\"_OTHER\"") }
     json.member(
-      isKnown ? "http.request.method" : "http.request.method_original", method, limit: limits.method)
+      isKnown ? "http.request.method" : "http.request.method_original", method, limit: LineLimits.method)
   }
 
   @inline(__always)
   private func text(_ key: StaticString, _ value: String?, to line: inout LineWriter) {
-    if let value { line.part { $0.member(key, value, limit: limits.name) } }
+    if let value { line.part { $0.member(key, value, limit: LineLimits.name) } }
   }
 
   @inline(__always)
-  private func port(of request: RequestDescription, to json: inout JSONWriter) {
+  private func port(of request: RequestDescription, to json: inout ByteWriter) {
     if let port = request.serverPort { json.member("server.port", Int64(port)) }
   }
 
   @inline(__always)
-  private func trace(of request: RequestDescription, to json: inout JSONWriter) {
+  private func trace(of request: RequestDescription, to json: inout ByteWriter) {
     if let trace = request.traceContext { json.trace(trace) }
   }
 
   /// The status code, and the error if it is one.
   @inline(__always)
-  private func end(_ observation: RequestObservation, to json: inout JSONWriter) {
+  private func end(_ observation: RequestObservation, to json: inout ByteWriter) {
     if let code = observation.end.statusCode { json.member("http.response.status_code", Int64(code)) }
-    if let type = observation.errorType { json.member("error.type", type, limit: limits.name) }
+    if let type = observation.errorType { json.member("error.type", type, limit: LineLimits.name) }
   }
 
   /// Times, sizes and the outcome.
   @inline(__always)
-  private func transfer(_ observation: RequestObservation, to json: inout JSONWriter) {
+  private func transfer(_ observation: RequestObservation, to json: inout ByteWriter) {
     json.member("duration_s", nanoseconds: observation.elapsed)
     if let time = observation.elapsedToFirstByte {
       json.member("time_to_first_byte_s", nanoseconds: time)
@@ -122,16 +130,16 @@ struct RequestLineEncoder: Sendable {
       json.member("http.request.resend_count", Int64(count))
     }
     if observation.isFromCache { json.append(",\"from_cache\":true") }
-    json.member("outcome", observation.outcome.rawValue, limit: limits.name)
+    json.member("outcome", observation.outcome.rawValue, limit: LineLimits.name)
   }
 
   @inline(__always)
-  private func connection(_ observation: RequestObservation, to json: inout JSONWriter) {
+  private func connection(_ observation: RequestObservation, to json: inout ByteWriter) {
     if let version = observation.protocolVersion {
-      json.member("network.protocol.version", version.rawValue, limit: limits.name)
+      json.member("network.protocol.version", version.rawValue, limit: LineLimits.name)
     }
     if let address = observation.peerAddress {
-      json.member("network.peer.address", address, limit: limits.name)
+      json.member("network.peer.address", address, limit: LineLimits.name)
     }
     if let isReused = observation.isConnectionReused {
       json.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")

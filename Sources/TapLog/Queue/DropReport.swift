@@ -6,7 +6,7 @@ struct DropReport {
   let time: Timestamp
 
   func append(to buffer: inout LineBuffer) {
-    LineWriter.withLine(of: self, limit: LineLimits().line, write: { $0.write(to: &$1) }) {
+    LineWriter.withLine(of: self, write: { $0.write(to: &$1) }) {
       buffer.append($0, severity: .warn)
     }
   }

@@ -36,7 +36,7 @@ final class LogQueue: Sendable {
   }
 
   /// Has the worker run once, so that a system that gives no thread is noticed.
-  func start() throws(BackgroundThread.Failure) { try worker.run(self) }
+  func start() throws(System.Failure) { try worker.run(self) }
 
   var statistics: LogStatistics {
     state.withLock { state in

@@ -53,7 +53,7 @@ private struct LineFilter {
     members = wanted.compactMap { key, value in
       value.map { value in
         Array(",\"\(key)\":".utf8)
-          + JSONWriter.bytes(capacity: 2_048) { $0.string(value, limit: LineLimits().name) }
+          + ByteWriter.bytes(capacity: 2_048) { $0.string(value, limit: LineLimits.name) }
       }
     }
   }

@@ -4,16 +4,9 @@ import TapCore
 /// Appends to the file at a path, and follows the path: when the file is moved away, removed or replaced, or the
 /// descriptor is not that of the file any more, the next write reopens the path.
 final class FileOutput: LogOutput {
-  /// What can be chosen.
-  struct Options: Sendable {
-    var path: String
-    var permissions = 0o640
-    var rotation: LogRotation?
-    var synchronizationInterval: Duration?
-    var reopensOnHangup = false
-  }
-
-  private let options: Options
+  private let path: String
+  private let permissions: Int
+  private let configuration: RequestLog.Configuration
   private let rotated: RotatedFiles?
   private let reopenRequests = Atomic<Int>(0)
   private let state: Mutex<State>
@@ -33,30 +26,41 @@ final class FileOutput: LogOutput {
   }
 
   /// Opens the file. A FIFO without a reader is no error: the reader may come later.
-  init(_ options: Options) throws(RequestLogError) {
-    let path = options.path
+  init(_ path: String, _ configuration: RequestLog.Configuration) throws(RequestLogError) {
     // A path goes to the system as a C string, which ends there: it would be another file's.
-    if path.utf8.contains(0) { throw .cannotOpen(path: path, because: .nul) }
-    if path.isEmpty { throw .cannotOpen(path: path, because: .empty) }
-    self.options = options
-    rotated = options.rotation.map { RotatedFiles(path: path, rotation: $0) }
-    if rotated?.hasTooLongNames == true { throw .cannotOpen(path: path, because: .rotatedNameTooLong) }
+    if path.utf8.contains(0) {
+      throw .cannotOpen(path: path, because: "it has a NUL in it; choose a path without one")
+    }
+    if path.isEmpty { throw .cannotOpen(path: path, because: "the path is empty; name a file") }
+    let permissions = configuration.filePermissions & 0o777 | 0o200
+    (self.path, self.permissions, self.configuration) = (path, permissions, configuration)
+    rotated = configuration.rotation.map { RotatedFiles(path: path, permissions: permissions, rotation: $0) }
+    if rotated?.hasTooLongNames == true {
+      throw .cannotOpen(
+        path: path, because: "no room in the name for what rotation adds to it; choose a shorter one")
+    }
     var file: OpenFile?
     do {
-      file = try OpenFile(options)
+      file = try OpenFile(path, permissions: permissions)
     } catch {
       // A FIFO without a reader; but also a Unix socket, and a device without a driver (open(2), ENXIO).
       let kind = try? System.status(ofPath: path).kind
-      guard error == .noReader, kind == .pipe else {
-        throw .cannotOpen(path: path, because: kind == .socket ? .socket : .failure(error))
+      if kind == .socket {
+        throw .cannotOpen(
+          path: path,
+          because: "it is a socket; connect to it and give the log the descriptor, or choose another path")
       }
+      guard error == .noReader, kind == .pipe else { throw .cannotOpen(path: path, error) }
     }
     if file?.kind == .blockDevice {
       file?.close()
-      throw .cannotOpen(path: path, because: .blockDevice)
+      throw .cannotOpen(
+        path: path,
+        because: "it is a block device; choose a path where this process can append to a file")
     }
-    if options.reopensOnHangup { HangupSignal.install() }
-    state = Mutex(State(file: file, seenReopenRequests: options.reopensOnHangup ? HangupSignal.count : 0))
+    if configuration.reopensOnHangup { HangupSignal.install() }
+    state = Mutex(
+      State(file: file, seenReopenRequests: configuration.reopensOnHangup ? HangupSignal.count : 0))
   }
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
@@ -72,12 +76,12 @@ final class FileOutput: LogOutput {
     if batch.isEmpty { return LogOutputResult() }
     if state.file == nil {
       if let pause = awaitPath(&state) { return .busy(pause) }
-      state.file = try? OpenFile(options)
+      state.file = try? OpenFile(path, permissions: permissions)
     }
     guard var file = state.file else { return .failed }
     let result = write(&batch, to: &file)
     state.file = file
-    if result.bytes > 0, options.synchronizationInterval != nil {
+    if result.bytes > 0, configuration.synchronizationInterval != nil {
       state.unsynchronizedSince = state.unsynchronizedSince ?? Instant.now
     }
     if result.state == .failed, file.kind == .pipe {
@@ -91,7 +95,7 @@ final class FileOutput: LogOutput {
   /// Writes to a file that is the right one, or moves it aside first.
   private func write(_ batch: inout LineBuffer, to file: inout OpenFile) -> LogOutputResult {
     var capacity = Int.max
-    if let rotation = options.rotation, file.kind == .regular, batch.takenOfFirst == 0 {
+    if let rotation = configuration.rotation, file.kind == .regular, batch.takenOfFirst == 0 {
       let now = Timestamp.now
       if let left = rotation.capacity(
         size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: batch.firstLength)
@@ -112,8 +116,8 @@ final class FileOutput: LogOutput {
     // Of two processes that find it time, one moves the file, and the other finds it moved.
     guard let rotated, System.lock(file.descriptor) else { return }
     defer { System.unlock(file.descriptor) }
-    guard file.isCurrent(at: options.path), let target = rotated.freePath(at: time),
-      (try? System.rename(options.path, to: target)) != nil, let next = try? OpenFile(options)
+    guard file.isCurrent(at: path), let target = rotated.freePath(at: time),
+      (try? System.rename(path, to: target)) != nil, let next = try? OpenFile(path, permissions: permissions)
     else { return }
     let old = file
     file = next
@@ -125,12 +129,12 @@ final class FileOutput: LogOutput {
   /// that could not be finished.
   private func leaveStaleFile(_ state: inout State, _ batch: inout LineBuffer) -> UInt64 {
     let requests =
-      reopenRequests.load(ordering: .relaxed) &+ (options.reopensOnHangup ? HangupSignal.count : 0)
+      reopenRequests.load(ordering: .relaxed) &+ (configuration.reopensOnHangup ? HangupSignal.count : 0)
     let isAsked = requests != state.seenReopenRequests
     state.seenReopenRequests = requests
     guard var file = state.file else { return 0 }
     let written = file.size
-    let isCurrent = file.refresh(at: options.path)
+    let isCurrent = file.refresh(at: path)
     // The rest of a line that began elsewhere, or that another process has written behind, makes no sense here.
     let isTorn = batch.takenOfFirst > 0 && file.kind == .regular && (!isCurrent || file.size != written)
     if isTorn { batch.removeFirst() }
@@ -146,7 +150,7 @@ final class FileOutput: LogOutput {
   /// How long to wait for another process to put a file at the path, or `nil` if it is there or the wait is over.
   private func awaitPath(_ state: inout State) -> Duration? {
     do {
-      _ = try System.status(ofPath: options.path)
+      _ = try System.status(ofPath: path)
     } catch {
       let now = Instant.now
       if error == .missing {
@@ -160,11 +164,11 @@ final class FileOutput: LogOutput {
   }
 
   func flush() -> Bool {
-    options.synchronizationInterval == nil || state.withLock { synchronize(&$0) }
+    configuration.synchronizationInterval == nil || state.withLock { synchronize(&$0) }
   }
 
   func maintain(now: Instant) -> Instant {
-    guard let interval = options.synchronizationInterval else { return .never }
+    guard let interval = configuration.synchronizationInterval else { return .never }
     return state.withLock { state in
       guard let since = state.unsynchronizedSince else { return .never }
       let due = since.advanced(by: interval)
@@ -184,7 +188,7 @@ final class FileOutput: LogOutput {
 
   func close() {
     state.withLock { state in
-      if options.synchronizationInterval != nil { _ = synchronize(&state) }
+      if configuration.synchronizationInterval != nil { _ = synchronize(&state) }
       state.file?.close()
       state.file = nil
     }

@@ -12,13 +12,13 @@ struct OpenFile {
   var kind: System.FileStatus.Kind { identity.kind }
 
   /// Opens the file, and ends a line that a killed process left unfinished in it.
-  init(_ options: FileOutput.Options) throws(System.Failure) {
-    descriptor = try System.openForAppending(options.path, permissions: options.permissions)
+  init(_ path: String, permissions: Int) throws(System.Failure) {
+    descriptor = try System.openForAppending(path, permissions: permissions)
     do {
       identity = try System.status(ofDescriptor: descriptor)
       size = identity.size
       modified = identity.modified
-      if kind == .regular, try Self.endsInsideLine(options.path, of: descriptor) {
+      if kind == .regular, try Self.endsInsideLine(path, of: descriptor) {
         var newline = UInt8(ascii: "\n")
         size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
           try System.write(bytes, to: descriptor)

@@ -6,16 +6,18 @@ import TapCore
 final class RotatedFiles: BackgroundJob {
   private let folder: String
   private let prefix: String
+  private let permissions: Int
   private let rotation: LogRotation
   private let worker = Worker()
 
   private static let compressedSuffix = ".gz"
   private static let partSuffix = ".part"
 
-  init(path: String, rotation: LogRotation) {
+  init(path: String, permissions: Int, rotation: LogRotation) {
     let slash = path.lastIndex(of: "/")
     folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     prefix = (slash.map { String(path[path.index(after: $0)...]) } ?? path) + "."
+    self.permissions = permissions
     self.rotation = rotation
   }
 
@@ -71,17 +73,32 @@ final class RotatedFiles: BackgroundJob {
 
   private func compress(_ path: String) {
     let part = path + Self.compressedSuffix + Self.partSuffix
-    guard Self.compress(path, to: part) else { return System.remove(part) }
-    guard (try? System.rename(part, to: path + Self.compressedSuffix)) != nil else {
-      return System.remove(part)
+    // One that a killed process has left.
+    System.remove(part)
+    if compress(path, to: part), (try? System.rename(part, to: path + Self.compressedSuffix)) != nil {
+      System.remove(path)
+    } else {
+      System.remove(part)
     }
-    System.remove(path)
   }
 
-  private static func compress(_ path: String, to target: String) -> Bool {
+  private func compress(_ path: String, to target: String) -> Bool {
     guard let gzip = Gzip.system, let source = try? System.openForReading(path) else { return false }
     defer { System.close(source) }
-    return gzip.writeFile(target) { try? System.read(source, into: $0) }
+    guard let file = try? System.openForAppending(target, permissions: permissions) else { return false }
+    defer { System.close(file) }
+    return gzip.compress(level: 6) {
+      try? System.read(source, into: $0)
+    } to: { bytes in
+      var left = bytes[...]
+      while !left.isEmpty {
+        guard let count = try? System.write(UnsafeRawBufferPointer(rebasing: left), to: file) else {
+          return false
+        }
+        left = left.dropFirst(count)
+      }
+      return true
+    }
   }
 
   /// `20261121T093000.123456Z`: as the timestamps of the lines, without the punctuation that file systems of other
@@ -89,7 +106,7 @@ final class RotatedFiles: BackgroundJob {
   private static func stamp(_ microsecond: Int64) -> String {
     let (nanoseconds, overflow) = microsecond.multipliedReportingOverflow(by: 1_000)
     let time = Timestamp(nanosecondsSinceEpoch: overflow ? .max : nanoseconds)
-    let text = JSONWriter.bytes(capacity: 32) { $0.timestamp(time) }
+    let text = ByteWriter.bytes(capacity: 32) { $0.timestamp(time) }
     return String(decoding: text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }, as: UTF8.self)
   }
 

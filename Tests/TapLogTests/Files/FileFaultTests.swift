@@ -126,7 +126,7 @@ struct FileFaultTests {
   @Test
   func `does not write into another file that has got the descriptor of its own`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(FileOutput.Options(path: folder("requests.jsonl")))
+    let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     let other = open(folder("other"), O_WRONLY | O_CREAT, 0o600)
     #expect(dup2(other, descriptor) == descriptor)
@@ -144,7 +144,7 @@ struct FileFaultTests {
   @Test
   func `reopens the file when its descriptor is closed by other code`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(FileOutput.Options(path: folder("requests.jsonl")))
+    let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     // Closed as the log sees it: no other thread may get the number in between.
     let null = open("/dev/null", O_WRONLY)
@@ -160,7 +160,7 @@ struct FileFaultTests {
   @Test
   func `gives up the rest of a line that another process has written behind`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(FileOutput.Options(path: folder("requests.jsonl")))
+    let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
     var batch = LineBuffer("torn\n", "next\n")
     _ = batch.take(2)  // As after a short write that went unnoticed.
     try Data("other\n".utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))

@@ -18,9 +18,9 @@ struct HangupTests {
     let folder = try TemporaryFolder()
     _ = Self.calls.load(ordering: .relaxed)
     signal(SIGHUP) { _ in HangupTests.calls.wrappingAdd(1, ordering: .relaxed) }
-    var options = FileOutput.Options(path: folder("requests.jsonl"))
-    options.reopensOnHangup = true
-    let output = try FileOutput(options)
+    var configuration = RequestLog.Configuration()
+    configuration.reopensOnHangup = true
+    let output = try FileOutput(folder("requests.jsonl"), configuration)
     for isHangup in [false, true] {
       // A mark on what is open, which an open file does not have.
       let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
@@ -54,9 +54,9 @@ struct HangupTests {
       before.sa_flags = SA_SIGINFO | SA_ONSTACK | Int32(truncatingIfNeeded: SA_RESETHAND)
       sigaddset(&before.sa_mask, SIGUSR1)
       sigaction(SIGHUP, &before, nil)
-      var options = FileOutput.Options(path: path)
-      options.reopensOnHangup = true
-      let output = try FileOutput(options)
+      var configuration = RequestLog.Configuration()
+      configuration.reopensOnHangup = true
+      let output = try FileOutput(path, configuration)
       guard sigqueue(getpid(), SIGHUP, sigval(sival_int: 42)) == 0 else { exit(2) }
       _ = try await Poll.until("the signal") { HangupTests.calls.load(ordering: .relaxed) == 1 ? true : nil }
       kill(getpid(), SIGHUP)
@@ -80,9 +80,9 @@ struct HangupTests {
     await #expect(processExitsWith: .exitCode(7)) {
       [path = path as String, disposition = disposition as Int] in
       signal(SIGHUP, disposition == 0 ? SIG_DFL : SIG_IGN)
-      var options = FileOutput.Options(path: path)
-      options.reopensOnHangup = true
-      let output = try FileOutput(options)
+      var configuration = RequestLog.Configuration()
+      configuration.reopensOnHangup = true
+      let output = try FileOutput(path, configuration)
       kill(getpid(), SIGHUP)
       _ = try await Poll.until("the signal") { HangupSignal.count == 1 ? true : nil }
       output.close()

@@ -75,6 +75,8 @@ struct LogRotationTests {
       #expect(result.status == 0)
       #expect(result.output.hasPrefix("{\"timestamp\""))
       #expect(result.output.utf8.count <= 2_000)
+      let permissions = try FileManager.default.attributesOfItem(atPath: folder(name))[.posixPermissions]
+      #expect((permissions as? Int).map { $0 & ~0o640 } == 0)
     }
   }
 

@@ -7,9 +7,9 @@ import Testing
 @Suite(.needs(.thread))
 struct SynchronizationTests {
   private func output(interval: Duration?, _ folder: TemporaryFolder) throws -> FileOutput {
-    var options = FileOutput.Options(path: folder("requests.jsonl"))
-    options.synchronizationInterval = interval
-    return try FileOutput(options)
+    var configuration = RequestLog.Configuration()
+    configuration.synchronizationInterval = interval
+    return try FileOutput(folder("requests.jsonl"), configuration)
   }
 
   private func write(to output: FileOutput) {

@@ -1,10 +1,5 @@
-extension JSONWriter {
-  /// A whole text as a JSON string.
-  package static func string(_ text: String) -> [UInt8] {
-    // Six bytes are the most that escaping makes of one.
-    bytes(capacity: 6 * text.utf8.count + 2) { $0.string(text, limit: .max) }
-  }
-
+/// Texts and numbers of JSON.
+extension ByteWriter {
   /// A string in quotes, cut at `limit` bytes.
   package mutating func string(_ text: String, limit: Int) {
     append("\"")
@@ -76,6 +71,15 @@ extension JSONWriter {
     }
   }
 
+  /// The shortest number that reads back as the same value (SE-0233's description). What JSON has no number for
+  /// stands as the strings of the Protobuf JSON mapping: `"NaN"`, `"Infinity"`, `"-Infinity"`.
+  package mutating func double(_ value: Double) {
+    guard value.isFinite else {
+      return append(value.isNaN ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"")
+    }
+    append(text: value.description)
+  }
+
   private mutating func escape(_ character: UnsafeBufferPointer<UInt8>) {
     switch (character.count, character[0]) {
     case (1, UInt8(ascii: "\"")): append("\\\"")
@@ -89,18 +93,20 @@ extension JSONWriter {
     default:
       append("\\u00")
       let digits = String(character[character.count - 1], radix: 16)
-      append(Array((digits.utf8.count < 2 ? "0" + digits : digits).utf8))
+      append(text: digits.utf8.count < 2 ? "0" + digits : digits)
     }
   }
 }
 
-extension UnsafeBufferPointer<UInt8> {
-  /// The last place at or before `limit` that is not inside a character of well-formed UTF-8.
-  package func characterBoundary(before limit: Int) -> Int {
-    guard limit < count else { return count }
-    var index = Swift.max(0, limit)
-    while index > 0, self[index] & 0xC0 == 0x80 { index -= 1 }
-    return index
+extension BidirectionalCollection<UInt8> {
+  /// The last place, at most `limit` from the start, that is not inside a character of well-formed UTF-8.
+  package func characterBoundary(before limit: Int) -> Index {
+    guard var place = index(startIndex, offsetBy: Swift.max(0, limit), limitedBy: endIndex), place < endIndex
+    else {
+      return endIndex
+    }
+    while place > startIndex, self[place] & 0xC0 == 0x80 { formIndex(before: &place) }
+    return place
   }
 }
 

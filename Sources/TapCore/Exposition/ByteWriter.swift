@@ -1,12 +1,12 @@
-/// Writes JSON into memory of the caller, and never past its end.
+/// Writes text and numbers into memory of the caller, and never past its end.
 ///
 /// The first piece that does not fit closes the writer: nothing more goes in, ``isFull`` says so, and
-/// ``rollBack(to:)`` opens it again at an earlier place. A caller therefore checks once a field, not once a byte.
-package struct JSONWriter {
+/// ``resume(at:reserving:)`` opens it again at an earlier place. A caller therefore checks once a part, not once a byte.
+package struct ByteWriter {
   @usableFromInline let memory: UnsafeMutablePointer<UInt8>
   private let capacity: Int
   @usableFromInline var written = 0
-  /// The end of writing: the capacity, or `written` once a piece did not fit.
+  /// The end of writing: `written` once a piece did not fit.
   @usableFromInline var end: Int
 
   package init(_ memory: UnsafeMutablePointer<UInt8>, capacity: Int) {
@@ -25,24 +25,18 @@ package struct JSONWriter {
   package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: written) }
 
   /// What `body` writes into an array of that capacity.
-  package static func bytes(capacity: Int, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
+  package static func bytes(capacity: Int, _ body: (inout ByteWriter) -> Void) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: capacity) { memory, count in
       guard let base = memory.baseAddress else { return }
-      var json = JSONWriter(base, capacity: memory.count)
-      body(&json)
-      count = json.count
+      var writer = ByteWriter(base, capacity: memory.count)
+      body(&writer)
+      count = writer.count
     }
   }
 
-  /// Forgets what was written after `mark`, an earlier ``count``.
-  package mutating func rollBack(to mark: Int) {
+  /// Goes on at `mark`, an earlier ``count``, with the last bytes of the memory out of reach.
+  package mutating func resume(at mark: Int, reserving reserved: Int = 0) {
     written = min(mark, written)
-    end = capacity
-    isFull = false
-  }
-
-  /// Keeps the last bytes of the memory out of reach, or gives them back.
-  package mutating func reserve(_ reserved: Int) {
     end = max(written, capacity - reserved)
     isFull = false
   }
@@ -53,8 +47,8 @@ package struct JSONWriter {
   }
 }
 
-/// Pieces that are JSON already.
-extension JSONWriter {
+/// Bytes as they are.
+extension ByteWriter {
   @inlinable @inline(__always)
   package mutating func append(_ source: UnsafePointer<UInt8>, count length: Int) {
     guard length <= end &- written else { return close() }
@@ -74,15 +68,21 @@ extension JSONWriter {
     append(text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
+  @inline(__always)
   package mutating func append(_ bytes: [UInt8]) {
-    bytes.withUnsafeBufferPointer { buffer in
-      if let base = buffer.baseAddress { append(base, count: buffer.count) }
-    }
+    bytes.withUnsafeBufferPointer { append($0) }
+  }
+
+  package mutating func append(text: String) { text.withBytes { append($0) } }
+
+  @inline(__always)
+  private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+    if let base = bytes.baseAddress { append(base, count: bytes.count) }
   }
 }
 
 /// Numbers and times.
-extension JSONWriter {
+extension ByteWriter {
   /// An integer in decimal.
   package mutating func integer(_ value: Int64) {
     if value < 0 { append(UInt8(ascii: "-")) }
@@ -136,15 +136,6 @@ extension JSONWriter {
     }
     append(UInt8(ascii: "."))
     decimal(fraction, digits: digits)
-  }
-
-  /// The shortest number that reads back as the same value (SE-0233's description). What JSON has no number for
-  /// stands as the strings of the Protobuf JSON mapping: `"NaN"`, `"Infinity"`, `"-Infinity"`.
-  package mutating func double(_ value: Double) {
-    guard value.isFinite else {
-      return append(value.isNaN ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"")
-    }
-    append(Array(value.description.utf8))
   }
 
   /// A point in time by RFC 3339, in UTC and to the microsecond, always 27 characters: `2026-11-21T09:30:00.123456Z`.

@@ -2,14 +2,19 @@ import Foundation
 import TapCore
 import Testing
 
-@Suite struct JSONWriterTests {
-  private func written(capacity: Int = 8_192, _ body: (inout JSONWriter) -> Void) -> String {
-    String(decoding: JSONWriter.bytes(capacity: capacity, body), as: UTF8.self)
+@Suite struct ByteWriterTests {
+  private func written(capacity: Int = 8_192, _ body: (inout ByteWriter) -> Void) -> String {
+    String(decoding: ByteWriter.bytes(capacity: capacity, body), as: UTF8.self)
+  }
+
+  /// A whole text as a JSON string.
+  private func json(_ text: String) -> [UInt8] {
+    ByteWriter.bytes(capacity: 6 * text.utf8.count + 2) { $0.string(text, limit: .max) }
   }
 
   /// The content of a string, without its quotes.
   private func escaped(_ text: String) -> String {
-    String(String(decoding: JSONWriter.string(text), as: UTF8.self).dropFirst().dropLast())
+    String(String(decoding: json(text), as: UTF8.self).dropFirst().dropLast())
   }
 
   @Test
@@ -54,7 +59,7 @@ import Testing
         pieces.randomElement(using: &generator) ?? []
       }
       let text = String(decoding: bytes, as: UTF8.self)
-      let json = JSONWriter.string(text)
+      let json = self.json(text)
       let read =
         try JSONSerialization.jsonObject(with: Data(Array("[".utf8) + json + Array("]".utf8))) as? [String]
       #expect(read == [text])
@@ -82,7 +87,7 @@ import Testing
       let mark = json.count
       json.append("cdefg")
       json.append("h")
-      if json.isFull { json.rollBack(to: mark) }
+      if json.isFull { json.resume(at: mark) }
       json.append("!")
     }
     let expected = ["", "!", "ab", "ab!", "ab!", "ab!", "ab!", "ab!", "abcdefgh", "abcdefgh!"]
