@@ -93,7 +93,7 @@ class Server:
 
 def build(configuration):
     """Builds the apps, and gives the folder of the products."""
-    command = [HERE / "swift-without-index", "build", "-c", configuration, "--package-path", str(HERE)]
+    command = ["swift", "build", "-c", configuration, "--package-path", str(HERE)]
     subprocess.run([*command, "-q"], check=True, stdout=sys.stderr)
     shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)
     return pathlib.Path(shown.stdout.strip())

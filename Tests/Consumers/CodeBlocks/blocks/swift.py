@@ -148,7 +148,7 @@ let package = Package(
 
 def _swift_build(*arguments):
     return subprocess.run(
-        [SCRATCH.parent / "swift-without-index", "build", "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
+        ["swift", "build", "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
