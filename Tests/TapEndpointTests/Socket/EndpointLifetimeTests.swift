@@ -6,9 +6,9 @@ import Testing
 @Suite(.serialized) struct EndpointLifetimeTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
-  /// An address of this machine's that no test listens at but these, one after the other: a port that was given up there
-  /// stays free, while one of 127.0.0.1 may be another test's at once.
-  private static let host = "127.0.0.77"
+  /// An address of this machine's that nobody listens at but these tests of this process, one after the other: a port that
+  /// was given up there stays free, while one of 127.0.0.1 may be another test's at once.
+  private static let host = "127.77.\(getpid() >> 8 & 255).\(getpid() & 255)"
 
   @Test func `names an address that is in use`() async throws {
     try await withEndpoint(routes: []) { port in
