@@ -1,5 +1,17 @@
 import Synchronization
 
+/// An app's own consumer of requests, of both directions (``RequestDescription/direction``).
+///
+/// Every request calls ``requestStarted(_:)`` once and ``requestEnded(_:)`` once, in that order. The calls come late, by a tenth
+/// of a second or so, one after another, on a thread of their own: a slow observer delays neither requests nor scrapes. When
+/// 4,096 calls wait, further ones are dropped and counted in `session_tap_observer_dropped_total`.
+public protocol RequestObserver: Sendable {
+  /// A request began.
+  func requestStarted(_ request: RequestDescription)
+  /// A request that had started came to its end.
+  func requestEnded(_ observation: RequestObservation)
+}
+
 /// Calls an app's own observers in order, on one thread. Calls that a slow observer has no time for are dropped; neither
 /// requests nor scrapes wait for it.
 package final class ObserverQueue: Sendable {

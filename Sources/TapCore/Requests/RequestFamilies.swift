@@ -44,15 +44,13 @@ package final class RequestFamilies: Sendable {
     }
   }
 
-  private typealias Column<Element> = (descriptor: FamilyDescriptor, value: @Sendable (Element) -> UInt64)
-
   private let direction: RequestDirection
   private let methods: KnownMethods
   private let expires: Bool
   /// Of the duration, the bodies of request and response and, for requests of the app's, the time to the first byte.
   private let histograms: [HistogramFamily]
-  private let targetCounts: [Column<RequestSeries.Target>]
-  private let clientCounts: [Column<RequestSeries.Client>]
+  private let targetCounts: [CountFamily<RequestSeries.Target>]
+  private let clientCounts: [CountFamily<RequestSeries.Client>]
   private let connections: ConnectionFamilies?
   private let state: Mutex<State>
 
@@ -61,63 +59,11 @@ package final class RequestFamilies: Sendable {
     self.direction = direction
     methods = KnownMethods(metrics.knownMethods)
     expires = metrics.series.idleExpiry != nil
+    histograms = try metrics.histograms(of: direction)
+    targetCounts = try metrics.targetCounts(of: direction)
+    clientCounts = try metrics.clientCounts(of: direction)
+    connections = direction == .outbound ? try ConnectionFamilies(metrics) : nil
     state = Mutex(State(metrics.series))
-    switch direction {
-    case .outbound:
-      histograms =
-        try HistogramFamily.ofEnds("client", "from the start to the last byte of the body", metrics) + [
-          HistogramFamily(
-            "http_client_time_to_first_byte_seconds",
-            "Time of HTTP client requests from the start to the head of the response.",
-            metrics.durationBuckets)
-        ]
-      targetCounts = [
-        (
-          try .gauge("http_client_active_requests", "Requests that have started and not ended."),
-          { $0.counts.active }
-        ),
-        (
-          try .counter("http_client_redirects_total", "Redirects that HTTP client requests followed."),
-          { $0.counts.redirects }
-        ),
-      ]
-      clientCounts = [
-        (try .counter("session_tap_started_requests_total", "Requests that have started."), { $0.started }),
-        (
-          try .counter(
-            "session_tap_ended_requests_total",
-            "Requests that have ended: with a response, with an error or by a cancel."), { $0.ended }
-        ),
-        (
-          try .counter("session_tap_cancelled_requests_total", "Requests that the app cancelled."),
-          { $0.cancelled }
-        ),
-      ]
-      connections = try ConnectionFamilies(metrics)
-    case .inbound:
-      histograms = try HistogramFamily.ofEnds(
-        "server", "from their beginning to the end of their response", metrics)
-      targetCounts = [
-        (try .gauge("http_server_active_requests", "Requests that are being served."), { $0.counts.active })
-      ]
-      clientCounts = [
-        (
-          try .counter("session_tap_inbound_started_requests_total", "Inbound requests that have begun."),
-          { $0.started }
-        ),
-        (
-          try .counter(
-            "session_tap_inbound_ended_requests_total",
-            "Inbound requests that have ended: with a response, with an error or by a cancel."), { $0.ended }
-        ),
-        (
-          try .counter(
-            "session_tap_inbound_cancelled_requests_total",
-            "Inbound requests whose callers went away, or that were let go without an end."), { $0.cancelled }
-        ),
-      ]
-      connections = nil
-    }
   }
 
   /// Counts a request as active. It keeps the target.
@@ -143,12 +89,11 @@ package final class RequestFamilies: Sendable {
       record(observation, in: end)
       guard let connections else { return }
       record(observation.timings, connections.phases, end, isShared, labels.template, target, &state)
-      if observation.openedConnections == nil, observation.roundTrip == nil,
-        observation.retransmittedSegments == nil
+      if observation.openedConnections != nil || observation.roundTrip != nil
+        || observation.retransmittedSegments != nil
       {
-        return
+        connections.record(observation, in: target.server ?? findServer(of: target, &state))
       }
-      connections.record(observation, in: target.server ?? findServer(of: target, &state))
     }
   }
 
@@ -256,9 +201,9 @@ private struct ConnectionFamilies: Sendable {
       "http_client_network_round_trip_seconds",
       "Least round trip of the connections of HTTP client requests, read at the end of a request.",
       metrics.roundTripBuckets)
-    opened = try .counter(
+    opened = try FamilyDescriptor(
       "http_client_connections_opened_total", "Connections that HTTP client requests opened.")
-    retransmissions = try .counter(
+    retransmissions = try FamilyDescriptor(
       "http_client_retransmitted_segments_total",
       "TCP segments that were sent again on the connections of HTTP client requests.")
   }
@@ -297,52 +242,5 @@ private struct ConnectionFamilies: Sendable {
       + [opened, retransmissions].map {
         FamilyStatistics(metric: $0.name, overflowCount: servers, droppedCount: dropped.count)
       }
-  }
-}
-
-/// What the histograms of one family have in common.
-struct HistogramFamily: Sendable {
-  let descriptor: FamilyDescriptor
-  private let dropped = DroppedValues()
-  private let layout: BucketLayout
-
-  init(_ name: String, _ help: String, _ buckets: HistogramBuckets) throws(RegistryError) {
-    guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
-    let unit = name.hasSuffix("_bytes") ? "bytes" : "seconds"
-    descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
-    layout = BucketLayout(buckets)
-  }
-
-  /// Those that both directions have.
-  static func ofEnds(_ side: String, _ span: String, _ metrics: RequestMetrics) throws(RegistryError)
-    -> [Self]
-  {
-    [
-      try Self(
-        "http_\(side)_request_duration_seconds", "Duration of HTTP \(side) requests, \(span).",
-        metrics.durationBuckets),
-      try Self(
-        "http_\(side)_request_body_size_bytes", "Size of HTTP \(side) request bodies.",
-        metrics.bodySizeBuckets),
-      try Self(
-        "http_\(side)_response_body_size_bytes", "Size of HTTP \(side) response bodies.",
-        metrics.bodySizeBuckets),
-    ]
-  }
-
-  func makeHistogram() -> Registry.Histogram { Registry.Histogram(layout: layout, dropped: dropped) }
-
-  func statistics(_ overflowCount: UInt64) -> FamilyStatistics {
-    FamilyStatistics(metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
-  }
-}
-
-extension FamilyDescriptor {
-  fileprivate static func counter(_ name: String, _ help: String) throws(RegistryError) -> FamilyDescriptor {
-    try FamilyDescriptor(name: name, help: help, type: .counter, unit: nil)
-  }
-
-  fileprivate static func gauge(_ name: String, _ help: String) throws(RegistryError) -> FamilyDescriptor {
-    try FamilyDescriptor(name: name, help: help, type: .gauge, unit: nil)
   }
 }

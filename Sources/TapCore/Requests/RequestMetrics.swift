@@ -41,3 +41,104 @@ public struct RequestMetrics: Sendable, Hashable {
   /// The defaults.
   public init() {}
 }
+
+/// The names that these comments tell.
+extension RequestMetrics {
+  /// Of ended requests: the duration, the bodies of request and response and, where the app is the client, the first byte.
+  func histograms(of direction: RequestDirection) throws(RegistryError) -> [HistogramFamily] {
+    let isOutbound = direction == .outbound
+    let side = isOutbound ? "client" : "server"
+    let span =
+      isOutbound
+      ? "from the start to the last byte of the body" : "from their beginning to the end of their response"
+    let both = try [
+      HistogramFamily(
+        "http_\(side)_request_duration_seconds", "Duration of HTTP \(side) requests, \(span).",
+        durationBuckets),
+      HistogramFamily(
+        "http_\(side)_request_body_size_bytes", "Size of HTTP \(side) request bodies.", bodySizeBuckets),
+      HistogramFamily(
+        "http_\(side)_response_body_size_bytes", "Size of HTTP \(side) response bodies.", bodySizeBuckets),
+    ]
+    guard isOutbound else { return both }
+    let firstByte = try HistogramFamily(
+      "http_client_time_to_first_byte_seconds",
+      "Time of HTTP client requests from the start to the head of the response.", durationBuckets)
+    return both + [firstByte]
+  }
+
+  func targetCounts(of direction: RequestDirection) throws(RegistryError) -> [CountFamily<
+    RequestSeries.Target
+  >] {
+    if direction == .inbound {
+      return try [
+        CountFamily("http_server_active_requests", "Requests that are being served.", \.counts.active)
+      ]
+    }
+    return try [
+      CountFamily(
+        "http_client_active_requests", "Requests that have started and not ended.", \.counts.active),
+      CountFamily(
+        "http_client_redirects_total", "Redirects that HTTP client requests followed.", \.counts.redirects),
+    ]
+  }
+
+  func clientCounts(of direction: RequestDirection) throws(RegistryError) -> [CountFamily<
+    RequestSeries.Client
+  >] {
+    let isOutbound = direction == .outbound
+    let (tap, requests) =
+      isOutbound ? ("session_tap", "Requests") : ("session_tap_inbound", "Inbound requests")
+    let cancelled =
+      isOutbound ? "that the app cancelled." : "whose callers went away, or that were let go without an end."
+    return try [
+      CountFamily(
+        "\(tap)_started_requests_total", "\(requests) that have \(isOutbound ? "started" : "begun").",
+        \.started),
+      CountFamily(
+        "\(tap)_ended_requests_total",
+        "\(requests) that have ended: with a response, with an error or by a cancel.", \.ended),
+      CountFamily("\(tap)_cancelled_requests_total", "\(requests) \(cancelled)", \.cancelled),
+    ]
+  }
+}
+
+/// What the histograms of one family have in common.
+struct HistogramFamily: Sendable {
+  let descriptor: FamilyDescriptor
+  private let dropped = DroppedValues()
+  private let layout: BucketLayout
+
+  init(_ name: String, _ help: String, _ buckets: HistogramBuckets) throws(RegistryError) {
+    guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
+    let unit = name.hasSuffix("_bytes") ? "bytes" : "seconds"
+    descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
+    layout = BucketLayout(buckets)
+  }
+
+  func makeHistogram() -> Registry.Histogram { Registry.Histogram(layout: layout, dropped: dropped) }
+
+  func statistics(_ overflowCount: UInt64) -> FamilyStatistics {
+    FamilyStatistics(metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
+  }
+}
+
+/// Plain numbers: a counter or a gauge.
+struct CountFamily<Element>: Sendable {
+  let descriptor: FamilyDescriptor
+  let value: @Sendable (Element) -> UInt64
+
+  init(_ name: String, _ help: String, _ value: @escaping @Sendable (Element) -> UInt64)
+    throws(RegistryError)
+  {
+    descriptor = try FamilyDescriptor(name, help)
+    self.value = value
+  }
+}
+
+extension FamilyDescriptor {
+  /// A counter by its name, or a gauge.
+  init(_ name: String, _ help: String) throws(RegistryError) {
+    try self.init(name: name, help: help, type: name.hasSuffix("_total") ? .counter : .gauge, unit: nil)
+  }
+}
