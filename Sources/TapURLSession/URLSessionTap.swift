@@ -171,7 +171,12 @@ public final class URLSessionTap: Sendable {
     let patched = contexts.flatMap { $0?.clients ?? [] }
     let isFirst = { (index: Int) in !patched[..<index].contains { $0.tap === patched[index].tap } }
     var clients = patched.indices.filter { isFirst($0) && patched[$0].tap !== self }.map { patched[$0] }
-    clients.append(TapContext.Client(tap: self, name: admitted(client)))
+    let name = state.withLock { state in
+      let hasRoom = state.clients.count < Self.clientLimit || state.clients.contains(client)
+      if hasRoom { state.clients.insert(client) }
+      return hasRoom ? client : Self.overflowClient
+    }
+    clients.append(TapContext.Client(tap: self, name: name))
     configuration.protocolClasses = others
     let metricsClass = ProtocolClasses.metricsClass(
       for: TapContext(
@@ -189,15 +194,6 @@ public final class URLSessionTap: Sendable {
 
   private func isOwn(_ someClass: AnyClass) -> Bool {
     ProtocolClasses.context(of: someClass)?.clients.contains { $0.tap === self } ?? false
-  }
-
-  private func admitted(_ client: String) -> String {
-    state.withLock { state in
-      if state.clients.contains(client) { return client }
-      guard state.clients.count < Self.clientLimit else { return Self.overflowClient }
-      state.clients.insert(client)
-      return client
-    }
   }
 }
 

@@ -55,25 +55,11 @@ package final class ObserverQueue: Sendable {
       }
       state.waiting.append(call)
       state.added &+= 1
-      defer { state.isWorkerAsked = true }
-      return !state.isWorkerAsked
+      return !exchange(&state.isWorkerAsked, with: true)
     }
     guard asksWorker else { return }
     // Where the system gives no thread, the next call tries again.
     do { try worker.run(self) } catch { state.withLock { $0.isWorkerAsked = false } }
-  }
-
-  private func make(_ batch: [Call]) {
-    callingThread.store(BackgroundThread.current, ordering: .relaxed)
-    for call in batch {
-      switch call {
-      case .started(let request): for observer in observers { observer.requestStarted(request) }
-      case .ended(let observation): for observer in observers { observer.requestEnded(observation) }
-      }
-    }
-    callingThread.store(0, ordering: .relaxed)
-    state.withLock { $0.made &+= UInt64(batch.count) }
-    progress.signal()
   }
 
   /// Waits until all calls that were added before have been made. `false` if the deadline came first. Does not wait when
@@ -94,10 +80,18 @@ extension ObserverQueue: BackgroundJob {
   package func run(at now: Instant) -> Instant? {
     let batch = state.withLock { state in
       state.isWorkerAsked = false
-      defer { state.waiting = [] }
-      return state.waiting
+      return exchange(&state.waiting, with: [])
     }
-    make(batch)
+    callingThread.store(BackgroundThread.current, ordering: .relaxed)
+    for call in batch {
+      switch call {
+      case .started(let request): for observer in observers { observer.requestStarted(request) }
+      case .ended(let observation): for observer in observers { observer.requestEnded(observation) }
+      }
+    }
+    callingThread.store(0, ordering: .relaxed)
+    state.withLock { $0.made &+= UInt64(batch.count) }
+    progress.signal()
     return nil
   }
 }

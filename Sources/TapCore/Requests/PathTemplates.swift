@@ -65,7 +65,6 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   ///
   /// - Parameter path: The path as it stands in a URL, percent-encoded, without query and fragment.
   public func template(for path: some StringProtocol) -> String? {
-    if isEmpty { return nil }
     var path = String(path)
     return path.withUTF8 { template(for: $0) }
   }

@@ -66,19 +66,11 @@ public struct RequestDescription: Sendable, Hashable {
   /// The scheme as labels and lines show it: `http`, `https`, `_OTHER` for anything else, or `nil` where it is unknown. Its
   /// case does not matter (RFC 3986, section 3.1).
   package var knownScheme: String? {
-    switch scheme {
-    case nil, "": nil
-    case "http": "http"
-    case "https": "https"
+    guard let scheme, !scheme.isEmpty else { return nil }
+    if scheme == "http" || scheme == "https" { return scheme }
     // What is longer than `https` is not converted: its length has no bound.
-    case let text? where text.utf8.count <= 5:
-      switch text.lowercased() {
-      case "http": "http"
-      case "https": "https"
-      default: "_OTHER"
-      }
-    default: "_OTHER"
-    }
+    let lowercased = scheme.utf8.count <= 5 ? scheme.lowercased() : ""
+    return lowercased == "http" || lowercased == "https" ? lowercased : "_OTHER"
   }
 }
 
@@ -97,26 +89,19 @@ package struct URLAuthority {
     var url = url
     let authority = url.withUTF8 { bytes -> (String, Int?)? in
       guard let range = Self.range(in: bytes) else { return nil }
+      // What stands behind the userinfo.
+      let start = bytes[range].lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? range.lowerBound
+      let text = bytes[start..<range.upperBound]
+      let literalEnd = text.lastIndex(of: UInt8(ascii: "]"))
+      let colon = text[(literalEnd ?? start)...].lastIndex(of: UInt8(ascii: ":"))
       let scheme = UnsafeBufferPointer(rebasing: bytes[..<(range.lowerBound - 3)])
-      // The last colon and bracket, and what stands behind the userinfo.
-      var (start, end, literalEnd) = (range.lowerBound, range.upperBound, nil as Int?)
-      var colon: Int?
-      for index in range {
-        switch bytes[index] {
-        case UInt8(ascii: "@"): (start, colon, literalEnd) = (index + 1, nil, nil)
-        case UInt8(ascii: ":"): colon = index
-        case UInt8(ascii: "]"): (colon, literalEnd) = (nil, index)
-        default: break
-        }
-      }
-      let port = colon.flatMap { Self.port(in: bytes[($0 + 1)..<end]) } ?? Self.defaultPort(of: scheme)
-      if start < end, bytes[start] == UInt8(ascii: "[") {
+      let port = colon.flatMap { Self.port(in: text[($0 + 1)...]) } ?? Self.defaultPort(of: scheme)
+      var host = text[..<(colon ?? text.endIndex)]
+      if host.first == UInt8(ascii: "[") {
         guard let literalEnd else { return nil }
-        (start, end) = (start + 1, literalEnd)
-      } else {
-        end = colon ?? end
+        host = text[(start + 1)..<literalEnd]
       }
-      return start < end ? (String(decoding: bytes[start..<end], as: UTF8.self), port) : nil
+      return host.isEmpty ? nil : (String(decoding: host, as: UTF8.self), port)
     }
     guard let authority else { return nil }
     (host, port) = authority

@@ -7,13 +7,13 @@ package enum RequestSeries {
 
     let labels: RequestLabels.Target
     let counts: Counts
-    let client: Client
+    let client: Counts
     /// The series of the target's server, once they are found.
     var server: Server?
     /// What the latest requests came to.
     private var ends: [End] = []
 
-    init(_ labels: RequestLabels.Target, _ counts: Counts, _ client: Client) {
+    init(_ labels: RequestLabels.Target, _ counts: Counts, _ client: Counts) {
       self.labels = labels
       self.counts = counts
       self.client = client
@@ -35,10 +35,11 @@ package enum RequestSeries {
     func forget() { (ends, server) = ([], nil) }
   }
 
-  /// What is counted of a target. Targets without room share one.
+  /// What is counted of a target, or of a client. Targets without room share one.
   final class Counts: @unchecked Sendable {
     var started: UInt64 = 0
     var ended: UInt64 = 0
+    var cancelled: UInt64 = 0
     private(set) var redirects: UInt64 = 0
 
     var active: UInt64 { started &- ended }
@@ -50,33 +51,17 @@ package enum RequestSeries {
     }
   }
 
-  /// What is counted of a client.
-  final class Client: @unchecked Sendable {
-    var started: UInt64 = 0
-    var ended: UInt64 = 0
-    var cancelled: UInt64 = 0
-  }
-
-  /// What ended requests have in common that came to the same. What was never known has no histogram: unknown is not 0.
+  /// What ended requests have in common that came to the same.
   final class End: @unchecked Sendable {
     let labels: RequestLabels.Outcome
     /// By the place of their family.
-    private var histograms: [Registry.Histogram?]
+    var histograms: [Registry.Histogram?]
     /// Of phases, by their place, as far as they are found.
     var phases = noPhases
 
     init(_ labels: RequestLabels.Outcome, histogramCount: Int) {
       self.labels = labels
       histograms = Array(repeating: nil, count: histogramCount)
-    }
-
-    subscript(place: Int) -> Registry.Histogram? { histograms[place] }
-
-    func histogram(_ place: Int, of family: HistogramFamily) -> Registry.Histogram {
-      if let known = histograms[place] { return known }
-      let made = family.makeHistogram()
-      histograms[place] = made
-      return made
     }
 
     /// Lets go of the phases, so that those that expire are freed.
@@ -106,12 +91,8 @@ enum RequestLabels {
     let address: String?
     let port: Int?
 
-    var pairs: [Labels.Pair] {
-      [
-        Labels.Pair(name: "client", value: client),
-        Labels.Pair(name: "server_address", value: address ?? ""),
-        Labels.Pair(name: "server_port", value: port.map(String.init) ?? ""),
-      ]
+    fileprivate var pairs: [(String, String)] {
+      [("client", client), ("server_address", address ?? ""), ("server_port", port.map(String.init) ?? "")]
     }
 
     var rendered: RenderedLabels { RenderedLabels(pairs) }
@@ -133,14 +114,11 @@ enum RequestLabels {
       scheme = request.direction == .inbound ? request.knownScheme : nil
     }
 
-    fileprivate var pairs: [Labels.Pair] {
-      server.pairs + [
-        Labels.Pair(name: "http_request_method", value: method),
-        Labels.Pair(name: "url_scheme", value: scheme ?? ""),
-      ]
+    fileprivate var pairs: [(String, String)] {
+      server.pairs + [("http_request_method", method), ("url_scheme", scheme ?? "")]
     }
 
-    var rendered: RenderedLabels { RenderedLabels(sorting: pairs) }
+    var rendered: RenderedLabels { RenderedLabels(pairs) }
   }
 
   /// What a request came to.
@@ -160,15 +138,13 @@ enum RequestLabels {
       protocolVersion = observation.protocolVersion
     }
 
-    fileprivate func pairs(_ direction: RequestDirection) -> [Labels.Pair] {
+    fileprivate func pairs(_ direction: RequestDirection) -> [(String, String)] {
       let status = statusCode.map(String.init) ?? ""
       let isError = statusCode.map(direction.isError) ?? false
       return [
-        Labels.Pair(name: "cache", value: isFromCache ? "hit" : ""),
-        Labels.Pair(name: "error_type", value: failure?.rawValue ?? (isError ? status : "")),
-        Labels.Pair(name: "http_response_status_code", value: status),
-        Labels.Pair(name: "network_protocol_version", value: protocolVersion?.rawValue ?? ""),
-        Labels.Pair(name: direction == .inbound ? "http_route" : "url_template", value: template ?? ""),
+        ("cache", isFromCache ? "hit" : ""), ("error_type", failure?.rawValue ?? (isError ? status : "")),
+        ("http_response_status_code", status), ("network_protocol_version", protocolVersion?.rawValue ?? ""),
+        (direction == .inbound ? "http_route" : "url_template", template ?? ""),
       ]
     }
   }
@@ -179,7 +155,7 @@ enum RequestLabels {
     let outcome: Outcome
 
     func rendered(_ direction: RequestDirection) -> RenderedLabels {
-      RenderedLabels(sorting: target.pairs + outcome.pairs(direction))
+      RenderedLabels(target.pairs + outcome.pairs(direction))
     }
   }
 
@@ -190,19 +166,15 @@ enum RequestLabels {
     let phase: RequestTimings.Phase
 
     var rendered: RenderedLabels {
-      RenderedLabels(
-        sorting: server.pairs + [
-          Labels.Pair(name: "phase", value: phase.rawValue),
-          Labels.Pair(name: "url_template", value: template ?? ""),
-        ])
+      RenderedLabels(server.pairs + [("phase", phase.rawValue), ("url_template", template ?? "")])
     }
   }
 }
 
 extension RenderedLabels {
   /// - Parameter pairs: In any order. An empty value leaves its label out.
-  fileprivate init(sorting pairs: [Labels.Pair]) {
-    self.init(pairs.sorted { $0.name < $1.name })
+  fileprivate init(_ pairs: [(String, String)]) {
+    self.init(Labels(pairs).pairs)
   }
 }
 
@@ -226,8 +198,7 @@ package struct KnownMethods: Sendable {
   private static let limit = 256
   private static let other = "_OTHER"
 
-  private let names: Set<String>
-  private let longest: Int
+  private let names: [String]
 
   /// Takes the first 256 of the names that can be a label of their own: a name that is empty, longer than a label's value or
   /// `_OTHER` itself would share its series with others.
@@ -235,13 +206,12 @@ package struct KnownMethods: Sendable {
     let usable = names.lazy.filter { name in
       !name.isEmpty && name.utf8.count <= RenderedLabels.maximumValueLength && name != Self.other
     }
-    self.names = Set(usable.prefix(Self.limit))
-    longest = self.names.map(\.utf8.count).max() ?? 0
+    self.names = Array(usable.prefix(Self.limit))
   }
 
   /// The label of a method.
   package func label(of method: String) -> String {
     // A method that the app reads from elsewhere may be of any length: a longer one is not compared.
-    method.utf8.count <= longest && names.contains(method) ? method : Self.other
+    method.utf8.count <= RenderedLabels.maximumValueLength && names.contains(method) ? method : Self.other
   }
 }

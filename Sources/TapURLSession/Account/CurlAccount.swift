@@ -94,15 +94,15 @@ package struct CurlAccount: Sendable {
     account.statusCode = number(0x20_0002, of: curl)
     account.connectionCount = number(0x20_001a, of: curl)
     account.protocolVersion = number(0x20_002e, of: curl).flatMap(Self.version)
-    account.sentBytes = offset(0x60_0007, of: curl)
-    account.receivedBytes = offset(0x60_0008, of: curl)
-    account.total = offset(0x60_0032, of: curl) ?? 0
-    account.nameLookup = offset(0x60_0033, of: curl) ?? 0
-    account.connect = offset(0x60_0034, of: curl) ?? 0
-    account.preTransfer = offset(0x60_0035, of: curl) ?? 0
-    account.startTransfer = offset(0x60_0036, of: curl) ?? 0
-    account.appConnect = offset(0x60_0038, of: curl) ?? 0
-    account.queue = offset(0x60_0041, of: curl)
+    account.sentBytes = number(0x60_0007, of: curl)
+    account.receivedBytes = number(0x60_0008, of: curl)
+    account.total = number(0x60_0032, of: curl) ?? 0
+    account.nameLookup = number(0x60_0033, of: curl) ?? 0
+    account.connect = number(0x60_0034, of: curl) ?? 0
+    account.preTransfer = number(0x60_0035, of: curl) ?? 0
+    account.startTransfer = number(0x60_0036, of: curl) ?? 0
+    account.appConnect = number(0x60_0038, of: curl) ?? 0
+    account.queue = number(0x60_0041, of: curl)
     account.peerPort = number(0x20_0028, of: curl)
     account.localPort = number(0x20_002a, of: curl)
     account.peerAddress = text(0x10_0020, of: curl)
@@ -137,15 +137,11 @@ package struct CurlAccount: Sendable {
   /// Whether the account covers a loader: one of an app's own class has none.
   func isNative(_ loader: URLProtocol) -> Bool { ObjectIdentifier(type(of: loader)) == loaderClass }
 
-  /// A `long`, or `nil` where libcurl is too old to know it (CURLE_UNKNOWN_OPTION).
-  private func number(_ info: Int32, of curl: UnsafeMutableRawPointer) -> Int? {
-    var value = 0
-    return getInfo(curl, info, &value) == 0 ? value : nil
-  }
-
-  /// A `curl_off_t`, likewise.
-  private func offset(_ info: Int32, of curl: UnsafeMutableRawPointer) -> Int64? {
-    var value: Int64 = 0
+  /// A `long` or a `curl_off_t`, or `nil` where libcurl is too old to know it (CURLE_UNKNOWN_OPTION).
+  private func number<Value: SignedInteger & BitwiseCopyable>(_ info: Int32, of curl: UnsafeMutableRawPointer)
+    -> Value?
+  {
+    var value: Value = 0
     return getInfo(curl, info, &value) == 0 ? value : nil
   }
 

@@ -131,8 +131,10 @@ final class ClientRelay: NSObject, URLProtocolClient {
     // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
     let isAsked = !transfer.isSufficient || context.keepsHeaders
     let response = isAsked ? sender.task?.response as? HTTPURLResponse : nil
-    if let task = sender.task, response?.asksForCredentials == true {
-      // No end: Foundation asks for credentials, and may serve the rest with another loader.
+    if let task = sender.task, response?.statusCode == 401,
+      response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil
+    {
+      // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with another loader.
       state.withLock { $0.phase = .challenged }
       original.urlProtocolDidFinishLoading(sender)
       return ChallengedTaskWatch.begin(task, of: self, requests)
@@ -200,7 +202,12 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let metrics = transfer.isNative ? nil : (loader as? ForwardingLoader)?.metrics
     let statusCode =
       transfer.finalStatusCode ?? metrics?.statusCode ?? response?.statusCode ?? transfer.seenStatusCode
-    let end = error.map { RequestEnd($0, statusCode: statusCode) } ?? .response(statusCode: statusCode)
+    let end: RequestEnd =
+      switch error {
+      case nil: .response(statusCode: statusCode)
+      case let error as URLError where error.code == .cancelled: .cancelled
+      case let error?: .failure(RequestErrorType(error), statusCode: statusCode)
+      }
     // Only of the native loader: the error of an app's own loader may contain secrets.
     let message = transfer.isNative && end != .cancelled ? (error as? URLError)?.curlMessage : nil
     let hasResponse = transfer.isNative || response != nil || transfer.loadedBytes != nil
@@ -208,7 +215,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
       sent: hasResponse ? transfer.requestBodySize(of: task, method: method) : nil,
       received: transfer.responseBodySize(method: method, response)
     )
-    let headers = context.keepsHeaders ? response?.headers ?? [:] : [:]
+    let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
     for (record, tap) in requests {
       record.end(end, at: now) { observation in
         observation.errorMessage = message
@@ -282,20 +289,5 @@ extension TransferAccount {
     // What arrives here of a coded body is decoded already: its size on the wire is another one.
     let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
     return coding.isEmpty || coding.lowercased() == "identity" ? loadedBytes : nil
-  }
-}
-
-extension HTTPURLResponse {
-  /// A 401 that names a scheme (RFC 9110, section 11.6.1): Foundation looks for credentials and may send the
-  /// request again.
-  fileprivate var asksForCredentials: Bool {
-    statusCode == 401 && value(forHTTPHeaderField: "WWW-Authenticate") != nil
-  }
-
-  /// The header fields as text.
-  fileprivate var headers: [String: String] {
-    var headers: [String: String] = [:]
-    for case let (name as String, value as String) in allHeaderFields { headers[name] = value }
-    return headers
   }
 }

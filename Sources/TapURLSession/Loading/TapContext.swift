@@ -79,7 +79,8 @@ final class TapContext: Sendable {
       hasExcluded.store(true, ordering: .relaxed)
       return false
     }
-    if url.hasPrefix("http:") || url.hasPrefix("https:"), loader(for: request) != nil { return true }
+    let isOurs = url.utf8.starts(with: "http:".utf8) || url.utf8.starts(with: "https:".utf8)
+    if isOurs, loader(for: request) != nil { return true }
     // A WebSocket takes a connection to its host.
     hasExcluded.store(true, ordering: .relaxed)
     if refuses(request) { recordRefusal(of: request) }
@@ -180,10 +181,6 @@ final class TransferCount: Sendable {
     var limit = Int.max
     /// When there were last more transfers than connections.
     var lastExceeded: Instant?
-
-    mutating func note(at now: Instant) {
-      if count > limit { lastExceeded = now }
-    }
   }
 
   private let state = Mutex(State())
@@ -195,14 +192,14 @@ final class TransferCount: Sendable {
     state.withLock { state in
       if limit > 0 { state.limit = min(state.limit, limit) }
       state.count += 1
-      state.note(at: now)
+      if state.count > state.limit { state.lastExceeded = now }
     }
   }
 
   /// A transfer ends.
   func leave(at now: Instant) {
     state.withLock { state in
-      state.note(at: now)
+      if state.count > state.limit { state.lastExceeded = now }
       state.count -= 1
     }
   }
