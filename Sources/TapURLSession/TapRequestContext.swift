@@ -48,8 +48,8 @@ extension URLRequest {
       guard url != nil else { return }
       let timeout = timeoutInterval
       self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest
-      // Foundation on Linux keeps beside the request whether its time-out was set (`isTimeoutIntervalSet`).
-      if timeout != Self.defaultTimeout { timeoutInterval = timeout }
+      // Foundation on Linux keeps beside the request whether its time-out was set (`isTimeoutIntervalSet`). One that was not is 60 s.
+      if timeout != 60 { timeoutInterval = timeout }
     }
   }
 
@@ -62,9 +62,6 @@ extension URLRequest {
   public mutating func setTrace(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) {
     setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
   }
-
-  /// The time-out of a request that none was given.
-  private static let defaultTimeout: TimeInterval = 60
 }
 
 /// A request that keeps a context through copies and changes.

@@ -78,7 +78,7 @@ import Testing
 
   /// Slow to find, exact, and by public means: what the fast way reads has to be the same.
   @Test func `the fast way finds what reflection finds`() throws {
-    let loaderClass = try #require(LoaderChain.nativeHTTP)
+    let loaderClass = try #require(TapContext.nativeHTTP)
     let url = try #require(URL(string: "http://127.0.0.1/"))
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 3
@@ -318,6 +318,7 @@ extension TransferAccount {
   /// That of a handle which has done nothing yet.
   fileprivate static func untouched(queue: Int64?) -> TransferAccount {
     var account = TransferAccount()
+    account.isNative = true
     (account.statusCode, account.connectionCount) = (0, 0)
     (account.localPort, account.peerPort) = (0, 0)
     (account.sentBytes, account.receivedBytes, account.queue) = (0, 0, queue)

@@ -124,9 +124,8 @@ import Testing
   /// As when a tap stops while another one patches a configuration of its.
   @Test func `a class that is made when a tap has stopped does not stand for it`() throws {
     let context = TapContext(
-      clients: taps.prefix(2).map { TapContext.Client(tap: $0, name: "c") }, loaders: LoaderChain([]),
-      forwarding: nil
-    )
+      clients: taps.prefix(2).map { TapContext.Client(tap: $0, name: "c") }, loaders: [],
+      forwarding: nil)
     taps[0].stop()
     let made = try #require(ProtocolClasses.context(of: ProtocolClasses.metricsClass(for: context)))
     #expect(made.clients.map { ObjectIdentifier($0.tap) } == [ObjectIdentifier(taps[1])])

@@ -11,14 +11,14 @@ import Testing
   }
 
   /// Whole milliseconds of each phase that there is.
-  private func phases(of times: TransactionTimes) -> [RequestTimings.Phase: Int] {
+  private func phases(of timings: RequestTimings) -> [RequestTimings.Phase: Int] {
     RequestTimings.Phase.allCases.reduce(into: [:]) { phases, phase in
-      phases[phase] = times.timings[phase].map { Int(($0 / .milliseconds(1)).rounded()) }
+      phases[phase] = timings[phase].map { Int(($0 / .milliseconds(1)).rounded()) }
     }
   }
 
   @Test func `a new connection over TLS`() {
-    let times = TransactionTimes(
+    let times = RequestTimings(
       fetchStart: instant(0), domainLookupStart: instant(1), domainLookupEnd: instant(11),
       connectStart: instant(11), secureConnectionStart: instant(31), secureConnectionEnd: instant(71),
       connectEnd: instant(71), requestStart: instant(72), responseStart: instant(172),
@@ -30,26 +30,26 @@ import Testing
   }
 
   @Test func `a new connection without TLS`() {
-    let times = TransactionTimes(
+    let times = RequestTimings(
       fetchStart: instant(0), connectStart: instant(0), connectEnd: instant(5), requestStart: instant(5),
       responseStart: instant(8), responseEnd: instant(8))
     #expect(phases(of: times) == [.connect: 5, .processing: 3, .transfer: 0])
   }
 
   @Test func `a connection that was open, after a wait for it`() {
-    let times = TransactionTimes(
+    let times = RequestTimings(
       fetchStart: instant(0), requestStart: instant(500), responseStart: instant(800),
       responseEnd: instant(1_000))
     #expect(phases(of: times) == [.queue: 500, .processing: 300, .transfer: 200])
   }
 
   @Test func `a transfer that was cut short, and a clock that was set back`() {
-    #expect(phases(of: TransactionTimes()) == [:])
-    #expect(phases(of: TransactionTimes(fetchStart: instant(0), requestStart: instant(2))) == [.queue: 2])
-    let back = TransactionTimes(requestStart: instant(900), responseStart: instant(100))
+    #expect(phases(of: RequestTimings()) == [:])
+    #expect(phases(of: RequestTimings(fetchStart: instant(0), requestStart: instant(2))) == [.queue: 2])
+    let back = RequestTimings(requestStart: instant(900), responseStart: instant(100))
     #expect(phases(of: back) == [.processing: 0])
-    let endless = TransactionTimes(requestStart: .distantPast, responseStart: .distantFuture)
-    #expect(endless.timings[.processing] == .seconds(1_000_000_000))
+    let endless = RequestTimings(requestStart: .distantPast, responseStart: .distantFuture)
+    #expect(endless[.processing] == .seconds(1_000_000_000))
   }
 
   @Test(arguments: [

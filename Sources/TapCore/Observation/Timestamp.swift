@@ -21,9 +21,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
 extension Timestamp {
   /// Whole seconds, rounded down, and the nanoseconds since then.
-  var secondsAndNanoseconds: (seconds: Int64, nanoseconds: Int64) {
-    let (seconds, nanoseconds) = nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
-    return (seconds, nanoseconds)
+  var secondsAndNanoseconds: (quotient: Int64, remainder: Int64) {
+    nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
   }
 }
 

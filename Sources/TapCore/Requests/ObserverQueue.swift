@@ -1,5 +1,17 @@
 import Synchronization
 
+/// An app's own consumer of requests, of both directions (``RequestDescription/direction``).
+///
+/// Every request calls ``requestStarted(_:)`` once and ``requestEnded(_:)`` once, in that order. The calls come late, by a tenth
+/// of a second or so, one after another, on a thread of their own: a slow observer delays neither requests nor scrapes. When
+/// 4,096 calls wait, further ones are dropped and counted in `session_tap_observer_dropped_total`.
+public protocol RequestObserver: Sendable {
+  /// A request began.
+  func requestStarted(_ request: RequestDescription)
+  /// A request that had started came to its end.
+  func requestEnded(_ observation: RequestObservation)
+}
+
 /// Calls an app's own observers in order, on one thread. Calls that a slow observer has no time for are dropped; neither
 /// requests nor scrapes wait for it.
 package final class ObserverQueue: Sendable {
@@ -43,25 +55,11 @@ package final class ObserverQueue: Sendable {
       }
       state.waiting.append(call)
       state.added &+= 1
-      defer { state.isWorkerAsked = true }
-      return !state.isWorkerAsked
+      return !exchange(&state.isWorkerAsked, with: true)
     }
     guard asksWorker else { return }
     // Where the system gives no thread, the next call tries again.
     do { try worker.run(self) } catch { state.withLock { $0.isWorkerAsked = false } }
-  }
-
-  private func make(_ batch: [Call]) {
-    callingThread.store(BackgroundThread.current, ordering: .relaxed)
-    for call in batch {
-      switch call {
-      case .started(let request): for observer in observers { observer.requestStarted(request) }
-      case .ended(let observation): for observer in observers { observer.requestEnded(observation) }
-      }
-    }
-    callingThread.store(0, ordering: .relaxed)
-    state.withLock { $0.made &+= UInt64(batch.count) }
-    progress.signal()
   }
 
   /// Waits until all calls that were added before have been made. `false` if the deadline came first. Does not wait when
@@ -82,10 +80,18 @@ extension ObserverQueue: BackgroundJob {
   package func run(at now: Instant) -> Instant? {
     let batch = state.withLock { state in
       state.isWorkerAsked = false
-      defer { state.waiting = [] }
-      return state.waiting
+      return exchange(&state.waiting, with: [])
     }
-    make(batch)
+    callingThread.store(BackgroundThread.current, ordering: .relaxed)
+    for call in batch {
+      switch call {
+      case .started(let request): for observer in observers { observer.requestStarted(request) }
+      case .ended(let observation): for observer in observers { observer.requestEnded(observation) }
+      }
+    }
+    callingThread.store(0, ordering: .relaxed)
+    state.withLock { $0.made &+= UInt64(batch.count) }
+    progress.signal()
     return nil
   }
 }

@@ -21,6 +21,18 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     var template: String?
     /// The template with a `*` behind this segment.
     var rest: String?
+
+    /// Where a literal is, or belongs, and the node behind it.
+    func literal(_ segment: some Sequence<UInt8>) -> (place: Int, node: Int?) {
+      var (low, high) = (0, literals.count)
+      while low < high {
+        let middle = (low + high) / 2
+        let candidate = literals[middle].segment
+        if candidate.elementsEqual(segment) { return (middle, literals[middle].node) }
+        if candidate.lexicographicallyPrecedes(segment) { low = middle + 1 } else { high = middle }
+      }
+      return (low, nil)
+    }
   }
 
   private var nodes = [Node()]
@@ -30,12 +42,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   /// Compiles templates. Of two that fit the same paths the first counts.
   public init(_ templates: [String]) {
     error = templates.lazy.compactMap(PathTemplateError.init(of:)).first
-    var literals: [Step: Int] = [:]
-    for template in templates { add(template, &literals) }
-    for (step, node) in literals { nodes[step.node].literals.append((step.segment, node)) }
-    for index in nodes.indices {
-      nodes[index].literals.sort { $0.segment.lexicographicallyPrecedes($1.segment) }
-    }
+    for template in templates { add(template) }
   }
 
   /// Compiles templates. Of two that fit the same paths the first counts.
@@ -58,7 +65,6 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   ///
   /// - Parameter path: The path as it stands in a URL, percent-encoded, without query and fragment.
   public func template(for path: some StringProtocol) -> String? {
-    if isEmpty { return nil }
     var path = String(path)
     return path.withUTF8 { template(for: $0) }
   }
@@ -72,21 +78,8 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
 
   /// RFC 3986, section 3: what stands between the authority and the query or fragment.
   private static func path(of url: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-    let slash = UInt8(ascii: "/")
-    var start = 0
-    if let colon = url.firstIndex(of: UInt8(ascii: ":")), colon + 2 < url.count, url[colon + 1] == slash,
-      url[colon + 2] == slash
-    {
-      start = colon + 3
-      while start < url.count, !Self.endsAuthority(url[start]) { start += 1 }
-    }
-    var end = start
-    while end < url.count, url[end] != UInt8(ascii: "?"), url[end] != UInt8(ascii: "#") { end += 1 }
-    return UnsafeBufferPointer(rebasing: url[start..<end])
-  }
-
-  private static func endsAuthority(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    let rest = url[(URLAuthority.range(in: url)?.upperBound ?? 0)...]
+    return UnsafeBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
   }
 
   /// The template that fits a path best.
@@ -108,7 +101,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     var end = start
     while end < path.count, path[end] != UInt8(ascii: "/") { end += 1 }
     let segment = path[start..<end]
-    if let child = literal(segment, of: node),
+    if let child = node.literal(segment).node,
       let found = find(path, from: end + 1, at: child, work: &work)
     {
       return found
@@ -121,33 +114,14 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     return node.rest
   }
 
-  /// Binary search over the literal children.
-  private func literal(_ segment: Slice<UnsafeBufferPointer<UInt8>>, of node: Node) -> Int? {
-    var low = 0
-    var high = node.literals.count
-    while low < high {
-      let middle = (low + high) / 2
-      let candidate = node.literals[middle].segment
-      if candidate.elementsEqual(segment) { return node.literals[middle].node }
-      if candidate.lexicographicallyPrecedes(segment) { low = middle + 1 } else { high = middle }
-    }
-    return nil
-  }
-
-  /// A literal segment behind a node.
-  private struct Step: Hashable {
-    let node: Int
-    let segment: [UInt8]
-  }
-
-  private mutating func add(_ template: String, _ literals: inout [Step: Int]) {
+  private mutating func add(_ template: String) {
     var segments = template.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
     if segments.first?.isEmpty == true { segments = segments.dropFirst() }
     if segments.count == 1, segments.first?.isEmpty == true { segments = [] }
     let hasRest = segments.last.map { $0.elementsEqual("*".utf8) } ?? false
     var index = 0
     for segment in hasRest ? segments.dropLast() : segments {
-      index = child(Step(node: index, segment: Array(segment)), &literals)
+      index = child(Array(segment), of: index)
     }
     if hasRest {
       nodes[index].rest = nodes[index].rest ?? template
@@ -156,14 +130,15 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     }
   }
 
-  private mutating func child(_ step: Step, _ literals: inout [Step: Int]) -> Int {
-    let isParameter = step.segment.first == UInt8(ascii: "{") && step.segment.last == UInt8(ascii: "}")
-    if let known = isParameter ? nodes[step.node].parameter : literals[step] { return known }
+  private mutating func child(_ segment: [UInt8], of index: Int) -> Int {
+    let isParameter = segment.first == UInt8(ascii: "{") && segment.last == UInt8(ascii: "}")
+    let (place, literal) = isParameter ? (0, nodes[index].parameter) : nodes[index].literal(segment)
+    if let literal { return literal }
     nodes.append(Node())
     if isParameter {
-      nodes[step.node].parameter = nodes.count - 1
+      nodes[index].parameter = nodes.count - 1
     } else {
-      literals[step] = nodes.count - 1
+      nodes[index].literals.insert((segment, nodes.count - 1), at: place)
     }
     return nodes.count - 1
   }

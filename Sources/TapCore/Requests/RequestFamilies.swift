@@ -7,7 +7,7 @@ import Synchronization
 package final class RequestFamilies: Sendable {
   private struct State {
     var targets: SeriesTable<RequestLabels.Target, RequestSeries.Target>
-    var clients: SeriesTable<String, RequestSeries.Client>
+    var clients: SeriesTable<String, RequestSeries.Counts>
     var ends: SeriesTable<RequestLabels.End, RequestSeries.End>
     var phases: SeriesTable<RequestLabels.Phase, Registry.Histogram>
     var servers: SeriesTable<RequestLabels.Server, RequestSeries.Server>
@@ -25,7 +25,7 @@ package final class RequestFamilies: Sendable {
       if let known = targets.element(for: labels) { return known }
       let (client, _) = clients.element(
         for: labels.server.client, labels: { RenderedLabels([Labels.Pair(name: "client", value: $0)]) },
-        make: RequestSeries.Client.init)
+        make: RequestSeries.Counts.init)
       let (target, isShared) = targets.element(for: labels, labels: \.rendered) {
         RequestSeries.Target(labels, RequestSeries.Counts(), client)
       }
@@ -38,21 +38,19 @@ package final class RequestFamilies: Sendable {
       for target in targets.sorted() { target.element.forget() }
       for end in ends.sorted() { end.element.forget() }
       targets.expire(at: now) { $0.counts.active == 0 ? $0.counts.ended : nil }
-      ends.expire(at: now) { $0[0]?.activity ?? 0 }
+      ends.expire(at: now) { $0.histograms[0]?.activity ?? 0 }
       phases.expire(at: now, activity: \.activity)
       servers.expire(at: now, activity: \.activity)
     }
   }
 
-  private typealias Column<Element> = (descriptor: FamilyDescriptor, value: @Sendable (Element) -> UInt64)
-
   private let direction: RequestDirection
   private let methods: KnownMethods
   private let expires: Bool
   /// Of the duration, the bodies of request and response and, for requests of the app's, the time to the first byte.
-  private let histograms: [HistogramFamily]
-  private let targetCounts: [Column<RequestSeries.Target>]
-  private let clientCounts: [Column<RequestSeries.Client>]
+  private let histograms: [InstrumentFamily<Registry.Histogram>]
+  private let targetCounts: [CountFamily]
+  private let clientCounts: [CountFamily]
   private let connections: ConnectionFamilies?
   private let state: Mutex<State>
 
@@ -61,63 +59,11 @@ package final class RequestFamilies: Sendable {
     self.direction = direction
     methods = KnownMethods(metrics.knownMethods)
     expires = metrics.series.idleExpiry != nil
+    histograms = try metrics.histograms(of: direction)
+    targetCounts = try metrics.targetCounts(of: direction)
+    clientCounts = try metrics.clientCounts(of: direction)
+    connections = direction == .outbound ? try ConnectionFamilies(metrics) : nil
     state = Mutex(State(metrics.series))
-    switch direction {
-    case .outbound:
-      histograms =
-        try HistogramFamily.ofEnds("client", "from the start to the last byte of the body", metrics) + [
-          HistogramFamily(
-            "http_client_time_to_first_byte_seconds",
-            "Time of HTTP client requests from the start to the head of the response.",
-            metrics.durationBuckets)
-        ]
-      targetCounts = [
-        (
-          try .gauge("http_client_active_requests", "Requests that have started and not ended."),
-          { $0.counts.active }
-        ),
-        (
-          try .counter("http_client_redirects_total", "Redirects that HTTP client requests followed."),
-          { $0.counts.redirects }
-        ),
-      ]
-      clientCounts = [
-        (try .counter("session_tap_started_requests_total", "Requests that have started."), { $0.started }),
-        (
-          try .counter(
-            "session_tap_ended_requests_total",
-            "Requests that have ended: with a response, with an error or by a cancel."), { $0.ended }
-        ),
-        (
-          try .counter("session_tap_cancelled_requests_total", "Requests that the app cancelled."),
-          { $0.cancelled }
-        ),
-      ]
-      connections = try ConnectionFamilies(metrics)
-    case .inbound:
-      histograms = try HistogramFamily.ofEnds(
-        "server", "from their beginning to the end of their response", metrics)
-      targetCounts = [
-        (try .gauge("http_server_active_requests", "Requests that are being served."), { $0.counts.active })
-      ]
-      clientCounts = [
-        (
-          try .counter("session_tap_inbound_started_requests_total", "Inbound requests that have begun."),
-          { $0.started }
-        ),
-        (
-          try .counter(
-            "session_tap_inbound_ended_requests_total",
-            "Inbound requests that have ended: with a response, with an error or by a cancel."), { $0.ended }
-        ),
-        (
-          try .counter(
-            "session_tap_inbound_cancelled_requests_total",
-            "Inbound requests whose callers went away, or that were let go without an end."), { $0.cancelled }
-        ),
-      ]
-      connections = nil
-    }
   }
 
   /// Counts a request as active. It keeps the target.
@@ -143,19 +89,20 @@ package final class RequestFamilies: Sendable {
       record(observation, in: end)
       guard let connections else { return }
       record(observation.timings, connections.phases, end, isShared, labels.template, target, &state)
-      if observation.openedConnections == nil, observation.roundTrip == nil,
-        observation.retransmittedSegments == nil
+      if observation.openedConnections != nil || observation.roundTrip != nil
+        || observation.retransmittedSegments != nil
       {
-        return
+        connections.record(observation, in: target.server ?? findServer(of: target, &state))
       }
-      connections.record(observation, in: target.server ?? findServer(of: target, &state))
     }
   }
 
   private func record(_ observation: RequestObservation, in series: RequestSeries.End) {
     let (trace, end) = (observation.request.traceContext, observation.endTime)
     func record(_ place: Int, _ value: Double) {
-      series.histogram(place, of: histograms[place]).record(value, trace: trace, at: end)
+      let known = series.histograms[place]
+      (known ?? histograms[place].instrument(of: &series.histograms[place])).record(
+        value, trace: trace, at: end)
     }
     record(0, Double(max(0, observation.elapsed)) / 1e9)
     if let size = observation.requestBodySize, size >= 0 { record(1, Double(size)) }
@@ -166,7 +113,8 @@ package final class RequestFamilies: Sendable {
   }
 
   private func record(
-    _ timings: RequestTimings, _ family: HistogramFamily, _ end: RequestSeries.End, _ isShared: Bool,
+    _ timings: RequestTimings, _ family: InstrumentFamily<Registry.Histogram>, _ end: RequestSeries.End,
+    _ isShared: Bool,
     _ template: String?, _ target: RequestSeries.Target, _ state: inout State
   ) {
     for phase in RequestTimings.Phase.allCases {
@@ -175,7 +123,7 @@ package final class RequestFamilies: Sendable {
       if histogram == nil {
         let found = state.phases.element(
           for: RequestLabels.Phase(server: target.labels.server, template: template, phase: phase),
-          labels: \.rendered, make: family.makeHistogram)
+          labels: \.rendered, make: family.make)
         histogram = found.element
         if !isShared, !found.isShared { end.phases[phase.place] = histogram }
       }
@@ -216,9 +164,11 @@ extension RequestFamilies: MetricSource {
       let (targets, clients, ends) = (state.targets.sorted(), state.clients.sorted(), state.ends.sorted())
       if direction == .inbound, clients.isEmpty { return [] }
       var families: [any GatheredFamily] = histograms.enumerated().map { place, family in
-        GatheredSeries(family.descriptor, ends) { $0[place] }
+        GatheredSeries(family.descriptor, ends) { $0.histograms[place] }
       }
-      families += targetCounts.map { GatheredSamples($0.descriptor, targets, $0.value) }
+      families += targetCounts.map { family in
+        GatheredSamples(family.descriptor, targets) { family.value($0.counts) }
+      }
       families += clientCounts.map { GatheredSamples($0.descriptor, clients, $0.value) }
       families += connections?.gather(state.phases.sorted(), state.servers.sorted()) ?? []
       return families
@@ -240,45 +190,46 @@ extension RequestFamilies: MetricSource {
 }
 
 /// Where the time of requests went, and what their connections were like.
-private struct ConnectionFamilies: Sendable {
-  let phases: HistogramFamily
-  private let roundTrip: HistogramFamily
-  private let opened: FamilyDescriptor
-  private let retransmissions: FamilyDescriptor
-  private let dropped = DroppedValues()
+private final class ConnectionFamilies: Sendable {
+  let phases: InstrumentFamily<Registry.Histogram>
+  private let roundTrip: InstrumentFamily<Registry.Histogram>
+  private let opened: InstrumentFamily<Registry.Counter>
+  private let retransmissions: InstrumentFamily<Registry.Counter>
 
   init(_ metrics: RequestMetrics) throws(RegistryError) {
-    phases = try HistogramFamily(
+    phases = try InstrumentFamily(
       "http_client_request_phase_duration_seconds",
       "Duration of the phases of HTTP client requests, of the last leg after redirects.", metrics.phaseBuckets
     )
-    roundTrip = try HistogramFamily(
+    roundTrip = try InstrumentFamily(
       "http_client_network_round_trip_seconds",
       "Least round trip of the connections of HTTP client requests, read at the end of a request.",
       metrics.roundTripBuckets)
-    opened = try .counter(
+    opened = try InstrumentFamily(
       "http_client_connections_opened_total", "Connections that HTTP client requests opened.")
-    retransmissions = try .counter(
+    retransmissions = try InstrumentFamily(
       "http_client_retransmitted_segments_total",
       "TCP segments that were sent again on the connections of HTTP client requests.")
   }
 
-  var descriptors: [FamilyDescriptor] { [phases.descriptor, roundTrip.descriptor, opened, retransmissions] }
-
   func record(_ observation: RequestObservation, in series: RequestSeries.Server) {
     series.activity &+= 1
     if let time = observation.roundTrip {
-      if series.roundTrip == nil { series.roundTrip = roundTrip.makeHistogram() }
-      series.roundTrip?.record(Double(max(0, time)) / 1e9)
+      (series.roundTrip ?? roundTrip.instrument(of: &series.roundTrip)).record(Double(max(0, time)) / 1e9)
     }
-    // Also by 0: a server whose connections are all open already has a series.
-    if let count = observation.openedConnections { increment(&series.connections, by: count) }
-    if let count = observation.retransmittedSegments { increment(&series.retransmissions, by: count) }
+    // A server whose connections are all open already has a series, too.
+    if let count = observation.openedConnections {
+      let counter = series.connections ?? opened.instrument(of: &series.connections)
+      if count > 0 { counter.increment(by: count) }
+    }
+    if let count = observation.retransmittedSegments {
+      let counter = series.retransmissions ?? retransmissions.instrument(of: &series.retransmissions)
+      if count > 0 { counter.increment(by: count) }
+    }
   }
 
-  private func increment(_ counter: inout Registry.Counter?, by count: Int) {
-    if counter == nil { counter = Registry.Counter(dropped: dropped) }
-    counter?.increment(by: max(0, count))
+  var descriptors: [FamilyDescriptor] {
+    [phases.descriptor, roundTrip.descriptor, opened.descriptor, retransmissions.descriptor]
   }
 
   func gather(
@@ -287,62 +238,15 @@ private struct ConnectionFamilies: Sendable {
     [
       GatheredSeries(self.phases.descriptor, phases) { $0 },
       GatheredSeries(roundTrip.descriptor, servers) { $0.roundTrip },
-      GatheredSeries(opened, servers) { $0.connections },
-      GatheredSeries(retransmissions, servers) { $0.retransmissions },
+      GatheredSeries(opened.descriptor, servers) { $0.connections },
+      GatheredSeries(retransmissions.descriptor, servers) { $0.retransmissions },
     ]
   }
 
   func statistics(phases: UInt64, servers: UInt64) -> [FamilyStatistics] {
-    [self.phases.statistics(phases), roundTrip.statistics(servers)]
-      + [opened, retransmissions].map {
-        FamilyStatistics(metric: $0.name, overflowCount: servers, droppedCount: dropped.count)
-      }
-  }
-}
-
-/// What the histograms of one family have in common.
-struct HistogramFamily: Sendable {
-  let descriptor: FamilyDescriptor
-  private let dropped = DroppedValues()
-  private let layout: BucketLayout
-
-  init(_ name: String, _ help: String, _ buckets: HistogramBuckets) throws(RegistryError) {
-    guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
-    let unit = name.hasSuffix("_bytes") ? "bytes" : "seconds"
-    descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
-    layout = BucketLayout(buckets)
-  }
-
-  /// Those that both directions have.
-  static func ofEnds(_ side: String, _ span: String, _ metrics: RequestMetrics) throws(RegistryError)
-    -> [Self]
-  {
     [
-      try Self(
-        "http_\(side)_request_duration_seconds", "Duration of HTTP \(side) requests, \(span).",
-        metrics.durationBuckets),
-      try Self(
-        "http_\(side)_request_body_size_bytes", "Size of HTTP \(side) request bodies.",
-        metrics.bodySizeBuckets),
-      try Self(
-        "http_\(side)_response_body_size_bytes", "Size of HTTP \(side) response bodies.",
-        metrics.bodySizeBuckets),
+      self.phases.statistics(phases), roundTrip.statistics(servers), opened.statistics(servers),
+      retransmissions.statistics(servers),
     ]
-  }
-
-  func makeHistogram() -> Registry.Histogram { Registry.Histogram(layout: layout, dropped: dropped) }
-
-  func statistics(_ overflowCount: UInt64) -> FamilyStatistics {
-    FamilyStatistics(metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
-  }
-}
-
-extension FamilyDescriptor {
-  fileprivate static func counter(_ name: String, _ help: String) throws(RegistryError) -> FamilyDescriptor {
-    try FamilyDescriptor(name: name, help: help, type: .counter, unit: nil)
-  }
-
-  fileprivate static func gauge(_ name: String, _ help: String) throws(RegistryError) -> FamilyDescriptor {
-    try FamilyDescriptor(name: name, help: help, type: .gauge, unit: nil)
   }
 }

@@ -41,3 +41,117 @@ public struct RequestMetrics: Sendable, Hashable {
   /// The defaults.
   public init() {}
 }
+
+/// The names that these comments tell.
+extension RequestMetrics {
+  /// Of ended requests: the duration, the bodies of request and response and, where the app is the client, the first byte.
+  func histograms(of direction: RequestDirection) throws(RegistryError) -> [InstrumentFamily<
+    Registry.Histogram
+  >] {
+    let isOutbound = direction == .outbound
+    let side = isOutbound ? "client" : "server"
+    let span =
+      isOutbound
+      ? "from the start to the last byte of the body" : "from their beginning to the end of their response"
+    let both = try [
+      InstrumentFamily(
+        "http_\(side)_request_duration_seconds", "Duration of HTTP \(side) requests, \(span).",
+        durationBuckets),
+      InstrumentFamily(
+        "http_\(side)_request_body_size_bytes", "Size of HTTP \(side) request bodies.", bodySizeBuckets),
+      InstrumentFamily(
+        "http_\(side)_response_body_size_bytes", "Size of HTTP \(side) response bodies.", bodySizeBuckets),
+    ]
+    guard isOutbound else { return both }
+    let firstByte = try InstrumentFamily(
+      "http_client_time_to_first_byte_seconds",
+      "Time of HTTP client requests from the start to the head of the response.", durationBuckets)
+    return both + [firstByte]
+  }
+
+  func targetCounts(of direction: RequestDirection) throws(RegistryError) -> [CountFamily] {
+    if direction == .inbound {
+      return try [CountFamily("http_server_active_requests", "Requests that are being served.", \.active)]
+    }
+    return try [
+      CountFamily("http_client_active_requests", "Requests that have started and not ended.", \.active),
+      CountFamily(
+        "http_client_redirects_total", "Redirects that HTTP client requests followed.", \.redirects),
+    ]
+  }
+
+  func clientCounts(of direction: RequestDirection) throws(RegistryError) -> [CountFamily] {
+    let isOutbound = direction == .outbound
+    let (tap, requests) =
+      isOutbound ? ("session_tap", "Requests") : ("session_tap_inbound", "Inbound requests")
+    let cancelled =
+      isOutbound ? "that the app cancelled." : "whose callers went away, or that were let go without an end."
+    return try [
+      CountFamily(
+        "\(tap)_started_requests_total", "\(requests) that have \(isOutbound ? "started" : "begun").",
+        \.started),
+      CountFamily(
+        "\(tap)_ended_requests_total",
+        "\(requests) that have ended: with a response, with an error or by a cancel.", \.ended),
+      CountFamily("\(tap)_cancelled_requests_total", "\(requests) \(cancelled)", \.cancelled),
+    ]
+  }
+}
+
+/// What the instruments of one family have in common. A reference: to copy its texts for a record takes longer than the record.
+final class InstrumentFamily<Element: Instrument>: Sendable {
+  let descriptor: FamilyDescriptor
+  private let dropped: DroppedValues
+  let make: @Sendable () -> Element
+
+  private init(
+    _ descriptor: FamilyDescriptor, _ dropped: DroppedValues, make: @escaping @Sendable () -> Element
+  ) {
+    (self.descriptor, self.dropped, self.make) = (descriptor, dropped, make)
+  }
+
+  /// The instrument of a series, made on first use: what was never known has none. Unknown is not 0.
+  func instrument(of series: inout Element?) -> Element {
+    let instrument = series ?? make()
+    series = instrument
+    return instrument
+  }
+
+  func statistics(_ overflowCount: UInt64) -> FamilyStatistics {
+    FamilyStatistics(metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
+  }
+}
+
+extension InstrumentFamily<Registry.Histogram> {
+  convenience init(_ name: String, _ help: String, _ buckets: HistogramBuckets) throws(RegistryError) {
+    guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
+    let unit = name.hasSuffix("_bytes") ? "bytes" : "seconds"
+    let (layout, dropped) = (BucketLayout(buckets), DroppedValues())
+    self.init(try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit), dropped) {
+      Registry.Histogram(layout: layout, dropped: dropped)
+    }
+  }
+}
+
+extension InstrumentFamily<Registry.Counter> {
+  convenience init(_ name: String, _ help: String) throws(RegistryError) {
+    let dropped = DroppedValues()
+    self.init(try FamilyDescriptor(name: name, help: help, type: .counter, unit: nil), dropped) {
+      Registry.Counter(dropped: dropped)
+    }
+  }
+}
+
+/// Plain numbers: a counter or a gauge.
+struct CountFamily: Sendable {
+  let descriptor: FamilyDescriptor
+  let value: @Sendable (RequestSeries.Counts) -> UInt64
+
+  init(_ name: String, _ help: String, _ value: @escaping @Sendable (RequestSeries.Counts) -> UInt64)
+    throws(RegistryError)
+  {
+    let type: MetricType = name.hasSuffix("_total") ? .counter : .gauge
+    descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: nil)
+    self.value = value
+  }
+}

@@ -18,8 +18,7 @@ package final class RequestRecord: Sendable {
     var start = Instant.never
     /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
     var isQueued = true
-    var isBeginDelivered = false
-    /// Where the begin was counted, and the end will be.
+    /// Where the begin was counted, once it is delivered, and the end will be.
     var target: RequestSeries.Target?
   }
 
@@ -88,22 +87,20 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
-    let (known, phase, isBeginDelivered, target) = state.withLock { state in
+    let (known, phase, target) = state.withLock { state in
       state.isQueued = false
-      let isBeginDelivered = state.isBeginDelivered
-      state.isBeginDelivered = state.phase != .made
       return state.phase == .ended
-        ? (state.observation.take(), state.phase, isBeginDelivered, state.target.take())
-        : (state.observation, state.phase, isBeginDelivered, state.target)
+        ? (state.observation.take(), state.phase, state.target.take())
+        : (state.observation, state.phase, state.target)
     }
     guard phase != .made, let known else { return }
     let (metrics, consumers) = (recorder.metrics(of: known.request.direction), recorder.consumers)
-    let counted = isBeginDelivered ? target : metrics?.begin(known.request)
-    if !isBeginDelivered {
+    let counted = target ?? metrics.begin(known.request)
+    if target == nil {
       for consumer in consumers { consumer.requestStarted(known.request) }
     }
     guard phase == .ended else { return state.withLock { $0.target = counted } }
-    if let counted { metrics?.end(known, counted) }
+    metrics.end(known, counted)
     for consumer in consumers { consumer.requestEnded(known) }
   }
 }

@@ -11,8 +11,8 @@ public final class RequestRecorder: Sendable {
   /// twice as many wait.
   static let limit = 2_048
 
-  private let outboundMetrics: RequestFamilies?
-  private let inboundMetrics: RequestFamilies?
+  private let outboundMetrics: RequestFamilies
+  private let inboundMetrics: RequestFamilies
   let consumers: [any RequestConsumer]
   private let observers: ObserverQueue?
   private let worker: Worker
@@ -56,14 +56,6 @@ public final class RequestRecorder: Sendable {
     if let queue { try registry.register(queue) }
   }
 
-  /// Makes a recorder without metrics.
-  package init(consumers: [any RequestConsumer], worker: Worker = Worker()) {
-    (outboundMetrics, inboundMetrics, observers) = (nil, nil, nil)
-    self.consumers = consumers
-    self.worker = worker
-    ExitFlush.add(self)
-  }
-
   /// Records requests that the app makes with something else than a URLSession.
   public var outbound: OutboundRequests { OutboundRequests(recorder: self) }
 
@@ -89,7 +81,7 @@ public final class RequestRecorder: Sendable {
   /// Records all that happened before, and gives it to the log and to the queue of the observers. A scrape does so by itself; call
   /// this before you read what a log has. Waits for nothing but the same work on another thread.
   public func drain() {
-    // A consumer of a test's may ask for a drain.
+    // The redaction's function is the app's, and may ask for a scrape.
     guard drainingThread.load(ordering: .relaxed) != BackgroundThread.current else { return }
     turn.withLock { _ in deliver() }
   }
@@ -107,7 +99,7 @@ public final class RequestRecorder: Sendable {
     for request in batch { request.deliver() }
   }
 
-  func metrics(of direction: RequestDirection) -> RequestFamilies? {
+  func metrics(of direction: RequestDirection) -> RequestFamilies {
     direction == .outbound ? outboundMetrics : inboundMetrics
   }
 
@@ -138,17 +130,15 @@ extension RequestRecorder: FlushedAtExit {
 }
 
 extension RequestRecorder: MetricSource {
-  private var metrics: [RequestFamilies] { [outboundMetrics, inboundMetrics].compactMap { $0 } }
-
-  var descriptors: [FamilyDescriptor] { metrics.flatMap(\.descriptors) }
+  var descriptors: [FamilyDescriptor] { outboundMetrics.descriptors + inboundMetrics.descriptors }
 
   /// What a scrape shows is what has happened by then.
   func gather(at now: Instant) -> [any GatheredFamily] {
     drain()
-    return metrics.flatMap { $0.gather(at: now) }
+    return outboundMetrics.gather(at: now) + inboundMetrics.gather(at: now)
   }
 
-  var statistics: [FamilyStatistics] { metrics.flatMap(\.statistics) }
+  var statistics: [FamilyStatistics] { outboundMetrics.statistics + inboundMetrics.statistics }
 }
 
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing

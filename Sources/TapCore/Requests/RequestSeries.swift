@@ -7,13 +7,13 @@ package enum RequestSeries {
 
     let labels: RequestLabels.Target
     let counts: Counts
-    let client: Client
+    let client: Counts
     /// The series of the target's server, once they are found.
     var server: Server?
     /// What the latest requests came to.
     private var ends: [End] = []
 
-    init(_ labels: RequestLabels.Target, _ counts: Counts, _ client: Client) {
+    init(_ labels: RequestLabels.Target, _ counts: Counts, _ client: Counts) {
       self.labels = labels
       self.counts = counts
       self.client = client
@@ -35,10 +35,11 @@ package enum RequestSeries {
     func forget() { (ends, server) = ([], nil) }
   }
 
-  /// What is counted of a target. Targets without room share one.
+  /// What is counted of a target, or of a client. Targets without room share one.
   final class Counts: @unchecked Sendable {
     var started: UInt64 = 0
     var ended: UInt64 = 0
+    var cancelled: UInt64 = 0
     private(set) var redirects: UInt64 = 0
 
     var active: UInt64 { started &- ended }
@@ -50,33 +51,17 @@ package enum RequestSeries {
     }
   }
 
-  /// What is counted of a client.
-  final class Client: @unchecked Sendable {
-    var started: UInt64 = 0
-    var ended: UInt64 = 0
-    var cancelled: UInt64 = 0
-  }
-
-  /// What ended requests have in common that came to the same. What was never known has no histogram: unknown is not 0.
+  /// What ended requests have in common that came to the same.
   final class End: @unchecked Sendable {
     let labels: RequestLabels.Outcome
     /// By the place of their family.
-    private var histograms: [Registry.Histogram?]
+    var histograms: [Registry.Histogram?]
     /// Of phases, by their place, as far as they are found.
     var phases = noPhases
 
     init(_ labels: RequestLabels.Outcome, histogramCount: Int) {
       self.labels = labels
       histograms = Array(repeating: nil, count: histogramCount)
-    }
-
-    subscript(place: Int) -> Registry.Histogram? { histograms[place] }
-
-    func histogram(_ place: Int, of family: HistogramFamily) -> Registry.Histogram {
-      if let known = histograms[place] { return known }
-      let made = family.makeHistogram()
-      histograms[place] = made
-      return made
     }
 
     /// Lets go of the phases, so that those that expire are freed.
@@ -93,5 +78,140 @@ package enum RequestSeries {
     var connections: Registry.Counter?
     var roundTrip: Registry.Histogram?
     var retransmissions: Registry.Counter?
+  }
+}
+
+/// The labels of requests, as the keys of their series.
+///
+/// What is too long to be a label is cut, so that a key has a bound.
+enum RequestLabels {
+  /// Who asks whom: the labels of what belongs to a server and not to a request.
+  struct Server: Hashable, Sendable {
+    let client: String
+    let address: String?
+    let port: Int?
+
+    fileprivate var pairs: [(String, String)] {
+      [("client", client), ("server_address", address ?? ""), ("server_port", port.map(String.init) ?? "")]
+    }
+
+    var rendered: RenderedLabels { RenderedLabels(pairs) }
+  }
+
+  /// What is known at the begin: the labels of the gauge of active requests.
+  struct Target: Hashable, Sendable {
+    let server: Server
+    /// Of the known ones, or `_OTHER`.
+    let method: String
+    /// Of the known ones, of inbound requests only.
+    let scheme: String?
+
+    /// The request is borrowed: an initializer gets a copy by default.
+    init(_ request: borrowing RequestDescription, _ methods: KnownMethods) {
+      server = Server(
+        client: request.client.asLabel, address: request.serverAddress?.asLabel, port: request.serverPort)
+      method = methods.label(of: request.method)
+      scheme = request.direction == .inbound ? request.knownScheme : nil
+    }
+
+    fileprivate var pairs: [(String, String)] {
+      server.pairs + [("http_request_method", method), ("url_scheme", scheme ?? "")]
+    }
+
+    var rendered: RenderedLabels { RenderedLabels(pairs) }
+  }
+
+  /// What a request came to.
+  struct Outcome: Hashable, Sendable {
+    private let statusCode: Int?
+    private let failure: RequestErrorType?
+    let template: String?
+    private let isFromCache: Bool
+    private let protocolVersion: NetworkProtocolVersion?
+
+    init(_ observation: borrowing RequestObservation) {
+      // What is no status code (RFC 9110, section 15) would only make series.
+      statusCode = observation.end.statusCode.flatMap { (100...599).contains($0) ? $0 : nil }
+      failure = if case .failure(let type, _) = observation.end { type } else { nil }
+      template = observation.request.urlTemplate?.asLabel
+      isFromCache = observation.isFromCache
+      protocolVersion = observation.protocolVersion
+    }
+
+    fileprivate func pairs(_ direction: RequestDirection) -> [(String, String)] {
+      let status = statusCode.map(String.init) ?? ""
+      let isError = statusCode.map(direction.isError) ?? false
+      return [
+        ("cache", isFromCache ? "hit" : ""), ("error_type", failure?.rawValue ?? (isError ? status : "")),
+        ("http_response_status_code", status), ("network_protocol_version", protocolVersion?.rawValue ?? ""),
+        (direction == .inbound ? "http_route" : "url_template", template ?? ""),
+      ]
+    }
+  }
+
+  /// The labels of the histograms of ended requests.
+  struct End: Hashable, Sendable {
+    let target: Target
+    let outcome: Outcome
+
+    func rendered(_ direction: RequestDirection) -> RenderedLabels {
+      RenderedLabels(target.pairs + outcome.pairs(direction))
+    }
+  }
+
+  /// The labels of a phase's duration.
+  struct Phase: Hashable, Sendable {
+    let server: Server
+    let template: String?
+    let phase: RequestTimings.Phase
+
+    var rendered: RenderedLabels {
+      RenderedLabels(server.pairs + [("phase", phase.rawValue), ("url_template", template ?? "")])
+    }
+  }
+}
+
+extension RenderedLabels {
+  /// - Parameter pairs: In any order. An empty value leaves its label out.
+  fileprivate init(_ pairs: [(String, String)]) {
+    self.init(Labels(pairs).pairs)
+  }
+}
+
+extension String {
+  /// The text as the value of a label: cut where it is too long for one.
+  package var asLabel: String {
+    utf8.count <= RenderedLabels.maximumValueLength
+      ? self : String(prefix(utf8Length: RenderedLabels.maximumValueLength))
+  }
+}
+
+/// The request methods that appear as themselves; any other is `_OTHER` (OpenTelemetry HTTP conventions,
+/// `http.request.method`). Methods are case-sensitive (RFC 9110, section 9.1).
+package struct KnownMethods: Sendable {
+  /// Those of RFC 9110, section 9.3, PATCH (RFC 5789) and QUERY.
+  package static let standard = [
+    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",
+  ]
+
+  /// The most names that count: they are labels of series.
+  private static let limit = 256
+  private static let other = "_OTHER"
+
+  private let names: [String]
+
+  /// Takes the first 256 of the names that can be a label of their own: a name that is empty, longer than a label's value or
+  /// `_OTHER` itself would share its series with others.
+  package init(_ names: [String]) {
+    let usable = names.lazy.filter { name in
+      !name.isEmpty && name.utf8.count <= RenderedLabels.maximumValueLength && name != Self.other
+    }
+    self.names = Array(usable.prefix(Self.limit))
+  }
+
+  /// The label of a method.
+  package func label(of method: String) -> String {
+    // A method that the app reads from elsewhere may be of any length: a longer one is not compared.
+    method.utf8.count <= RenderedLabels.maximumValueLength && names.contains(method) ? method : Self.other
   }
 }

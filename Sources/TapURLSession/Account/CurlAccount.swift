@@ -31,7 +31,7 @@ package struct CurlAccount: Sendable {
     @convention(c) (UnsafeMutableRawPointer, Int32, UnsafeMutableRawPointer) -> Int32
 
   /// The account of this process, or `nil` where there is none: see ``init(of:)``.
-  package static let shared = CurlAccount(of: LoaderChain.nativeHTTP)
+  package static let shared = CurlAccount(of: TapContext.nativeHTTP)
 
   private let loaderClass: ObjectIdentifier
   private let easyHandle: Int
@@ -67,8 +67,9 @@ package struct CurlAccount: Sendable {
       // Without it the account is as good, and some waits are unknown.
       let configuration = StoredProperty(
         "_configuration", of: URLSession.self, type: "FoundationNetworking.URLSession._Configuration")
-      connectionLimit = configuration.flatMap { configuration in
-        StoredProperty("httpMaximumConnectionsPerHost", of: configuration, type: "Swift.Int")?.offset
+      connectionLimit = configuration.flatMap {
+        let name = "httpMaximumConnectionsPerHost"
+        return StoredProperty(name, of: $0.type, at: $0.offset, type: "Swift.Int")?.offset
       }
       nextTask = StoredProperty("nextTaskIdentifier", of: URLSession.self, type: "Swift.Int")?.offset
       getInfo = unsafeBitCast(symbol, to: GetInfo.self)
@@ -81,77 +82,66 @@ package struct CurlAccount: Sendable {
   ///
   /// Call it only on the queue on which Foundation drives the loader: when the loader reports to its client, or is
   /// stopped. There libcurl is done with the transfer, or paused between two callbacks.
-  package func read(_ loader: URLProtocol) -> TransferAccount? {
-    guard isNative(loader) else { return nil }
-    return withExtendedLifetime(loader) {
-      let object = UnsafeRawPointer(Unmanaged.passUnretained(loader).toOpaque())
-      guard let handle = object.load(fromByteOffset: easyHandle, as: UnsafeRawPointer?.self),
-        let curl = handle.load(fromByteOffset: rawHandle, as: UnsafeMutableRawPointer?.self)
-      else { return nil }
-      var account = TransferAccount()
-      account.redirectCount = object.load(fromByteOffset: redirectCount, as: Int.self)
-      account.statusCode = number(0x20_0002, of: curl)
-      account.connectionCount = number(0x20_001a, of: curl)
-      account.protocolVersion = number(0x20_002e, of: curl).flatMap(Self.version)
-      account.sentBytes = offset(0x60_0007, of: curl)
-      account.receivedBytes = offset(0x60_0008, of: curl)
-      account.total = offset(0x60_0032, of: curl) ?? 0
-      account.nameLookup = offset(0x60_0033, of: curl) ?? 0
-      account.connect = offset(0x60_0034, of: curl) ?? 0
-      account.preTransfer = offset(0x60_0035, of: curl) ?? 0
-      account.startTransfer = offset(0x60_0036, of: curl) ?? 0
-      account.appConnect = offset(0x60_0038, of: curl) ?? 0
-      account.queue = offset(0x60_0041, of: curl)
-      account.peerPort = number(0x20_0028, of: curl)
-      account.localPort = number(0x20_002a, of: curl)
-      account.peerAddress = text(0x10_0020, of: curl)
-      return account
-    }
+  ///
+  /// - Parameter seen: What the tap has seen of the transfer.
+  package func read(_ loader: URLProtocol, _ seen: TransferAccount = TransferAccount()) -> TransferAccount? {
+    guard isNative(loader), let handle = load(easyHandle, of: loader, as: UnsafeRawPointer?.self),
+      let curl = handle.load(fromByteOffset: rawHandle, as: UnsafeMutableRawPointer?.self)
+    else { return nil }
+    var account = seen
+    account.isNative = true
+    account.redirectCount = load(redirectCount, of: loader, as: Int.self)
+    account.statusCode = number(0x20_0002, of: curl)
+    account.connectionCount = number(0x20_001a, of: curl)
+    account.protocolVersion = number(0x20_002e, of: curl).flatMap(Self.version)
+    account.sentBytes = number(0x60_0007, of: curl)
+    account.receivedBytes = number(0x60_0008, of: curl)
+    account.total = number(0x60_0032, of: curl) ?? 0
+    account.nameLookup = number(0x60_0033, of: curl) ?? 0
+    account.connect = number(0x60_0034, of: curl) ?? 0
+    account.preTransfer = number(0x60_0035, of: curl) ?? 0
+    account.startTransfer = number(0x60_0036, of: curl) ?? 0
+    account.appConnect = number(0x60_0038, of: curl) ?? 0
+    account.queue = number(0x60_0041, of: curl)
+    account.peerPort = number(0x20_0028, of: curl)
+    account.localPort = number(0x20_002a, of: curl)
+    account.peerAddress = text(0x10_0020, of: curl)
+    withExtendedLifetime(loader) {}
+    return account
   }
 
   /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the same queue.
   ///
   /// The session gave this number to libcurl when it was made. `session.configuration` says what the app has set since.
   func connectionLimit(of task: URLSessionTask) -> Int? {
-    guard let connectionLimit, let session = session(of: task) else { return nil }
-    return withExtendedLifetime(session) {
-      UnsafeRawPointer(Unmanaged.passUnretained(session).toOpaque())
-        .load(fromByteOffset: connectionLimit, as: Int.self)
-    }
+    // An existential of a class protocol: the object, then the witness table.
+    guard let connectionLimit, let session = load(session, of: task, as: AnyObject?.self),
+      type(of: session) == URLSession.self
+    else { return nil }
+    return load(connectionLimit, of: session, as: Int.self)
   }
 
   /// Whether a session has made a task. Not while another thread makes one.
   func isUsed(_ session: URLSession) -> Bool {
     guard let nextTask, type(of: session) == URLSession.self else { return true }
-    return withExtendedLifetime(session) {
-      UnsafeRawPointer(Unmanaged.passUnretained(session).toOpaque())
-        .load(fromByteOffset: nextTask, as: Int.self) > 1
-    }
+    return load(nextTask, of: session, as: Int.self) > 1
   }
 
-  /// The session of a task that is under way.
-  private func session(of task: URLSessionTask) -> URLSession? {
-    let session = withExtendedLifetime(task) {
-      // An existential of a class protocol: the object, then the witness table.
-      UnsafeRawPointer(Unmanaged.passUnretained(task).toOpaque())
-        .load(fromByteOffset: self.session, as: AnyObject?.self)
+  /// A stored property of an object.
+  private func load<Value>(_ offset: Int, of object: AnyObject, as type: Value.Type) -> Value {
+    withExtendedLifetime(object) {
+      UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()).load(fromByteOffset: offset, as: type)
     }
-    guard let session, type(of: session) == URLSession.self else { return nil }
-    return unsafeDowncast(session, to: URLSession.self)
   }
 
   /// Whether the account covers a loader: one of an app's own class has none.
   func isNative(_ loader: URLProtocol) -> Bool { ObjectIdentifier(type(of: loader)) == loaderClass }
 
-  /// A `long`, or `nil` where libcurl is too old to know it (CURLE_UNKNOWN_OPTION).
-  private func number(_ info: Int32, of curl: UnsafeMutableRawPointer) -> Int? {
-    var value = 0
-    return getInfo(curl, info, &value) == 0 ? value : nil
-  }
-
-  /// A `curl_off_t`, likewise.
-  private func offset(_ info: Int32, of curl: UnsafeMutableRawPointer) -> Int64? {
-    var value: Int64 = 0
+  /// A `long` or a `curl_off_t`, or `nil` where libcurl is too old to know it (CURLE_UNKNOWN_OPTION).
+  private func number<Value: SignedInteger & BitwiseCopyable>(_ info: Int32, of curl: UnsafeMutableRawPointer)
+    -> Value?
+  {
+    var value: Value = 0
     return getInfo(curl, info, &value) == 0 ? value : nil
   }
 
@@ -177,22 +167,14 @@ package struct CurlAccount: Sendable {
 /// The place of a stored property, found by its name and its type.
 private struct StoredProperty {
   let offset: Int
-  private let type: any Any.Type
+  let type: any Any.Type
 
-  init?(_ name: String, of someClass: AnyClass, type typeName: String) {
+  /// - Parameters:
+  ///   - owner: A class, or a structure that is stored in one.
+  ///   - start: The place of that structure.
+  init?(_ name: String, of owner: any Any.Type, at start: Int = 0, type typeName: String) {
     // The option says that the type is a class: `_EachFieldOptions.classType`, which is a `var` and not to be had here.
-    self.init(name, in: someClass, options: _EachFieldOptions(rawValue: 1), type: typeName)
-  }
-
-  /// A property of a structure that is stored in a class. Its offset is that within the class.
-  init?(_ name: String, of structure: StoredProperty, type typeName: String) {
-    guard let property = StoredProperty(name, in: structure.type, options: [], type: typeName) else {
-      return nil
-    }
-    (offset, type) = (structure.offset + property.offset, property.type)
-  }
-
-  private init?(_ name: String, in owner: any Any.Type, options: _EachFieldOptions, type typeName: String) {
+    let options = owner is AnyClass ? _EachFieldOptions(rawValue: 1) : []
     var found: (offset: Int, type: any Any.Type)?
     _ = _forEachField(of: owner, options: options) { field, offset, type, _ in
       guard String(cString: field) == name else { return true }
@@ -200,7 +182,7 @@ private struct StoredProperty {
       return false
     }
     guard let found, _typeName(found.type, qualified: true) == typeName else { return nil }
-    (offset, type) = found
+    (offset, type) = (start + found.offset, found.type)
   }
 
   /// The class of an optional reference.

@@ -29,9 +29,7 @@ enum ChallengedTaskWatch {
     guard relay.isActive else { return relay.leave(at: .now) }
     switch task.state {
     case .canceling, .completed: relay.ended(task)
-    case .running, .suspended:
-      fallthrough
-    @unknown default:
+    default:
       let waited = start.duration(to: .now)
       let isDue = { (tap: URLSessionTap) in tap.configuration.waitingLimit.map { waited >= $0 } ?? false }
       for (record, tap) in unreported where isDue(tap) {

@@ -27,26 +27,18 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private struct State: Sendable {
     var phase = Phase.made
     var start = Instant.never
-    /// When the head of the last response arrived, where a delegate is told.
-    var head: Instant?
-    var statusCode: Int?
-    /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes directly.
-    var loadedBytes: Int64?
-    /// The loader answers from the session's cache.
-    var isFromCache = false
-    /// The loader was started again, after a suspension.
-    var isRestarted = false
+    /// What the tap has seen of the transfer.
+    var seen = TransferAccount()
     /// The transfer is among those that the context counts.
     var isCounted = false
 
-    /// From the start to the head of the last response, in nanoseconds.
-    var elapsedToHead: Int64? { head.map { max(0, $0.nanoseconds &- start.nanoseconds) } }
+    /// Nanoseconds since the start.
+    func elapsed(at now: Instant) -> Int64 { max(0, now.nanoseconds - start.nanoseconds) }
   }
 
   private let original: any URLProtocolClient
   private let context: TapContext
   private let method: String
-  private let isSecure: Bool
   /// The request as each tap of the session records it: whatever ends it, the first end counts.
   private let requests: [(record: RequestRecord, tap: URLSessionTap)]
   private let state = Mutex(State())
@@ -56,8 +48,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
     self.original = original
     self.context = context
     method = request.httpMethod ?? "GET"
-    isSecure = url.hasPrefix("https:")
     requests = context.observe(request, url: url)
+    super.init()
+    if url.hasPrefix("https:") { state.withLock { $0.seen.isSecure = true } }
   }
 
   /// A request whose task goes away without an end was abandoned.
@@ -75,8 +68,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func start(_ loader: URLProtocol) {
     let now = Instant.now
     let isFirst = state.withLock { state in
-      state.isRestarted = state.phase != .made
-      guard !state.isRestarted else { return false }
+      state.seen.isRestarted = state.phase != .made
+      guard !state.seen.isRestarted else { return false }
       (state.phase, state.start) = (.loading, now)
       return true
     }
@@ -104,17 +97,17 @@ final class ClientRelay: NSObject, URLProtocolClient {
     forward { state in
       // An interim response (RFC 9110, section 15.2) is not the answer.
       if let status, (100..<200).contains(status) { return }
-      (state.statusCode, state.head) = (status, now)
+      (state.seen.seenStatusCode, state.seen.head) = (status, state.elapsed(at: now))
     }?.urlProtocol(sender, didReceive: response, cacheStoragePolicy: policy)
   }
 
   func urlProtocol(_ sender: URLProtocol, didLoad data: Data) {
     let count = Int64(data.count)
-    forward { $0.loadedBytes = ($0.loadedBytes ?? 0) + count }?.urlProtocol(sender, didLoad: data)
+    forward { $0.seen.loadedBytes = ($0.seen.loadedBytes ?? 0) + count }?.urlProtocol(sender, didLoad: data)
   }
 
   func urlProtocol(_ sender: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse) {
-    forward { $0.isFromCache = true }?.urlProtocol(sender, cachedResponseIsValid: cachedResponse)
+    forward { $0.seen.isFromCache = true }?.urlProtocol(sender, cachedResponseIsValid: cachedResponse)
   }
 
   func urlProtocol(
@@ -134,20 +127,22 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
     guard !isDone else { return }
     let now = Instant.now
-    var account = account(of: sender, .complete, at: now)
+    var transfer = transfer(of: sender, .complete, at: now)
     // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
-    let isAsked = account?.isSufficient != true || context.keepsHeaders
+    let isAsked = !transfer.isSufficient || context.keepsHeaders
     let response = isAsked ? sender.task?.response as? HTTPURLResponse : nil
-    if let task = sender.task, response?.asksForCredentials == true {
-      // No end: Foundation asks for credentials, and may serve the rest with another loader.
+    if let task = sender.task, response?.statusCode == 401,
+      response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil
+    {
+      // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with another loader.
       state.withLock { $0.phase = .challenged }
       original.urlProtocolDidFinishLoading(sender)
       return ChallengedTaskWatch.begin(task, of: self, requests)
     }
-    if account?.redirectCount ?? 0 > 0, response?.value(forHTTPHeaderField: "Location") != nil {
-      account?.discountRefusedRedirect()
+    if transfer.redirectCount > 0, response?.value(forHTTPHeaderField: "Location") != nil {
+      transfer.discountRefusedRedirect()
     }
-    end(sender, account, response, at: now) { .response(statusCode: $0) }
+    end(transfer, of: sender, sender.task, response, nil, at: now)
     state.withLock { $0.phase = .done }
     original.urlProtocolDidFinishLoading(sender)
   }
@@ -173,110 +168,84 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private func cutShort(_ loader: URLProtocol, by error: any Error) {
     let now = Instant.now
     let isCancelled = (error as? URLError)?.code == .cancelled
-    var account = account(of: loader, isCancelled ? .cancelled : .failed, at: now)
-    account?.discountRefusedRedirect()
-    // Only of the native loader: the error of an app's own loader may contain secrets.
-    let message = isCancelled || account == nil ? nil : (error as? URLError)?.curlMessage
-    end(loader, account, nil, message: message, at: now) { RequestEnd(error, statusCode: $0) }
-  }
-
-  /// libcurl's account, and what else is known at the end. There is none of what comes from the session's cache.
-  private func account(of loader: URLProtocol, _ end: TransferAccount.End, at now: Instant)
-    -> TransferAccount?
-  {
-    let state = state.withLock { $0 }
-    guard !state.isFromCache, var account = context.account?.read(loader) else { return nil }
-    account.end = end
-    account.isSecure = isSecure
-    account.isRestarted = state.isRestarted
-    guard state.phase != .made else { return account }
-    account.elapsed = now.nanoseconds &- state.start.nanoseconds
-    account.head = state.elapsedToHead
-    account.hasHadRoom =
-      state.isCounted && context.seesAllRequests && context.count.hasHadRoom(since: state.start)
-    return account
-  }
-
-  /// Ends the request, with what is known of the transfer.
-  private func end(
-    _ loader: URLProtocol, _ account: TransferAccount?, _ response: HTTPURLResponse?, message: String? = nil,
-    at now: Instant, _ end: (_ statusCode: Int?) -> RequestEnd
-  ) {
-    let noted = state.withLock { $0 }
-    if var account {
-      complete(&account, of: loader, response, at: now)
-      let sent = BodySizes.sent(by: loader.task, method: method, account: account)
-      let statusCode = account.finalStatusCode ?? response?.statusCode ?? noted.statusCode
-      return self.end(end(statusCode), response, message: message, at: now) { observation in
-        observation.add(account)
-        if account.preTransfer > 0 { observation.requestBodySize = sent }
-      }
-    }
-    if let metrics = (loader as? ForwardingLoader)?.metrics {
-      let statusCode = metrics.statusCode ?? response?.statusCode ?? noted.statusCode
-      return self.end(end(statusCode), response, at: now) { observation in
-        observation.add(metrics)
-        observation.elapsedToFirstByte = noted.elapsedToHead
-      }
-    }
-    let isKnown = response != nil || noted.loadedBytes != nil
-    let sent = isKnown ? BodySizes.sent(by: loader.task, method: method, account: nil) : nil
-    let received =
-      isKnown ? BodySizes.received(method: method, response: response, loadedBytes: noted.loadedBytes) : nil
-    self.end(end(response?.statusCode ?? noted.statusCode), response, at: now) { observation in
-      observation.requestBodySize = sent
-      observation.responseBodySize = received
-      observation.elapsedToFirstByte = noted.elapsedToHead
-      observation.isFromCache = noted.isFromCache
-    }
-  }
-
-  /// Adds what takes a look at the task and at the kernel.
-  private func complete(
-    _ account: inout TransferAccount, of loader: URLProtocol, _ response: HTTPURLResponse?, at now: Instant
-  ) {
-    let task = loader.task
-    if account.end != .complete, account.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
-      account.bodySize = expected > 0 ? expected : nil
-    }
-    if isSecure, account.elapsed >= TCPInfo.resolution * 1_000 {
-      // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
-      let response = response ?? task?.response as? HTTPURLResponse
-      account.isClosing = [
-        task?.originalRequest?.value(forHTTPHeaderField: "Connection"),
-        response?.value(forHTTPHeaderField: "Connection"),
-      ].contains { $0?.lowercased().contains("close") == true }
-    }
-    account.connection = context.sockets.read(account, at: now)
+    var transfer = transfer(of: loader, isCancelled ? .cancelled : .failed, at: now)
+    transfer.discountRefusedRedirect()
+    end(transfer, of: loader, loader.task, nil, error, at: now)
   }
 
   /// The task that another loader may have served since a challenge is over. All that shows it is the task.
   func ended(_ task: URLSessionTask) {
-    if task.state == .canceling { return end(.cancelled, nil, at: .now) { _ in } }
-    if let error = task.error { return end(RequestEnd(error, statusCode: nil), nil, at: .now) { _ in } }
-    let response = task.response as? HTTPURLResponse
-    let sent = BodySizes.sent(by: task, method: method, account: nil)
-    let received = BodySizes.received(method: method, response: response, loadedBytes: nil)
-    end(.response(statusCode: response?.statusCode), response, at: .now) { observation in
-      observation.requestBodySize = sent
-      observation.responseBodySize = received
-    }
+    let error = task.state == .canceling ? URLError(.cancelled) : task.error
+    let response = error == nil ? task.response as? HTTPURLResponse : nil
+    end(TransferAccount(), of: nil, task, response, error, at: .now)
   }
 
-  /// - Parameter add: Adds what is known of the transfer.
+  /// What the tap has seen, with libcurl's account. There is none of what comes from the session's cache.
+  private func transfer(of loader: URLProtocol, _ end: TransferAccount.End, at now: Instant)
+    -> TransferAccount
+  {
+    let (seen, elapsed) = state.withLock { ($0.seen, $0.elapsed(at: now)) }
+    var transfer = (seen.isFromCache ? nil : context.account?.read(loader, seen)) ?? seen
+    (transfer.end, transfer.elapsed) = (end, elapsed)
+    return transfer
+  }
+
+  /// Ends the request, with what is known of the transfer.
+  ///
+  /// - Parameter error: `nil` if the whole response has arrived.
   private func end(
-    _ end: RequestEnd, _ response: HTTPURLResponse?, message: String? = nil, at now: Instant,
-    _ add: (inout RequestObservation) -> Void
+    _ transfer: consuming TransferAccount, of loader: URLProtocol?, _ task: URLSessionTask?,
+    _ response: HTTPURLResponse?, _ error: (any Error)?, at now: Instant
   ) {
+    if transfer.isNative { complete(&transfer, task, response, at: now) }
     leave(at: now)
-    let headers = context.keepsHeaders ? response?.headers ?? [:] : [:]
+    let metrics = transfer.isNative ? nil : (loader as? ForwardingLoader)?.metrics
+    let statusCode =
+      transfer.finalStatusCode ?? metrics?.statusCode ?? response?.statusCode ?? transfer.seenStatusCode
+    let end: RequestEnd =
+      switch error {
+      case nil: .response(statusCode: statusCode)
+      case let error as URLError where error.code == .cancelled: .cancelled
+      case let error?: .failure(RequestErrorType(error), statusCode: statusCode)
+      }
+    // Only of the native loader: the error of an app's own loader may contain secrets.
+    let message = transfer.isNative && end != .cancelled ? (error as? URLError)?.curlMessage : nil
+    let hasResponse = transfer.isNative || response != nil || transfer.loadedBytes != nil
+    let sizes = (
+      sent: hasResponse ? transfer.requestBodySize(of: task, method: method) : nil,
+      received: transfer.responseBodySize(method: method, response)
+    )
+    let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
     for (record, tap) in requests {
       record.end(end, at: now) { observation in
         observation.errorMessage = message
+        (observation.requestBodySize, observation.responseBodySize) = sizes
         if tap.configuration.collectsHeaders { observation.responseHeaders = headers }
-        add(&observation)
+        transfer.fill(&observation)
+        if let metrics { observation.add(metrics) }
       }
     }
+  }
+
+  /// Adds what takes a look at the task, at the session's other transfers and at the kernel, and the phases, which follow.
+  private func complete(
+    _ transfer: inout TransferAccount, _ task: URLSessionTask?, _ response: HTTPURLResponse?, at now: Instant
+  ) {
+    let (isCounted, start) = state.withLock { ($0.isCounted, $0.start) }
+    transfer.hasHadRoom = isCounted && context.seesAllRequests && context.count.hasHadRoom(since: start)
+    if transfer.end != .complete, transfer.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
+      transfer.bodySize = expected > 0 ? expected : nil
+    }
+    if transfer.isSecure, transfer.elapsed >= TCPInfo.resolution * 1_000 {
+      // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
+      let response = response ?? task?.response as? HTTPURLResponse
+      transfer.isClosing = [
+        task?.originalRequest?.value(forHTTPHeaderField: "Connection"),
+        response?.value(forHTTPHeaderField: "Connection"),
+      ].contains { $0?.lowercased().contains("close") == true }
+    }
+    transfer.connection = context.sockets.read(transfer, at: now)
+    transfer.findPhases()
   }
 
   /// Whether the request has begun and not ended.
@@ -284,10 +253,41 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   /// The transfer needs no connection any more. Leaving again does nothing.
   func leave(at now: Instant) {
-    let isCounted = state.withLock { state in
-      defer { state.isCounted = false }
-      return state.isCounted
-    }
-    if isCounted { context.count.leave(at: now) }
+    if state.withLock({ exchange(&$0.isCounted, with: false) }) { context.count.leave(at: now) }
+  }
+}
+
+/// The sizes of bodies on the wire, as far as they are known.
+extension TransferAccount {
+  /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream. Foundation counts the
+  /// bytes of a stream for tasks with a delegate; libcurl counts the framing of the chunks too.
+  fileprivate func requestBodySize(of task: URLSessionTask?, method: String) -> Int64? {
+    if isNative, preTransfer == 0 { return nil }
+    // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
+    if method == "HEAD" || method == "GET" { return 0 }
+    guard let task else { return sentBytes == 0 ? 0 : nil }
+    let isLastLegOnly = redirectCount > 0
+    let expected = task.countOfBytesExpectedToSend
+    if expected > 0 { return isLastLegOnly ? expected : sentBytes ?? expected }
+    if sentBytes == 0, !isLastLegOnly { return 0 }
+    let sent = task.countOfBytesSent
+    // A further leg counts on from the first.
+    if sent > 0 { return isNative && !isLastLegOnly ? sent : nil }
+    return task.originalRequest?.httpBodyStream == nil ? 0 : nil
+  }
+
+  /// Without libcurl by its headers and by what came by (RFC 9110, section 8.6).
+  fileprivate func responseBodySize(method: String, _ response: HTTPURLResponse?) -> Int64? {
+    if isNative { return end == .complete || finalStatusCode != nil ? receivedBytes : nil }
+    guard let response else { return loadedBytes }
+    // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
+    if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
+    // A Transfer-Encoding overrides the Content-Length (RFC 9112, section 6.3).
+    let isChunked = response.value(forHTTPHeaderField: "Transfer-Encoding") != nil
+    // On Linux this is the Content-Length, whatever the coding.
+    if !isChunked, response.expectedContentLength >= 0 { return response.expectedContentLength }
+    // What arrives here of a coded body is decoded already: its size on the wire is another one.
+    let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
+    return coding.isEmpty || coding.lowercased() == "identity" ? loadedBytes : nil
   }
 }

@@ -19,8 +19,10 @@ final class TapContext: Sendable {
 
   /// The taps that observe the configuration. A tap that has stopped is not among them.
   let clients: [Client]
-  /// The classes that load what the metrics protocol observes.
-  let loaders: LoaderChain
+  /// The protocol classes that stand behind ours, in the configuration's order.
+  private let loaders: [URLProtocol.Type]
+  /// The native loader, if it is the first of them: it takes every http and https request.
+  private let nativeFirst: URLProtocol.Type?
   /// Sends what no class of the chain loads, where the native loaders are out of reach.
   let forwarding: ForwardingSession?
   /// The tap was put into a session that had made tasks, of which some may be under way.
@@ -36,10 +38,12 @@ final class TapContext: Sendable {
   private let hasExcluded = Atomic<Bool>(false)
 
   init(
-    clients: [Client], loaders: LoaderChain, forwarding: ForwardingSession?, hasOlderTasks: Bool = false
+    clients: [Client], loaders: [URLProtocol.Type], forwarding: ForwardingSession?,
+    hasOlderTasks: Bool = false
   ) {
     self.clients = clients
     self.loaders = loaders
+    nativeFirst = loaders.first.flatMap { $0 == Self.nativeHTTP ? $0 : nil }
     self.forwarding = forwarding
     self.hasOlderTasks = hasOlderTasks
     account = clients.allSatisfy { $0.tap.configuration.readsAccount } ? .shared : nil
@@ -58,17 +62,28 @@ final class TapContext: Sendable {
   /// Whether every request of the sessions passes here. One that does not may hold a connection that others wait for.
   var seesAllRequests: Bool { !hasOlderTasks && !hasExcluded.load(ordering: .relaxed) }
 
+  /// Whether both do the same: the same taps under the same names, before the same loaders.
+  func isEquivalent(to other: TapContext) -> Bool {
+    clients.elementsEqual(other.clients) { $0.tap === $1.tap && $0.name == $1.name }
+      && loaders.elementsEqual(other.loaders, by: ==) && forwarding === other.forwarding
+      && hasOlderTasks == other.hasOlderTasks
+  }
+
   /// Whether a tap records requests like this one.
+  ///
+  /// Only http and https are ours, in lowercase as the native loaders want them: a native WebSocket task casts its loader to the
+  /// native class, and other schemes have no metrics here.
   func accepts(_ request: URLRequest) -> Bool {
     let url = request.url?.absoluteString ?? ""
     guard clients.contains(where: { $0.tap.records(request, url: url) }) else {
       hasExcluded.store(true, ordering: .relaxed)
       return false
     }
-    if loaders.load(request, url: url) { return true }
+    let isOurs = url.utf8.starts(with: "http:".utf8) || url.utf8.starts(with: "https:".utf8)
+    if isOurs, loader(for: request) != nil { return true }
     // A WebSocket takes a connection to its host.
     hasExcluded.store(true, ordering: .relaxed)
-    if loaders.refuses(request) { recordRefusal(of: request) }
+    if refuses(request) { recordRefusal(of: request) }
     return false
   }
 
@@ -84,15 +99,42 @@ final class TapContext: Sendable {
     }
   }
 
+  // MARK: The loaders
+
   /// The loader that the metrics protocol observes.
   func makeLoader(
     for task: URLSessionTask, request: URLRequest, cachedResponse: CachedURLResponse?,
     client: any URLProtocolClient
   ) -> URLProtocol? {
-    if let forwarding, loaders.ownLoader(for: request) == nil {
+    let loader = loader(for: request)
+    if let forwarding, Self.native.contains(where: { $0 == loader }) {
       return ForwardingLoader(task: task, request: request, client: client, session: forwarding)
     }
-    return loaders.loader(for: request)?.init(task: task, cachedResponse: cachedResponse, client: client)
+    return loader?.init(task: task, cachedResponse: cachedResponse, client: client)
+  }
+
+  /// The class that would load this http or https request if ours were not there, or `nil` if there is none.
+  ///
+  /// Without a class of the configuration's own that takes the request, Foundation falls back to the registered
+  /// classes, which are not readable; the native loaders of `URLSessionConfiguration.default` stand for them.
+  private func loader(for request: URLRequest) -> URLProtocol.Type? {
+    nativeFirst ?? (loaders + Self.native).first { $0.canInit(with: request) }
+  }
+
+  /// The loaders that Foundation itself installs. Reachable through public API on Linux only.
+  private static let native: [URLProtocol.Type] =
+    (URLSessionConfiguration.default.protocolClasses ?? []).compactMap { $0 as? URLProtocol.Type }
+
+  /// The one of them for http and https.
+  static let nativeHTTP = URL(string: "http://localhost/").flatMap { url in
+    native.first { $0.canInit(with: URLRequest(url: url)) }
+  }
+
+  /// Whether no class loads the request: it has no scheme, or one in capitals that the native loader does not know, and no class
+  /// of the app's own takes it.
+  private func refuses(_ request: URLRequest) -> Bool {
+    ["", "http", "https"].contains(request.url?.scheme?.lowercased() ?? "")
+      && !(loaders + Self.native).contains { $0.canInit(with: request) }
   }
 
   /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign of it.
@@ -139,10 +181,6 @@ final class TransferCount: Sendable {
     var limit = Int.max
     /// When there were last more transfers than connections.
     var lastExceeded: Instant?
-
-    mutating func note(at now: Instant) {
-      if count > limit { lastExceeded = now }
-    }
   }
 
   private let state = Mutex(State())
@@ -154,14 +192,14 @@ final class TransferCount: Sendable {
     state.withLock { state in
       if limit > 0 { state.limit = min(state.limit, limit) }
       state.count += 1
-      state.note(at: now)
+      if state.count > state.limit { state.lastExceeded = now }
     }
   }
 
   /// A transfer ends.
   func leave(at now: Instant) {
     state.withLock { state in
-      state.note(at: now)
+      if state.count > state.limit { state.lastExceeded = now }
       state.count -= 1
     }
   }

@@ -29,7 +29,7 @@ struct RequestRecordTests {
     -> [[String]]
   {
     let observers = (0..<count).map { _ in Transcript() }
-    let recorder = RequestRecorder(consumers: observers)
+    let recorder = try RequestRecorder(registry: Registry(), consumers: observers)
     let description = RequestDescription(client: "test", method: "GET", url: "http://localhost/")
     var request: RequestRecord? = RequestRecord(description, recorder: recorder)
     for (place, step) in steps.enumerated() {
@@ -54,9 +54,9 @@ struct RequestRecordTests {
   }
 
   @Test(arguments: 0..<4)
-  func `a request that is let go was cancelled`(drains: Int) {
+  func `a request that is let go was cancelled`(drains: Int) throws {
     let consumer = Transcript()
-    let recorder = RequestRecorder(consumers: [consumer])
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
     var request: ActiveRequest? = recorder.inbound.begin(method: "GET", path: "/")
     if drains & 1 == 1 { recorder.drain() }
     request?.add(["key": "value"])
@@ -70,7 +70,7 @@ struct RequestRecordTests {
   @Test(arguments: 0..<8)
   func `fields are added until the end`(drains: Int) throws {
     let observer = InboundObserver()
-    let recorder = RequestRecorder(consumers: [observer])
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
     let request = recorder.inbound.begin(method: "GET", path: "/", fields: ["a": 1, "b": 1])
     if drains & 1 == 1 { recorder.drain() }
     request.add(["b": 2, "c": 2])
@@ -84,9 +84,9 @@ struct RequestRecordTests {
     #expect(observer.ended.map(\.request.fields) == [["a": 1, "b": 2, "c": 3]])
   }
 
-  @Test func `a full queue is drained by the request that finds it full`() {
+  @Test func `a full queue is drained by the request that finds it full`() throws {
     let observer = InboundObserver()
-    let recorder = RequestRecorder(consumers: [observer])
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
     for _ in 0..<10 * RequestRecorder.limit {
       recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
       // Twice as many wait at most, and as many are being delivered.
@@ -113,7 +113,7 @@ struct RequestRecordTests {
     async throws
   {
     let consumer = StuckConsumer()
-    let recorder = RequestRecorder(consumers: [consumer])
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
     recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
     try await consumer.isStuck.wait("the worker")
     // On this thread: if it waited, the worker would never go on.
@@ -128,7 +128,8 @@ struct RequestRecordTests {
   @Test func `the worker delivers by itself and goes on after its thread has ended`() async throws {
     for _ in 0..<3 {
       let observer = InboundObserver()
-      let recorder = RequestRecorder(consumers: [observer], worker: Worker(rest: .microseconds(100)))
+      let recorder = try RequestRecorder(
+        registry: Registry(), consumers: [observer], worker: Worker(rest: .microseconds(100)))
       for count in 1...3 {
         recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
         try await observer.heard.wait("request \(count)")

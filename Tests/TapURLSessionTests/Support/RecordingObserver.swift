@@ -51,9 +51,16 @@ final class RecordingObserver: RequestConsumer {
 }
 
 extension URLSessionTap {
-  /// A tap of its own recorder, without metrics.
+  /// A tap of its own recorder.
   convenience init(observers: [any RequestConsumer], configuration: Configuration = Configuration()) {
-    self.init(recorder: RequestRecorder(consumers: observers), configuration: configuration)
+    self.init(recorder: Self.recorder(observers), configuration: configuration)
+  }
+
+  private static func recorder(_ consumers: [any RequestConsumer]) -> RequestRecorder {
+    // The registry is new and the metrics are the default ones: the first is made.
+    while true {
+      if let recorder = try? RequestRecorder(registry: Registry(), consumers: consumers) { return recorder }
+    }
   }
 
   func flush() { recorder.drain() }

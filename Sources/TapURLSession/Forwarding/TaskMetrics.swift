@@ -5,51 +5,30 @@ import TapCore
   import FoundationNetworking
 #endif
 
-/// When the parts of a transfer took place, as URLSession tells it on Apple's platforms. `nil` for a part that did not.
-///
-/// Foundation on Linux measures none of this (swift-corelibs-foundation #4988): there it is compiled and tested, and not used.
-struct TransactionTimes: Sendable {
-  var fetchStart: Date?
-  var domainLookupStart: Date?
-  var domainLookupEnd: Date?
-  var connectStart: Date?
-  var secureConnectionStart: Date?
-  var secureConnectionEnd: Date?
-  var connectEnd: Date?
-  var requestStart: Date?
-  var responseStart: Date?
-  var responseEnd: Date?
-
+extension RequestTimings {
   /// The phases, by the definitions of `URLSessionTaskTransactionMetrics`: the connection's time includes the handshake,
-  /// and a transfer over a connection that was open has neither look-up nor connection.
-  var timings: RequestTimings {
-    var timings = RequestTimings()
+  /// and a transfer over a connection that was open has neither look-up nor connection. `nil` is what did not take place.
+  ///
+  /// Foundation on Linux measures none of this (swift-corelibs-foundation #4988): there it is compiled and tested, and not used.
+  init(
+    fetchStart: Date? = nil, domainLookupStart: Date? = nil, domainLookupEnd: Date? = nil,
+    connectStart: Date? = nil, secureConnectionStart: Date? = nil, secureConnectionEnd: Date? = nil,
+    connectEnd: Date? = nil, requestStart: Date? = nil, responseStart: Date? = nil, responseEnd: Date? = nil
+  ) {
+    self.init()
     let turn = domainLookupStart ?? connectStart ?? requestStart
-    if let queue = Self.span(fetchStart, turn), queue > .zero { timings[.queue] = queue }
-    timings[.resolve] = Self.span(domainLookupStart, domainLookupEnd)
-    timings[.connect] = Self.span(connectStart, secureConnectionStart ?? connectEnd)
-    timings[.tls] = Self.span(secureConnectionStart, secureConnectionEnd)
-    timings[.processing] = Self.span(requestStart, responseStart)
-    timings[.transfer] = Self.span(responseStart, responseEnd)
-    return timings
+    if let queue = Self.span(fetchStart, turn), queue > .zero { self[.queue] = queue }
+    self[.resolve] = Self.span(domainLookupStart, domainLookupEnd)
+    self[.connect] = Self.span(connectStart, secureConnectionStart ?? connectEnd)
+    self[.tls] = Self.span(secureConnectionStart, secureConnectionEnd)
+    self[.processing] = Self.span(requestStart, responseStart)
+    self[.transfer] = Self.span(responseStart, responseEnd)
   }
 
   /// A clock that is set back meanwhile makes 0 of it.
   private static func span(_ start: Date?, _ end: Date?) -> Duration? {
     guard let start, let end else { return nil }
     return .seconds(max(0, min(end.timeIntervalSince(start), 1e9)))
-  }
-}
-
-extension TransactionTimes {
-  init(_ metrics: URLSessionTaskTransactionMetrics) {
-    self.init(
-      fetchStart: metrics.fetchStartDate, domainLookupStart: metrics.domainLookupStartDate,
-      domainLookupEnd: metrics.domainLookupEndDate, connectStart: metrics.connectStartDate,
-      secureConnectionStart: metrics.secureConnectionStartDate,
-      secureConnectionEnd: metrics.secureConnectionEndDate, connectEnd: metrics.connectEndDate,
-      requestStart: metrics.requestStartDate, responseStart: metrics.responseStartDate,
-      responseEnd: metrics.responseEndDate)
   }
 }
 
@@ -64,7 +43,13 @@ extension RequestObservation {
     guard let last = metrics.transactionMetrics.last else { return }
     requestBodySize = last.countOfRequestBodyBytesSent
     responseBodySize = last.response == nil ? nil : last.countOfResponseBodyBytesReceived
-    timings = TransactionTimes(last).timings
+    timings = RequestTimings(
+      fetchStart: last.fetchStartDate, domainLookupStart: last.domainLookupStartDate,
+      domainLookupEnd: last.domainLookupEndDate, connectStart: last.connectStartDate,
+      secureConnectionStart: last.secureConnectionStartDate,
+      secureConnectionEnd: last.secureConnectionEndDate, connectEnd: last.connectEndDate,
+      requestStart: last.requestStartDate, responseStart: last.responseStartDate,
+      responseEnd: last.responseEndDate)
     protocolVersion = last.networkProtocolName.flatMap(NetworkProtocolVersion.init(alpn:))
     peerAddress = last.remoteAddress
     resendCount = metrics.redirectCount
