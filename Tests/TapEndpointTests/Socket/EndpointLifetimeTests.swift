@@ -1,3 +1,4 @@
+import Glibc
 import TapEndpoint
 import TestSupport
 import Testing
