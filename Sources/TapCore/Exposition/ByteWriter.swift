@@ -73,6 +73,11 @@ extension ByteWriter {
     bytes.withUnsafeBufferPointer { append($0) }
   }
 
+  /// Repeats what was written first.
+  @inline(__always)
+  mutating func repeatBeginning(_ length: Int) { append(memory, count: min(length, written)) }
+
+  @inline(__always)
   package mutating func append(text: String) { text.withBytes { append($0) } }
 
   @inline(__always)
@@ -90,12 +95,13 @@ extension ByteWriter {
   }
 
   /// A natural number in decimal.
+  @inline(__always)
   package mutating func integer(_ value: UInt64) {
     var digits = 1
-    var rest = value / 10
-    while rest > 0 {
+    var bound: UInt64 = 10
+    while digits < 20, value >= bound {
       digits &+= 1
-      rest /= 10
+      bound &*= 10
     }
     decimal(value, digits: digits)
   }

@@ -12,6 +12,7 @@ final class TextWriter: ExpositionWriter {
   private var header = 0..<0
   /// Used again for each series.
   private var reading = HistogramReading()
+  private var memory: [UInt8] = []
 
   init(_ format: ExpositionFormat) {
     isOpenMetrics = format == .openMetrics
@@ -45,27 +46,29 @@ final class TextWriter: ExpositionWriter {
     let layout = histogram.layout
     histogram.read(isOpenMetrics ? .classicAndExemplars : .classic, into: &reading)
     let exemplars = reading.exemplars.map { $0.map(Self.text) ?? [] }
-    var beginning = name + Self.bucket + labels.bytes
-    if !labels.bytes.isEmpty { beginning.append(UInt8(ascii: ",")) }
-    beginning += Self.bound
     // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
     // nor the count, which must not stand alone, may appear then.
     let hasSum = !isOpenMetrics || reading.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
     let sum = FloatText.value(reading.sum)
-    // A number has at most 24 characters.
+    // A line's punctuation and its number have at most 40 characters.
     let capacity =
-      (layout.bucketCount + 2) * (beginning.count + 25) + layout.sampleEndsLength
+      (layout.bucketCount + 2) * (name.count + labels.bytes.count + 40) + layout.sampleEndsLength
       + exemplars.reduce(0) { $0 + $1.count }
-    let (counts, sampleEnds) = (reading.counts, layout.sampleEnds)
-    bytes += ByteWriter.bytes(capacity: capacity) { text in
+    let (name, counts, sampleEnds) = (name, reading.counts, layout.sampleEnds)
+    append(atMost: capacity) { text in
+      text.append(name)
+      text.append("_bucket{")
+      text.append(labels.bytes)
+      text.append(labels.bytes.isEmpty ? "le=\"" : ",le=\"")
+      let beginning = text.count
       var total: UInt64 = 0
       for index in counts.indices {
+        if index > 0 { text.repeatBeginning(beginning) }
         total &+= counts[index]
-        text.append(beginning)
         text.append(sampleEnds[index])
         text.integer(total)
         if !exemplars.isEmpty { text.append(exemplars[index]) }
-        text.append(UInt8(ascii: "\n"))
+        text.append("\n")
       }
       guard hasSum else { return }
       Self.write(name, "_sum", labels, to: &text) { $0.append(text: sum) }
@@ -78,9 +81,6 @@ final class TextWriter: ExpositionWriter {
     dropHeaderWithoutSamples()
     if isOpenMetrics { append("# EOF\n") }
   }
-
-  private static let bucket = Array("_bucket{".utf8)
-  private static let bound = Array("le=\"".utf8)
 
   /// The end of a bucket's line: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,
   /// which need no escaping, and far below the 128 characters that OpenMetrics allows ("Exemplars").
@@ -95,8 +95,20 @@ final class TextWriter: ExpositionWriter {
   }
 
   private func append(_ name: [UInt8], _ labels: RenderedLabels, _ value: String) {
-    bytes += ByteWriter.bytes(capacity: name.count + labels.bytes.count + value.utf8.count + 4) { text in
+    append(atMost: name.count + labels.bytes.count + value.utf8.count + 4) { text in
       Self.write(name, "", labels, to: &text) { $0.append(text: value) }
+    }
+  }
+
+  /// Appends what `body` writes into memory that is used again: nothing is checked for each piece but its length.
+  @inline(__always)
+  private func append(atMost capacity: Int, _ body: (inout ByteWriter) -> Void) {
+    if memory.count < capacity { memory = [UInt8](repeating: 0, count: 2 * capacity) }
+    memory.withUnsafeMutableBufferPointer { memory in
+      guard let base = memory.baseAddress else { return }
+      var text = ByteWriter(base, capacity: memory.count)
+      body(&text)
+      bytes += text.bytes
     }
   }
 
