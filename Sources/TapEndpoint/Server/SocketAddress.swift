@@ -50,6 +50,12 @@ struct SocketAddress: Sendable {
 
   /// Makes a socket that does not block: its descriptor, or -1 and `errno`.
   func makeSocket() -> Int32 {
+    // On Linux both flags at once, so that no child process can start in between, which would keep the port.
+    #if canImport(Glibc)
+      let type = type | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    #elseif canImport(Musl)
+      let type = type | SOCK_CLOEXEC | SOCK_NONBLOCK
+    #endif
     let descriptor = socket(family, type, protocolNumber)
     if descriptor >= 0 { Socket.configure(descriptor) }
     return descriptor

@@ -135,8 +135,8 @@ struct ExtremeWalk {
     for name in try FileManager.default.contentsOfDirectory(atPath: ".") where name.hasPrefix(setup.logFile) {
       // The log may have been told to make a file that cannot be read.
       chmod(name, 0o600)
-      // A rotated file may be compressed and removed meanwhile.
-      guard !name.hasSuffix(".gz"), let bytes = try? Data(contentsOf: URL(fileURLWithPath: name)) else {
+      // A rotated file may be compressed, as a part first, and removed meanwhile.
+      guard !name.contains(".gz"), let bytes = try? Data(contentsOf: URL(fileURLWithPath: name)) else {
         continue
       }
       for line in bytes.split(separator: UInt8(ascii: "\n")) {
