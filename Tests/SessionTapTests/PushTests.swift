@@ -206,14 +206,17 @@ import Testing
     let error = await Self.error(of: try MetricsPusher(registry: Registry(), to: gateway, retry: retry))
     #expect(error?.code == .unreachable)
     #expect(error?.isTransient == true)
-    #expect(error?.description == "127.0.0.1:\(origin.port) does not answer in time")
+    // Of 300 KiB of heads libcurl makes an error, which a fast machine reaches before the deadline.
+    if endless != .interimFlood || error?.description.contains("Too large response headers") == false {
+      #expect(error?.description == "127.0.0.1:\(origin.port) does not answer in time")
+    }
     end.open()
     // It is not read any further. A head that is cut short would end the process (swift-corelibs-foundation #5285).
     _ = try await Poll.until("the end of the connection") { origin.connectionCount == 0 ? true : nil }
   }
 
   enum Endless: CaseIterable {
-    case silence, interimResponses, drippingHead, drippingBody
+    case silence, interimResponses, interimFlood, drippingHead, drippingBody
 
     func steps(_ end: Gate) -> [OriginStep] {
       func drip(_ text: String) -> [OriginStep] {
@@ -221,9 +224,10 @@ import Testing
       }
       switch self {
       case .silence: return [.hold(end)]
-      case .interimResponses:
-        // Not more of them: of 300 KiB of heads libcurl makes an error, which a fast machine reaches before the deadline.
-        return (0..<100_000).flatMap { _ in [OriginStep.think(1), .text("HTTP/1.1 100 Continue\r\n\r\n")] }
+      case .interimResponses: return drip("HTTP/1.1 100 Continue\r\n\r\n")
+      case .interimFlood:
+        let flood = Array(String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 1_000).utf8)
+        return [OriginStep](repeating: .send(flood), count: 1_000_000)
       case .drippingHead: return [.text("HTTP/1.1 200 OK\r\nX: ")] + drip("x")
       case .drippingBody: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")] + drip("x")
       }

@@ -68,7 +68,7 @@ public struct ProcessMetrics: Collector {
 enum ProcFile {
   /// The file's text, or `nil` if it cannot be read or is longer than a mebibyte.
   static func read(_ path: String) -> String? {
-    SmallFile.read(path, limit: 1 << 20).map { String(decoding: $0, as: UTF8.self) }
+    System.contents(ofPath: path, limit: 1 << 20).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

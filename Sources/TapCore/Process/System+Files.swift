@@ -95,6 +95,21 @@ extension System {
     return FileStatus(status)
   }
 
+  /// The bytes of a file, or `nil` if it cannot be read or has more than `limit`. Does not block on a pipe or a device.
+  package static func contents(ofPath path: String, limit: Int) -> [UInt8]? {
+    guard let descriptor = try? openForReading(path) else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      guard let count = chunk.withUnsafeMutableBytes({ try? read(descriptor, into: $0) }),
+        bytes.count + count <= limit
+      else { return nil }
+      if count == 0 { return bytes }
+      bytes += chunk[..<count]
+    }
+  }
+
   /// The last byte of a file of that size, or `nil` if it is empty or may not be read.
   package static func lastByte(ofPath path: String, size: Int) -> UInt8? {
     guard size > 0, let descriptor = try? openForReading(path) else { return nil }

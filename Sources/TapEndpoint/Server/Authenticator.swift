@@ -48,7 +48,9 @@ struct Authenticator: Sendable {
   /// The current secrets of a file; `nil` if it cannot be read or has none. It is small, and read again each time, so
   /// that secrets can be exchanged.
   private static func credentials(_ path: String, _ scheme: Credentials.Scheme) -> Credentials? {
-    let credentials = SmallFile.read(path, limit: maximumFileSize).map { Credentials($0, scheme: scheme) }
+    let credentials = System.contents(ofPath: path, limit: maximumFileSize).map {
+      Credentials($0, scheme: scheme)
+    }
     return credentials?.isEmpty == false ? credentials : nil
   }
 }

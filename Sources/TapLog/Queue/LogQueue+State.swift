@@ -79,7 +79,7 @@ extension LogQueue.State {
     }
   }
 
-  /// Drops all that is pending, for good. A report is nobody's line.
+  /// Drops all that is pending, for good. A report of dropped lines does not count as a line.
   mutating func giveUp() {
     let pending = accepted &- settled &- (report > settled ? 1 : 0)
     drop(isFaulted ? .writeError : .shutdown, count: pending)
