@@ -45,6 +45,7 @@ let adapters = [
     adapted: [
       ("Hummingbird", "hummingbird"), ("HummingbirdCore", "hummingbird"), ("HTTPTypes", "swift-http-types"),
       ("Instrumentation", "swift-distributed-tracing"), ("Logging", "swift-log"), ("NIOCore", "swift-nio"),
+      ("ServiceLifecycle", "swift-service-lifecycle"),
     ]),
   Adapter(
     name: "TapAsyncHTTPClient",
@@ -60,6 +61,14 @@ let adapters = [
     name: "TapTracing",
     own: ["TapCore"],
     adapted: [("Instrumentation", "swift-distributed-tracing"), ("Logging", "swift-log")]),
+  Adapter(
+    name: "TapBootstrap",
+    adapters: ["TapLogging", "TapMetrics", "TapTracing"],
+    own: ["SessionTap"],
+    adapted: [
+      ("CoreMetrics", "swift-metrics"), ("Instrumentation", "swift-distributed-tracing"),
+      ("Logging", "swift-log"),
+    ]),
   Adapter(
     name: "TapServiceLifecycle",
     own: ["SessionTap"],

@@ -155,7 +155,7 @@ actor LoopbackTransfers {
         EndpointRoute("/large", immediate: { _ in EndpointResponse(body: Self.largeBody) }),
       ])
     let address = try origin.start()
-    var configuration = Tap.Configuration()
+    var configuration = Tap.Configuration(environment: [:])
     configuration.endpoint = nil
     configuration.log = .file("/dev/null")
     let tap = try Tap(configuration)

@@ -17,7 +17,7 @@ struct DemoOrigin {
     "/warehouse", "/legacy",
   ]
 
-  func stop() async { await endpoint.shutdown(within: .seconds(1)) }
+  func stop() async { await endpoint.shutdown(within: .zero) }
 
   private static let routes = [
     EndpointRoute("/products/*") { request in

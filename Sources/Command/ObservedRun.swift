@@ -1,11 +1,10 @@
-import Dispatch
 import Foundation
 import SessionTap
 import Synchronization
 
 /// The common part of both commands: serves metrics, logs, shows a summary, and ends in order.
 struct ObservedRun {
-  private let termination = Termination()
+  private let termination = TerminationSignals()
   private let tap: Tap
   private let counter = RequestCounter()
 
@@ -13,6 +12,7 @@ struct ObservedRun {
   init(_ options: Options, templates: PathTemplates = []) throws(TapError) {
     var configuration = Tap.Configuration(environment: ProcessInfo.processInfo.environment)
     for warning in configuration.warnings { Terminal.say("warning  \(warning)") }
+    configuration.exemplars = .all
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: options.port))
     configuration.log =
       switch options.log {
@@ -23,7 +23,10 @@ struct ObservedRun {
     configuration.observers = [counter]
     // What the page shows of it: the last lines, and those of a trace.
     configuration.servesLog = true
-    configuration.requests.pathTemplates = templates
+    // The command says so itself.
+    configuration.isQuiet = true
+    configuration.whenAddressInUse = .fail
+    configuration.outbound.pathTemplates = templates
     tap = try Tap.start(configuration)
     let address = tap.address?.description ?? ""
     Terminal.say("page     http://\(address)/")
@@ -45,9 +48,10 @@ struct ObservedRun {
       if let duration { group.addTask { try? await Task.sleep(for: duration) } }
       if endsWithRequests { group.addTask { await traffic.value } }
       await group.next()
+      // The group ends with the last of its tasks, and one may wait for the traffic.
+      traffic.cancel()
       group.cancelAll()
     }
-    traffic.cancel()
     await traffic.value
     summary.cancel()
     await summary.value
@@ -107,36 +111,5 @@ private final class RequestCounter: RequestObserver {
       "\(count(.cancelled)) cancelled", "mean \(oneDecimal(mean)) ms",
       counts.served > 0 ? "\(counts.served) served" : nil,
     ].compactMap(\.self).joined(separator: "  ")
-  }
-}
-
-/// Where the handler of signals writes a byte: a plain number, so that the handler makes nothing.
-private nonisolated(unsafe) var signalPipe: Int32 = -1
-
-/// Ends the command on Ctrl-C and SIGTERM.
-///
-/// By a handler and a pipe: Dispatch's own source wants the signal to be ignored, and misses it where the kernel discards it
-/// first, since Dispatch lets the main thread wait with no signal blocked (`_dispatch_sigsuspend`).
-private struct Termination {
-  private let asked: AsyncStream<Void>
-  private let pipe = Pipe()
-
-  /// Begins to listen for the signals.
-  init() {
-    let (stream, ask) = AsyncStream.makeStream(of: Void.self)
-    asked = stream
-    signalPipe = pipe.fileHandleForWriting.fileDescriptor
-    pipe.fileHandleForReading.readabilityHandler = { input in
-      _ = input.availableData
-      ask.finish()
-    }
-    for number in [SIGINT, SIGTERM] {
-      signal(number) { _ in _ = write(signalPipe, "!", 1) }
-    }
-  }
-
-  /// Returns when a signal comes, or when the current task is cancelled. To be called once.
-  func wait() async {
-    for await _ in asked {}
   }
 }

@@ -25,7 +25,9 @@ struct ProbeRounds: Sendable {
     while made < count ?? .max, !Task.isCancelled {
       await withDiscardingTaskGroup { group in
         for url in urls {
-          group.addTask { _ = try? await session.data(from: url) }
+          group.addTask {
+            await CancellableCall.run { done in session.dataTask(with: url) { _, _, _ in done(()) } }
+          }
         }
       }
       made += 1

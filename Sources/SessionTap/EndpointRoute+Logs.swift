@@ -1,3 +1,4 @@
+import Dispatch
 public import TapEndpoint
 public import TapLog
 
@@ -10,13 +11,18 @@ extension EndpointRoute {
   /// | `severity=warn` | of this severity or a graver one |
   /// | `client=payments` | of this client |
   /// | `trace_id=4bf92f3577b34da6a3ce929d0e0e4736` | of this trace |
+  /// | `after=1763717400000042` | that came after the line of this number |
+  ///
+  /// The header `Session-Tap-Last-Line` has the number of the newest line, whichever were asked for: a reader that gives it as `after`
+  /// the next time gets each line once. It stays valid when the app restarts.
   ///
   /// - Parameters:
   ///   - log: keeps as many lines as its `recentLineLimit` says.
   ///   - path: where.
   public static func logs(of log: RequestLog, at path: String = "/logs") -> EndpointRoute {
+    // Not on the queue that serves every connection: to look through all lines takes a while.
     EndpointRoute(
-      path,
+      path, on: DispatchQueue(label: "session-tap.logs", qos: .utility),
       handler: { request in
         let query: LogQuery
         do throws(InvalidLogQuery) {
@@ -24,11 +30,12 @@ extension EndpointRoute {
         } catch {
           return .refusal(.badRequest, error.description)
         }
+        let lines = log.recentLines(query)
         return EndpointResponse(
           headers: [
             "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-          ], body: log.recent(query))
+            "X-Content-Type-Options": "nosniff", "Session-Tap-Last-Line": String(lines.last),
+          ], body: lines.bytes)
       })
   }
 }

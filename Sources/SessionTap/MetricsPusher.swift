@@ -53,15 +53,20 @@ public final class MetricsPusher: Sendable {
   /// of its time.
   ///
   /// - Throws: ``PushError`` of the last try.
-  public func push() async throws(PushError) {
+  public func push() async throws(PushError) { try await push(until: .never) }
+
+  /// - Parameter end: When the last try has to be over.
+  private func push(until end: Instant) async throws(PushError) {
     for attempt in 1... {
       do throws(PushError) {
-        try await pushOnce()
+        try await pushOnce(within: min(retry.deadline, Instant.now.duration(to: end)))
         pushes.increment()
         return
       } catch {
         let delay = retry.delay(after: attempt, jitter: .random(in: 0...1))
-        guard error.isTransient, attempt < retry.attempts, (try? await sleep(delay)) != nil else {
+        guard error.isTransient, attempt < retry.attempts, Instant.now.advanced(by: delay) < end,
+          (try? await sleep(delay)) != nil
+        else {
           failures.increment()
           throw error
         }
@@ -70,30 +75,33 @@ public final class MetricsPusher: Sendable {
   }
 
   /// Pushes at intervals until the current task is cancelled, and then once more, so that the gateway has the
-  /// last values. A push that fails is counted, and the next one is made in its time.
+  /// last values. A push that fails is counted, and the next one is made in its time. One that is under way at the cancel is given
+  /// up.
   ///
   /// - Parameters:
   ///   - interval: from the end of one push to the begin of the next: 10 ms to 292 years, or the nearer of these.
+  ///   - limit: how long the last push may take with all its tries, so that a gateway that is gone does not delay the end of the app.
   ///   - onError: called for each push that failed.
   public func run(
-    every interval: Duration, onError: @escaping @Sendable (PushError) -> Void = { _ in }
+    every interval: Duration, lastWithin limit: Duration = .seconds(5),
+    onError: @escaping @Sendable (PushError) -> Void = { _ in }
   ) async {
-    let push: @Sendable () async -> Void = {
-      do throws(PushError) { try await self.push() } catch { onError(error) }
+    let push: @Sendable (Instant) async -> Void = { end in
+      do throws(PushError) { try await self.push(until: end) } catch { onError(error) }
     }
     let interval = Duration.nanoseconds(max(interval, .milliseconds(10)).nanoseconds)
-    while (try? await sleep(interval)) != nil { await push() }
+    while (try? await sleep(interval)) != nil { await push(.never) }
     // A task of its own, which is not cancelled: it may wait for the network, and between tries.
-    await Task.detached { await push() }.value
+    await Task.detached { await push(.now.advanced(by: limit)) }.value
   }
 
-  private func pushOnce() async throws(PushError) {
+  private func pushOnce(within time: Duration) async throws(PushError) {
     let exposition = registry.exposition(in: .text)
     var request = URLRequest(url: gateway.url)
     request.httpMethod = "PUT"
     request.setValue(exposition.contentType, forHTTPHeaderField: "Content-Type")
     request.setValue(gateway.authorization, forHTTPHeaderField: "Authorization")
-    let answer = await PushExchange().send(request, body: Data(exposition.bytes), within: retry.deadline)
+    let answer = await PushExchange().send(request, body: Data(exposition.bytes), within: time)
     switch answer {
     case .status(200...299, _):
       return
@@ -113,6 +121,23 @@ public final class MetricsPusher: Sendable {
     let outcome: String
 
     static var labels: [Label<OutcomeLabels>] { [Label("outcome", \.outcome)] }
+  }
+}
+
+extension Tap {
+  /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
+  /// To push at intervals, see ``MetricsPusher``.
+  ///
+  /// - Parameters:
+  ///   - gateway: The gateway, and the group whose metrics these replace.
+  ///   - retry: How often a push that may yet succeed is tried.
+  /// - Throws: ``TapError`` if the gateway did not take them, after the last try.
+  public func push(to gateway: PushGateway, retry: PushRetry = PushRetry()) async throws(TapError) {
+    do {
+      try await MetricsPusher(registry: registry, to: gateway, retry: retry).push()
+    } catch {
+      throw TapError(error)
+    }
   }
 }
 

@@ -39,20 +39,26 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   /// - Parameter time: at most a day.
   func send(_ request: URLRequest, body: Data, within time: Duration) async -> Answer {
     guard time > .zero else { return .late }
-    let time = min(time, .seconds(86_400))
-    return await withCheckedContinuation { caller in
+    return await withTaskCancellationHandler {
+      await exchange(request, body, min(time, .seconds(86_400)))
+    } onCancel: {
+      giveUp(with: .failure("the task was cancelled"))
+    }
+  }
+
+  private func exchange(_ request: URLRequest, _ body: Data, _ time: Duration) async -> Answer {
+    await withCheckedContinuation { caller in
       // Foundation has one queue for all sessions, which calls of sessions wait for. The deadline does not, nor for Swift's threads,
       // which may all wait for that queue.
       let queue = DispatchQueue.global(qos: .utility)
       state.withLock { state in
-        let deadline = DispatchWorkItem {
-          self.end(with: .late)
-          self.cancel()
-        }
+        let deadline = DispatchWorkItem { self.giveUp(with: .late) }
         (state.caller, state.deadline) = (caller, deadline)
         queue.asyncAfter(deadline: .now() + time / .seconds(1), execute: deadline)
       }
       queue.async { self.start(request, body, time) }
+      // If the task was cancelled earlier, the handler above found no caller to resume.
+      if Task.isCancelled { giveUp(with: .failure("the task was cancelled")) }
     }
   }
 
@@ -71,6 +77,11 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     task.resume()
     session.finishTasksAndInvalidate()
     if state.withLock({ $0.caller == nil }) { cancel() }
+  }
+
+  private func giveUp(with answer: Answer) {
+    end(with: answer)
+    cancel()
   }
 
   private func end(with answer: Answer) {

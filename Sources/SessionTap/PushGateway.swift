@@ -91,7 +91,7 @@ public struct PushError: Error, Sendable, Hashable, CustomStringConvertible, Loc
 
   init(_ code: Code, _ description: String, isTransient: Bool = false) {
     self.code = code
-    self.description = description
+    self.description = description.withoutUserinfo
     self.isTransient = isTransient
   }
 }

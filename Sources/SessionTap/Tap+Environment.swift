@@ -3,7 +3,7 @@ import TapEndpoint
 import TapLog
 
 extension Tap.Configuration {
-  /// Makes the default configuration, changed by the environment.
+  /// Makes the default configuration, changed by an environment.
   ///
   /// | variable | meaning |
   /// |---|---|
@@ -11,34 +11,19 @@ extension Tap.Configuration {
   /// | `OTEL_EXPORTER_PROMETHEUS_PORT` | the port (`9464`) |
   /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the labels of `target_info`; the name, and the attribute `service.version`, are also fields of each log line |
   /// | `OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS` | the methods that appear as themselves, separated by commas |
-  /// | `SESSION_TAP_LOG` | a path, `stderr` or `off` |
+  /// | `SESSION_TAP_LOG` | a path, `stderr`, `stdout` or `off` |
+  /// | `SESSION_TAP_ALLOW_NETWORK` | `1`: serve an address that other machines reach without credentials |
   ///
-  /// A variable whose value cannot be used is left alone and named in ``warnings``: by the OpenTelemetry
-  /// specification ("Environment Variable Specification", "Parsing") a service must not fail for it. Whether a host
-  /// that is well-formed resolves, and its port is free, shows at the start, which throws. What the app sets afterwards
-  /// wins.
+  /// An app does not end for what the environment says (OpenTelemetry, "Environment Variable Specification", "Parsing"): a value
+  /// that cannot be used is left alone and named in ``warnings``, and so is a variable `SESSION_TAP_…` that there is not. Where the
+  /// start shows that the address or the log is not to be had, the app runs without, and is told why. What the app sets
+  /// afterwards wins.
+  ///
+  /// - Parameter environment: The variables. Of none, `[:]`, the defaults hold.
   public init(environment: [String: String]) {
-    self.init()
+    self.init(endpoint: Endpoint.Configuration())
     let text = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-    var host = "127.0.0.1"
-    var port = 9464
-    if let value = text("OTEL_EXPORTER_PROMETHEUS_HOST"), value.lowercased() != "localhost" {
-      if let valid = EndpointAddress.parseHost(value) {
-        host = valid
-      } else {
-        warnings.append(
-          "OTEL_EXPORTER_PROMETHEUS_HOST is '\(value)', neither an IP address nor a host name: \(host) is used"
-        )
-      }
-    }
-    if let value = text("OTEL_EXPORTER_PROMETHEUS_PORT") {
-      if let number = Int(value), (0...65_535).contains(number) {
-        port = number
-      } else {
-        warnings.append("OTEL_EXPORTER_PROMETHEUS_PORT is '\(value)', not a port: \(port) is used")
-      }
-    }
-    endpoint = Endpoint.Configuration(address: .tcp(host: host, port: port))
+    takeAddress(host: text("OTEL_EXPORTER_PROMETHEUS_HOST"), port: text("OTEL_EXPORTER_PROMETHEUS_PORT"))
     target = TargetInfo(
       serviceName: text("OTEL_SERVICE_NAME"), resourceAttributes: text("OTEL_RESOURCE_ATTRIBUTES"))
     for (field, label) in [("service.name", "service_name"), ("service.version", "service_version")] {
@@ -48,18 +33,54 @@ extension Tap.Configuration {
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty }
       if methods.isEmpty {
-        warnings.append(
-          "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS is '\(value)', which names no method: the default is used")
+        warn("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", value, "which names no method: the default is used")
       } else {
-        metrics.knownMethods = methods
-        inbound.knownMethods = methods
-        logOptions.knownMethods = methods
+        knownMethods = methods
       }
     }
-    switch text("SESSION_TAP_LOG") {
+    let logs = text("SESSION_TAP_LOG")
+    switch logs {
     case nil, "off": log = nil
     case "stderr": log = .standardError
+    case "stdout": log = .standardOutput
     case .some(let path): log = .file(path)
     }
+    isLogOfEnvironment = logs != nil
+    switch text("SESSION_TAP_ALLOW_NETWORK") {
+    case nil, "0": break
+    case "1": endpoint?.access.allowsAnyoneFromNetwork = true
+    case .some(let value): warn("SESSION_TAP_ALLOW_NETWORK", value, "neither 1 nor 0: it is taken for 0")
+    }
+    let own = "SESSION_TAP_"
+    let known = ["LOG", "ALLOW_NETWORK"].map { own + $0 }
+    for name in environment.keys.sorted() where name.hasPrefix(own) && !known.contains(name) {
+      warnings.append("there is no variable \(name): there are \(known.joined(separator: " and "))")
+    }
+  }
+
+  private mutating func takeAddress(host value: String?, port number: String?) {
+    var host = "127.0.0.1"
+    var port = 9464
+    if let value, value.lowercased() != "localhost" {
+      if let valid = EndpointAddress.parseHost(value) {
+        host = valid
+      } else {
+        warn("OTEL_EXPORTER_PROMETHEUS_HOST", value, "neither an IP address nor a host name: \(host) is used")
+      }
+    }
+    if let number {
+      if let valid = Int(number), (0...65_535).contains(valid) {
+        port = valid
+      } else {
+        warn("OTEL_EXPORTER_PROMETHEUS_PORT", number, "not a port: \(port) is used")
+      }
+    }
+    let address = EndpointAddress.tcp(host: host, port: port)
+    endpoint?.address = address
+    if value != nil || number != nil { environmentAddress = address }
+  }
+
+  private mutating func warn(_ name: String, _ value: String, _ problem: String) {
+    warnings.append("\(name) is '\(value)', \(problem)")
   }
 }

@@ -6,15 +6,11 @@ public import TapEndpoint
 public import TapLog
 import TapURLSession
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// Observes the URLSessions of an app: metrics for Prometheus over HTTP, and one log line per request.
 ///
 /// ```swift
 /// let tap = try Tap.start()
-/// let session = URLSession(configuration: tap.sessionConfiguration(client: "payments"))
+/// let session = tap.session(client: "payments")
 /// // … http://localhost:9464/metrics tells how its requests go …
 /// await tap.shutdown()
 /// ```
@@ -23,7 +19,7 @@ import TapURLSession
 /// may be used from any thread.
 ///
 /// Keep the tap for as long as its metrics are to be served: a session does not hold it. With the last reference to a
-/// tap that was not shut down its endpoint closes, and the log says so.
+/// tap that was not shut down its endpoint closes, its sessions are observed no more, and the log says so.
 public final class Tap: Sendable {
   private enum Phase {
     case idle, running, stopped
@@ -39,28 +35,47 @@ public final class Tap: Sendable {
   public let registry: Registry
   /// The request log, if there is one.
   public let requestLog: RequestLog?
+  /// What `/readyz` asks: add the app's own checks here, or to the configuration.
+  public let readiness: Readiness
   /// Records what the app serves and makes.
-  private let recorder: RequestRecorder
-  private let sessions: URLSessionTap
+  let recorder: RequestRecorder
+  let sessions: URLSessionTap
   private let endpoint: Endpoint?
   private let whenAddressInUse: AddressInUsePolicy
+  private let isAddressOfEnvironment: Bool
   private let deadline: Duration
+  private let isQuiet: Bool
+  private let warnings: [String]
+  let recorded: RecordedRequests?
   private let state = Mutex(State())
   /// Open when a shutdown is complete.
   private let end = Latch()
 
   /// Makes a tap: opens the log and registers the metrics. The endpoint does not listen before ``start()``.
   ///
+  /// - Parameters:
+  ///   - configuration: What the tap does.
+  ///   - registry: Where the metrics are registered. It is the tap's from now on, also where this throws: a registry holds the
+  ///     request metrics once, so a further tap needs another.
   /// - Throws: ``TapError`` if a template of paths is misspelt, the log cannot be opened or the metrics cannot be
   ///   registered.
-  public init(_ configuration: Configuration = Configuration()) throws(TapError) {
+  public init(
+    _ configuration: Configuration = Configuration(), registry: Registry = Registry()
+  ) throws(TapError) {
+    var configuration = configuration
     do { try configuration.validate() } catch { throw TapError(error) }
-    registry = configuration.registry
-    let hasAccount = URLSessionTap.hasTransferAccount && configuration.requests.readsAccount
+    configuration.outbound.knownMethods = configuration.knownMethods
+    configuration.inbound.knownMethods = configuration.knownMethods
+    self.registry = registry
+    let readsInfo = URLSessionTap.readsTransferInfo && configuration.sessions.readsAccount
     whenAddressInUse = configuration.whenAddressInUse
+    isAddressOfEnvironment = configuration.isAddressOfEnvironment
     deadline = max(.zero, configuration.shutdownDeadline)
+    isQuiet = configuration.isQuiet
+    recorded = configuration.recorded
+    readiness = Readiness(configuration.readinessChecks)
     do {
-      try registry.register(BuildInfo(transferAccount: hasAccount ? "libcurl" : "none"))
+      try registry.register(BuildInfo(transferInfo: readsInfo ? "libcurl" : "none"))
     } catch {
       throw TapError.registryInUse(error)
     }
@@ -70,43 +85,57 @@ public final class Tap: Sendable {
       // One thread records what has happened, and writes the log.
       let worker = Worker()
       requestLog = try configuration.makeLog(worker)
+      warnings = configuration.warnings
+      for warning in warnings { requestLog?.log(.warn, warning) }
       if let requestLog { try registry.register(requestLog) }
-      if !hasAccount {
+      if !readsInfo {
         requestLog?.log(
-          .warn, "no account of transfers on this toolchain: sizes come from headers, and phases are unknown")
+          .warn,
+          "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
       }
       let history = configuration.makeHistory()
-      let consumers: [(any RequestConsumer)?] = [requestLog, history]
+      let consumers: [(any RequestConsumer)?] = [requestLog, history, recorded]
       recorder = try RequestRecorder(
-        registry: registry, outbound: configuration.metrics, inbound: configuration.inbound,
-        consumers: consumers.compactMap { $0 }, observers: configuration.observers, worker: worker)
-      sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeRequests(log: requestLog))
-      endpoint = try configuration.makeEndpoint(log: requestLog, history: history, recorder: recorder)
+        registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
+        exemplars: configuration.exemplars, consumers: consumers.compactMap { $0 },
+        observers: configuration.observers, worker: worker)
+      sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
+      endpoint = try configuration.makeEndpoint(
+        registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)
     } catch {
       throw TapError(error)
     }
   }
 
   deinit {
-    guard state.withLock({ $0.phase == .running }) else { return }
+    let phase = state.withLock { $0.phase }
+    // Else the table of classes would hold the rest of the tap for as long as the process lives.
+    if phase != .stopped { sessions.stop() }
+    guard phase == .running else { return }
     requestLog?.log(
       .warn,
-      "the tap was released without a shutdown: its metrics are served no more (keep a reference to the tap)")
+      "the tap was released without a shutdown: its sessions are observed no more, and its metrics are not served "
+        + "(keep a reference to the tap)")
   }
 
   /// Makes a tap and starts it.
   ///
-  /// - Throws: ``TapError`` if ``init(_:)`` does, or the address of the endpoint is not to be had
-  ///   (`address in use: 127.0.0.1:9464`; see ``Configuration/whenAddressInUse``).
+  /// Without a configuration it does what the process's environment says (``Configuration/init(environment:)``). It says on standard
+  /// error where the metrics are, and what of the environment could not be used, unless ``Configuration/isQuiet``.
+  ///
+  /// - Throws: ``TapError`` if ``init(_:registry:)`` does, or the endpoint cannot listen at the address that *code* gave, such as one
+  ///   that is not this machine's. A port that is taken ends no app (``Configuration/whenAddressInUse``), and nothing that the
+  ///   environment says does.
   public static func start(_ configuration: Configuration = Configuration()) throws(TapError) -> Tap {
     let tap = try Tap(configuration)
     try tap.start()
     return tap
   }
 
-  /// Begins to serve the metrics. A tap that has started stays so until its ``shutdown()``.
+  /// Begins to serve the metrics, and says where. A tap that has started stays so until its ``shutdown()``.
   ///
-  /// - Throws: ``TapError`` if the address is not to be had, or the tap was started or shut down before.
+  /// - Throws: ``TapError`` if the endpoint cannot listen at the address that code gave, or the tap was started or shut down
+  ///   before.
   public func start() throws(TapError) {
     let before = state.withLock { state in
       defer { if state.phase == .idle { state.phase = .running } }
@@ -117,18 +146,28 @@ public final class Tap: Sendable {
     case .running: throw TapError.startedBefore
     case .stopped: throw TapError.shutDown
     }
+    for warning in warnings { say("warning: \(warning)") }
     do throws(EndpointError) {
       try listen()
+      if let address { say("metrics at \(Self.url(of: address))") }
     } catch {
       if error.code == .addressInUse, case .retry(let interval) = whenAddressInUse {
-        report("\(error.description); the metrics are not served until the address is free")
+        warn("\(error.description); the app runs, and its metrics are served as soon as the address is free")
         return listenLater(every: max(interval, .milliseconds(10)))
       }
-      state.withLock { if $0.phase == .running { $0.phase = .idle } }
-      throw TapError(error)
+      guard isAddressOfEnvironment else {
+        state.withLock { if $0.phase == .running { $0.phase = .idle } }
+        throw TapError(error)
+      }
+      warn("\(error.description); the app runs, and its metrics are not served")
     }
     // A shutdown that came meanwhile has waited for this attempt, and closes what it opened.
     if state.withLock({ $0.phase == .stopped }) { throw TapError.shutDown }
+  }
+
+  /// What a person may open.
+  private static func url(of address: EndpointAddress) -> String {
+    address.port == nil ? "\(address)" : "http://\(address)/metrics"
   }
 
   /// Starts the endpoint, unless the tap is shut down.
@@ -154,17 +193,23 @@ public final class Tap: Sendable {
       guard let self, state.withLock({ $0.phase == .running }) else { return }
       do throws(EndpointError) {
         try listen()
-        if let address { log(.info, "the metrics are served at \(address) now") }
+        guard let address else { return }
+        log(.info, "the metrics are served at \(address) now")
+        say("metrics at \(Self.url(of: address))")
       } catch {
         listenLater(every: interval)
       }
     }
   }
 
-  /// Says on stderr and in the log what an operator has to know at once.
-  private func report(_ warning: String) {
+  /// Says in the log and on standard error what an operator has to know at once.
+  private func warn(_ warning: String) {
     log(.warn, warning)
-    try? FileHandle.standardError.write(contentsOf: Data("session-tap: \(warning)\n".utf8))
+    say("warning: \(warning)")
+  }
+
+  private func say(_ text: String) {
+    if !isQuiet { StandardError.write(line: "session-tap: \(text)") }
   }
 
   /// Where the metrics are served, with the actual port. `nil` before the start, after the shutdown, and
@@ -177,35 +222,6 @@ public final class Tap: Sendable {
   /// Records requests that the app makes with something else than a URLSession, into the same metrics and the same log.
   public var outbound: OutboundRequests { recorder.outbound }
 
-  /// A copy of a configuration whose sessions this tap observes. See
-  /// ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept and what is not.
-  ///
-  /// - Parameters:
-  ///   - configuration: What to copy.
-  ///   - client: The name for the `client` label and log field: what the session is for.
-  public func sessionConfiguration(
-    from configuration: URLSessionConfiguration = .default, client: String
-  ) -> URLSessionConfiguration {
-    sessions.sessionConfiguration(from: configuration, client: client)
-  }
-
-  /// Observes the requests that an existing session starts from now on, `URLSession.shared` included. See
-  /// ``/TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
-  ///
-  /// - Parameters:
-  ///   - session: A session that is not in use yet, or whose tasks no other thread resumes meanwhile.
-  ///   - client: The name for the `client` label and log field.
-  /// - Returns: Whether the session is observed now.
-  @discardableResult
-  public func install(on session: URLSession, client: String) -> Bool {
-    sessions.install(on: session, client: client)
-  }
-
-  /// Ends the observation of a session that ``install(on:client:)`` began.
-  public func uninstall(from session: URLSession) {
-    sessions.uninstall(from: session)
-  }
-
   /// Writes a line of the app's own to the log, if there is one: one file tells the whole story.
   ///
   /// ```swift
@@ -215,21 +231,6 @@ public final class Tap: Sendable {
   /// See ``/TapLog/RequestLog/log(_:_:_:)`` for the fields and the limits.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     requestLog?.log(severity, message, fields)
-  }
-
-  /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
-  /// To push at intervals, see ``MetricsPusher``.
-  ///
-  /// - Parameters:
-  ///   - gateway: The gateway, and the group whose metrics these replace.
-  ///   - retry: How often a push that may yet succeed is tried.
-  /// - Throws: ``TapError`` if the gateway did not take them, after the last try.
-  public func push(to gateway: PushGateway, retry: PushRetry = PushRetry()) async throws(TapError) {
-    do {
-      try await MetricsPusher(registry: registry, to: gateway, retry: retry).push()
-    } catch {
-      throw TapError(error)
-    }
   }
 
   /// Starts if need be, serves until the current task is cancelled or the tap is shut down, and shuts down: the life of
@@ -245,9 +246,24 @@ public final class Tap: Sendable {
     }
   }
 
-  /// Ends the observation, writes out the log, and stops serving. Requests that run are recorded up to here.
-  /// Returns when all is done, or when ``Configuration/shutdownDeadline`` has passed for the app's own observers, once more
-  /// for the log, and once more for the endpoint. Further calls wait for the first.
+  /// Records all that has happened up to here, gives it to the app's own observers, and writes it to the log.
+  ///
+  /// - Parameter limit: The most time to wait. 0 or less does not wait.
+  /// - Returns: `false` if the time came first, as it does while an observer or the log's disk stands still.
+  @discardableResult
+  public func flush(within limit: Duration = .seconds(5)) async -> Bool {
+    let deadline = Instant.now.advanced(by: limit)
+    return await Self.onThread { [recorder, requestLog] in
+      recorder.drain()
+      let isDelivered = recorder.flushObservers(until: deadline)
+      let isWritten = requestLog?.flush(within: Instant.now.duration(to: deadline)) ?? true
+      return isDelivered && isWritten
+    }
+  }
+
+  /// Ends the observation, stops serving, and writes out the log. Requests that run are recorded up to here.
+  /// Returns when all is done, or when ``Configuration/shutdownDeadline`` has passed for the endpoint, once more for the app's own
+  /// observers, and once more for the log. Further calls wait for the first.
   public func shutdown() async {
     let (isFirst, attempt) = state.withLock { state in
       defer { state.phase = .stopped }
@@ -255,22 +271,21 @@ public final class Tap: Sendable {
     }
     guard isFirst else { return await end.wait() }
     sessions.stop()
-    recorder.drain()
-    await closeLog()
     await attempt?.wait()
     await endpoint?.shutdown(within: deadline)
+    // What handlers and observers log comes before the log's end.
+    await Self.onThread { [recorder, requestLog, deadline] in
+      recorder.drain()
+      recorder.flushObservers(until: .now.advanced(by: deadline))
+      requestLog?.shutdown(within: deadline)
+    }
     end.open()
   }
 
-  /// To wait for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.
-  /// Observers come first: what they log is written.
-  private func closeLog() async {
+  /// What waits for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.
+  private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .utility).async { [recorder, requestLog, deadline] in
-        recorder.flushObservers(until: .now.advanced(by: deadline))
-        requestLog?.shutdown(within: deadline)
-        continuation.resume()
-      }
+      DispatchQueue.global(qos: .utility).async { continuation.resume(returning: body()) }
     }
   }
 }

@@ -47,7 +47,8 @@ public struct TapError: Error, CustomStringConvertible {
   static func registryInUse(_ error: RegistryError) -> TapError {
     TapError(
       code: .metrics, underlying: error,
-      description: "the registry has the metrics of a tap already: set configuration.registry to a new one")
+      description:
+        "the registry has the metrics of a tap already: make the next tap with a Registry() of its own")
   }
 
   private init(code: Code, underlying: (any Error)?, description: String) {

@@ -54,6 +54,11 @@ public final class Endpoint: Sendable {
     if let invalid = configuration.limits.firstInvalid {
       throw EndpointError(.invalidConfiguration, "invalid limit: \(invalid)")
     }
+    if let host = configuration.access.allowedHosts.first(where: { EndpointAddress.parseHost($0) == nil }) {
+      throw EndpointError(
+        .invalidConfiguration,
+        "invalid allowed host: \(host) (a name without a port, such as metrics.example.com)")
+    }
     let authenticator = Authenticator(configuration.access)
     if let file = authenticator?.unusableFile {
       throw EndpointError(
@@ -69,9 +74,11 @@ public final class Endpoint: Sendable {
       throw EndpointError(
         .accessNotRestricted,
         "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
-          + "allowsAnyoneFromNetwork)")
+          + "allowsAnyoneFromNetwork, SESSION_TAP_ALLOW_NETWORK=1 in the environment)")
     }
-    let loop = EventLoop(router, authenticator, configuration)
+    let isLoopback = socket.address.port != nil && !socket.address.isReachableFromNetwork
+    let hosts = isLoopback ? AllowedHosts(configuration.access) : nil
+    let loop = EventLoop(router, authenticator, hosts, configuration)
     let isFirst = phase.withLock { phase in
       guard case .stopped = phase else { return false }
       phase = .running(loop, socket.address)

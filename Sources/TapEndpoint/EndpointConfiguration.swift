@@ -32,6 +32,11 @@ extension Endpoint.Configuration {
     public var basicPasswordFile: String?
     /// The paths that need no credentials. By default those that orchestrators request, which have none.
     public var openPaths: Set<String> = ["/healthz", "/readyz"]
+    /// The names by which an endpoint on the loopback is asked for, beside `localhost` and addresses, such as that of a reverse proxy
+    /// which passes on the Host of its clients: `metrics.example.com`, without a port. A request for any other host is refused (421),
+    /// but for `/metrics`, `/healthz` and `/readyz`: the page of a site whose name leads to 127.0.0.1 could read the answer (DNS
+    /// rebinding). Without effect on Unix sockets and on addresses that other machines reach. None by default.
+    public var allowedHosts: Set<String> = []
     /// Whether to listen on an address that other machines reach without any of the files above. By default the start
     /// is refused, because metrics and logs reveal a lot about an app.
     public var allowsAnyoneFromNetwork = false

@@ -1,3 +1,7 @@
+package import Dispatch
+import Synchronization
+import TapCore
+
 /// A path, the methods that it takes, and the handler that answers.
 public struct EndpointRoute: Sendable {
   /// Takes the answer, from any thread, and then reports whether it was still awaited.
@@ -10,12 +14,21 @@ public struct EndpointRoute: Sendable {
     /// One that calls back once. It needs no thread of Swift's pool, and so works while the app blocks them all, which
     /// is when its metrics matter most.
     case deferred(@Sendable (EndpointRequest, @escaping Completion) -> Void)
+    /// One that runs on a queue of its own, because it takes milliseconds. It needs no thread of Swift's pool either.
+    case queued(DispatchQueue, @Sendable (EndpointRequest) -> EndpointResponse)
     case asynchronous(@Sendable (EndpointRequest) async throws -> EndpointResponse)
   }
 
   package let methods: [EndpointMethod]
   package let path: String
   package let handler: Handler
+  /// Whether it answers whatever host the request names, where others answer for this machine's names alone: what it shows is for
+  /// everybody on this machine.
+  package var isPublic = false
+  /// Where handlers are counted that outlive their requests, if this is the route that shows them.
+  package var overdueHandlers: OverdueHandlers?
+  /// Its handlers that run, if they may outlive their requests.
+  let running: RunningHandlers?
 
   /// A route whose handler answers at once. It runs on the queue that serves every connection, so it must
   /// return within microseconds, and must not block.
@@ -28,22 +41,76 @@ public struct EndpointRoute: Sendable {
     _ path: String, methods: [EndpointMethod] = [.get],
     immediate handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
   ) {
-    (self.path, self.methods, self.handler) = (path, methods, .immediate(handler))
+    self.init(path, methods, .immediate(handler))
   }
 
   /// A route whose handler may suspend. It runs in a task of its own, which is cancelled when the client has gone, the
   /// answer's deadline has passed, or the endpoint's shutdown has run out of time. An error that it throws is
   /// answered with 500, without its text. Path and methods are those of ``init(_:methods:immediate:)``.
+  ///
+  /// A handler that goes on all the same is counted in `session_tap_overdue_handlers`. When four times as many
+  /// handlers of the route run as ``Endpoint/Configuration/Limits/requestsInFlight`` allows requests, further ones get 503.
   public init(
     _ path: String, methods: [EndpointMethod] = [.get],
     handler: @escaping @Sendable (EndpointRequest) async throws -> EndpointResponse
   ) {
-    (self.path, self.methods, self.handler) = (path, methods, .asynchronous(handler))
+    self.init(path, methods, .asynchronous(handler), RunningHandlers())
   }
 
   package init(
     _ path: String, deferred handler: @escaping @Sendable (EndpointRequest, @escaping Completion) -> Void
   ) {
-    (self.path, self.methods, self.handler) = (path, [.get], .deferred(handler))
+    self.init(path, [.get], .deferred(handler))
   }
+
+  package init(
+    _ path: String, on queue: DispatchQueue,
+    handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
+  ) {
+    self.init(path, [.get], .queued(queue, handler), RunningHandlers())
+  }
+
+  private init(
+    _ path: String, _ methods: [EndpointMethod], _ handler: Handler, _ running: RunningHandlers? = nil
+  ) {
+    (self.path, self.methods, self.handler, self.running) = (path, methods, handler, running)
+  }
+}
+
+/// Counts the handlers of a route that run, whether a request waits for them or not.
+final class RunningHandlers: Sendable {
+  private let count = Mutex(0)
+
+  /// Counts one more, unless there are so many.
+  func begin(atMost limit: Int) -> Bool {
+    count.withLock { count in
+      guard count < limit else { return false }
+      count += 1
+      return true
+    }
+  }
+
+  func end() { count.withLock { $0 -= 1 } }
+}
+
+/// Counts, by route, the handlers that still run after their request has ended: at its deadline, or when its client left.
+package struct OverdueHandlers: Sendable {
+  private struct RouteLabels: LabelSet {
+    let path: String
+
+    static var labels: [Label<RouteLabels>] { [Label("path", \.path)] }
+  }
+
+  private let gauges: Family<RouteLabels, Registry.Gauge>
+
+  init(in registry: Registry) throws(RegistryError) {
+    gauges = try registry.gauge(
+      "session_tap_overdue_handlers",
+      help:
+        "Handlers of routes that run although their request is over: its deadline has passed, or its client is gone.",
+      by: RouteLabels.self)
+  }
+
+  /// - Parameter path: That of the route.
+  func add(_ count: Double, at path: String) { gauges[RouteLabels(path: path)].increment(by: count) }
 }

@@ -6,12 +6,13 @@ extension EndpointRoute {
   ///
   /// `name[]` in the query, which may be repeated, limits the answer to the families of these names. Scrapes
   /// that arrive together share one gathering. The route counts itself in the registry, as
-  /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`.
+  /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`, and the handlers of the
+  /// endpoint's routes that outlive their requests, as `session_tap_overdue_handlers`.
   ///
   /// - Parameters:
   ///   - registry: the metrics.
   ///   - path: the path of the route.
-  /// - Throws: `RegistryError` if one of these three names is taken by something else.
+  /// - Throws: `RegistryError` if one of these names is taken by something else.
   public static func metrics(
     of registry: Registry, at path: String = "/metrics"
   ) throws(RegistryError) -> EndpointRoute {
@@ -24,9 +25,10 @@ extension EndpointRoute {
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
     let inFlight = try registry.gauge(
       "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
+    let overdue = try OverdueHandlers(in: registry)
     let queue = DispatchQueue(label: "session-tap.scrapes", qos: .utility)
     let handler = ScrapeHandler(registry: registry) { work in queue.async(execute: work) }
-    return EndpointRoute(
+    var route = EndpointRoute(
       path,
       deferred: { request, complete in
         let start = ContinuousClock.now
@@ -52,6 +54,8 @@ extension EndpointRoute {
           }
         }
       })
+    (route.isPublic, route.overdueHandlers) = (true, overdue)
+    return route
   }
 
   private struct ScrapeLabels: LabelSet {

@@ -11,10 +11,15 @@ public final class Readiness: Sendable {
   /// A check returns `nil` if all is well, else the reason in one line.
   public typealias Check = @Sendable () async -> String?
 
-  private let checks = Mutex<[RunningCheck]>([])
+  private let checks: Mutex<[RunningCheck]>
 
   /// Without a check, an app is ready.
-  public init() {}
+  public init() { checks = Mutex([]) }
+
+  /// Begins with some checks, in the order of their names.
+  package init(_ checks: [String: Check]) {
+    self.checks = Mutex(checks.sorted { $0.key < $1.key }.map(RunningCheck.init))
+  }
 
   /// Adds a check, or replaces the one of that name.
   ///
@@ -130,7 +135,9 @@ extension EndpointRoute {
   /// Answers `ok` for as long as the process serves.
   public static func liveness(at path: String = "/healthz") -> EndpointRoute {
     let response = EndpointResponse.text("ok\n")
-    return EndpointRoute(path, immediate: { _ in response })
+    var route = EndpointRoute(path, immediate: { _ in response })
+    route.isPublic = true
+    return route
   }
 
   /// Answers 200 if every check passes, else 503; either way with a line for each check. One that has not answered
@@ -140,9 +147,11 @@ extension EndpointRoute {
   ///   - readiness: the checks. They may change while the endpoint runs.
   ///   - path: the path of the route.
   public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> EndpointRoute {
-    EndpointRoute(path) { request in
+    var route = EndpointRoute(path) { request in
       let (isReady, text) = await readiness.report(within: request.answerTime.lessTimeForNetwork)
       return .text(text, status: isReady ? .ok : .serviceUnavailable)
     }
+    route.isPublic = true
+    return route
   }
 }

@@ -1,11 +1,14 @@
-/// Finds the handler of a request, or one that says why there is none.
+/// Finds the route of a request, or one that says why there is none.
 struct Router: Sendable {
   private var exact: [String: [EndpointRoute]] = [:]
   /// The routes that end in `/*`, by what stands before the star, the longest first.
   private let below: [(prefix: String, routes: [EndpointRoute])]
   private var methods = EndpointMethod.standard
+  /// Where handlers are counted that outlive their requests, if a route shows them.
+  let overdueHandlers: OverdueHandlers?
 
   init(_ routes: [EndpointRoute]) {
+    overdueHandlers = routes.lazy.compactMap(\.overdueHandlers).first
     var prefixes: [String: [EndpointRoute]] = [:]
     for route in routes {
       methods.formUnion(route.methods)
@@ -18,29 +21,33 @@ struct Router: Sendable {
     below = prefixes.sorted { $0.key.utf8.count > $1.key.utf8.count }.map { ($0.key, $0.value) }
   }
 
-  func handler(for request: EndpointRequest) -> EndpointRoute.Handler {
+  func route(for request: EndpointRequest) -> EndpointRoute {
     // RFC 9110, section 9.1: 501 for a method that the server does not know, 405 for one that it knows.
     guard methods.contains(request.method) else {
-      return .immediate { _ in .refusal(.notImplemented, "unknown method") }
+      return Self.answer(.refusal(.notImplemented, "unknown method"))
     }
     if request.path == "*" {
       // RFC 9110, section 9.3.7: "OPTIONS *" asks about the server, and serves as a ping.
       let allowed = Self.allowed(exact.values.flatMap { $0 })
-      return .immediate { _ in EndpointResponse(status: .noContent, headers: ["Allow": allowed]) }
+      return Self.answer(EndpointResponse(status: .noContent, headers: ["Allow": allowed]))
     }
     guard
       let routes = exact[request.path] ?? below.first(where: { request.path.hasPrefix($0.prefix) })?.routes
-    else { return .immediate { _ in .refusal(.notFound, "nothing is here") } }
+    else { return Self.answer(.refusal(.notFound, "nothing is here")) }
     // RFC 9110, section 9.1: "all general-purpose servers MUST support the methods GET and HEAD".
     let route = routes.first {
       $0.methods.contains(request.method) || request.method == .head && $0.methods.contains(.get)
     }
-    if let route { return route.handler }
+    if let route { return route }
     // RFC 9110, section 15.5.6: a 405 must carry an Allow field.
     let allowed = Self.allowed(routes)
     var response = EndpointResponse.refusal(.methodNotAllowed, "this path takes \(allowed)")
     response.headers["Allow"] = allowed
-    return .immediate { [response] _ in response }
+    return Self.answer(response)
+  }
+
+  private static func answer(_ response: EndpointResponse) -> EndpointRoute {
+    EndpointRoute("", immediate: { _ in response })
   }
 
   /// The methods of the routes as a list, in a fixed order.

@@ -12,8 +12,8 @@ extension RequestLog {
     /// The most bytes of `url.full` and `url.path`, after redaction; a longer one is cut and ends in `…`. At most 8,192.
     public var urlLengthLimit = 2_048
     /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
-    /// `http.request.method_original`. By default those of RFC 9110, PATCH (RFC 5789) and QUERY.
-    public var knownMethods = KnownMethods.standard
+    /// `http.request.method_original`.
+    package var knownMethods = KnownMethods.standard
     /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes. More or longer ones
     /// are an error at start, and so is a key that the log uses itself. A text is cut at 1,024 bytes. A request's own field
     /// of the same key replaces one of these.

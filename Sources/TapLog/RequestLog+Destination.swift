@@ -18,6 +18,9 @@ extension RequestLog {
       }
     }
 
+    /// Standard output, as containers have it. Where it is closed, the log does not start.
+    public static var standardOutput: Destination { .descriptor(1) }
+
     /// Standard error. Where it is closed, the log does not start.
     public static var standardError: Destination { .descriptor(2) }
 

@@ -125,7 +125,12 @@ public final class RequestLog: RequestObserver {
   /// The newest lines that match, oldest first, each with its newline: the body of `GET /logs`, of the type
   /// `application/x-ndjson`. Empty unless ``Configuration/recentLineLimit`` says otherwise. Lines come here when the writer
   /// takes them, whether the destination fails or not. Safe from any thread.
-  public func recent(_ query: LogQuery = LogQuery()) -> [UInt8] { queue.recentLines?.lines(query) ?? [] }
+  public func recent(_ query: LogQuery = LogQuery()) -> [UInt8] { recentLines(query).bytes }
+
+  /// The same, with the number of the newest line.
+  package func recentLines(_ query: LogQuery) -> RecentLines.Answer {
+    queue.recentLines?.lines(query) ?? RecentLines.Answer()
+  }
 
   /// Reopens the file before the next line, as after a rotation by others. Returns at once.
   public func reopen() { queue.output.reopen() }

@@ -31,6 +31,8 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
       switch failure {
       case .denied:
         "let this process's user write to the file and search its directory, or choose another path"
+      case .missing where System.isFolder(folder(of: path)):
+        "no file can be made in that directory, choose a path in another"
       case .missing: "make the directory first, or choose another path"
       case .isDirectory: "name a file in that directory"
       case .readOnly: "choose a path on a file system that can be written to"
@@ -40,6 +42,11 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
       default: "choose a path where this process can append to a file"
       }
     return cannotOpen(path: path, because: "\(failure.text); \(remedy)")
+  }
+
+  /// What stands before the last slash.
+  private static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
   }
 
   static func cannotWrite(descriptor: Int32, _ failure: System.Failure) -> RequestLogError {

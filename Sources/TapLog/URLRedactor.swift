@@ -6,8 +6,8 @@ import TapCore
 /// - Every value of the query becomes `REDACTED`, unless its key is allowed. An item without `=` has no key: it
 ///   is all value. Values of path parameters (`;jsessionid=…`, section 3.3) are treated alike.
 /// - The fragment is removed (section 3.5).
-/// - Where the authority cannot be distinguished from userinfo, because the port is no number or there is no authority at all, the
-///   rest of the URL becomes `REDACTED`.
+/// - Where the host cannot be distinguished from userinfo (``URLAuthority``), or there is no authority at all, the rest of the URL
+///   becomes `REDACTED`.
 struct URLRedactor: Sendable {
   /// Keys whose values are kept, compared byte by byte: an encoded key is not taken for its plain form.
   private let allowedKeys: [[UInt8]]
@@ -72,34 +72,21 @@ struct URLRedactor: Sendable {
     }
     let schemeEnd = scheme.endIndex + 1
     let slashes = text[schemeEnd...].prefix(2)
-    let authority = text[slashes.endIndex...].prefix { $0 != .slash }
-    let host = authority.afterLastAt
-    let rest = text[authority.endIndex...]
     guard slashes.count == 2, slashes.allSatisfy({ $0 == .slash }) else {
       emit(text[..<schemeEnd])
       emit(Self.redacted)
       return false
     }
     emit(text[..<slashes.endIndex])
-    guard host.isEmpty ? !rest.contains(.at) : Self.isHostWithPort(host) else {
+    guard let authority = URLAuthority.find(in: text.base)?.hostAndPort,
+      !authority.isEmpty || !text[authority.upperBound...].contains(.at)
+    else {
       emit(Self.redacted)
       return false
     }
-    emit(host)
-    path(rest, emit: emit)
+    emit(text[authority])
+    path(text[authority.upperBound...], emit: emit)
     return true
-  }
-
-  /// Whether this is a host with an optional port, and not something like `user:password` (section 3.2).
-  @inline(__always)
-  private static func isHostWithPort(_ text: Bytes) -> Bool {
-    var rest = text
-    if text.first == .openBracket {
-      guard let bracket = text.firstIndex(of: .closeBracket) else { return false }
-      rest = text[(bracket + 1)...]
-      guard rest.isEmpty || rest.first == .colon else { return false }
-    }
-    return rest.drop { $0 != .colon }.dropFirst().allSatisfy(\.isDigit)
   }
 
   /// The path, less what no template allows.
@@ -194,8 +181,6 @@ extension UInt8 {
   fileprivate static let plus = UInt8(ascii: "+")
   fileprivate static let minus = UInt8(ascii: "-")
   fileprivate static let dot = UInt8(ascii: ".")
-  fileprivate static let openBracket = UInt8(ascii: "[")
-  fileprivate static let closeBracket = UInt8(ascii: "]")
   fileprivate static let openBrace = UInt8(ascii: "{")
   fileprivate static let closeBrace = UInt8(ascii: "}")
 }

@@ -3,10 +3,10 @@ package import TapCore
 public import TapEndpoint
 
 extension EndpointRoute {
-  /// A page that draws the request metrics live: rate, errors, latency and its heatmap over time, by client and host, and
-  /// beside them those of the requests that the app serves, by route; where the time goes, the slowest templates, the last
-  /// log lines, and those of one trace together. It asks for `metrics`, and for `logs` and `page/history` where
-  /// they are served, beside itself, so that it also works behind a proxy that puts a prefix before all paths.
+  /// A page that draws the request metrics live: rate, errors, latency and its heatmap over time, by client, host and path, and
+  /// beside them those of the requests that the app serves, by route; what fails, and where the time goes; the lines of the log,
+  /// to search in, each with its phases, and those of one trace together. It asks for `metrics`, and for `logs` and `page/history`
+  /// where they are served, beside itself, so that it also works behind a proxy that puts a prefix before all paths.
   ///
   /// The page is one document without any other resource. Its Content-Security-Policy lets nothing run but the
   /// page's own script, and lets that talk to this endpoint alone.
@@ -49,44 +49,51 @@ extension EndpointRoute {
   package static func history(of history: RequestHistory, recorder: RequestRecorder) -> EndpointRoute {
     // Not on the queue that serves every connection: a full window takes a millisecond to write.
     let queue = DispatchQueue(label: "session-tap.history", qos: .utility)
-    return EndpointRoute("/page/history") { _ in
-      let bytes = await withCheckedContinuation { continuation in
-        queue.async {
-          recorder.drain()
-          continuation.resume(returning: history.json())
-        }
-      }
+    return EndpointRoute("/page/history", on: queue) { _ in
+      recorder.drain()
       return EndpointResponse(
         headers: [
           "Content-Type": "application/json", "Cache-Control": "no-store",
           "X-Content-Type-Options": "nosniff",
-        ], body: bytes)
+        ], body: history.json())
     }
   }
 }
 
 /// The files of `Web` as one document: `page.html`, with the style and the scripts in place of the elements that name them.
 private struct PageDocument {
+  private static let scripts = [
+    "state": PackageResources.state_js, "data": PackageResources.data_js, "lines": PackageResources.lines_js,
+    "charts": PackageResources.charts_js, "tables": PackageResources.tables_js,
+    "phases": PackageResources.phases_js, "request": PackageResources.request_js,
+    "page": PackageResources.page_js,
+  ]
+
   /// What stands before, between and after the nonces.
   private var parts: [[UInt8]] = [[]]
 
   init(showsLog: Bool, showsHistory: Bool) {
-    for line in PackageResources.page_html.split(separator: UInt8(ascii: "\n")) {
-      // The indentation is for readers of the file.
-      let line = String(decoding: line.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self)
-      switch line {
-      case #"<link rel="stylesheet" href="page.css">"#: embed("style", PackageResources.page_css)
-      case #"<script src="data.js"></script>"#: embed("script", PackageResources.data_js)
-      case #"<script src="charts.js"></script>"#: embed("script", PackageResources.charts_js)
-      case #"<script src="tables.js"></script>"#: embed("script", PackageResources.tables_js)
-      case #"<script src="log.js"></script>"#: embed("script", PackageResources.log_js)
-      case #"<script src="page.js"></script>"#: embed("script", PackageResources.page_js)
-      case #"<body data-log="no" data-history="no">"#:
+    for line in Self.lines(of: PackageResources.page_html) {
+      if line == #"<link rel="stylesheet" href="page.css">"# {
+        embed("style", PackageResources.page_css)
+      } else if let script = Self.scripts.first(where: { line == "<script src=\"\($0.key).js\"></script>" }) {
+        embed("script", script.value)
+      } else if line == #"<body data-log="no" data-history="no">"# {
         let answers = [showsLog, showsHistory].map { $0 ? "yes" : "no" }
         append("<body data-log=\"\(answers[0])\" data-history=\"\(answers[1])\">\n")
-      default: append("\(line)\n")
+      } else {
+        append("\(line)\n")
       }
     }
+  }
+
+  /// The lines of a file, without what is there for its readers alone: the indentation, and lines that are a comment.
+  private static func lines(of file: [UInt8]) -> [String] {
+    file.split(separator: UInt8(ascii: "\n"))
+      .map { line in String(decoding: line.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self) }
+      .filter { line in
+        !line.hasPrefix("//") && !(line.hasPrefix("/*") && line.hasSuffix("*/")) && !line.hasPrefix("<!--")
+      }
   }
 
   /// The document of one response.
@@ -99,7 +106,8 @@ private struct PageDocument {
 
   private mutating func embed(_ element: String, _ content: [UInt8]) {
     append("<\(element) nonce=\"")
-    parts.append(Array("\">\n".utf8) + content + Array("</\(element)>\n".utf8))
+    let lines = Self.lines(of: content).map { $0 + "\n" }.joined()
+    parts.append(Array("\">\n\(lines)</\(element)>\n".utf8))
   }
 
   private mutating func append(_ text: String) { parts[parts.count - 1] += text.utf8 }

@@ -4,12 +4,13 @@ import TapCore
 ///
 /// ```json
 /// {"slot_s": 5, "covered_s": 432.1, "bounds": {"outbound": [0.005, 0.01], "inbound": [0.005, 0.01]},
-///  "parties": [{"direction": "outbound", "client": "payments", "server_address": "api.example.com", "server_port": "443"}],
-///  "slots": [{"age_s": 12.3, "totals": [[0, 1.25, 1, 0, 4, 7]]}]}
+///  "parties": [{"direction": "outbound", "client": "payments", "server_address": "api.example.com", "server_port": "443",
+///               "url_template": "/users/{id}"}],
+///  "slots": [{"age_s": 12.3, "totals": [[0, 1.25, {"503": 1}, 0, 4, 7]]}]}
 /// ```
 ///
 /// A party has the labels that it has in the metrics. Of a slot there is when it began, and for each party that had requests its
-/// place in the list, the sum of their durations, the number of errors and those in each bucket; zeros at the end are left out.
+/// place in the list, the sum of their durations, how many failed in which way, and those in each bucket; zeros at the end are left out.
 extension HistoryWindow {
   func json(at now: Instant) -> [UInt8] {
     let covered = covered(at: now)
@@ -25,7 +26,8 @@ extension HistoryWindow {
       text += "\(isFirst ? "" : ","){\"age_s\":\(Self.seconds(max(0, age))),\"totals\":["
       isFirst = false
       for (index, totals) in slot.totals.enumerated() {
-        text += "\(index > 0 ? "," : "")[\(totals.place),\(totals.sum),\(totals.errors)"
+        text += "\(index > 0 ? "," : "")[\(totals.place),\(totals.sum),{"
+        text += totals.failures.map { "\"\($0.kind)\":\($0.count)" }.joined(separator: ",") + "}"
         for count in totals.counts.prefix(through: totals.counts.lastIndex { $0 > 0 } ?? 0) {
           text += ",\(count)"
         }
@@ -49,10 +51,10 @@ extension HistoryWindow.Party {
   fileprivate var json: String {
     let labels: [(name: String, value: String)] =
       switch self {
-      case .outbound(let client, let address, let port):
+      case .outbound(let client, let address, let port, let template):
         [
           ("direction", "outbound"), ("client", client), ("server_address", address ?? ""),
-          ("server_port", port.map(String.init) ?? ""),
+          ("server_port", port.map(String.init) ?? ""), ("url_template", template ?? ""),
         ]
       case .inbound(let method, let route):
         [("direction", "inbound"), ("http_request_method", method), ("http_route", route ?? "")]

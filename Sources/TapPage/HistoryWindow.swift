@@ -2,12 +2,12 @@ import TapCore
 
 /// Totals of the requests of the last ten minutes, in slots of five seconds.
 ///
-/// A pure value: it reads no clock and takes no lock. Its size is bounded by ``slotCount``, ``partyLimit`` and ``boundLimit``: below
-/// 1 MiB, and 16 KiB for each party that has requests all the time.
+/// A pure value: it reads no clock and takes no lock. Its size is bounded by ``slotCount``, ``partyLimit``, ``boundLimit`` and
+/// ``kindLimit``: below 2 MiB, and 16 KiB for each party that has requests all the time.
 struct HistoryWindow: Sendable {
   /// The labels by which the page tells requests apart.
   enum Party: Hashable, Sendable {
-    case outbound(client: String, address: String?, port: Int?)
+    case outbound(client: String, address: String?, port: Int?, template: String?)
     case inbound(method: String, route: String?)
     /// All parties beyond ``partyLimit``.
     case other(RequestDirection)
@@ -19,6 +19,31 @@ struct HistoryWindow: Sendable {
       case .other(let direction): direction
       }
     }
+
+    /// How many parties of the direction there may be before this one is counted with others.
+    fileprivate var limit: Int {
+      switch self {
+      case .outbound(_, _, _, .some): HistoryWindow.templateLimit
+      case .outbound, .inbound: HistoryWindow.partyLimit
+      case .other: .max
+      }
+    }
+
+    /// The party that stands for this one and others.
+    fileprivate var coarser: Party {
+      switch self {
+      case .outbound(let client, let address, let port, .some):
+        .outbound(client: client, address: address, port: port, template: nil)
+      case .outbound, .inbound, .other: .other(direction)
+      }
+    }
+  }
+
+  /// How many requests failed in one way.
+  struct Failures: Sendable, Equatable {
+    /// An error type or a status code.
+    let kind: String
+    var count: UInt32
   }
 
   /// What the requests of one party came to in one slot.
@@ -27,7 +52,7 @@ struct HistoryWindow: Sendable {
     let place: Int
     /// The sum of the durations, in seconds.
     var sum = 0.0
-    var errors: UInt32 = 0
+    var failures: [Failures] = []
     /// The requests in each bucket, not cumulative, `+Inf` last.
     var counts: [UInt32]
   }
@@ -42,7 +67,11 @@ struct HistoryWindow: Sendable {
   static let slotNanoseconds: Int64 = 5_000_000_000
   static let slotCount = 120
   /// The most parties of a direction in all slots, beside the one that stands for all others.
-  static let partyLimit = 16
+  static let partyLimit = 24
+  /// The most of them that are told apart by the template of the path, too.
+  static let templateLimit = 16
+  /// The most kinds of failures of a party in a slot, beside those that stand for all others.
+  static let kindLimit = 4
   /// The most bounds of buckets. Of a longer list every second one is kept, or every third, and so on.
   static let boundLimit = 32
 
@@ -69,7 +98,9 @@ struct HistoryWindow: Sendable {
   }
 
   /// Adds a request that has ended.
-  mutating func add(_ party: Party, nanoseconds: Int64, isError: Bool, at now: Instant) {
+  ///
+  /// - Parameter failure: The error type or the status code of a request that failed.
+  mutating func add(_ party: Party, nanoseconds: Int64, failure: String?, at now: Instant) {
     advance(to: now)
     let place = place(of: party)
     let bounds = party.direction == .outbound ? outboundBounds : inboundBounds
@@ -82,7 +113,7 @@ struct HistoryWindow: Sendable {
     }
     slots[last].totals[index].sum += seconds
     slots[last].totals[index].counts[bucket] &+= 1
-    if isError { slots[last].totals[index].errors &+= 1 }
+    if let failure { slots[last].totals[index].add(failure) }
   }
 
   /// Drops what is older than ten minutes, and begins the slot of this moment.
@@ -106,11 +137,10 @@ struct HistoryWindow: Sendable {
   /// The place of a party, or of the one that stands for the others of its direction.
   private mutating func place(of party: Party) -> Int {
     if let place = places[party] { return place }
-    let other = Party.other(party.direction)
-    // The one that stands for the others has a place of its own.
+    // The one that stands for all others has a place of its own.
     let count = partyCounts[party.direction, default: 0]
-    if party != other, count - (places[other] == nil ? 0 : 1) >= Self.partyLimit {
-      return self.place(of: other)
+    if count - (places[.other(party.direction)] == nil ? 0 : 1) >= party.limit {
+      return self.place(of: party.coarser)
     }
     partyCounts[party.direction] = count + 1
     let place = parties.firstIndex { $0 == nil } ?? parties.count
@@ -124,5 +154,18 @@ struct HistoryWindow: Sendable {
     let step = (bounds.count + boundLimit - 1) / boundLimit
     guard step > 1 else { return bounds }
     return bounds.indices.filter { (bounds.count - 1 - $0) % step == 0 }.map { bounds[$0] }
+  }
+}
+
+extension HistoryWindow.Totals {
+  /// Status codes beyond ``HistoryWindow/kindLimit`` are counted together, and so are error types.
+  fileprivate mutating func add(_ failure: String) {
+    if let index = failures.firstIndex(where: { $0.kind == failure }) {
+      failures[index].count &+= 1
+    } else if failures.count < HistoryWindow.kindLimit || failure == "4xx" || failure == "_OTHER" {
+      failures.append(HistoryWindow.Failures(kind: failure, count: 1))
+    } else {
+      add(failure.hasPrefix("4") ? "4xx" : "_OTHER")
+    }
   }
 }

@@ -18,7 +18,7 @@ package final class RequestHistory: RequestConsumer {
   /// - Parameters:
   ///   - outbound: the buckets of the durations of requests that the app makes.
   ///   - inbound: the same of those that it serves, and the methods that appear as themselves.
-  package init(outbound: RequestMetrics, inbound: RequestMetrics) {
+  package init(outbound: RequestOptions, inbound: RequestOptions) {
     methods = KnownMethods(inbound.knownMethods)
     let window = HistoryWindow(
       outbound: outbound.durationBuckets, inbound: inbound.durationBuckets, start: .now)
@@ -29,13 +29,11 @@ package final class RequestHistory: RequestConsumer {
 
   package func requestEnded(_ observation: RequestObservation) {
     let party = party(of: observation.request)
-    let isError =
-      switch observation.outcome {
-      case .httpError, .error: true
-      case .ok, .cancelled: false
-      }
+    // A 4xx that the app answers with is no error of its own, and has no error type.
+    let refusal = observation.end.statusCode.flatMap { (400..<500).contains($0) ? String($0) : nil }
+    let failure = observation.errorType ?? refusal
     state.withLock { state in
-      state.window.add(party, nanoseconds: observation.elapsed, isError: isError, at: .now)
+      state.window.add(party, nanoseconds: observation.elapsed, failure: failure, at: .now)
     }
   }
 
@@ -54,7 +52,8 @@ package final class RequestHistory: RequestConsumer {
     switch request.direction {
     case .outbound:
       .outbound(
-        client: request.client.asLabel, address: request.serverAddress?.asLabel, port: request.serverPort)
+        client: request.client.asLabel, address: request.serverAddress?.asLabel, port: request.serverPort,
+        template: request.urlTemplate?.asLabel)
     case .inbound:
       .inbound(method: methods.label(of: request.method), route: request.urlTemplate?.asLabel)
     }

@@ -1,11 +1,9 @@
+public import Foundation
 import Synchronization
 public import TapCore
 
 #if canImport(FoundationNetworking)
-  import Foundation
   public import FoundationNetworking
-#else
-  public import Foundation
 #endif
 
 /// What an app says about a request beyond what the request itself tells.
@@ -61,6 +59,22 @@ extension URLRequest {
   ///   where there is none.
   public mutating func setTrace(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) {
     setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
+  }
+
+  /// A copy of the request that carries a trace, as ``setTrace(_:)`` makes one.
+  public func traced(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) -> URLRequest {
+    var request = self
+    request.setTrace(trace)
+    return request
+  }
+
+  /// A GET request that carries a trace: a child of ``/TapCore/TraceContext/current``, and a new trace where there is none.
+  ///
+  /// ```swift
+  /// let (data, response) = try await session.data(for: .traced(url))
+  /// ```
+  public static func traced(_ url: URL) -> URLRequest {
+    URLRequest(url: url).traced()
   }
 }
 

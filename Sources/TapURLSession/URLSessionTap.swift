@@ -25,17 +25,12 @@ public final class URLSessionTap: Sendable {
   /// The client name under which requests beyond ``clientLimit`` are recorded.
   public static let overflowClient = "_OTHER"
 
-  /// Whether libcurl's account of each transfer can be read in this process. Where it cannot, sizes come from headers, and
+  /// Whether this process can read what libcurl knows of each transfer. Where it cannot, sizes come from headers, and
   /// there are no phases.
-  public static var hasTransferAccount: Bool { CurlAccount.shared != nil }
+  public static var readsTransferInfo: Bool { CurlAccount.shared != nil }
 
-  /// What a tap records, with its defaults.
+  /// What counts for URLSessions alone, with its defaults. The recorder says which requests are recorded.
   public struct Configuration: Sendable {
-    /// The templates of paths, for the `url_template` label. None by default: the label is then left out,
-    /// unless a request says its own (``TapRequestContext/urlTemplate``).
-    public var pathTemplates: PathTemplates = []
-    /// Which requests are recorded. All by default.
-    public var filter = RequestFilter.all
     /// After how long a request gets a warning in the log whose challenge is not answered, and which Foundation may never end.
     /// `nil` warns of none. 60 s.
     public var waitingLimit: Duration? = .seconds(60)
@@ -59,7 +54,7 @@ public final class URLSessionTap: Sendable {
 
   let configuration: Configuration
   /// Where the requests are recorded.
-  let recorder: RequestRecorder
+  package let recorder: RequestRecorder
   private let state = Mutex(State())
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)
@@ -68,7 +63,7 @@ public final class URLSessionTap: Sendable {
   ///
   /// - Parameters:
   ///   - recorder: Where the requests are recorded.
-  ///   - configuration: Templates, filter, limits.
+  ///   - configuration: What counts for URLSessions alone.
   public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
     self.recorder = recorder
     self.configuration = configuration
@@ -142,13 +137,16 @@ public final class URLSessionTap: Sendable {
 
   /// Whether a request is to be recorded.
   ///
-  /// - Parameter url: The text of the request's URL.
-  func records(_ request: URLRequest, url: String) -> Bool {
+  /// - Parameters:
+  ///   - url: The text of the request's URL.
+  ///   - description: The request, if the filter has to see it.
+  func records(url: String, _ description: () -> RequestDescription) -> Bool {
     let ownPort = ownPort.load(ordering: .relaxed)
     if ownPort != 0, let server = URLAuthority(url), server.port == ownPort, Self.isLoopback(server.host) {
       return false
     }
-    return configuration.filter.includes(request)
+    let filter = recorder.outboundOptions.filter
+    return filter.isAll || filter.includes(description())
   }
 
   /// Whether a host is this machine by one of its usual names (RFC 6761, section 6.3; RFC 1122, section
@@ -195,49 +193,4 @@ public final class URLSessionTap: Sendable {
   private func isOwn(_ someClass: AnyClass) -> Bool {
     ProtocolClasses.context(of: someClass)?.clients.contains { $0.tap === self } ?? false
   }
-}
-
-/// Chooses the requests that a tap records. What it does not choose goes as if there were no tap.
-///
-/// A filter is asked within `resume()`, under a lock of Foundation's: it must be quick, and must touch no
-/// URLSession.
-public struct RequestFilter: Sendable {
-  private let predicate: @Sendable (URLRequest) -> Bool
-
-  /// Chooses what the closure says.
-  public init(_ predicate: @escaping @Sendable (URLRequest) -> Bool) {
-    self.predicate = predicate
-  }
-
-  /// Every request.
-  public static let all = RequestFilter { _ in true }
-
-  /// The requests for these hosts: whole names in any case. A name does not stand for those below it, and a port is
-  /// not looked at.
-  public static func hosts(_ hosts: Set<String>) -> RequestFilter {
-    let hosts = Set(hosts.map { $0.lowercased() })
-    return RequestFilter { $0.url?.host.map { hosts.contains($0.lowercased()) } ?? false }
-  }
-
-  /// The requests whose path, percent-decoded, begins with one of these texts: `/api` takes `/api/users`, and `/apiary`
-  /// too.
-  public static func paths(_ prefixes: [String]) -> RequestFilter {
-    RequestFilter { request in
-      let path = request.url?.path ?? ""
-      return prefixes.contains { path.hasPrefix($0) }
-    }
-  }
-
-  /// The requests that the filter does not choose.
-  public static prefix func ! (filter: RequestFilter) -> RequestFilter {
-    RequestFilter { !filter.includes($0) }
-  }
-
-  /// The requests that both choose.
-  public func and(_ other: RequestFilter) -> RequestFilter {
-    RequestFilter { includes($0) && other.includes($0) }
-  }
-
-  /// Whether the filter chooses this request.
-  public func includes(_ request: URLRequest) -> Bool { predicate(request) }
 }

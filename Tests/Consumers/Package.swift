@@ -11,6 +11,7 @@ let package = Package(
   dependencies: [
     .package(name: "session-tap", path: "../.."),
     .package(path: "../../Sources/Adapters"),
+    .package(path: "HummingbirdApp"),
     // Without its traits Hummingbird needs neither swift-configuration nor the whole of Foundation.
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -24,34 +25,37 @@ let package = Package(
     .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
   ],
   targets: [
-    .executableTarget(
-      name: "hummingbird-app",
+    // What apps write: the names of SessionTap beside those of the packages that they use it with, and every call of the API.
+    .target(
+      name: "Names",
       dependencies: [
+        .product(name: "hummingbird-app", package: "HummingbirdApp"),
         .product(name: "SessionTap", package: "session-tap"),
         .product(name: "TapAsyncHTTPClient", package: "Adapters"),
+        .product(name: "TapBootstrap", package: "Adapters"),
         .product(name: "TapHummingbird", package: "Adapters"),
         .product(name: "TapLogging", package: "Adapters"),
         .product(name: "TapMetrics", package: "Adapters"),
         .product(name: "TapServiceLifecycle", package: "Adapters"),
         .product(name: "TapTracing", package: "Adapters"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "Instrumentation", package: "swift-distributed-tracing"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
       ],
-      path: "HummingbirdApp/Sources/App", swiftSettings: settings),
-    // The same without a tap: what the other calls, and what it is measured against.
+      path: "Names", exclude: ["check"], swiftSettings: settings),
+    // The Hummingbird app without a tap: what the other calls, and what it is measured against.
     .executableTarget(
       name: "bare-app",
       dependencies: [
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
-      path: "HummingbirdApp/Sources/Bare", swiftSettings: settings),
+      path: "BareApp", swiftSettings: settings),
     .executableTarget(
       name: "flyingfox-app",
       dependencies: [
@@ -66,14 +70,19 @@ let package = Package(
         .product(name: "TapCore", package: "session-tap"),
         .product(name: "TapLog", package: "session-tap"),
         .product(name: "TapAsyncHTTPClient", package: "Adapters"),
+        .product(name: "TapHummingbird", package: "Adapters"),
         .product(name: "TapLogging", package: "Adapters"),
         .product(name: "TapMetrics", package: "Adapters"),
         .product(name: "TapTracing", package: "Adapters"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "Instrumentation", package: "swift-distributed-tracing"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "CoreMetrics", package: "swift-metrics"),
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),

@@ -3,6 +3,7 @@ way, and a Prometheus."""
 
 import contextlib
 import json
+import os
 import pathlib
 import re
 import signal
@@ -41,7 +42,7 @@ def main(body):
         sys.exit(f"FAILED: {error}")
 
 
-def wait_until(what, condition, seconds=60):
+def wait_until(what, condition, seconds=60, pause=0.05):
     """The first result of the condition that counts as true."""
     deadline = time.monotonic() + seconds
     while True:
@@ -50,22 +51,41 @@ def wait_until(what, condition, seconds=60):
             return result
         if time.monotonic() > deadline:
             raise Failed(f"waited {seconds} s in vain for {what}")
-        time.sleep(0.05)
+        time.sleep(pause)
+
+
+def listening_ports(process):
+    """The ports of IPv4 at which a process listens (proc_pid_fd(5), proc_pid_net(5))."""
+    folder = pathlib.Path(f"/proc/{process.pid}")
+    with contextlib.suppress(OSError):
+        sockets = {os.readlink(link) for link in (folder / "fd").iterdir()}
+        lines = [line.split() for line in (folder / "net/tcp").read_text().splitlines()[1:]]
+        return {int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in sockets}
+    return set()
 
 
 class Server:
-    """A program that prints its ports as a line of JSON when it serves."""
+    """A program that serves at a free port; with a tap it says on stderr where its metrics are."""
 
-    def __init__(self, command, environment=None, errors=None):
+    def __init__(self, command, environment=None, has_tap=False):
         self.name = pathlib.Path(command[0]).name
+        self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            [str(part) for part in command], env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
-        line = self.process.stdout.readline()
+            [str(part) for part in command], stderr=self.errors,
+            env=os.environ | {"PORT": "0", "OTEL_EXPORTER_PROMETHEUS_PORT": "0"} | (environment or {}))
         try:
-            self.ports = json.loads(line)
-        except ValueError as error:
+            self.ports = wait_until(f"{self.name} to serve", lambda: self._ports(has_tap), pause=0.002)
+        except Failed:
             self.stop()
-            raise Failed(f"{self.name} said {line!r} instead of its ports: {self.process.returncode}") from error
+            raise
+
+    def _ports(self, has_tap):
+        said = os.pread(self.errors.fileno(), 1 << 16, 0).decode()
+        check(self.process.poll() is None, f"{self.name} ended: {said}")
+        address = re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics\n", said)
+        metrics = int(address[1]) if address else None
+        app = listening_ports(self.process) - {metrics}
+        return {"app": app.pop(), "metrics": metrics} if app and has_tap == bool(metrics) else None
 
     @property
     def url(self):
@@ -89,12 +109,14 @@ class Server:
 
     def __exit__(self, *_):
         self.stop()
+        self.errors.close()
 
 
 def build(configuration):
     """Builds the apps, and gives the folder of the products."""
     command = ["swift", "build", "-c", configuration, "--package-path", str(HERE)]
-    subprocess.run([*command, "-q"], check=True, stdout=sys.stderr)
+    for product in ([], ["--product", "hummingbird-app"]):
+        subprocess.run([*command, *product, "-q"], check=True, stdout=sys.stderr)
     shown = subprocess.run([*command, "--show-bin-path"], check=True, capture_output=True, text=True)
     return pathlib.Path(shown.stdout.strip())
 

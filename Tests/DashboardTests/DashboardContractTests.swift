@@ -17,6 +17,15 @@ import Testing
     #expect(contract.unseen == [])
   }
 
+  @Test func `no query is longer than a person can edit`() {
+    // As it is written; what is between two words is one blank.
+    let longest = 400
+    let lengths = contract.folder.all.map { query in
+      (query, query.expression.split(whereSeparator: \.isWhitespace).joined(separator: " ").count)
+    }
+    #expect(lengths.filter { $1 > longest }.map { "\($0.place), \($1): \($0.expression)" } == [])
+  }
+
   @Test func `a metric that is renamed is missed`() throws {
     for family in contract.emitted.types.keys {
       var renamed = contract
@@ -30,7 +39,7 @@ import Testing
       "client", "http_request_method", "server_address", "server_port", "http_response_status_code",
       "error_type",
       "url_template", "network_protocol_version", "phase", "outcome", "otel_metric_overflow", "reason",
-      "level", "format", "code", "version", "transfer_account", "metric", "http_route", "url_scheme",
+      "level", "format", "code", "version", "transfer_info", "metric", "http_route", "url_scheme",
       "service_version",
     ])
   func `a label that is renamed is missed`(label: String) {

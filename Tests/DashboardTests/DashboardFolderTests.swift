@@ -25,12 +25,13 @@ import Testing
 
   @Test func `reads the panels and variables of a board`() throws {
     let board = """
-      {"panels": [{"type": "row"}, {"targets": [{"expr": "a"}, {"expr": "b"}]}],
+      {"panels": [{"type": "row"}, {"targets": [{"expr": "a"}, {"expr": "b"}]},
+                  {"type": "row", "panels": [{"targets": [{"expr": "c"}]}]}],
        "templating": {"list": [{"type": "datasource", "query": "prometheus"},
                                {"type": "query", "query": "label_values(a{b=\\"1\\", c=\\"2\\"}, d)"}]}}
       """
     #expect(
-      try DashboardFolder.queries(ofBoard: board) == [#"count by (d) (a{b="1", c="2"})"#, "a", "b"])
+      try DashboardFolder.queries(ofBoard: board) == [#"count by (d) (a{b="1", c="2"})"#, "a", "b", "c"])
   }
 
   @Test func `reads the queries of a console`() {

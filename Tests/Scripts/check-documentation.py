@@ -6,6 +6,7 @@ to pages that are not there.
 
 import json
 import pathlib
+import re
 import sys
 
 # Members that a page may have without topics of its own: docc's groups by kind read well enough up to here.
@@ -28,9 +29,13 @@ def without_topic(page):
 def leading_nowhere(page, data):
     """The pages that a page points to and that are not there."""
     for reference in page.get("references", {}).values():
-        path = reference.get("url", "").split("#")[0].strip("/").lower()
+        url = reference.get("url", "")
+        path = url.split("#")[0].strip("/").lower()
         if path.startswith("documentation") and not (data / f"{path}.json").exists():
             yield path
+        # A file of the repository, to which docc links without a word.
+        if reference.get("type") == "link" and not re.match(r"[a-z]+:", url):
+            yield url
 
 
 def main(folder):

@@ -40,6 +40,7 @@ import Testing
     #expect(configuration.warnings.count == 1)
     #expect(configuration.warnings.first?.contains("OTEL_EXPORTER_PROMETHEUS_HOST is '\(value)'") == true)
     configuration.exposesProcess = false
+    configuration.isQuiet = true
     let tap = try Tap.start(configuration)
     #expect(tap.address?.host == "127.0.0.1")
     await tap.shutdown()
@@ -69,6 +70,7 @@ import Testing
     var configuration = Tap.Configuration(environment: environment)
     configuration.endpoint?.address = .loopback(port: 0)
     configuration.servesLog = true
+    configuration.isQuiet = true
     let tap = try Tap.start(configuration)
     let exposition = try await TapTests.scrape(tap)
     #expect(
@@ -87,23 +89,21 @@ import Testing
     let configuration = Tap.Configuration(environment: [
       "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "GET, PURGE"
     ])
-    #expect(configuration.metrics.knownMethods == ["GET", "PURGE"])
-    #expect(configuration.logOptions.knownMethods == ["GET", "PURGE"])
+    #expect(configuration.knownMethods == ["GET", "PURGE"])
   }
 
   @Test(arguments: [",", " ", " , ,"])
   func `a list of methods without any is left alone and named`(value: String) {
     let configuration = Tap.Configuration(environment: ["OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": value])
-    let standard = Tap.Configuration()
-    #expect(configuration.metrics.knownMethods == standard.metrics.knownMethods)
-    #expect(configuration.inbound.knownMethods == standard.inbound.knownMethods)
-    #expect(configuration.logOptions.knownMethods == standard.logOptions.knownMethods)
+    #expect(configuration.knownMethods == Tap.Configuration(environment: [:]).knownMethods)
     #expect(configuration.warnings.count == 1)
     #expect(
       configuration.warnings.first?.contains("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS is '\(value)'") == true)
   }
 
-  @Test(arguments: [("off", false), ("", false), ("stderr", true), ("/tmp/requests.jsonl", true)])
+  @Test(arguments: [
+    ("off", false), ("", false), ("stderr", true), ("stdout", true), ("/tmp/requests.jsonl", true),
+  ])
   func `the log goes where the variable says`(value: String, logs: Bool) {
     let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
     #expect((configuration.log != nil) == logs)

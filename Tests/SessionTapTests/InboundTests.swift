@@ -9,8 +9,8 @@ import Testing
 
 /// What the app serves and what it asks of others meanwhile, in one registry and one log.
 @Suite struct InboundTests {
-  @Test
-  func `share their trace, in the log and on the wire`() async throws {
+  @Test(arguments: [true, false])
+  func `share their trace, in the log and on the wire`(isSampled: Bool) async throws {
     let upstream = try Origin { _ in [.response()] }
     defer { upstream.stop() }
     var configuration = TapTests.configuration()
@@ -18,17 +18,14 @@ import Testing
     let tap = try Tap.start(configuration)
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
 
-    let caller = TraceContext.random()
-    let inbound = tap.inbound.begin(
-      method: "GET", path: "/orders/7", scheme: "http", traceparent: caller.traceparent)
-    try await TraceContext.$current.withValue(inbound.trace) {
-      for path in ["/stock", "/price"] {
-        var request = URLRequest(url: upstream.url(path))
-        request.setTrace()
-        _ = try await session.data(for: request)
-      }
+    let caller = TraceContext.random(isSampled: isSampled)
+    let inbound = try await tap.inbound.withRequest(
+      method: "GET", path: "/orders/7", scheme: "http", traceparent: caller.traceparent
+    ) { inbound in
+      for path in ["/stock", "/price"] { _ = try await session.data(for: .traced(upstream.url(path))) }
+      inbound.end(statusCode: 200, route: "/orders/{id}")
+      return inbound.trace
     }
-    inbound.end(statusCode: 200, route: "/orders/{id}")
 
     let text = try await TapTests.scrape(tap)
     await tap.shutdown()
@@ -37,6 +34,7 @@ import Testing
     let sent = upstream.requests.compactMap { $0.headers["traceparent"] }
       .compactMap(TraceContext.init(traceparent:))
     #expect(sent.map(\.traceID) == [caller.traceID, caller.traceID])
+    #expect(sent.map(\.isSampled) == [isSampled, isSampled])
 
     let lines = try #require(tap.requestLog).recent().split(separator: UInt8(ascii: "\n")).map {
       try #require(try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any])
@@ -46,26 +44,39 @@ import Testing
         .compactMap { $0["span_id"] as? String }
     }
     #expect(lines.count == 3)
-    #expect(spans("http.server.request") == [inbound.trace.spanID])
+    #expect(spans("http.server.request") == [inbound.spanID])
     #expect(Set(spans("http.client.request")) == Set(sent.map(\.spanID)))
-    #expect(Set(sent.map(\.spanID) + [inbound.trace.spanID, caller.spanID]).count == 4)
+    #expect(Set(sent.map(\.spanID) + [inbound.spanID, caller.spanID]).count == 4)
   }
 
+  /// A server that records what is sampled has no reason to record what nobody else does.
   @Test
-  func `begin a trace where there is none`() throws {
-    var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
-    request.setTrace()
-    let first = try #require(request.value(forHTTPHeaderField: "traceparent"))
-    #expect(TraceContext(traceparent: first) != nil)
-    request.setTrace()
-    #expect(request.value(forHTTPHeaderField: "traceparent") != first)
+  func `begin a trace where there is none, which is not sampled`() async throws {
+    let upstream = try Origin { _ in [.response()] }
+    defer { upstream.stop() }
+    var configuration = TapTests.configuration()
+    configuration.endpoint = nil
+    let tap = try Tap.start(configuration)
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
+    let own = try await tap.inbound.withRequest(method: "GET", path: "/") { inbound in
+      _ = try await session.data(for: .traced(upstream.url()))
+      // The tap itself changes no request.
+      _ = try await session.data(from: upstream.url())
+      return inbound.trace
+    }
+    _ = try await session.data(for: .traced(upstream.url()))
+    await tap.shutdown()
+    let headers = upstream.requests.map { $0.headers["traceparent"] }
+    let sent = headers.compactMap { $0.flatMap(TraceContext.init(traceparent:)) }
+    #expect(headers.map { $0?.hasSuffix("-00") } == [true, nil, true])
+    #expect(sent.map { $0.traceID == own.traceID } == [true, false])
+    #expect(Set(sent.map(\.spanID) + [own.spanID]).count == 3)
   }
 
   @Test
   func `reach the app's own observers, and the known methods of the environment`() async throws {
     final class Observer: RequestObserver {
       let gate = Gate()
-      func requestStarted(_ request: RequestDescription) {}
       func requestEnded(_ observation: RequestObservation) { gate.open() }
     }
     let observer = Observer()

@@ -57,6 +57,45 @@ import Testing
     #expect(error?.description.contains("secret") == false)
   }
 
+  @Test(arguments: [
+    "https://user:s3cret@gw:9091", "http://user:s3cret@gw", "https://:s3cret@gw:9091",
+    "https://s3cret@gw:9091",
+    "https://user:s3%2Fcret%40@gw:9091", "https://us%3Aer:s3cret@[::1]:9091/x",
+  ])
+  func `has the credentials nowhere but in its field`(url: String) throws {
+    let gateway = try PushGateway(url, job: "a")
+    #expect(gateway.authorization?.hasPrefix("Basic ") == true)
+    for text in [gateway.authority, gateway.url.absoluteString, "\(gateway.url)"] {
+      #expect(!text.contains("s3cret") && !text.contains("@"), "\(text)")
+    }
+  }
+
+  @Test(arguments: [
+    "https://user:s3cret@gw:9091 ", "https://user:s3/cret@gw:9091", "https://user:s3#cret@gw:9091",
+    "gw:s3cret@x",
+    "https://user%3As3cret%40gw:9091", "https://gw:s3cret", "user:s3cret@gw:9091",
+    "https://u:s3cret@\u{301}gw",
+    "https://user:s3 cret@gw:9091", "https://user:s3?cret@gw",
+  ])
+  func `what is no gateway is refused without its text`(url: String) {
+    let error = #expect(throws: PushError.self) { try PushGateway(url, job: "a") }
+    #expect(error?.description.contains("cret") == false, "\(String(describing: error))")
+  }
+
+  @Test func `an error has no credentials of what else it is about`() async throws {
+    let origin = try Origin { _ in
+      [.response("502 Bad Gateway", body: Array("no upstream http://user:s3cret@backend:80/".utf8))]
+    }
+    defer { origin.stop() }
+    let error = await Self.error(of: try Self.pusher(Registry(), origin.port))
+    #expect(
+      error?.description == "127.0.0.1:\(origin.port) answers 502: no upstream http://REDACTED@backend:80/")
+    let grouped = #expect(throws: PushError.self) {
+      try PushGateway("http://gw", job: "a", grouping: ["http://u:s3cret@x": ""])
+    }
+    #expect(grouped?.description.contains("s3cret") == false)
+  }
+
   // MARK: Retries
 
   @Test func `waits longer with each try`() {
@@ -279,6 +318,32 @@ import Testing
     #expect(origin.requests.count == 2)
     let last = try #require(origin.requests.last)
     #expect(String(decoding: last.body, as: UTF8.self).contains("\njobs_total 1"))
+  }
+
+  @Test func `a gateway that is gone holds up neither the cancel nor the last push for longer than said`()
+    async throws
+  {
+    let never = Gate()
+    let origin = try Origin { _ in [.hold(never)] }
+    defer {
+      never.open()
+      origin.stop()
+    }
+    var retry = PushRetry()
+    (retry.attempts, retry.deadline) = (.max, .seconds(86_400))
+    let pusher = try MetricsPusher(
+      registry: Registry(), to: PushGateway("http://127.0.0.1:\(origin.port)", job: "test"), retry: retry,
+      sleep: { _ in try Task.checkCancellation() })
+    let errors = Mutex<[String]>([])
+    let run = Task {
+      await pusher.run(every: .zero, lastWithin: .milliseconds(50)) { error in
+        errors.withLock { $0.append("\(error)") }
+      }
+    }
+    _ = try await Poll.until("the first push") { origin.requests.isEmpty ? nil : true }
+    run.cancel()
+    await run.value
+    #expect(errors.withLock { $0 }.map { $0.contains("cancelled") } == [true, false])
   }
 
   /// One that waits for no machine, however busy.

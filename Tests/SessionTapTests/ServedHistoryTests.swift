@@ -7,6 +7,10 @@ import Testing
   import FoundationNetworking
 #endif
 
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// What a tap keeps for its page.
 @Suite struct ServedHistoryTests {
   private func get(_ path: String, _ tap: Tap) async throws -> (String, HTTPURLResponse) {
@@ -36,6 +40,31 @@ import Testing
     await tap.shutdown()
   }
 
+  /// That is when a person wants to see it. In a process of its own, since other tests need the threads.
+  @Test func `the page is served while the app blocks all of Swift's threads`() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      var configuration = TapTests.configuration()
+      configuration.servesLog = true
+      configuration.endpoint?.limits.answerDeadline = .seconds(5)
+      let tap = try Tap.start(configuration)
+      tap.log(.info, "here")
+      #expect(tap.requestLog?.flush() == true)
+      let port = tap.address?.port ?? 0
+      for _ in 0..<64 { Task { Gate().waitBlocking() } }
+      let contents = [
+        ("/", "<html"), ("/page/history", #"{"slot_s""#), ("/logs", "here"), ("/metrics", "# TYPE"),
+      ]
+      for (path, content) in contents {
+        // On this thread: there is no other.
+        let answer = try BlockingClient.get(path, port: port)
+        #expect(
+          answer.hasPrefix("HTTP/1.1 200 ") && answer.contains(content), "\(path): \(answer.prefix(500))")
+      }
+      exit(0)
+    }
+  }
+
   @Test func `nothing is kept where that is switched off`() async throws {
     var configuration = TapTests.configuration()
     configuration.keepsPageHistory = false
@@ -54,5 +83,31 @@ import Testing
     let tap = try Tap.start(configuration)
     #expect(try await get("/page/history", tap).1.statusCode == 401)
     await tap.shutdown()
+  }
+}
+
+/// Asks on the thread that calls.
+private enum BlockingClient {
+  static func get(_ path: String, port: Int) throws -> String {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+    _ = send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
+    var answer: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while case let count = recv(descriptor, &buffer, buffer.count, 0), count > 0 {
+      answer += buffer[..<count]
+    }
+    return String(decoding: answer, as: UTF8.self)
   }
 }

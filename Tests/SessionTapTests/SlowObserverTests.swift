@@ -37,11 +37,10 @@ import Testing
   private static func tap(_ observer: Observer, in registry: Registry = Registry()) throws -> Tap {
     var configuration = Tap.Configuration()
     configuration.endpoint = nil
-    configuration.registry = registry
     configuration.observers = [observer]
     // Until then a slow observer's calls are made.
     configuration.shutdownDeadline = .seconds(100)
-    return try Tap(configuration)
+    return try Tap(configuration, registry: registry)
   }
 
   private static func serve(_ count: Int, by tap: Tap) {

@@ -75,10 +75,10 @@ import Testing
     var configuration = TapTests.configuration(log: .memory)
     configuration.logOptions.recentLineLimit = 10
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
+    configuration.whenAddressInUse = .fail
     let error = #expect(throws: TapError.self) { try Tap.start(configuration) }
     #expect(error?.code == .endpoint)
 
-    configuration.registry = Registry()
     configuration.whenAddressInUse = .retry(every: .milliseconds(20))
     let second = try Tap.start(configuration)
     #expect(second.address == nil)

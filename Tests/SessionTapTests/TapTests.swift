@@ -14,6 +14,7 @@ import Testing
     var configuration = Tap.Configuration()
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.log = log
+    configuration.isQuiet = true
     return configuration
   }
 
@@ -25,13 +26,18 @@ import Testing
   }
 
   @Test func `a registry that belongs to a tap is an error that tells what to do`() throws {
-    var configuration = Self.configuration()
-    _ = try Tap(configuration)
-    let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    let (configuration, registry) = (Self.configuration(), Registry())
+    let tap = try Tap(configuration, registry: registry)
+    let error = #expect(throws: TapError.self) { try Tap(configuration, registry: registry) }
     #expect(error?.code == .metrics)
-    #expect(error?.description.contains("configuration.registry") == true)
-    configuration.registry = Registry()
-    _ = try Tap(configuration)
+    #expect(error?.description.contains("Registry()") == true)
+    withExtendedLifetime(tap) {}
+  }
+
+  @Test func `several taps are made of one configuration`() throws {
+    let configuration = Self.configuration()
+    let taps = try [Tap(configuration), Tap(configuration)]
+    #expect(taps[0].registry !== taps[1].registry)
   }
 
   @Test func `a process that exits without a shutdown has the line of its last request`() async throws {
@@ -69,7 +75,7 @@ import Testing
     #expect(text.contains("http_client_request_duration_seconds_count{\(labels)} 1"))
     #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 4"))
     #expect(text.contains("\njobs_total 1\n") || text.contains("\njobs_total 1.0\n"))
-    let build = #"transfer_account="libcurl",version="\#(BuildInfo.version)""#
+    let build = #"transfer_info="libcurl",version="\#(BuildInfo.version)""#
     #expect(text.contains("session_tap_build_info{\(build)} 1"))
 
     await tap.shutdown()
@@ -188,6 +194,7 @@ import Testing
     let port = try #require(first.address?.port)
     var configuration = Tap.Configuration()
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
+    configuration.whenAddressInUse = .fail
     let error = #expect(throws: TapError.self) { try Tap.start(configuration) }
     #expect(error?.code == .endpoint)
     #expect(error?.description.hasPrefix("address in use: 127.0.0.1:\(port)") == true)
@@ -204,27 +211,22 @@ import Testing
 
   @Test func `a misspelt template of paths is an error that shows the right spelling`() throws {
     var requests = Self.configuration()
-    requests.requests.pathTemplates = ["/users/:id"]
+    requests.outbound.pathTemplates = ["/users/:id"]
+    var inbound = Self.configuration()
+    inbound.inbound.pathTemplates = ["/users/<id>"]
     var log = Self.configuration(log: .memory)
     log.logOptions.redaction.allowedPaths = ["users/{id"]
-    for var configuration in [requests, log] {
+    for var configuration in [requests, inbound, log] {
       let error = #expect(throws: TapError.self) { try Tap(configuration) }
       #expect(error?.code == .configuration)
       #expect(error?.underlying is PathTemplateError)
       #expect(error?.description.contains("write '/users/{id}'") == true)
-      // Nothing was registered: the mistake mended, the same configuration serves.
-      configuration.requests.pathTemplates = ["/users/{id}"]
+      // The mistake mended, the same configuration serves.
+      configuration.outbound.pathTemplates = ["/users/{id}"]
+      configuration.inbound.pathTemplates = ["/users/{id}"]
       configuration.logOptions.redaction.allowedPaths = nil
       _ = try Tap(configuration)
     }
-  }
-
-  @Test func `a registry bears one tap`() throws {
-    let configuration = Self.configuration()
-    let tap = try Tap(configuration)
-    let error = #expect(throws: TapError.self) { try Tap(configuration) }
-    #expect(error?.code == .metrics)
-    withExtendedLifetime(tap) {}
   }
 
   @Test func `a tap starts once`() async throws {

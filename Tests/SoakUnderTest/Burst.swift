@@ -17,7 +17,7 @@ struct Burst {
   func run() async throws {
     var tap: Tap?
     if isTapped {
-      var configuration = Tap.Configuration()
+      var configuration = Tap.Configuration(environment: [:])
       configuration.endpoint = nil
       tap = try Tap.start(configuration)
     }

@@ -48,7 +48,7 @@ final class ShortTaps: Sendable {
   }
 
   private func runTap() async throws -> String? {
-    var configuration = Tap.Configuration()
+    var configuration = Tap.Configuration(environment: [:])
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.servesLog = true
     let tap = try Tap.start(configuration)

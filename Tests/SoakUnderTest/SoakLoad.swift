@@ -27,7 +27,7 @@ final class SoakLoad: Sendable {
   init(port: Int, closedPort: Int, log: String?) throws {
     self.port = port
     self.closedPort = closedPort
-    var configuration = Tap.Configuration()
+    var configuration = Tap.Configuration(environment: [:])
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.log = log.map { .file($0) }
     configuration.shutdownDeadline = .seconds(30)

@@ -1,3 +1,4 @@
+import TapCore
 import TapEndpoint
 import TestSupport
 import Testing
@@ -95,6 +96,84 @@ import Testing
   ])
   func `knows the loopback`(host: String, isReachable: Bool) {
     #expect(EndpointAddress.tcp(host: host, port: 1).isReachableFromNetwork == isReachable)
+  }
+
+  /// A page of any site can have its own name resolve to this machine, and read what is served there (DNS rebinding).
+  @Test func `takes no foreign host on the loopback, but for what is public`() async throws {
+    let lines = EventQueue<String>()
+    let routes: [EndpointRoute] = [
+      .liveness(), .readiness(Readiness()), try .metrics(of: Registry()),
+      EndpointRoute("/logs", immediate: { _ in .text("secret") }),
+    ]
+    try await withEndpoint(routes: routes, logRefusal: { lines.send($0) }) { port in
+      for host in [
+        "localhost", "LocalHost:\(port)", "localhost.:1", "app.localhost", "127.0.0.1:9464", "[::1]:9464",
+        "10.1.2.3",
+      ] {
+        #expect(try await Self.status("/logs", host, port) == "200", "\(host)")
+      }
+      for host in [
+        "evil.example", "evil.example:\(port)", "localhost.evil.example", "notlocalhost",
+        "127.0.0.1.evil.example",
+      ] {
+        for path in ["/logs", "/", "/nowhere"] {
+          #expect(try await Self.status(path, host, port) == "421", "\(host) \(path)")
+        }
+        for path in ["/metrics", "/healthz", "/readyz"] {
+          #expect(try await Self.status(path, host, port) == "200", "\(host) \(path)")
+        }
+      }
+      #expect(try await Self.status("http://evil.example/logs", "localhost", port) == "421")
+      let refusal = try await Self.get("/logs", "evil.example", port)
+      let body = try #require(refusal.split(separator: "\r\n\r\n").last)
+      #expect(body.contains("localhost") && body.contains("access.allowedHosts"))
+      #expect(!refusal.contains("evil") && body.split(separator: "\n").count == 1)
+      #expect(try await lines.next("a refusal").hasSuffix(": 421 a host that is not allowed"))
+    }
+  }
+
+  @Test func `takes the hosts that are allowed`() async throws {
+    var access = Endpoint.Configuration.Access()
+    access.allowedHosts = ["Metrics.Example.com", "other.example."]
+    let route = EndpointRoute("/logs", immediate: { _ in .text("lines") })
+    try await withEndpoint(routes: [route], access: access) { port in
+      for host in ["metrics.example.com", "METRICS.example.com.:443", "other.example"] {
+        let status = try await Self.status("/logs", host, port)
+        #expect(status == "200", "\(host)")
+      }
+      #expect(try await Self.status("/logs", "example.com", port) == "421")
+    }
+  }
+
+  @Test(arguments: ["", "a:80", "http://a", "*.example.com", "a b"])
+  func `refuses to allow what is no host`(host: String) {
+    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
+    configuration.access.allowedHosts = [host]
+    let error = #expect(throws: EndpointError.self) {
+      try Endpoint(configuration: configuration, routes: []).start()
+    }
+    #expect(error?.code == .invalidConfiguration)
+    #expect(error?.description.hasPrefix("invalid allowed host: \(host) (") == true)
+  }
+
+  @Test func `takes any host where others reach it`() async throws {
+    var configuration = Endpoint.Configuration(address: .tcp(host: "0.0.0.0", port: 0))
+    configuration.access.allowsAnyoneFromNetwork = true
+    let endpoint = Endpoint(
+      configuration: configuration, routes: [EndpointRoute("/logs", immediate: { _ in .text("lines") })])
+    let port = try #require(try endpoint.start().port)
+    #expect(try await Self.status("/logs", "app.example", port) == "200")
+    await endpoint.shutdown(within: .zero)
+  }
+
+  private static func get(_ path: String, _ host: String, _ port: Int) async throws -> String {
+    let client = try RawClient(port: port)
+    client.send("GET \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+    return await client.receiveAll().text
+  }
+
+  private static func status(_ path: String, _ host: String, _ port: Int) async throws -> String {
+    String(try await get(path, host, port).dropFirst(9).prefix(3))
   }
 
   @Test func `tells of refusals but not of a flood`() {

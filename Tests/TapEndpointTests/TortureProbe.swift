@@ -32,15 +32,15 @@ struct TortureProbe: Sendable {
 }
 
 extension TortureProbe {
-  private static let ok = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
-  private static let last = "GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+  private static let ok = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+  private static let last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
   private static func get(_ fields: String, _ target: String = "/healthz") -> String {
-    "GET \(target) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\(fields)\r\n"
+    "GET \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n"
   }
 
   private static func post(_ fields: String, _ body: String = "") -> String {
-    "POST /healthz HTTP/1.1\r\nHost: h\r\n\(fields)\r\n\r\n\(body)"
+    "POST /healthz HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\n\(body)"
   }
 
   static let all = smuggling + grammar + sizes + halves + pipelining + otherProtocols + semantics + departures
@@ -93,12 +93,12 @@ extension TortureProbe {
     TortureProbe("NUL in a value", get("X: \u{0}\r\n"), [400]),
     TortureProbe("no name", get(": y\r\n"), [400]), TortureProbe("no colon", get("X\r\n"), [400]),
     TortureProbe("folded line", get("X: y\r\n z\r\n"), [400]),
-    TortureProbe("space before the first field", "GET / HTTP/1.1\r\n Host: h\r\n\r\n", [400]),
+    TortureProbe("space before the first field", "GET / HTTP/1.1\r\n Host: localhost\r\n\r\n", [400]),
     TortureProbe("LF alone", "GET /healthz HTTP/1.1\nHost: h\n\n", [400]),
     TortureProbe("CR alone", "GET /healthz HTTP/1.1\rHost: h\r\r\n", [400]),
-    TortureProbe("two spaces", "GET  /healthz HTTP/1.1\r\nHost: h\r\n\r\n", [400]),
-    TortureProbe("tabs", "GET\t/healthz\tHTTP/1.1\r\nHost: h\r\n\r\n", [400]),
-    TortureProbe("lower case version", "GET / http/1.1\r\nHost: h\r\n\r\n", [400]),
+    TortureProbe("two spaces", "GET  /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", [400]),
+    TortureProbe("tabs", "GET\t/healthz\tHTTP/1.1\r\nHost: localhost\r\n\r\n", [400]),
+    TortureProbe("lower case version", "GET / http/1.1\r\nHost: localhost\r\n\r\n", [400]),
     TortureProbe("no version", "GET /\r\n\r\n", [400]),
   ]
 
@@ -122,12 +122,12 @@ extension TortureProbe {
   /// Those that are answered when a deadline has passed.
   static let slowness: [TortureProbe] = [
     TortureProbe("silence", [], []), TortureProbe("half a head", [.send("GET /healthz HT")], [408]),
-    TortureProbe("head without its end", [.send("GET /healthz HTTP/1.1\r\nHost: h\r\n")], [408]),
+    TortureProbe("head without its end", [.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n")], [408]),
     TortureProbe("an empty line", [.send("\r\n")], [408]),
     TortureProbe("half a body", [.send(post("Content-Length: 10", "hello"))], [408]),
     TortureProbe(
       "answers that are not read",
-      [.send(String(repeating: "GET /large HTTP/1.1\r\nHost: h\r\n\r\n", count: 60)), .leave], nil),
+      [.send(String(repeating: "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 60)), .leave], nil),
   ]
 
   private static let halves: [TortureProbe] = [
@@ -148,12 +148,12 @@ extension TortureProbe {
       "two thousand requests", String(repeating: ok, count: 1999) + last, [Int](repeating: 200, count: 2000)),
     TortureProbe("a bad one among good ones", ok + ok + "bad\r\n" + ok, [200, 200, 400]),
     TortureProbe(
-      "HEAD between GETs", ok + "HEAD /large HTTP/1.1\r\nHost: h\r\n\r\n" + last, [200, 200, 200]),
+      "HEAD between GETs", ok + "HEAD /large HTTP/1.1\r\nHost: localhost\r\n\r\n" + last, [200, 200, 200]),
     TortureProbe(
       "bodies between requests",
       post("Content-Length: 3", "abc") + post("Content-Length: 0") + last, [405, 405, 200]),
     TortureProbe(
-      "slow handlers between quick ones", ok + "GET /later HTTP/1.1\r\nHost: h\r\n\r\n" + ok + last,
+      "slow handlers between quick ones", ok + "GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n" + ok + last,
       [200, 200, 200, 200]),
     TortureProbe("empty lines between requests", ok + "\r\n\r\n" + last, [200, 200]),
   ]
@@ -167,7 +167,7 @@ extension TortureProbe {
             + [UInt8](repeating: 0xAB, count: 500))
       ], [400]),
     TortureProbe("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\u{0}\u{0}\u{0}\u{4}\u{0}", [505]),
-    TortureProbe("HTTP/3.0", "GET / HTTP/3.0\r\nHost: h\r\n\r\n", [505]),
+    TortureProbe("HTTP/3.0", "GET / HTTP/3.0\r\nHost: localhost\r\n\r\n", [505]),
     TortureProbe(
       "upgrade to h2c", get("Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n"), [200]),
     TortureProbe("upgrade to WebSocket", get("Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"), [200]),
@@ -180,17 +180,19 @@ extension TortureProbe {
   ]
 
   private static let semantics: [TortureProbe] = [
-    TortureProbe("CONNECT", "CONNECT h:443 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [400]),
-    TortureProbe("TRACE", "TRACE /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [405]),
-    TortureProbe("unknown method", "BREW /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [501]),
-    TortureProbe("OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", [204]),
+    TortureProbe(
+      "CONNECT", "CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", [400]),
+    TortureProbe("TRACE", "TRACE /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", [405]),
+    TortureProbe(
+      "unknown method", "BREW /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", [501]),
+    TortureProbe("OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", [204]),
     TortureProbe("unknown expectation", get("Expect: tea\r\n"), [417]),
     TortureProbe("expectation", post("Expect: 100-continue\r\nContent-Length: 1"), [417]),
     TortureProbe(
       "expectation whose body comes anyhow", post("Expect: 100-continue\r\nContent-Length: 1", "x"), [417]),
     TortureProbe("expectation of too much", post("Expect: 100-continue\r\nContent-Length: 70000"), [413]),
     TortureProbe("HTTP/1.0", "GET /healthz HTTP/1.0\r\n\r\n", [200]),
-    TortureProbe("HTTP/1.9", "GET /healthz HTTP/1.9\r\nHost: h\r\nConnection: close\r\n\r\n", [200]),
+    TortureProbe("HTTP/1.9", "GET /healthz HTTP/1.9\r\nHost: localhost\r\nConnection: close\r\n\r\n", [200]),
   ]
 
   private static let departures: [TortureProbe] = [
@@ -200,9 +202,10 @@ extension TortureProbe {
     TortureProbe("reset behind many requests", [.send(String(repeating: ok, count: 1000)), .reset], nil),
     TortureProbe(
       "reset within an answer",
-      [.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n"), .receive(answers: 1), .reset], nil),
+      [.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"), .receive(answers: 1), .reset], nil),
     TortureProbe(
-      "reset while the handler works", [.send("GET /later HTTP/1.1\r\nHost: h\r\n\r\n"), .reset], nil),
-    TortureProbe("end within an answer", [.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n"), .leave], nil),
+      "reset while the handler works", [.send("GET /later HTTP/1.1\r\nHost: localhost\r\n\r\n"), .reset], nil),
+    TortureProbe(
+      "end within an answer", [.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"), .leave], nil),
   ]
 }

@@ -45,7 +45,7 @@ import Testing
         slowest = max(slowest, start.duration(to: .now))
       }
     }
-    if let folder = ProcessInfo.processInfo.environment["SESSION_TAP_ARTIFACTS"] {
+    if let folder = ProcessInfo.processInfo.environment["TESTS_ARTIFACTS"] {
       try Data("\(probes.count) probes, the slowest normal request behind one took \(slowest)\n".utf8)
         .write(to: URL(fileURLWithPath: "\(folder)/torture-\(probes.count).txt"))
     }

@@ -100,6 +100,33 @@ final class Browser: Sendable {
     try await evaluate("document.getElementById('\(id)').innerText")
   }
 
+  /// The text of each row of a table, its cells between bars, with plain spaces.
+  func rows(_ id: String) async throws -> [String] {
+    let rows =
+      "[...document.getElementById('\(id)').rows].map(row => [...row.cells].map(cell => cell.textContent).join('|'))"
+    return try await evaluate("\(rows).join('\\n')").replacing("\u{A0}", with: " ").split(separator: "\n")
+      .map(String.init)
+  }
+
+  /// Clicks on the first element that a selector of CSS finds.
+  func click(_ selector: String) async throws {
+    _ = try await evaluate("document.querySelector('\(selector)').click()")
+  }
+
+  /// Chooses in a control of the page as its reader does.
+  func choose(_ id: String, _ value: String) async throws {
+    _ = try await evaluate(
+      "(one => (one.value = '\(value)', one.dispatchEvent(new Event('input', { bubbles: true }))))(document.getElementById('\(id)'))"
+    )
+  }
+
+  /// Loads the page again.
+  func reload() async throws {
+    _ = try await evaluate("document.getElementById('status').textContent = 'before'")
+    try await command("Page.reload")
+    try await wait("document.getElementById('status')?.textContent.startsWith('Live')")
+  }
+
   /// Sets the window and the scheme of colours.
   func show(width: Int, height: Int = 900, scheme: String = "light") async throws {
     try await command(
@@ -126,8 +153,10 @@ final class Browser: Sendable {
     return tree.nodes.filter { !$0.ignored }
   }
 
-  /// A picture of the whole page.
+  /// A picture of the whole page, with what is out of sight.
   func picture() async throws -> Data {
+    _ = try await evaluate(
+      "document.styleSheets[0].insertRule('section { content-visibility: visible !important }')")
     struct Picture: Decodable { let data: Data }
     let picture: Picture = try await call("Page.captureScreenshot", ["captureBeyondViewport": true])
     return picture.data

@@ -16,9 +16,28 @@ import Testing
       let outbound: [Double]
       let inbound: [Double]
     }
+    /// `[place, sum, {"failure": count}, count of the first bucket, …]`
+    struct Totals: Decodable, Equatable {
+      let place: Int
+      let sum: Double
+      let failures: [String: Int]
+      var counts: [Int] = []
+
+      init(_ place: Int, _ sum: Double, _ failures: [String: Int], _ counts: [Int]) {
+        (self.place, self.sum, self.failures, self.counts) = (place, sum, failures, counts)
+      }
+
+      init(from decoder: any Decoder) throws {
+        var list = try decoder.unkeyedContainer()
+        place = try list.decode(Int.self)
+        sum = try list.decode(Double.self)
+        failures = try list.decode([String: Int].self)
+        while !list.isAtEnd { counts.append(try list.decode(Int.self)) }
+      }
+    }
     struct Slot: Decodable {
       let age: Double
-      let totals: [[Double]]
+      let totals: [Totals]
 
       enum CodingKeys: String, CodingKey { case age = "age_s", totals }
     }
@@ -33,7 +52,7 @@ import Testing
     init(_ json: [UInt8]) throws { self = try JSONDecoder().decode(Answer.self, from: Data(json)) }
 
     /// All requests.
-    var count: Double { slots.flatMap(\.totals).flatMap { $0.dropFirst(3) }.reduce(0, +) }
+    var count: Int { slots.flatMap(\.totals).flatMap(\.counts).reduce(0, +) }
   }
 
   private func window(
@@ -43,7 +62,7 @@ import Testing
   }
 
   private func party(_ number: Int = 0) -> HistoryWindow.Party {
-    .outbound(client: "client-\(number)", address: "a", port: 443)
+    .outbound(client: "client-\(number)", address: "a", port: 443, template: nil)
   }
 
   private func after(_ slots: Int64) -> Instant {
@@ -52,12 +71,12 @@ import Testing
 
   @Test func `adds up what happened in five seconds`() throws {
     var window = window(outbound: [0.1, 1])
-    window.add(party(), nanoseconds: 100_000_000, isError: false, at: Self.start)
-    window.add(party(), nanoseconds: 100_000_001, isError: true, at: Self.start)
-    window.add(party(1), nanoseconds: -5, isError: false, at: Self.start)
-    window.add(party(), nanoseconds: .max, isError: false, at: after(2))
+    window.add(party(), nanoseconds: 100_000_000, failure: nil, at: Self.start)
+    window.add(party(), nanoseconds: 100_000_001, failure: "503", at: Self.start)
+    window.add(party(1), nanoseconds: -5, failure: nil, at: Self.start)
+    window.add(party(), nanoseconds: .max, failure: nil, at: after(2))
     window.add(
-      .inbound(method: "GET", route: "/\"\\\u{1F}\u{E9}"), nanoseconds: 1, isError: true, at: after(2))
+      .inbound(method: "GET", route: "/\"\\\u{1F}\u{E9}"), nanoseconds: 1, failure: "404", at: after(2))
     let answer = try Answer(window.json(at: Instant(nanoseconds: after(2).nanoseconds + 1_000_000_000)))
     #expect((answer.slot, answer.covered) == (5, 11))
     #expect(answer.bounds.outbound == [0.1, 1])
@@ -68,14 +87,18 @@ import Testing
         ["direction": "inbound", "http_request_method": "GET", "http_route": "/\"\\\u{1F}\u{E9}"],
       ])
     #expect(answer.slots.map(\.age) == [11, 1])
-    #expect(answer.slots[0].totals == [[0, 0.200000001, 1, 1, 1], [1, 0, 0, 1]])
-    #expect(answer.slots[1].totals == [[0, Double(Int64.max) / 1e9, 0, 0, 0, 1], [2, 1e-9, 1, 1]])
+    #expect(
+      answer.slots[0].totals == [.init(0, 0.200000001, ["503": 1], [1, 1]), .init(1, 0, [:], [1])])
+    #expect(
+      answer.slots[1].totals == [
+        .init(0, Double(Int64.max) / 1e9, [:], [0, 0, 1]), .init(2, 1e-9, ["404": 1], [1]),
+      ])
   }
 
   @Test func `forgets what is older than ten minutes`() throws {
     var window = window()
     for slot in 0..<Int64(1_000) {
-      window.add(party(Int(slot / 10)), nanoseconds: 1, isError: false, at: after(slot))
+      window.add(party(Int(slot / 10)), nanoseconds: 1, failure: nil, at: after(slot))
     }
     #expect(window.slots.count == HistoryWindow.slotCount)
     // Those of the last 120 slots have a place each: the twelve or thirteen latest parties.
@@ -93,9 +116,9 @@ import Testing
   @Test func `counts parties beyond the bound together`() throws {
     var window = window()
     for number in 0..<5_000 {
-      window.add(party(number), nanoseconds: 1_000_000, isError: true, at: Self.start)
+      window.add(party(number), nanoseconds: 1_000_000, failure: "503", at: Self.start)
       window.add(
-        .inbound(method: "GET", route: "/\(number)"), nanoseconds: 1_000_000, isError: false, at: Self.start)
+        .inbound(method: "GET", route: "/\(number)"), nanoseconds: 1_000_000, failure: nil, at: Self.start)
     }
     let answer = try Answer(window.json(at: Self.start))
     #expect(answer.count == 10_000)
@@ -103,12 +126,38 @@ import Testing
     for direction in ["outbound", "inbound"] {
       let other = try #require(
         answer.parties.firstIndex(of: ["direction": direction, "otel_metric_overflow": "true"]))
-      let totals = try #require(answer.slots.first?.totals.first { $0[0] == Double(other) })
-      #expect(totals.dropFirst(3).reduce(0, +) == Double(5_000 - HistoryWindow.partyLimit))
+      let totals = try #require(answer.slots.first?.totals.first { $0.place == other })
+      #expect(totals.counts.reduce(0, +) == 5_000 - HistoryWindow.partyLimit)
     }
     // Ten minutes later there is room again, and the rest has a place for itself.
-    window.add(party(9_999), nanoseconds: 1, isError: false, at: after(200))
+    window.add(party(9_999), nanoseconds: 1, failure: nil, at: after(200))
     #expect(window.parties.compactMap { $0 } == [party(9_999)])
+  }
+
+  @Test func `tells templates apart while there are few`() throws {
+    var window = window()
+    for number in 0..<100 {
+      let party = HistoryWindow.Party.outbound(client: "c", address: "a", port: 1, template: "/\(number)")
+      window.add(party, nanoseconds: 1, failure: nil, at: Self.start)
+    }
+    let answer = try Answer(window.json(at: Self.start))
+    #expect(answer.count == 100)
+    #expect(answer.parties.count == HistoryWindow.templateLimit + 1)
+    #expect(
+      answer.parties.last == [
+        "direction": "outbound", "client": "c", "server_address": "a", "server_port": "1",
+      ])
+    #expect(answer.slots.first?.totals.last?.counts == [100 - HistoryWindow.templateLimit])
+  }
+
+  @Test func `counts kinds of failures beyond the bound together`() throws {
+    var window = window()
+    for code in 400..<600 { window.add(party(), nanoseconds: 1, failure: "\(code)", at: Self.start) }
+    window.add(party(), nanoseconds: 1, failure: "timeout", at: Self.start)
+    let answer = try Answer(window.json(at: Self.start))
+    #expect(
+      answer.slots.first?.totals.first?.failures
+        == ["400": 1, "401": 1, "402": 1, "403": 1, "4xx": 96, "_OTHER": 101])
   }
 
   @Test func `keeps at most thirty two bounds`() {
@@ -126,7 +175,7 @@ import Testing
     var window = window()
     let times: [Int64] = [.min, -1, 0, 1, Self.start.nanoseconds, .max, 5, .min]
     for time in times {
-      window.add(party(), nanoseconds: .min, isError: false, at: Instant(nanoseconds: time))
+      window.add(party(), nanoseconds: .min, failure: nil, at: Instant(nanoseconds: time))
       for other in times { _ = try Answer(window.json(at: Instant(nanoseconds: other))) }
     }
     #expect(window.slots.map(\.number) == window.slots.map(\.number).sorted())
@@ -141,10 +190,11 @@ import Testing
         for second in 0..<300 {
           let nanoseconds = Int64(second) * 1_000_000_000
           window.add(
-            .outbound(client: "\(number)\(name)", address: name, port: number), nanoseconds: nanoseconds,
-            isError: true, at: after(slot))
+            .outbound(client: "\(number)\(name)", address: name, port: number, template: nil),
+            nanoseconds: nanoseconds,
+            failure: "503", at: after(slot))
           window.add(
-            .inbound(method: "\(number)", route: name), nanoseconds: nanoseconds, isError: true,
+            .inbound(method: "\(number)", route: name), nanoseconds: nanoseconds, failure: "503",
             at: after(slot))
         }
       }
@@ -153,8 +203,8 @@ import Testing
     let totals = window.slots.flatMap(\.totals)
     let bytes = totals.reduce(0) { $0 + MemoryLayout<HistoryWindow.Totals>.stride + 32 + 4 * $1.counts.count }
     #expect(totals.count == HistoryWindow.slotCount * 2 * (HistoryWindow.partyLimit + 1))
-    #expect(bytes < 900_000, "\(bytes)")
-    #expect(window.json(at: after(119)).count < 900_000)
+    #expect(bytes < 1_500_000, "\(bytes)")
+    #expect(window.json(at: after(119)).count < 1_500_000)
   }
 
   @Test func `counts each request once on many threads`() throws {
@@ -174,6 +224,6 @@ import Testing
     let aSecondLater = Instant(nanoseconds: Instant.now.nanoseconds + 1_000_000_000)
     let answer = try Answer(history.json(at: aSecondLater))
     #expect(answer.count == 16_000)
-    #expect(answer.slots.flatMap(\.totals).reduce(0) { $0 + $1[2] } == 4_000)
+    #expect(answer.slots.flatMap(\.totals).reduce(0) { $0 + $1.failures["500", default: 0] } == 4_000)
   }
 }

@@ -52,28 +52,25 @@ struct PageContent: Sendable {
   }
 
   /// Opens the page in a browser.
-  func show(log: String? = nil, _ body: (Browser, _ port: Int) async throws -> Void) async throws {
+  ///
+  /// - Parameters:
+  ///   - log: The lines that it finds at `/logs`.
+  ///   - choice: What its address says after `#`.
+  func show(
+    log: String? = nil, choice: String = "", _ body: (Browser, _ port: Int) async throws -> Void
+  ) async throws {
     var routes = [
       try EndpointRoute.metrics(of: registry), .page(showsLog: log != nil, showsHistory: history != nil),
     ]
     if let history { routes.append(.history(of: history, recorder: metrics.recorder)) }
     if let log {
-      // What an app serves where the page looks for the last lines of its log, and for those of a trace.
-      routes.append(
-        EndpointRoute(
-          "/logs",
-          immediate: { request in
-            let trace = request.queryItems.first { $0.name == "trace_id" }?.value
-            let lines = log.split(separator: "\n").filter { line in
-              trace.map { line.contains("\"\($0)\"") } ?? true
-            }
-            return EndpointResponse(body: Array(lines.map { $0 + "\n" }.joined().utf8))
-          }))
+      // What an app serves where the page looks for the lines of its log.
+      routes.append(EndpointRoute("/logs", immediate: { _ in EndpointResponse(body: Array(log.utf8)) }))
     }
     try await Self.serve(routes) { port in
       try await Browser.use { browser in
         try await browser.show(width: 1280)
-        try await browser.open("http://127.0.0.1:\(port)/")
+        try await browser.open("http://127.0.0.1:\(port)/#\(choice)")
         try await body(browser, port)
       }
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageHistoryTests {
   private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
-  private static let count = "known.steps.reduce((sum, step) => sum + sumOf(step, 'made', ALL)[COUNT], 0)"
+  private static let count = "known.steps.reduce((sum, step) => sum + sumOf(step, 'made')[COUNT], 0)"
 
   @Test func `opens with what happened before`() async throws {
     let content = try PageContent(keepsHistory: true)
@@ -20,12 +20,16 @@ struct PageHistoryTests {
     try await content.show { browser, port in
       for _ in 1...2 {
         #expect(try await browser.evaluate(Self.count) == "305")
-        let parties = try await browser.text("parties")
-        #expect(parties.hasPrefix("\(Self.hostile)\tapi.example.com\t"))
+        let parties = try await browser.rows("parties")
+        #expect(parties[0].hasPrefix("\(Self.hostile)|api.example.com|"))
+        #expect(parties[0].hasSuffix("|100 %|0 %|≈ 37.5 ms|≈ 49.8 ms|0"))
+        #expect(parties[1].hasPrefix("payments|\(Self.hostile)|"))
+        let failures = try await browser.rows("failures")
         #expect(
-          parties.contains(
-            "\t100\u{A0}%\t≈\u{A0}37.5\u{A0}ms\t≈\u{A0}49.8\u{A0}ms\t0\npayments\t\(Self.hostile)\t"))
-        #expect(try await browser.text("routes").hasPrefix("GET\t/carts/{id}\t"))
+          failures == [
+            "503 Service Unavailable|made|\(Self.hostile)|api.example.com|/users/{id}|300|"
+          ])
+        #expect(try await browser.rows("routes")[0].hasPrefix("/carts/{id}|GET|"))
         for id in ["made-rate", "made-latency", "served-rate", "served-latency"] {
           #expect(
             try await browser.evaluate(
@@ -73,18 +77,19 @@ struct PageHistoryTests {
       let bounds = "[1, 2, 3, 4, Infinity]"
       let history = """
         { slot_s: 5, covered_s: 40, bounds: { outbound: [2, 4], inbound: [] }, slots: [
-            { age_s: 42, totals: [[1, 9, 0, 2]] }, { age_s: 22, totals: [[0, 1, 0, 2], [1, 9, 1, 0, 4, 1]] },
-            { age_s: 2, totals: [[0, 1, 0, 2]] }, { age_s: 1, totals: [[0, 1, 0, 2]] }],
+            { age_s: 42, totals: [[1, 9, {}, 2]] }, { age_s: 22, totals: [[0, 1, {}, 2], [1, 9, { 503: 1, 404: 2 }, 0, 4, 1]] },
+            { age_s: 2, totals: [[0, 1, {}, 2]] }, { age_s: 1, totals: [[0, 1, {}, 2]] }],
           parties: [{ direction: "outbound", client: "a" }, { direction: "outbound", otel_metric_overflow: "true" }] }
         """
       // In one go: between two a scrape may add a step.
       let steps = try await browser.evaluate(
-        "(known.made.bounds = \(bounds), backfill(\(history)), known.steps.map(step => `${Math.round(known.time - step.from)}-${Math.round(known.time - step.to)}: ${sumOf(step, 'made', ALL)}`)"
+        "(known.made.bounds = \(bounds), backfill(\(history)), known.steps.map(step => `${Math.round(known.time - step.from)}-${Math.round(known.time - step.to)}: ${sumOf(step, 'made')}`)"
           + ".join('; '))")
       #expect(
-        steps == "40000-37000: 2,9,0,1,1,0,0,0; 37000-32000: 0,0,0,0,0,0,0,0; 32000-27000: 0,0,0,0,0,0,0,0; "
-          + "27000-22000: 0,0,0,0,0,0,0,0; 22000-17000: 7,10,1,1,1,2,2,1; 17000-12000: 0,0,0,0,0,0,0,0; "
-          + "12000-7000: 0,0,0,0,0,0,0,0; 7000-2000: 0,0,0,0,0,0,0,0; 2000-0: 4,2,0,2,2,0,0,0")
+        steps
+          == "40000-37000: 2,9,0,0,1,1,0,0,0; 37000-32000: 0,0,0,0,0,0,0,0,0; 32000-27000: 0,0,0,0,0,0,0,0,0; "
+          + "27000-22000: 0,0,0,0,0,0,0,0,0; 22000-17000: 7,10,1,2,1,1,2,2,1; 17000-12000: 0,0,0,0,0,0,0,0,0; "
+          + "12000-7000: 0,0,0,0,0,0,0,0,0; 7000-2000: 0,0,0,0,0,0,0,0,0; 2000-0: 4,2,0,0,2,2,0,0,0")
       #expect(browser.complaints == [])
     }
   }
@@ -95,10 +100,10 @@ struct PageHistoryTests {
       1, content.request(client: "one", host: "a"), .milliseconds(80), .response(statusCode: 200))
     content.record(1, content.request(client: "slow", host: "b"), .seconds(12), .response(statusCode: 200))
     try await content.show { browser, _ in
-      let slowest = try await browser.text("slowest").replacing("\u{A0}", with: " ")
+      let slowest = try await browser.rows("slowest").joined(separator: "\n")
       // One request: its duration is known. Beyond the last bucket no number is.
-      #expect(slowest.contains("\tone\t1\t0\t80 ms\t≈ 80 ms"), "\(slowest)")
-      #expect(slowest.contains("\tslow\t1\t0\t12 s\t> 10 s"), "\(slowest)")
+      #expect(slowest.contains("|one|1|0 %|0 %|80 ms|≈ 80 ms"), "\(slowest)")
+      #expect(slowest.contains("|slow|1|0 %|0 %|12 s|> 10 s"), "\(slowest)")
       // Never above the slowest request by more than its bucket's width, and never below the bucket.
       let worst = """
         (() => {
@@ -107,7 +112,7 @@ struct PageHistoryTests {
           const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
           for (let round = 0; round < 2000; round++) {
             const values = Array.from({ length: 1 + Math.floor(random() * 20) }, () => random() ** 3 * 2.5).sort((a, b) => a - b);
-            const numbers = [values.length, values.reduce((a, b) => a + b), 0, ...bounds.map((bound, i) =>
+            const numbers = [values.length, values.reduce((a, b) => a + b), 0, 0, ...bounds.map((bound, i) =>
               values.filter(value => value <= bound && (i === 0 || value > bounds[i - 1])).length)];
             for (const q of [0.5, 0.9, 0.99]) {
               const { value } = estimate(q, numbers, bounds), exact = values[Math.ceil(q * values.length) - 1];
@@ -139,22 +144,25 @@ struct PageHistoryTests {
       #expect(try await browser.evaluate(shown) == "true,true,true,true")
       // A 4xx is the caller's error.
       #expect(try await browser.text("served-errors") == "4 (6.06\u{A0}%)")
-      let routes = try await browser.text("routes").replacing("\u{A0}", with: " ").split(separator: "\n").map
-      {
-        $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+      #expect(try await browser.text("served-refused") == "2 (3.03\u{A0}%)")
+      let routes = try await browser.rows("routes").map {
+        $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
       }
-      #expect(routes.map { $0[1] } == ["/carts/{id}", Self.hostile, "–"])
-      #expect(routes.map { $0[0] } == ["GET", "_OTHER", "GET"])
+      #expect(routes.map { $0[0] } == ["/carts/{id}", Self.hostile, "–"])
+      #expect(routes.map { $0[1] } == ["GET", "_OTHER", "GET"])
       #expect(routes.map { $0[3] } == ["0 %", "100 %", "0 %"])
-      #expect(routes.map { $0[4] } == ["20 ms", "2 s", "2 ms"])
-      #expect(routes.map { $0[5] } == ["≈ 24.9 ms", "≈ 2.48 s", "≈ 4 ms"])
-      // The filters choose among the requests that are made.
-      _ = try await browser.evaluate(
-        "(document.getElementById('client').value = 'payments', filters.dispatchEvent(new Event('change')))")
-      #expect(try await browser.text("served-requests") == "66")
+      #expect(routes.map { $0[4] } == ["0 %", "0 %", "100 %"])
+      #expect(routes.map { $0[5] } == ["20 ms", "2 s", "2 ms"])
+      #expect(routes.map { $0[6] } == ["≈ 24.9 ms", "≈ 2.48 s", "≈ 4 ms"])
+      // A filter that does not concern them hides what the app serves: it has no client.
+      try await browser.choose("client", "payments")
+      try await browser.wait("\(shown) === 'false,false,false,false'")
       #expect(
         try await browser.evaluate("[...document.getElementById('client').options].map(o => o.value).join()")
           == ",payments")
+      try await browser.choose("client", "")
+      try await browser.choose("path", "/carts/{id}")
+      try await browser.wait("document.getElementById('served-requests').textContent === '60'")
       #expect(browser.complaints == [])
     }
   }

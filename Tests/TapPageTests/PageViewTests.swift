@@ -36,8 +36,6 @@ struct PageViewTests {
       try await browser.wait("document.querySelector('#made-rate path')?.getAttribute('d')")
       try await browser.wait("document.querySelectorAll('#phases li').length === 10")
       try await browser.wait("document.getElementById('routes').rows.length === 12")
-      _ = try await browser.evaluate("document.querySelector('#log button').click()")
-      try await browser.wait("document.getElementById('trace').rows.length === 2")
       for width in [1280, 768, 390, 320] {
         try await browser.show(width: width, scheme: scheme)
         try await browser.wait(
@@ -45,14 +43,38 @@ struct PageViewTests {
         #expect(
           try await browser.evaluate("document.documentElement.scrollWidth <= \(width)") == "true", "\(width)"
         )
+        #expect(try await browser.evaluate(Self.brokenNumbers) == "", "\(width)")
         #expect(Double(try await browser.evaluate(Self.leastContrast)) ?? 0 >= 4.5, "\(width)")
-        // For people to look at.
-        guard let folder = ProcessInfo.processInfo.environment["SESSION_TAP_ARTIFACTS"] else { continue }
-        try await browser.picture().write(to: URL(fileURLWithPath: "\(folder)/page-\(scheme)-\(width).png"))
+        try await Self.keep(browser, "page-\(scheme)-\(width)")
+        // With a request and its trace beside the page, or before it.
+        try await browser.click("#lines tr:nth-child(2) button")
+        try await browser.wait("document.querySelectorAll('.waterfall.trace li').length === 2")
+        #expect(
+          try await browser.evaluate(
+            "(one => one.scrollWidth <= one.clientWidth && one.getBoundingClientRect().right <= \(width))(document.getElementById('drawer'))"
+          ) == "true", "\(width)")
+        #expect(Double(try await browser.evaluate(Self.leastContrast)) ?? 0 >= 4.5, "\(width)")
+        try await Self.keep(browser, "request-\(scheme)-\(width)")
+        try await browser.click("#drawer-close")
       }
       #expect(browser.complaints == [])
     }
   }
+
+  /// Keeps a picture for people to look at, where they ask for it.
+  private static func keep(_ browser: Browser, _ name: String) async throws {
+    guard let folder = ProcessInfo.processInfo.environment["TESTS_ARTIFACTS"] else { return }
+    try await browser.picture().write(to: URL(fileURLWithPath: "\(folder)/\(name).png"))
+  }
+
+  /// The numbers whose unit is in another line.
+  private static let brokenNumbers = """
+    [...document.querySelectorAll('#made-p50, #made-p90, #made-p99, #served-p50, #served-p99, td.number')].filter(node => {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      return node.checkVisibility() && range.getClientRects().length > 1;
+    }).map(node => node.textContent).join()
+    """
 
   /// The least contrast of a text with what is behind it (WCAG 2.2, "relative luminance" and 1.4.3).
   private static let leastContrast = """
@@ -102,7 +124,7 @@ struct PageViewTests {
       _ = try await browser.evaluate(
         "setTimeout(() => { const end = performance.now() + 100; while (performance.now() < end); })")
       try await browser.wait("longest >= 100")
-      if let folder = ProcessInfo.processInfo.environment["SESSION_TAP_ARTIFACTS"] {
+      if let folder = ProcessInfo.processInfo.environment["TESTS_ARTIFACTS"] {
         try Data("longest task with 500 series: \(longest) ms\n".utf8)
           .write(to: URL(fileURLWithPath: "\(folder)/page-500-series.txt"))
       }

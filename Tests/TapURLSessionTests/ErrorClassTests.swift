@@ -108,6 +108,36 @@ import Testing
     try await server.stop()
   }
 
+  /// libcurl says what proxy it cannot use. In a process of its own, since all sessions read the variable.
+  @Test func `the credentials of a proxy are in no message`() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      setenv("http_proxy", "http://user:s3cret@127.0.0.1:99999", 1)
+      let observer = RecordingObserver()
+      let tap = URLSessionTap(observers: [observer])
+      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+      _ = try? await session.data(from: try #require(URL(string: "http://a.test/")))
+      tap.flush()
+      try await observer.waitForEnds(1)
+      let message = observer.ended.first?.errorMessage ?? ""
+      print(message)
+      exit(message.contains("99999") && !message.contains("user") && !message.contains("s3cret") ? 0 : 1)
+    }
+  }
+
+  /// Foundation decodes such a host, and takes it for one.
+  @Test func `userinfo in place of a host is neither an address nor in a message`() async throws {
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    _ = try? await session.data(from: try #require(URL(string: "http://user%3As3cret%40host.invalid/")))
+    tap.flush()
+    try await observer.waitForEnds(1)
+    let ended = try #require(observer.ended.first)
+    #expect(ended.request.serverAddress == nil)
+    #expect(ended.errorMessage?.contains("s3cret") == false, "\(ended.errorMessage ?? "")")
+  }
+
   /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close` in its `http2.c`,
   /// `curl_easy_strerror`).
   @Test(

@@ -10,46 +10,34 @@ import Testing
 
 /// Which requests are recorded.
 @Suite struct RequestFilterTests {
-  @Test(
-    arguments: [
-      ("http://a.test/", true), ("https://B.Test:8443/x?y", true), ("http://a.test.evil/", false),
-      ("http://sub.a.test/", false), ("file:///a.test", false),
-    ])
-  func `hosts are compared whole and without case`(url: String, isIncluded: Bool) throws {
-    let filter = RequestFilter.hosts(["A.test", "b.test"])
-    #expect(filter.includes(URLRequest(url: try #require(URL(string: url)))) == isIncluded)
-    #expect((!filter).includes(URLRequest(url: try #require(URL(string: url)))) != isIncluded)
-  }
-
-  @Test(
-    arguments: [
-      ("http://a.test/api", true), ("http://a.test/api/users?x=/health", true),
-      ("http://a.test/health", false),
-      ("http://a.test", false),
-    ])
-  func `paths are compared from their beginning`(url: String, isIncluded: Bool) throws {
-    let filter = RequestFilter.paths(["/api", "/v2/"])
-    #expect(filter.includes(URLRequest(url: try #require(URL(string: url)))) == isIncluded)
-  }
-
-  @Test(arguments: [
-    ("GET", "http://a.test/", false), ("POST", "http://a.test/", true), ("POST", "http://b.test/", false),
-  ])
-  func `filters combine`(method: String, url: String, isIncluded: Bool) throws {
-    let filter = RequestFilter.hosts(["a.test"]).and(RequestFilter { $0.httpMethod == "POST" })
-    var request = URLRequest(url: try #require(URL(string: url)))
-    request.httpMethod = method
-    #expect(filter.includes(request) == isIncluded)
-    #expect(RequestFilter.all.includes(request))
+  @Test func `it is asked with what the request is, of any client`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    defer { origin.stop() }
+    var options = RequestOptions()
+    options.filter = !.clients(["health"]).and(RequestFilter { $0.headers["X-Trial"] != "1" })
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer], options: options)
+    for (client, trial) in [("health", "0"), ("shop", "1"), ("shop", "0")] {
+      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: client))
+      var request = URLRequest(url: origin.url("/\(client)-\(trial)"))
+      request.setValue(trial, forHTTPHeaderField: "X-Trial")
+      _ = try await session.data(for: request)
+    }
+    let outbound = tap.recorder.outbound
+    outbound.begin(client: "health", method: "GET", url: "http://a.test/").end(statusCode: 200)
+    outbound.begin(client: "other", method: "GET", url: "http://a.test/other").end(statusCode: 200)
+    tap.flush()
+    #expect(
+      observer.ended.map { $0.request.url.split(separator: "/").last } == ["shop-1", "shop-0", "other"])
   }
 
   @Test func `what is not chosen goes as if there were no tap`() async throws {
     let origin = try Origin { _ in [.response(body: [4, 2])] }
     defer { origin.stop() }
     let observer = RecordingObserver()
-    var configuration = URLSessionTap.Configuration()
-    configuration.filter = !.paths(["/health"])
-    let tap = URLSessionTap(observers: [observer], configuration: configuration)
+    var options = RequestOptions()
+    options.filter = !.paths(["/health"])
+    let tap = URLSessionTap(observers: [observer], options: options)
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "a"))
     let (body, _) = try await session.data(from: origin.url("/healthz"))
     _ = try await session.data(from: origin.url("/work"))

@@ -92,9 +92,9 @@ import Testing
   }
 
   @Test func `each tap's filter decides for that tap`() async throws {
-    var configuration = URLSessionTap.Configuration()
-    configuration.filter = .paths(["/chosen"])
-    let choosy = URLSessionTap(observers: [observers[0]], configuration: configuration)
+    var options = RequestOptions()
+    options.filter = .paths(["/chosen"])
+    let choosy = URLSessionTap(observers: [observers[0]], options: options)
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
     let patched = taps[1].sessionConfiguration(

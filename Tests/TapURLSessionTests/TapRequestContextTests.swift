@@ -115,9 +115,9 @@ import Testing
     configuration: URLSessionConfiguration = .ephemeral, templates: PathTemplates = []
   ) async throws -> RequestDescription {
     let observer = RecordingObserver()
-    var tapConfiguration = URLSessionTap.Configuration()
-    tapConfiguration.pathTemplates = templates
-    let tap = URLSessionTap(observers: [observer], configuration: tapConfiguration)
+    var options = RequestOptions()
+    options.pathTemplates = templates
+    let tap = URLSessionTap(observers: [observer], options: options)
     let exchange = Exchange(kind: kind, style: style, request: request)
     _ = try await exchange.run(tap.sessionConfiguration(from: configuration, client: "test"))
     tap.flush()
@@ -172,6 +172,19 @@ import Testing
     request.setTrace(trace)
     #expect(try await reported(request).traceContext == trace)
     #expect(origin.requests.first?.headers["traceparent"] == trace.traceparent)
+  }
+
+  @Test func `a traced copy is the request with a header more`() throws {
+    var plain = try Self.request()
+    plain.httpMethod = "POST"
+    plain.tapContext = Self.context
+    let trace = TraceContext.random()
+    let traced = plain.traced(trace)
+    #expect(plain.value(forHTTPHeaderField: "traceparent") == nil)
+    #expect(traced.value(forHTTPHeaderField: "traceparent") == trace.traceparent)
+    #expect((traced.url, traced.httpMethod, traced.tapContext) == (plain.url, "POST", Self.context))
+    let headers = (0..<2).map { _ in plain.traced().value(forHTTPHeaderField: "traceparent") }
+    #expect(headers[0] != nil && headers[0] != headers[1])
   }
 
   @Test(arguments: ["traceparent", "Traceparent", "TraceParent", "TRACEPARENT"])

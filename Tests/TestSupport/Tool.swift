@@ -2,7 +2,7 @@ package import Foundation
 
 /// An external program that a test runs.
 ///
-/// Tests that need one are skipped where it is missing, unless `SESSION_TAP_REQUIRE_TOOLS` is `1`:
+/// Tests that need one are skipped where it is missing, unless `TESTS_REQUIRE_TOOLS` is `1`:
 ///
 ///     @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
 package struct Tool: Sendable {
@@ -31,7 +31,7 @@ package struct Tool: Sendable {
 
   /// Tools must not be missing here.
   package static var isRequired: Bool {
-    ProcessInfo.processInfo.environment["SESSION_TAP_REQUIRE_TOOLS"] == "1"
+    ProcessInfo.processInfo.environment["TESTS_REQUIRE_TOOLS"] == "1"
   }
 
   /// Runs the program to its end. Standard error goes where the output goes.

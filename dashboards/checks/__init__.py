@@ -1,1 +1,1 @@
-"""What ../check does. Each module has `check(folder)`, which returns what was done and a list of what is wrong."""
+"""What ../check does. Each module has `check(stage)`, which returns what was done and a list of what is wrong."""

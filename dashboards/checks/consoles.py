@@ -1,36 +1,28 @@
-"""Every console in a real browser, on a Prometheus that scrapes the real demo: each number, graph and table has data, and a
-number says the same as the graph of the same query."""
+"""Every console in a real browser, on a Prometheus that scrapes the real demo: each number, graph and table has data, a number
+says the same as the graph of the same query, and each link leads somewhere."""
 
 import html.parser
 import math
 import re
 import subprocess
-import time
 
-from stack.programs import DASHBOARDS, Demo, until
-from stack.prometheus import Prometheus, config
-
-from .panels import READY
+from stack.programs import DASHBOARDS, get, until
 
 # What a healthy log and observer do not have.
 EMPTY = {"Log lines dropped", "Observer calls dropped"}
 FACTORS = {"": 1, "k": 1e3, "M": 1e6, "Ki": 2 ** 10, "Mi": 2 ** 20, "Gi": 2 ** 30, "ms": 1e-3, "s": 1, "h": 3600, "%": 1e-2}
 
 
-def check(folder):
-    wrong, count = [], 0
-    with Demo(folder, rate=100) as demo:
-        with Prometheus(config("demo", [{"targets": [demo.address]}]), folder) as server:
-            until("traffic of all kinds", lambda: any(server.query(READY).values()))
-            until("recorded objectives", lambda: server.query("job_client:http_client_requests_bad:ratio_rate3d")
-                  and server.query("job:http_server_requests_bad:ratio_rate3d")
-                  and server.query('ALERTS{alertname=~"HTTPServer.*"}'))
-            # The consoles show what was there two seconds ago, and a rate needs two scrapes.
-            time.sleep(5)
-            for path in sorted(DASHBOARDS.glob("consoles/*.html")):
-                page = Page(_drawn(f"{server.url}/consoles/{path.name}", folder))
-                count += len(page.parts)
-                wrong += [f"{path.name}: {line}" for line in page.wrong()]
+def check(stage):
+    wrong, count, server = [], 0, stage.classic
+    stage.is_ready(server)
+    until("alerts", lambda: server.query('ALERTS{alertname=~"HTTPServer.*"}'))
+    for path in sorted(DASHBOARDS.glob("consoles/*.html")):
+        page = Page(_drawn(f"{server.url}/consoles/{path.name}", stage.folder))
+        count += len(page.parts)
+        wrong += [f"{path.name}: {line}" for line in page.wrong()]
+        wrong += [f"{path.name}: {link} is not there" for link in sorted(page.links)
+                  if not get(f"{server.url}/consoles/{link.partition('#')[0]}")]
     return f"{count} numbers, graphs and tables", wrong
 
 
@@ -47,12 +39,14 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.parts, self._part, self._texts, self.is_drawn = [], None, [], False
+        self.parts, self.links, self._part, self._texts, self.is_drawn = [], set(), None, [], False
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
         self.is_drawn |= "data-drawn" in attributes
+        if tag == "a":
+            self.links.add(attributes["href"])
         if "data-query" in attributes:
             self._part = {"tag": tag, "title": attributes["data-title"], "texts": [],
                           "queries": [value for name, value in sorted(attributes.items())
@@ -90,7 +84,7 @@ class Page(html.parser.HTMLParser):
                     shown = dict(series).get(legend[1:])
                     if shown != text:
                         yield f"{number['title']} is {text}, and {shown} in {graph['title']}"
-                elif one != query and re.sub(r"^sum by \([^)]*\)", "sum", one) == query and len(graph["queries"]) == 1:
+                elif one != query and re.sub(r"^sum by \([^)]*\) ", "sum", one) == query and len(graph["queries"]) == 1:
                     total = sum(_value(shown) for _, shown in series if shown != "–")
                     # Each value is rounded to three digits.
                     if not abs(total - _value(text)) <= 0.01 * total:

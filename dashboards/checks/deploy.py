@@ -24,8 +24,8 @@ EXPOSURE = 20
 DYNAMIC_USER = 65532
 
 
-def check(folder):
-    folder = Path(folder)
+def check(stage):
+    folder = stage.folder
     wrong = dockerfile((DEPLOY / "Dockerfile").read_text()) + deployment(DEPLOYMENT.read_text())
     wrong += _unit(folder) + _rotation(folder)
     return "an image, a unit, a rotation of its log, a deployment", wrong

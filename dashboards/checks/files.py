@@ -1,31 +1,27 @@
 """What can be said of the files without a server."""
 
-import json
 import re
-import shutil
 import subprocess
 
 import yaml
 
-from stack.classic import write_classic
 from stack.programs import DASHBOARDS
 
+from .panels import boards, panels
+
 PROMETHEUS = DASHBOARDS / "prometheus"
+# Behind the address that a rule records.
+RUNBOOK = '{{ with query "session_tap:runbooks:info" }}{{ . | first | label "url" }}{{ end }}#'
 
 
-def check(folder):
+def check(stage):
     wrong = []
     wrong += _run(DASHBOARDS / "generate", "--check")
     wrong += _unreadable()
-    rules = sorted(PROMETHEUS.glob("rules/*.yml"))
+    rules = sorted(PROMETHEUS.glob("rules/**/*.yml"))
     tests = sorted(PROMETHEUS.glob("tests/*.yml"))
     wrong += _run("promtool", "check", "rules", *rules)
     wrong += _run("promtool", "test", "rules", *tests)
-    # The rules without native histograms do the same.
-    copy = DASHBOARDS.__class__(folder) / "classic"
-    write_classic(copy)
-    shutil.copytree(PROMETHEUS / "tests", copy / "tests")
-    wrong += _run("promtool", "test", "rules", *sorted(copy.glob("tests/*.yml")))
     for name in ("prometheus.yml", "remote-write.yml", "federation.yml"):
         wrong += _run("promtool", "check", "config", PROMETHEUS / name)
     wrong += _run("amtool", "check-config", PROMETHEUS / "alertmanager.yml")
@@ -35,14 +31,14 @@ def check(folder):
     for job in config["scrape_configs"]:
         job.pop("kubernetes_sd_configs")
     config["rule_files"] = [str(annotated.parent / one) for one in config["rule_files"]]
-    (copy := DASHBOARDS.__class__(folder) / annotated.name).write_text(yaml.safe_dump(config))
+    (copy := stage.folder / annotated.name).write_text(yaml.safe_dump(config))
     wrong += _run("promtool", "check", "config", copy)
     documents = [*PROMETHEUS.glob("kubernetes/*.yml"), *DASHBOARDS.glob("grafana/provisioning/*/*.yml")]
     for path in documents:
         yaml.safe_load(path.read_text())
     alerts = [rule for path in rules for group in yaml.safe_load(path.read_text())["groups"]
               for rule in group["rules"] if "alert" in rule]
-    wrong += _untested(alerts, tests) + _undocumented(alerts)
+    wrong += [*_untested(alerts, tests), *_undocumented(alerts)]
     return f"{len(rules)} files of rules, {len(alerts)} alerts, {len(tests)} files of tests", wrong
 
 
@@ -52,10 +48,13 @@ def _run(*arguments):
 
 
 def _unreadable():
-    """Panels without a title, a description or a unit, and panels beyond the grid's 24 columns."""
-    for path in sorted(DASHBOARDS.glob("grafana/boards/*.json")):
-        for panel in json.loads(path.read_text())["panels"]:
-            place = f"{path.stem}, {panel['title']}"
+    """Panels without a description or a unit, panels beyond the grid's 24 columns, and rows other than the first that are open."""
+    for name, board in boards():
+        rows = [panel for panel in board["panels"] if panel["type"] == "row"]
+        if rows[0] != board["panels"][0] or [row["collapsed"] for row in rows] != [False] + [True] * (len(rows) - 1):
+            yield f"{name}: the first row is to be open, and no other"
+        for panel in panels(board):
+            place = f"{name}, {panel['title']}"
             if panel["gridPos"]["x"] + panel["gridPos"]["w"] > 24:
                 yield f"{place}: beyond the grid"
             if panel["type"] != "row" and not (panel.get("description") and panel["fieldConfig"]["defaults"].get("unit")):
@@ -74,13 +73,19 @@ def _untested(alerts, paths):
 
 
 def _undocumented(alerts):
+    """Every alert leads to its section of the README, and to panels that are there."""
     headings = re.findall(r"^#+ (.+)$", (DASHBOARDS / "README.md").read_text(), re.MULTILINE)
     anchors = {heading.strip().lower().replace(" ", "-") for heading in headings}
-    wrong = []
+    titles = {board["title"].removeprefix("SessionTap: "): {panel["title"] for panel in panels(board)} for _, board in boards()}
     for alert in alerts:
-        annotations = alert.get("annotations", {})
-        wrong += [f"{alert['alert']} has no {name}" for name in ("summary", "description", "runbook")
-                  if not annotations.get(name)]
-        if annotations.get("runbook", "").partition("#")[2] not in anchors:
-            wrong.append(f"{alert['alert']} has no section in the README: {annotations.get('runbook')}")
-    return wrong
+        name, annotations = alert["alert"], alert.get("annotations", {})
+        if not annotations.get("summary") or annotations.get("runbook_url") != RUNBOOK + name.lower():
+            yield f"{name}: no summary, or a runbook_url other than {RUNBOOK}{name.lower()}"
+        if name.lower() not in anchors:
+            yield f"{name} has no section in the README"
+        text = annotations.get("description", "")
+        if "Look first at " not in text:
+            yield f"{name} does not say what to look at first"
+        for board in re.findall(r"on the (\w+) board", text):
+            for title in set(re.findall('"(.+?)"', text.partition("Look first at ")[2])) - titles.get(board, set()):
+                yield f"{name}: the board {board} has no {title}"

@@ -3,21 +3,24 @@
 import os
 import re
 import subprocess
-from pathlib import Path
 
-from stack.programs import DASHBOARDS, Demo
+from stack.programs import DASHBOARDS
+from stack.stage import REQUESTS
 
 LOGS = DASHBOARDS / "logs"
 
 
-def check(folder):
-    for version in ("1.4.1", "1.4.2"):
-        with Demo(folder, rate=150, options=["--requests", "600"], version=version) as demo:
-            demo.finished(600)
-    formats = Path(folder) / "formats/session_tap"
+def check(stage):
+    stage.finished.finished(REQUESTS)
+    stage.is_ready(stage.classic)
+    (folder := stage.folder / "log").mkdir()
+    # The demo is still writing: up to the end of a line.
+    text = (stage.folder / "requests.jsonl").read_text()
+    (folder / "requests.jsonl").write_text(text[:text.rindex("\n") + 1])
+    formats = folder / "formats/session_tap"
     formats.mkdir(parents=True)
     (formats / "session-tap.lnav.json").write_text((LOGS / "session-tap.lnav.json").read_text())
-    environment = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": str(Path(folder) / "config"), "TERM": "xterm"}
+    environment = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder / "config"), "TERM": "xterm"}
     wrong, recipes = [], _recipes((LOGS / "README.md").read_text())
     for recipe in recipes:
         # lnav asks nothing and finds the format in this folder.

@@ -3,9 +3,6 @@
 on a board."""
 
 import re
-from itertools import takewhile
-
-from grafana_foundation_sdk.models.dashboard import RowPanel
 
 NOTE = "{{/* Written by dashboards/generate. Edit dashboards/generator. */}}"
 # What a page chooses by besides the job: templates of the library, and their variables.
@@ -14,7 +11,7 @@ ROUTE_CHOICE = "session-tap-route-choice"
 VARIABLES = {None: ("job",), REQUEST_CHOICES: ("job", "client", "host"), ROUTE_CHOICE: ("job", "route")}
 # The library's units by Grafana's.
 UNITS = {"short": "", "none": "", "s": "s", "bytes": "bytes", "percentunit": "percent", "reqps": "/s", "cps": "/s",
-         "Bps": "B/s"}
+         "Bps": "B/s", "dtdhms": "age"}
 
 
 def number(title, unit, query, **limits):
@@ -37,21 +34,21 @@ def table(title, unit, query, columns, value=""):
                      "heads": ",".join(columns.values()), "query": query}
 
 
-def shown(board, row, *titles):
-    """Panels of a board's row by their titles. A pair is the title there and another one here."""
-    rows = [panel.title if isinstance(panel, RowPanel) else None for panel in board.panels]
-    its_own = takewhile(lambda panel: not isinstance(panel, RowPanel), board.panels[rows.index(row) + 1:])
-    panels = {panel.title: panel for panel in its_own}
-    pairs = [title if isinstance(title, tuple) else (title, title) for title in titles]
-    return [_part(panels[there], here) for there, here in pairs]
+def shown(board, *titles):
+    """Panels of a board by their titles. A pair is the title there and another one here."""
+    panels = [one for panel in board.panels for one in (panel, *getattr(panel, "panels", ())) if one.type_val != "row"]
+    for title in titles:
+        there, here = title if isinstance(title, tuple) else (title, title)
+        (panel,) = [one for one in panels if one.title == there]
+        yield _part(panel, here)
 
 
 def page(*rows, choices=None):
-    """The text of a page. A row is its title and its parts; a part that is a text is a paragraph."""
+    """The text of a page. A row is its title and its parts, of which a text is a paragraph."""
     templates = ("session-tap-head", choices, "session-tap-main")
     lines = [NOTE, "".join(f'{{{{ template "{name}" . }}}}' for name in templates if name)]
-    for title, parts in rows:
-        lines += [f"  <h2>{title}</h2>"] if title else []
+    for title, *parts in rows:
+        lines += [f'  <h2 id="{title.lower().replace(" ", "-")}">{title}</h2>'] if title else []
         # A line holds three graphs, or two where three leave a gap and two do not.
         graphs = sum(part[0] == "figure" for part in parts)
         half = ' class="half"' if graphs % 3 and graphs % 2 == 0 else ""

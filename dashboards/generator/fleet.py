@@ -2,13 +2,13 @@
 
 from .board import board
 from .inbound import JOB, WINDOWS, burnt
-from .overview import APDEX, ERRORS, SECONDS
+from .overview import APDEX, APDEX_SAYS, ERRORS, SECONDS
 from .panels import INBOUND, graph, number, phased, thresholds, top
-from .promql import CONNECTED, PHASES, SENT, alerts
+from .promql import CONNECTED, ERROR_SAYS, SENT, SERVED_ERROR_SAYS, alerts
 
 CHOSEN = 'job=~"$job", client=~"$client"'
-OBJECTIVE = "scalar(session_tap:slo_objective:ratio)"
-BUDGET = f"(1 - {OBJECTIVE})"
+
+BUDGET = "scalar(session_tap:slo_budget:ratio)"
 COUNT = "job:http_client_request_duration_seconds_count:rate5m"
 ACTIVE = "job:http_client_active_requests:sum"
 QUANTILE = "job_client:http_client_request_duration_seconds:quantile_rate5m"
@@ -16,13 +16,13 @@ TEMPLATE_QUANTILE = "job:http_client_request_duration_seconds:quantile_rate5m"
 PHASE_SUM = "job:http_client_request_phase_duration_seconds_sum:rate5m"
 PHASE_QUANTILE = "job:http_client_request_phase_duration_seconds:quantile_rate5m"
 OPENED = "job:http_client_connections_opened:rate5m"
+SERVED = "job:http_server_request_duration_seconds_count:rate5m"
 BAD = "job_client:http_client_requests_bad:"
 
 
 def fleet():
-    share = (f"sum({BAD}rate5m{{{CHOSEN}}}) / sum(job_client:http_client_requests_judged:rate5m{{{CHOSEN}}})")
+    requests = f"sum by (job, client) ({COUNT}{{{CHOSEN}}})"
     one = "{{job}} {{client}}"
-    sent = f"sum({COUNT}{{{CHOSEN}, {SENT}}})"
     return board(
         "session-tap-fleet", "fleet", "All processes of a job together, from the recorded series: as fast for ten "
         "thousand processes as for one. Needs the rules.",
@@ -30,7 +30,8 @@ def fleet():
         [
             ("Now", [
                 number("Requests", "Requests that ended, a second.", "reqps", f"sum({COUNT}{{{CHOSEN}}})", decimals=1),
-                number("Error share", "No response, or a 5xx.", "percentunit", share, steps=ERRORS, decimals=2),
+                number("Error share", ERROR_SAYS, "percentunit", f"sum({BAD}rate5m{{{CHOSEN}}}) / sum({COUNT}{{{CHOSEN}}})",
+                       steps=ERRORS, decimals=2),
                 number("Slowest p99", "Of the clients, the one with the highest.", "s",
                        f"max({QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})", steps=SECONDS),
                 number("Lowest apdex", "Of the clients, the one with the lowest.", "none",
@@ -38,6 +39,11 @@ def fleet():
                 number("Active", "Requests under way.", "short", f"sum({ACTIVE}{{{CHOSEN}}})"),
                 number("Processes", "Processes that are scraped.", "short",
                        "sum(job:session_tap_instances:count{job=~\"$job\"})"),
+                graph("Requests by client", "Requests that ended.", "reqps", (requests, one), stack=True, width=8),
+                graph("Error share by client", ERROR_SAYS, "percentunit", (f"{BAD}rate5m{{{CHOSEN}}} / {requests}", one),
+                      steps=ERRORS, width=8),
+                graph("p99 by client", "One request in a hundred takes longer.", "s",
+                      (f"{QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}}", one), steps=SECONDS, width=8),
             ]),
             ("Objective", [
                 number("Objective", "The share of requests that has to be good. It stands in rules/slo.yml.",
@@ -52,46 +58,39 @@ def fleet():
                 graph("Alerts", "Alerts of these rules that are pending or firing.", "short",
                       (alerts(), "{{alertname}} {{alertstate}}"), width=24, height=6, step_after=True),
             ]),
-            ("Rate and errors", [
-                graph("Requests", "Requests that ended.", "reqps",
-                      (f"sum by (job, client) ({COUNT}{{{CHOSEN}}})", one), stack=True),
-                graph("Error share", "No response, or a 5xx.", "percentunit", (f"{BAD}ratio_rate5m{{{CHOSEN}}}", one),
-                      steps=ERRORS),
+            ("Errors", [
                 graph("Failures by kind", "error_type: the status for 4xx and 5xx, else what went wrong.", "reqps",
                       (f"sum by (error_type) ({COUNT}{{{CHOSEN}, error_type!=\"\"}})", "{{error_type}}"), stack=True),
                 graph("Cancelled", "Requests that the apps have cancelled.", "reqps",
                       (f"job_client:session_tap_cancelled_requests:rate5m{{{CHOSEN}}}", one)),
             ]),
             ("Duration", [
-                graph("p99", "One request in a hundred takes longer.", "s",
-                      (f"{QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}}", one), steps=SECONDS),
                 graph("Median", "Half of the requests take longer.", "s",
                       (f"{QUANTILE}{{{CHOSEN}, quantile=\"0.5\"}}", one)),
-                graph("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s.", "none",
+                graph("Apdex", APDEX_SAYS, "none",
                       (f"job_client:http_client_apdex:rate5m{{{CHOSEN}}}", one), maximum=1),
                 graph("Mean", "Time spent by the number of requests.", "s",
                       (f"sum by (job, client) (job:http_client_request_duration_seconds_sum:rate5m{{{CHOSEN}}})"
-                       f" / sum by (job, client) ({COUNT}{{{CHOSEN}}})", one)),
+                       f" / {requests}", one)),
                 graph("p99 of the time to first byte", "To the first byte of the final response.", "s",
                       (f"job_client:http_client_time_to_first_byte_seconds:quantile_rate5m{{{CHOSEN}}}", one)),
                 graph("Redirects", "Redirects that were followed.", "reqps",
                       (f"job_client:http_client_redirects:rate5m{{{CHOSEN}}}", one)),
                 top("Slowest ten", "By p99.", f"topk(10, {TEMPLATE_QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})",
                     {"job": "Job", "client": "Client", "server_address": "Host", "url_template": "Template"}, "s",
-                    value="p99", width=24),
+                    value="p99", height=8),
             ]),
             ("Where the time goes", [
                 phased(graph("Mean of a request by phase", "queue: waiting for a connection of the session's. processing: "
                              "the request goes out, and the server works. transfer: first byte to last.", "s",
-                             *[(f"(sum({PHASE_SUM}{{{CHOSEN}, phase=\"{phase}\"}}) or vector(0)) / {sent}", phase)
-                               for phase in PHASES], stack=True)),
+                             (f"sum by (phase) ({PHASE_SUM}{{{CHOSEN}}}) / scalar(sum({COUNT}{{{CHOSEN}, {SENT}}}))", "{{phase}}"),
+                             stack=True)),
                 phased(graph("Highest p99 by phase", "Of the clients and servers, the one with the highest.", "s",
                              (f"max by (phase) ({PHASE_QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})", "{{phase}}"))),
-                graph("On a reused connection", "Of the requests that got a connection, those that got one that was "
-                      "open.", "percentunit",
-                      (f"clamp_min(1 - sum by (job, client) ({OPENED}{{{CHOSEN}}})"
-                       f" / (sum by (job, client) ({COUNT}{{{CHOSEN}, {CONNECTED}}}) > 0), 0)", one), maximum=1,
-                      steps=thresholds("red", (0.1, "yellow"), (0.5, "green"))),
+                graph("Connections for each request", "Connections opened by requests that got one. 0: all were reused. 1: each "
+                      "request opens its own.", "short", (f"sum by (job, client) ({OPENED}{{{CHOSEN}}})"
+                       f" / sum by (job, client) ({COUNT}{{{CHOSEN}, {CONNECTED}}})", one),
+                      steps=thresholds("green", (0.5, "yellow"), (0.9, "red"))),
                 graph("Connections opened", "Connections that requests have opened, a second.", "cps",
                       (f"sum by (job, client) ({OPENED}{{{CHOSEN}}})", one), stack=True),
                 graph("Network round trip", "Median of the least round trips of connections: of the servers, the one with the "
@@ -103,10 +102,10 @@ def fleet():
             ]),
             ("Requests that the apps serve", [
                 graph("Served", "Requests that ended. Click a job for the board of the requests that it serves.", "reqps",
-                      (f"sum by (job) (job:http_server_request_duration_seconds_count:rate5m{{{JOB}}})", "{{job}}"),
+                      (f"sum by (job) ({SERVED}{{{JOB}}})", "{{job}}"),
                       stack=True, width=8, link=INBOUND),
-                graph("Failed", "Share of a 5xx or no whole response.", "percentunit",
-                      (f"job:http_server_requests_bad:ratio_rate5m{{{JOB}}}", "{{job}}"), steps=ERRORS, width=8,
+                graph("Failed", SERVED_ERROR_SAYS, "percentunit",
+                      (f"job:http_server_requests_bad:rate5m{{{JOB}}} / sum by (job) ({SERVED}{{{JOB}}})", "{{job}}"), steps=ERRORS, width=8,
                       link=INBOUND),
                 graph("p99", "One request in a hundred takes longer to serve.", "s",
                       (f"job:http_server_request_duration_seconds:quantile_rate5m{{{JOB}, quantile=\"0.99\"}}",
@@ -114,7 +113,7 @@ def fleet():
                 graph("Budget burnt", "How many times faster than the objective of the requests that are served allows, by "
                       "the worst job.", "short",
                       *burnt(*WINDOWS), steps=thresholds("green", (1, "yellow"), (14.4, "red")), link=INBOUND),
-                graph("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s.", "none",
+                graph("Apdex", APDEX_SAYS, "none",
                       (f"job:http_server_apdex:rate5m{{{JOB}}}", "{{job}}"), maximum=1, link=INBOUND),
                 graph("Under way", "Requests that are being served.", "short",
                       (f"job:http_server_active_requests:sum{{{JOB}}}", "{{job}}")),

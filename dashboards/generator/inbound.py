@@ -1,21 +1,22 @@
 """The requests that the app serves: what its callers get, by route."""
 
 from .board import board
-from .overview import APDEX, ERRORS, SECONDS
-from .panels import ITS_ROUTE, graph, number, thresholds, top
-from .promql import (DURATION, PROCESS, ROUTE, SERVED, SERVED_ACTIVE, SERVED_REQUEST_BODY, SERVED_RESPONSE_BODY, active,
-                     apdex, counted, mean, quantile, rate, served_error_share, summed)
-from .shapes import heatmaps, quantiles
-from .versions import served_error_share_by_version
+from .overview import APDEX, APDEX_SAYS, ERRORS, NO_LINE, SECONDS
+from .panels import ITS_ROUTE, graph, heat, number, quantiles, thresholds, top
+from .promql import (DURATION, PROCESS, ROUTE, SERVED, SERVED_ACTIVE, SERVED_ERROR_SAYS, SERVED_REQUEST_BODY,
+                     SERVED_RESPONSE_BODY, active, counted, mean, quantile, served_error_share, summed, total)
+from .versions import VERSION_SAYS, error_share_by_version
 
 EACH = ("http_request_method", "url_scheme", "http_route", "http_response_status_code", "error_type")
 NAMES = {"http_request_method": "Method", "url_scheme": "Scheme", "http_route": "Route",
          "http_response_status_code": "Status", "error_type": "Error"}
 OBJECTIVE = "session_tap:slo_inbound_objective:ratio"
-BUDGET = f"(1 - scalar({OBJECTIVE}))"
+BUDGET = "scalar(session_tap:slo_inbound_budget:ratio)"
 BAD = "job:http_server_requests_bad:"
 WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 JOB = 'job=~"$job"'
+ITS_APDEX = f"job:http_server_apdex:rate5m{{{JOB}}}"
+OBJECTIVE_SAYS = " The objective leaves out what the caller abandoned."
 ROUTED = "What no route matched has none."
 
 
@@ -37,64 +38,61 @@ def inbound():
         [
             ("Now", [
                 number("Requests", "Requests that ended, a second.", "reqps", served(), decimals=1),
-                number("Error share", "A 5xx, or no whole response. A 4xx is the caller's mistake, and one that the caller "
-                       "abandoned counts on neither side.", "percentunit", served_error_share(), steps=ERRORS, decimals=2),
+                number("Error share", SERVED_ERROR_SAYS, "percentunit", served_error_share(), steps=ERRORS, decimals=2),
                 number("p99", "One request in a hundred takes longer than this.", "s",
                        quantile(0.99, SERVED, labels=ROUTE), steps=SECONDS),
-                number("Apdex", "Satisfied within 0.25 s, tolerating up to 1 s; an error counts as neither.", "none",
-                       apdex(metric=SERVED, labels=ROUTE), steps=APDEX, decimals=2),
+                number("Apdex", "Of the jobs, the lowest. " + APDEX_SAYS, "none", f"min({ITS_APDEX})", steps=APDEX, decimals=2),
                 number("Active", "Requests that are being served, of all routes: which one it is, the end says.", "short",
                        active(SERVED_ACTIVE, PROCESS)),
-                number("Books", "Started less ended less active: nought at every scrape.", "short",
+                number("Unbalanced", "Requests started less ended less active: 0 at every scrape.", "short",
                        f"sum(session_tap_inbound_started_requests_total{{{PROCESS}}})"
                        f" - sum(session_tap_inbound_ended_requests_total{{{PROCESS}}})"
                        f" - sum({SERVED_ACTIVE}{{{PROCESS}}})",
                        steps=thresholds("red", (-0.5, "green"), (0.5, "red"))),
+                graph("Requests by route", ROUTED, "reqps", (served("http_route"), route), stack=True, link=ITS_ROUTE, width=8),
+                graph("Error share by route", SERVED_ERROR_SAYS + NO_LINE, "percentunit",
+                      (served_error_share("http_route"), route), steps=ERRORS, link=ITS_ROUTE, width=8),
+                graph("p99 by route", "One request in a hundred takes longer.", "s",
+                      (quantile(0.99, SERVED, "http_route", labels=ROUTE), route), steps=SECONDS, link=ITS_ROUTE, width=8),
             ]),
             ("Availability: from recorded series, by job", [
                 number("Objective", "The share of requests that has to be good. It stands in rules/slo.yml.",
                        "percentunit", OBJECTIVE, decimals=2),
-                number("Budget left", "Of the error budget of the last three days, by the worst job.", "percentunit",
+                number("Budget left", "Of the error budget of the last three days, by the worst job." + OBJECTIVE_SAYS, "percentunit",
                        f"1 - max({BAD}ratio_rate3d{{{JOB}}}) / {BUDGET}",
                        steps=thresholds("red", (0, "yellow"), (0.25, "green"))),
                 graph("Budget burnt", "How many times faster than the objective allows, by window: 14.4 over an hour and five "
                       "minutes is a page, 1 over three days and six hours a ticket.", "short",
                       *burnt(*WINDOWS), width=16, steps=thresholds("green", (1, "yellow"), (14.4, "red"))),
-                graph("Availability", "The share of the requests that were good, over an hour and over three days.",
+                graph("Availability", "1 - errors by requests, over an hour and over three days." + OBJECTIVE_SAYS,
                       "percentunit", (f"1 - {BAD}ratio_rate1h{{{JOB}}}", "{{job}} 1 h"),
                       (f"1 - {BAD}ratio_rate3d{{{JOB}}}", "{{job}} 3 d"), width=24, maximum=1, height=6),
             ]),
             ("Rate", [
-                graph("Requests by route", ROUTED, "reqps", (served("http_route"), route), stack=True, link=ITS_ROUTE),
                 graph("Requests by status", "Those that broke off before the head have no status.", "reqps",
                       (served("http_response_status_code"), "{{http_response_status_code}}"), stack=True),
                 graph("Requests by method", "A method that is not known is _OTHER.", "reqps",
                       (served("http_request_method"), "{{http_request_method}}"), stack=True),
                 graph("Started and ended", "What has started and not ended is active. Of all routes.", "reqps",
-                      (f"sum ({rate('session_tap_inbound_started_requests_total', PROCESS)})", "started"),
-                      (f"sum ({rate('session_tap_inbound_ended_requests_total', PROCESS)})", "ended"),
-                      (f"sum ({rate('session_tap_inbound_cancelled_requests_total', PROCESS)})",
+                      (total("session_tap_inbound_started_requests_total", labels=PROCESS), "started"),
+                      (total("session_tap_inbound_ended_requests_total", labels=PROCESS), "ended"),
+                      (total("session_tap_inbound_cancelled_requests_total", labels=PROCESS),
                        "of them abandoned by their callers")),
             ]),
             ("Errors", [
-                graph("Error share by route", "A 5xx, or no whole response. " + ROUTED, "percentunit",
-                      (served_error_share("http_route"), route), steps=ERRORS, link=ITS_ROUTE),
                 graph("Failures by kind", "error_type: the status for 5xx, else why there was no whole response.", "reqps",
                       (served("error_type", where='error_type!=""'), "{{error_type}}"), stack=True),
                 graph("Callers' mistakes by route", "4xx: no errors of this app.", "reqps",
                       (served("http_route", "http_response_status_code", where='http_response_status_code=~"4.."'),
                        "{{http_response_status_code}} {{http_route}}"), stack=True),
-                graph("Error share by version", "service_version of target_info (OTEL_RESOURCE_ATTRIBUTES): of each release "
-                      "that runs.", "percentunit", (served_error_share_by_version(), "{{service_version}}"), steps=ERRORS),
+                graph("Error share by version", SERVED_ERROR_SAYS + NO_LINE + VERSION_SAYS, "percentunit",
+                      (error_share_by_version(SERVED), "{{service_version}}"), steps=ERRORS),
             ]),
             ("Duration", [
-                *heatmaps("Duration", "Requests a second by how long they took. Points are exemplars.", "s", SERVED, ROUTE),
-                quantiles("Duration", "From the begin to the end of the response.", "s", SERVED, ROUTE, steps=SECONDS),
+                heat("Duration", "s", SERVED, ROUTE),
+                quantiles("Duration", "From the begin to the end of the response.", SERVED, ROUTE, steps=SECONDS),
                 graph("Mean by route", ROUTED, "s", (mean(SERVED, "http_route", labels=ROUTE), route), link=ITS_ROUTE),
-                graph("p99 by route", "One request in a hundred takes longer.", "s",
-                      (quantile(0.99, SERVED, "http_route", labels=ROUTE), route), steps=SECONDS, link=ITS_ROUTE),
-                graph("Apdex by route", "Satisfied within 0.25 s, tolerating up to 1 s.", "none",
-                      (apdex("http_route", metric=SERVED, labels=ROUTE), route), maximum=1, link=ITS_ROUTE),
+                graph("Apdex by job", APDEX_SAYS, "none", (ITS_APDEX, "{{job}}"), maximum=1),
                 top("Slowest ten", "By p99.", f"topk(10, {quantile(0.99, SERVED, 'http_route', labels=ROUTE)})",
                     {"http_route": "Route"}, "s", value="p99"),
                 top("Most time spent", "Ten that the app spends most time on, all their requests together.",
@@ -102,9 +100,8 @@ def inbound():
                     value="Seconds a second"),
             ]),
             ("Load", [
-                graph("Active", "Requests that are being served.", "short",
-                      (active(SERVED_ACTIVE, PROCESS, "http_request_method", "url_scheme"),
-                       "{{http_request_method}} {{url_scheme}}")),
+                graph("Active by method", "Requests that are being served.", "short",
+                      (active(SERVED_ACTIVE, PROCESS, "http_request_method"), "{{http_request_method}}"), stack=True),
                 graph("Calls for each request", "Requests that the app makes by those that it serves: a step is a retry, or "
                       "a loop around a call. All routes and clients.", "short",
                       (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls, all routes")),
@@ -116,9 +113,7 @@ def inbound():
                       (summed(SERVED_REQUEST_BODY, "http_route", labels=ROUTE), route), stack=True),
                 graph("Sent by route", "Bytes of response bodies whose size is known.", "Bps",
                       (summed(SERVED_RESPONSE_BODY, "http_route", labels=ROUTE), route), stack=True),
-                *heatmaps("Request bodies", "Requests a second by the size of their body.", "bytes", SERVED_REQUEST_BODY,
-                          ROUTE),
-                *heatmaps("Response bodies", "Requests a second by the size of the response's body.", "bytes",
-                          SERVED_RESPONSE_BODY, ROUTE),
+                heat("Request bodies", "bytes", SERVED_REQUEST_BODY, ROUTE),
+                heat("Response bodies", "bytes", SERVED_RESPONSE_BODY, ROUTE),
             ]),
         ])

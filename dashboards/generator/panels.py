@@ -7,6 +7,8 @@ from grafana_foundation_sdk.models import common, dashboard
 from grafana_foundation_sdk.models import heatmap as heatmap_models
 from grafana_foundation_sdk.models import prometheus as prometheus_models
 
+from .promql import REQUEST, mean, quantile, total
+
 SOURCE = dashboard.DataSourceRef(type_val="prometheus", uid="${datasource}")
 # A phase has its colour on every board, whatever else a panel shows.
 COLOURS = {"queue": "red", "resolve": "purple", "connect": "orange", "tls": "yellow", "upload": "semi-dark-green",
@@ -80,16 +82,16 @@ def phased(panel):
 
 
 def phase_bars(title, description, expression, *, width=12, height=9):
-    """One stacked bar for each `server` of an instant query, of its phases in their order."""
+    """One stacked bar for each server of an instant query, of its phases in their order."""
     panel = _common(barchart.Panel(), title, description, "s", width, height)
-    rows = "server\\phase"
+    rows = "server_address\\phase"
     order = {name: place for place, name in enumerate([rows, *COLOURS])}
     panel = (panel.with_target(_query(0, expression, "__auto", instant=True,
                                       form=prometheus_models.PromQueryFormat.TABLE))
              .with_transformation(dashboard.DataTransformerConfig(id_val="groupingToMatrix", options={
-                 "rowField": "server", "columnField": "phase", "valueField": "Value", "emptyValue": "null"}))
+                 "rowField": "server_address", "columnField": "phase", "valueField": "Value", "emptyValue": "null"}))
              .with_transformation(dashboard.DataTransformerConfig(id_val="organize", options={
-                 "indexByName": order, "excludeByName": {}, "renameByName": {rows: "Client and server"}}))
+                 "indexByName": order, "excludeByName": {}, "renameByName": {rows: "Server"}}))
              .orientation(common.VizOrientation.HORIZONTAL).stacking(common.StackingMode.NORMAL)
              .show_value(common.VisibilityMode.NEVER).fill_opacity(80)
              .legend(common_builders.VizLegendOptions().display_mode(common.LegendDisplayMode.LIST)
@@ -111,17 +113,25 @@ def number(title, description, unit, expression, *, steps=None, width=4, decimal
     return panel.decimals(decimals) if decimals is not None else panel
 
 
-def heat(title, description, unit, expression, *, width=12, height=9):
+def heat(title, unit, metric, labels=REQUEST, *, width=12, height=9):
     """A heatmap of a histogram."""
-    panel = _common(heatmap.Panel(), title, description, unit, width, height)
-    return (panel.with_target(_query(0, expression, "{{le}}", form=prometheus_models.PromQueryFormat.HEATMAP,
-                                     exemplars=True))
+    panel = _common(heatmap.Panel(), f"{title}, heatmap", f"{title}: requests a second in each bucket. Points are exemplars.", unit,
+                    width, height)
+    return (panel.with_target(_query(0, total(metric + "_bucket", "le", labels=labels), "{{le}}",
+                                     form=prometheus_models.PromQueryFormat.HEATMAP, exemplars=True))
             .calculate(False).cell_gap(1)
             .hide_from(common_builders.HideSeriesConfig())
             .y_axis(heatmap.YAxisConfig().unit(unit).axis_placement(common.AxisPlacement.LEFT))
             .color(heatmap.HeatmapColorOptions().mode(heatmap_models.HeatmapColorMode.SCHEME).scheme("Spectral")
                    .steps(64).exponent(0.5))
             .exemplars_color("rgba(255,0,255,0.7)"))
+
+
+def quantiles(title, description, metric, labels=REQUEST, **options):
+    """Median, p90, p99 and mean of a histogram of seconds."""
+    return graph(title, description, "s",
+                 *[(quantile(share, metric, labels=labels), f"p{share * 100:g}") for share in (.5, .9, .99)],
+                 (mean(metric, labels=labels), "mean"), exemplars=True, **options)
 
 
 def top(title, description, expression, columns, unit, *, value="Value", width=12, height=9):

@@ -44,7 +44,7 @@ def process():
                       "included.", "Bps",
                       (counted("process_network_receive_bytes_total"), f"{each} received"),
                       (counted("process_network_transmit_bytes_total"), f"{each} sent")),
-                graph("Uptime", "Falls to nought where a process has restarted.", "s",
+                graph("Uptime", "Falls to 0 where a process has restarted.", "dtdhms",
                       (f"time() - ({of('process_start_time_seconds')})", each)),
                 graph("Restarts", "Times that a process has started again in half an hour.", "short",
                       (instrumented(f"changes(process_start_time_seconds{{{PROCESS}}}[30m])"), each),

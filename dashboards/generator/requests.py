@@ -1,16 +1,14 @@
 """One client, one host, one template: how its requests are spread."""
 
-from .board import REQUEST_LABELS, board
-from .panels import graph, phase_bars, phased, thresholds, top
-from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, OPENED, PHASE, PHASES, REQUEST_BODY,
-                     RESPONSE_BODY, RETRANSMITTED, ROUND_TRIP, active, by, cached_share, counted, local_share, phase_mean, phase_means, quantile,
-                     rate, reused_share, summed, waiting_share)
-from .shapes import heatmaps, quantiles
+from .board import board
+from .panels import graph, heat, phase_bars, phased, quantiles, thresholds, top
+from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, OPENED, PHASE, REQUEST_BODY, RESPONSE_BODY, RETRANSMITTED,
+                     ROUND_TRIP, active, connections, counted, local_share, phase_means, quantile, queued, summed, total)
 
 EACH = ("client", "http_request_method", "server_address", "server_port", "url_template", "http_response_status_code",
         "error_type", "network_protocol_version")
-SERVER = ("client", "server_address", "server_port")
-ONE_SERVER = "{{client}} {{server_address}}:{{server_port}}"
+SERVER = ("client", "server_address")
+ONE_SERVER = "{{client}} {{server_address}}"
 PHASES_SAY = ("queue: waiting for a connection of the session's. upload: the request's body. processing: the request goes out, "
               "and the server works. transfer: first byte to last. local: time in this process. On a connection that was "
               "open there is no resolve, connect and tls.")
@@ -19,22 +17,21 @@ PHASES_SAY = ("queue: waiting for a connection of the session's. upload: the req
 def requests():
     return board(
         "session-tap-requests", "requests", "The requests of one client, host or template in detail.",
-        ("job", "instance", *REQUEST_LABELS),
+        ("job", "instance", "client", "host", "template"),
         [
             ("Duration", [
-                *heatmaps("Duration", "Requests a second by how long they took. Points are exemplars.", "s", DURATION),
-                quantiles("Duration", "To the last byte of the body.", "s", DURATION,
+                heat("Duration", "s", DURATION),
+                quantiles("Duration", "To the last byte of the body.", DURATION,
                           steps=thresholds("green", (0.5, "yellow"), (1, "red"))),
-                quantiles("Time to first byte", "To the first byte of the final response.", "s", FIRST_BYTE),
-                *heatmaps("Time to first byte", "Requests a second by how long the first byte took.", "s",
-                          FIRST_BYTE),
+                heat("Time to first byte", "s", FIRST_BYTE),
+                quantiles("Time to first byte", "To the first byte of the final response.", FIRST_BYTE),
             ]),
             ("Where the time goes", [
                 phased(graph("Mean of a request by phase", PHASES_SAY + " Legs before a "
                              "redirect are in the duration, and in no phase.", "s",
-                             *[(phase_mean(phase), phase) for phase in PHASES], stack=True, height=9)),
-                phase_bars("By client and server", "The mean of a request by phase: of the ten that the app waits for "
-                           "most.", phase_means(*SERVER)),
+                             (phase_means(), "{{phase}}"), stack=True, height=9)),
+                phase_bars("Time by server and phase", "What the requests of a second spend in each phase, all together: which "
+                           "server the app waits for, and in which phase.", summed(PHASE, "server_address", "phase")),
                 phased(graph("p99 by phase", "Of the requests that have the phase: of those that open "
                              "a connection, one in a hundred takes longer to.", "s",
                              (quantile(0.99, PHASE, "phase"), "{{phase}}"))),
@@ -46,33 +43,32 @@ def requests():
                       (quantile(0.99, ROUND_TRIP, *SERVER, labels=HOST), ONE_SERVER)),
                 graph("Retransmitted segments", "What was sent again on connections, a second, of all templates. The network "
                       "loses segments.", "ops",
-                      (f"{by(*SERVER)} ({rate(RETRANSMITTED, HOST)})", ONE_SERVER)),
+                      (total(RETRANSMITTED, *SERVER, labels=HOST), ONE_SERVER)),
                 graph("Requests by HTTP version", "None where no response came, or none of the network's.", "reqps",
                       (counted(DURATION, "network_protocol_version"), "{{network_protocol_version}}"), stack=True),
-                graph("On a reused connection", "Of the requests that got a connection, those that got one that was "
-                      "open. Near nought, each request opens its own.", "percentunit",
-                      (reused_share(*SERVER), ONE_SERVER), maximum=1,
-                      steps=thresholds("red", (0.1, "yellow"), (0.5, "green"))),
+                graph("Connections for each request", "Connections opened by requests that got one. 0: all were reused. 1: each "
+                      "request opens its own.", "short", (connections(*SERVER), ONE_SERVER),
+                      steps=thresholds("green", (0.5, "yellow"), (0.9, "red"))),
                 graph("Connections opened", "Connections that requests have opened, a second.", "cps",
-                      (f"{by(*SERVER)} ({rate(OPENED, HOST)})", ONE_SERVER), stack=True),
+                      (total(OPENED, *SERVER, labels=HOST), ONE_SERVER), stack=True),
                 graph("Requests that wait for a connection", "Their share. The session has "
                       "httpMaximumConnectionsPerHost connections to that server, and all are busy.", "percentunit",
-                      (waiting_share(*SERVER), ONE_SERVER), maximum=1),
+                      (queued("_count", *SERVER), ONE_SERVER), maximum=1),
                 graph("Wait for a connection", "Mean of all requests, those that did not wait included.", "s",
-                      (phase_mean("queue", *SERVER), ONE_SERVER)),
+                      (queued("_sum", *SERVER), ONE_SERVER)),
             ]),
             ("Requests", [
                 graph("Started and ended", "What has started and not ended is active.", "reqps",
-                      (f"sum ({rate('session_tap_started_requests_total', CLIENT)})", "started"),
-                      (f"sum ({rate('session_tap_ended_requests_total', CLIENT)})", "ended"),
-                      (f"sum ({rate('session_tap_cancelled_requests_total', CLIENT)})", "of them cancelled")),
+                      (total("session_tap_started_requests_total", labels=CLIENT), "started"),
+                      (total("session_tap_ended_requests_total", labels=CLIENT), "ended"),
+                      (total("session_tap_cancelled_requests_total", labels=CLIENT), "of them cancelled")),
                 graph("Active", "Requests under way.", "short",
                       (active(ACTIVE, HOST, "client", "http_request_method", "server_address", "server_port"),
                        "{{client}} {{http_request_method}} {{server_address}}:{{server_port}}")),
                 graph("Redirects", "Redirects that were followed.", "reqps",
-                      (f"{by('client')} ({rate('http_client_redirects_total', CLIENT)})", "{{client}}")),
-                graph("From the cache", "Requests that a URLCache has answered, of all.", "percentunit",
-                      (cached_share("client"), "{{client}}")),
+                      (total("http_client_redirects_total", "client", labels=CLIENT), "{{client}}")),
+                graph("From the cache", "Requests that a URLCache has answered are a hit.", "reqps",
+                      (counted(DURATION, "client", "cache"), "{{client}} {{cache}}")),
                 graph("Outcomes", "Responses by status, and what failed without one.", "reqps",
                       (counted(DURATION, "http_response_status_code", "error_type"),
                        "{{http_response_status_code}} {{error_type}}"), stack=True, width=24),
@@ -86,8 +82,7 @@ def requests():
                       (summed(REQUEST_BODY, "client"), "{{client}}"), stack=True),
                 graph("Received", "Bytes of response bodies whose size is known.", "Bps",
                       (summed(RESPONSE_BODY, "client"), "{{client}}"), stack=True),
-                *heatmaps("Request bodies", "Requests a second by the size of their body.", "bytes", REQUEST_BODY),
-                *heatmaps("Response bodies", "Requests a second by the size of the response's body.", "bytes",
-                          RESPONSE_BODY),
+                heat("Request bodies", "bytes", REQUEST_BODY),
+                heat("Response bodies", "bytes", RESPONSE_BODY),
             ]),
         ])

@@ -3,7 +3,7 @@
 from .board import board
 from .panels import graph, number, thresholds, top
 from .process import of
-from .promql import ACTIVE, PROCESS, by, counted, quantile, rate
+from .promql import ACTIVE, PROCESS, counted, quantile, total
 
 NONE = thresholds("green", (0.5, "red"))
 
@@ -25,16 +25,16 @@ def tap():
                        steps=NONE),
                 number("Targets down", "Targets that Prometheus cannot scrape.", "short",
                        f"count(up{{{PROCESS}}} == 0 and on (job) session_tap_build_info) or vector(0)", steps=NONE),
-                number("Books", "Started less ended less active: nought at every scrape.", "short",
+                number("Unbalanced", "Requests started less ended less active: 0 at every scrape.", "short",
                        f"sum(session_tap_started_requests_total{{{PROCESS}}})"
                        f" - sum(session_tap_ended_requests_total{{{PROCESS}}}) - sum({ACTIVE}{{{PROCESS}}})",
                        steps=thresholds("red", (-0.5, "green"), (0.5, "red"))),
-                number("Versions", "Versions of SessionTap that run.", "short",
+                number("Versions in use", "Versions of SessionTap that run.", "short",
                        f"count(count by (version) (session_tap_build_info{{{PROCESS}}}))"),
             ]),
             ("Scrapes", [
                 graph("Scrapes by format", "Answered scrapes, by the format that the scraper wanted.", "reqps",
-                      (f"{by('format', 'code')} ({rate('session_tap_scrapes_total', PROCESS)})",
+                      (total("session_tap_scrapes_total", "format", "code", labels=PROCESS),
                        "{{format}} {{code}}"), stack=True),
                 graph("Time to answer", "From a scrape's request to its answer.", "s",
                       (quantile(0.5, duration, labels=PROCESS), "p50"),
@@ -45,7 +45,7 @@ def tap():
                 graph("Scrapes by instance", "More scrapers than expected?", "reqps",
                       (counted(duration, "instance", labels=PROCESS), each)),
                 graph("Pushes", "Pushes to a Pushgateway, each with its retries. Nought where nothing pushes.", "cps",
-                      (f"{by('outcome')} ({rate('session_tap_pushes_total', PROCESS)}) or on () vector(0)", "{{outcome}}"),
+                      (total("session_tap_pushes_total", "outcome", labels=PROCESS) + " or on () vector(0)", "{{outcome}}"),
                       width=24, height=6),
             ]),
             ("Series", [
@@ -53,7 +53,7 @@ def tap():
                       (of("scrape_samples_scraped"), each)),
                 graph("Overflow by metric", "Label sets that found no room: too many hosts or templates, or an input "
                       "that makes them up.", "cps",
-                      (f"{by('metric')} ({rate('session_tap_series_overflow_total', PROCESS)})", "{{metric}}"),
+                      (total("session_tap_series_overflow_total", "metric", labels=PROCESS), "{{metric}}"),
                       ),
                 graph("Requests in overflow", "Requests that count in a series without labels.", "reqps",
                       (f"sum(rate(http_client_request_duration_seconds_count{{{PROCESS}, otel_metric_overflow=\"true\"}}"
@@ -65,23 +65,23 @@ def tap():
             ]),
             ("Log and observers", [
                 graph("Lines by level", "Lines written.", "cps",
-                      (f"{by('level')} ({rate('session_tap_log_lines_total', PROCESS)})", "{{level}}"), stack=True),
+                      (total("session_tap_log_lines_total", "level", labels=PROCESS), "{{level}}"), stack=True),
                 graph("Lines left out by reason", "By severity or by sampling, as configured.", "cps",
-                      (f"{by('reason')} ({rate('session_tap_log_filtered_lines_total', PROCESS)})", "{{reason}}")),
+                      (total("session_tap_log_filtered_lines_total", "reason", labels=PROCESS), "{{reason}}")),
                 graph("Lines dropped by reason", "queue_full: the disk is slower than the lines. write_error: it "
                       "refuses them. shutdown: there was no time left.", "cps",
-                      (f"{by('reason')} ({rate('session_tap_log_dropped_lines_total', PROCESS)})", "{{reason}}")),
+                      (total("session_tap_log_dropped_lines_total", "reason", labels=PROCESS), "{{reason}}")),
                 graph("Observer calls dropped", "Calls of the app's own observers for which there was no room: an observer is "
                       "too slow. No data where an app has no observers.", "cps",
-                      (f"{by('instance')} ({rate('session_tap_observer_dropped_total', PROCESS)})", each)),
+                      (total("session_tap_observer_dropped_total", "instance", labels=PROCESS), each)),
                 graph("Bytes", "Bytes of log written.", "Bps",
-                      (f"{by('instance')} ({rate('session_tap_log_bytes_total', PROCESS)})", each)),
+                      (total("session_tap_log_bytes_total", "instance", labels=PROCESS), each)),
                 graph("Write errors", "Writes that failed and were tried again.", "cps",
-                      (f"{by('instance')} ({rate('session_tap_log_write_errors_total', PROCESS)})", each)),
-                top("Versions", "Which version runs where, and whose account of a transfer it reads: with none, there are no "
-                    "phases, and sizes come from headers.",
-                    f"sum by (job, instance, version, transfer_account) (session_tap_build_info{{{PROCESS}}})",
+                      (total("session_tap_log_write_errors_total", "instance", labels=PROCESS), each)),
+                top("Versions", "Which version runs where, and who tells it about transfers: with none, there are no phases, and "
+                    "sizes come from headers.",
+                    f"sum by (job, instance, version, transfer_info) (session_tap_build_info{{{PROCESS}}})",
                     {"job": "Job", "instance": "Instance", "version": "Version",
-                     "transfer_account": "Account of transfers"}, "none", value="Processes", width=24),
+                     "transfer_info": "Transfers told by"}, "none", value="Processes", width=24),
             ]),
         ])

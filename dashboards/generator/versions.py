@@ -3,28 +3,24 @@ version from its start to its end."""
 
 import re
 
-from .promql import BAD, DURATION, PROCESS, REQUEST, ROUTE, SERVED, SERVED_BAD, counted, judged, share
+from .promql import DURATION, ERROR, rate, select
 
-INSTANCE = ("job", "instance")
+JOB = 'job=~"$job"'
+VERSION_SAYS = " By service_version of target_info (OTEL_RESOURCE_ATTRIBUTES), of all instances."
 
 
 def versioned(series):
     """Series by job and instance, with the version of each."""
-    return f"{series} * on (job, instance) group_left (service_version) target_info{{{PROCESS}}}"
+    return f"{series} * on (job, instance) group_left (service_version) target_info"
 
 
-def by_version(count, *group):
-    """A count of requests by instance, together by the version that each instance says it runs."""
-    return f"sum by ({', '.join(('service_version', *group))}) ({versioned(count)})"
+def by_version(metric, *group, where=""):
+    """A counter's rate, together by the version that each instance says it runs."""
+    return f"sum by ({', '.join(('service_version', *group))}) ({versioned(rate(metric, select(JOB, where)))})"
 
 
-def error_share_by_version(metric=DURATION, labels=REQUEST, bad=BAD):
-    return share(by_version(counted(metric, *INSTANCE, labels=labels, where=bad)),
-                 by_version(judged(*INSTANCE, metric=metric, labels=labels)))
-
-
-def served_error_share_by_version():
-    return error_share_by_version(SERVED, ROUTE, SERVED_BAD)
+def error_share_by_version(metric=DURATION):
+    return f"{by_version(metric + '_count', where=ERROR)} / {by_version(metric + '_count')}"
 
 
 def since_start(query):

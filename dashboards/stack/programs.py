@@ -40,7 +40,7 @@ def until(what, question, seconds=60):
             return answer
         if time.monotonic() > end:
             raise TimeoutError(f"no {what} within {seconds} s")
-        time.sleep(0.1)
+        time.sleep(0.3)
 
 
 def get(url, seconds=10, headers=None):

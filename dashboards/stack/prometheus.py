@@ -9,12 +9,13 @@ from pathlib import Path
 from .programs import DASHBOARDS, Program, free_port, get, until
 
 
-def config(job, targets, seconds=1):
+def config(job, targets, seconds=1, is_native=False):
     """The text of a configuration with the committed rules. It scrapes one job, whose `targets` are as in
     static_configs, and evaluates the rules, every so many seconds."""
+    rules = [f"{DASHBOARDS}/prometheus/rules/{name}" for name in (["*.yml", "native/*.yml"] if is_native else ["*.yml"])]
     return f"""\
 global: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
-rule_files: ["{DASHBOARDS}/prometheus/rules/*.yml"]
+rule_files: {json.dumps(rules)}
 scrape_configs:
   - job_name: {job}
     static_configs: {json.dumps(targets)}

@@ -39,16 +39,22 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
       let (status, body) = (response.status.code, response.body)
       response.body = ResponseBody(contentLength: body.contentLength) { writer in
         try await body.write(writer)
-        observed.end(statusCode: status, route: context.endpointPath, responseBodySize: body.contentLength)
+        observed.end(statusCode: status, route: context.route, responseBodySize: body.contentLength)
       }
       return response
     } catch {
       // As Hummingbird answers: with the error's status, or 500 for an error that has none.
       let status = (error as? any HTTPResponseError)?.status ?? .internalServerError
-      observed.end(statusCode: status.code, route: context.endpointPath)
+      observed.end(statusCode: status.code, route: context.route)
       throw error
     }
   }
+}
+
+extension RequestContext {
+  /// The template that the router matched. Where it has none, Hummingbird says `NotFound`, or the name of a middleware that answered:
+  /// a template begins with a slash.
+  var route: String? { endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil } }
 }
 
 private let traceparent = HTTPField.Name("traceparent")

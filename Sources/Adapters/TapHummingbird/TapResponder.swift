@@ -9,10 +9,8 @@ public import TapCore
 extension HTTPServerBuilder {
   /// A server for HTTP/1.1 that records each request from its head until its response has been written.
   ///
-  ///     let app = Application(
-  ///       responder: TapResponder(base: router.buildResponder()), server: .http1(observedBy: tap.inbound))
-  ///
-  /// The app's responder has to be a ``TapResponder``: it says how a request was answered.
+  /// The app's responder has to be a ``TapResponder``, which says how a request was answered:
+  /// `Application(router:observedBy:)` makes both.
   ///
   /// - Parameters:
   ///   - inbound: Where the requests are recorded: `tap.inbound`.
@@ -56,12 +54,12 @@ public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Contex
         try await base.respond(to: request, context: context)
       }
       let size = response.body.contentLength
-      connection.note(status: response.status.code, route: context.endpointPath, bodySize: size ?? 0)
+      connection.note(status: response.status.code, route: context.route, bodySize: size ?? 0)
       if size == nil { response.body = connection.counting(response.body) }
       return response
     } catch {
       // The router has answered errors that have a status; Hummingbird answers any other with 500.
-      connection.note(status: 500, route: context.endpointPath, bodySize: 0)
+      connection.note(status: 500, route: context.route, bodySize: 0)
       throw error
     }
   }

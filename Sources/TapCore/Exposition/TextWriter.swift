@@ -3,7 +3,10 @@
 /// The formats have the same sample lines. They differ in the header of a family, and in what only OpenMetrics has: units,
 /// exemplars, the time when each series began, and an end.
 final class TextWriter: ExpositionWriter {
+  /// What has been written, and up to the end zeros in its place, which the next samples are written over.
   var bytes: [UInt8] = []
+  /// How many of them have been written.
+  private var count = 0
   private let isOpenMetrics: Bool
   /// What the samples of the family begin with, and the times when its series began.
   private var name: [UInt8] = []
@@ -12,7 +15,6 @@ final class TextWriter: ExpositionWriter {
   private var header = 0..<0
   /// Used again for each series.
   private var reading = HistogramReading()
-  private var memory: [UInt8] = []
 
   init(_ format: ExpositionFormat) {
     isOpenMetrics = format == .openMetrics
@@ -20,7 +22,7 @@ final class TextWriter: ExpositionWriter {
 
   func begin(_ family: FamilyDescriptor) {
     dropHeaderWithoutSamples()
-    let start = bytes.count
+    let start = count
     name = Array(family.name.utf8)
     createdName = Array((family.baseName + "_created").utf8)
     if isOpenMetrics {
@@ -32,7 +34,7 @@ final class TextWriter: ExpositionWriter {
       // 0.0.4 has no info.
       append("# TYPE \(family.name) \((family.type == .info ? .gauge : family.type).rawValue)\n")
     }
-    header = start..<bytes.count
+    header = start..<count
   }
 
   func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
@@ -80,6 +82,7 @@ final class TextWriter: ExpositionWriter {
   func finish() {
     dropHeaderWithoutSamples()
     if isOpenMetrics { append("# EOF\n") }
+    bytes.removeLast(bytes.count - count)
   }
 
   /// The end of a bucket's line: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,
@@ -100,15 +103,19 @@ final class TextWriter: ExpositionWriter {
     }
   }
 
-  /// Appends what `body` writes into memory that is used again: nothing is checked for each piece but its length.
+  /// Appends what `body` writes: nothing is checked for each piece but its length.
   @inline(__always)
   private func append(atMost capacity: Int, _ body: (inout ByteWriter) -> Void) {
-    if memory.count < capacity { memory = [UInt8](repeating: 0, count: 2 * capacity) }
-    memory.withUnsafeMutableBufferPointer { memory in
-      guard let base = memory.baseAddress else { return }
-      var text = ByteWriter(base, capacity: memory.count)
+    let start = count
+    // Twice as much each time, so that few bytes are set more than twice.
+    if bytes.count - start < capacity {
+      bytes += repeatElement(0, count: max(capacity, bytes.capacity, 4_096))
+    }
+    count = bytes.withUnsafeMutableBufferPointer { memory in
+      guard let base = memory.baseAddress else { return start }
+      var text = ByteWriter(base + start, capacity: memory.count - start)
       body(&text)
-      bytes += text.bytes
+      return start + text.count
     }
   }
 
@@ -130,18 +137,22 @@ final class TextWriter: ExpositionWriter {
     text.append("\n")
   }
 
-  private func append(_ text: String) { text.withBytes { bytes += $0 } }
+  private func append(_ text: String) { append(atMost: text.utf8.count) { $0.append(text: text) } }
 
   /// 0.0.4 escapes the backslash and the line feed, OpenMetrics the double quote too.
   private func appendHelp(_ help: String, name: String) {
     if help.isEmpty { return }
     append("# HELP \(name) ")
-    bytes.append(escaping: help.utf8, quotes: isOpenMetrics)
-    bytes.append(UInt8(ascii: "\n"))
+    var escaped: [UInt8] = []
+    escaped.append(escaping: help.utf8, quotes: isOpenMetrics)
+    append(atMost: escaped.count + 1) { text in
+      text.append(escaped)
+      text.append("\n")
+    }
   }
 
   private func dropHeaderWithoutSamples() {
-    if bytes.count == header.upperBound { bytes.removeLast(header.count) }
+    if count == header.upperBound { count = header.lowerBound }
     header = 0..<0
   }
 }

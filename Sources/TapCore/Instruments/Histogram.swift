@@ -36,6 +36,37 @@ extension Registry {
       record(duration.seconds)
     }
 
+    /// Runs an operation and counts how long it took, in seconds, also if it throws.
+    ///
+    ///     let reads = try registry.histogram("file_read_seconds", help: "Duration of reads.")
+    ///     let data = try reads.measure { try Data(contentsOf: url) }
+    ///
+    /// - Returns: What the operation returns.
+    public func measure<Result, Failure>(
+      _ operation: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+      let start = Instant.now
+      defer { record(start.duration(to: .now)) }
+      return try operation()
+    }
+
+    /// Runs an asynchronous operation and counts how long it took, in seconds, also if it throws or is cancelled. Waits count too.
+    ///
+    ///     let lookups = try registry.histogram("user_lookup_seconds", help: "Duration of look-ups.")
+    ///     let (user, _) = try await lookups.measure { try await session.data(from: url) }
+    ///
+    /// - Parameters:
+    ///   - isolation: The actor that the operation runs on: by default that of the caller.
+    ///   - operation: What is measured.
+    /// - Returns: What the operation returns.
+    public func measure<Result, Failure>(
+      isolation: isolated (any Actor)? = #isolation, _ operation: () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+      let start = Instant.now
+      defer { record(start.duration(to: .now)) }
+      return try await operation()
+    }
+
     /// Counts one value and keeps it as the exemplar of its classic bucket, in place of the one before.
     ///
     /// - Parameters:
@@ -46,7 +77,15 @@ extension Registry {
     public func record(
       _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
     ) {
-      guard let trace, trace.isSampled, value.isFinite else { return record(value) }
+      record(value, trace: trace, at: timestamp(), exemplars: .sampled)
+    }
+
+    /// The same, where the policy says which traces are kept.
+    func record(
+      _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp,
+      exemplars: ExemplarPolicy
+    ) {
+      guard let trace, trace.isSampled || exemplars == .all, value.isFinite else { return record(value) }
       let bucket = layout.bucket(for: value)
       let nativeBucket = layout.nativeBucket(for: value)
       let exemplar = Exemplar(value: value, timestamp: timestamp(), trace: trace)

@@ -43,6 +43,14 @@ public struct Exemplar: Sendable, Hashable {
   public let trace: TraceContext
 }
 
+/// Which requests leave exemplars in their histograms.
+public enum ExemplarPolicy: Sendable, Hashable {
+  /// Those whose trace is sampled: a tracing system may have recorded it, so that a link to it leads somewhere.
+  case sampled
+  /// Each that has a trace, which can be found in the request log at least.
+  case all
+}
+
 /// The sum of a histogram's cells.
 struct HistogramReading: Sendable {
   /// The count of each classic bucket, not cumulative, `+Inf` last.

@@ -44,7 +44,10 @@ public struct TraceContext: Sendable, Hashable {
   }
 
   /// The first span of a new trace. Its identifiers are random but not secret: some of them allow a guess at others.
-  public static func random(isSampled: Bool = true) -> TraceContext {
+  ///
+  /// - Parameter isSampled: Whether the caller records this trace in a tracing system. By default it does not: services
+  ///   behind it that record only what is sampled then record nothing either.
+  public static func random(isSampled: Bool = false) -> TraceContext {
     let identifiers = TraceIdentifiers.next()
     return TraceContext(identifiers.trace, span: identifiers.span, isSampled: isSampled)
   }

@@ -2,17 +2,17 @@
 package struct BuildInfo: Collector {
   package static let version = "0.1.0"
 
-  private let transferAccount: String?
+  private let transferInfo: String?
 
-  /// - Parameter transferAccount: Whose account of each transfer is read: `libcurl`, or `none` where times and sizes come
-  ///   from headers. By default the label is left out.
-  package init(transferAccount: String? = nil) {
-    self.transferAccount = transferAccount
+  /// - Parameter transferInfo: The source of times and sizes: `libcurl`, or `none` where sizes come from headers and phases
+  ///   are unknown. By default the label is left out.
+  package init(transferInfo: String? = nil) {
+    self.transferInfo = transferInfo
   }
 
   package func collect() -> [MetricFamily] {
     var labels = ["version": Self.version]
-    labels["transfer_account"] = transferAccount
+    labels["transfer_info"] = transferInfo
     return [
       MetricFamily(
         name: "session_tap_build_info", help: "The version of SessionTap.", kind: .info,

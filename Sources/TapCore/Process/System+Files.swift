@@ -12,13 +12,21 @@ extension System {
   package static func openForAppending(_ path: String, permissions: Int) throws(Failure) -> Int32 {
     let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
     let mode = mode_t(truncatingIfNeeded: permissions)
-    return Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) })
+    return try aboveStandard(Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) }))
   }
 
   /// Opens a file for reading. Does not block on a pipe or a device.
   package static func openForReading(_ path: String) throws(Failure) -> Int32 {
     let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
     return Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags)) })
+  }
+
+  /// The descriptor, or a duplicate of it above 2 in its place. Where a process was started with its standard streams closed, the
+  /// system gives their numbers to what is opened first: what the app prints would land there.
+  package static func aboveStandard(_ descriptor: Int32) throws(Failure) -> Int32 {
+    guard (0...2).contains(descriptor) else { return descriptor }
+    defer { close(descriptor) }
+    return Int32(truncatingIfNeeded: try uninterrupted { Int(fcntl(descriptor, F_DUPFD_CLOEXEC, 3)) })
   }
 
   /// Closes a descriptor. Not repeated after EINTR: on Linux the descriptor is gone by then.
@@ -48,6 +56,12 @@ extension System {
     return poll(&request, 1, milliseconds) != 0
   }
 
+  /// Whether a descriptor takes bytes now: without its reader too, which a write then tells.
+  static func isWritable(_ descriptor: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&request, 1, 0) == 1 && Int32(request.revents) & POLLNVAL == 0
+  }
+
   /// The file at a path or of a descriptor.
   package struct FileStatus: Hashable {
     private let device: UInt64
@@ -57,7 +71,7 @@ extension System {
     package let modified: Int64
     package let kind: Kind
 
-    package enum Kind { case regular, pipe, socket, blockDevice, other }
+    package enum Kind { case regular, pipe, socket, blockDevice, folder, other }
 
     fileprivate init(_ status: stat) {
       device = UInt64(truncatingIfNeeded: status.st_dev)
@@ -75,6 +89,7 @@ extension System {
         case S_IFIFO: .pipe
         case S_IFSOCK: .socket
         case S_IFBLK: .blockDevice
+        case S_IFDIR: .folder
         default: .other
         }
     }
@@ -95,6 +110,15 @@ extension System {
     return FileStatus(status)
   }
 
+  package static func isFolder(_ path: String) -> Bool { (try? status(ofPath: path))?.kind == .folder }
+
+  /// The file itself where a symbolic link is at the path.
+  package static func status(ofLinkAtPath path: String) throws(Failure) -> FileStatus {
+    var status = stat()
+    _ = try uninterrupted { Int(lstat(path, &status)) }
+    return FileStatus(status)
+  }
+
   /// The bytes of a file, or `nil` if it cannot be read or has more than `limit`. Does not block on a pipe or a device.
   package static func contents(ofPath path: String, limit: Int) -> [UInt8]? {
     guard let descriptor = try? openForReading(path) else { return nil }
@@ -110,12 +134,13 @@ extension System {
     }
   }
 
-  /// The last byte of a file of that size, or `nil` if it is empty or may not be read.
-  package static func lastByte(ofPath path: String, size: Int) -> UInt8? {
-    guard size > 0, let descriptor = try? openForReading(path) else { return nil }
+  /// The last byte of a file at a path, or `nil` if it is empty, may not be read, or if another file is at the path by now.
+  package static func lastByte(ofPath path: String, _ file: FileStatus) -> UInt8? {
+    guard file.size > 0, let descriptor = try? openForReading(path) else { return nil }
     defer { close(descriptor) }
+    guard (try? status(ofDescriptor: descriptor))?.isSameFile(as: file) == true else { return nil }
     var byte: UInt8 = 0
-    return pread(descriptor, &byte, 1, off_t(size - 1)) == 1 ? byte : nil
+    return pread(descriptor, &byte, 1, off_t(file.size - 1)) == 1 ? byte : nil
   }
 
   /// Waits for the writes to a file that are going on, in any process. Linux writes under the lock of the inode, and takes the same
@@ -128,6 +153,9 @@ extension System {
   package static func synchronize(_ descriptor: Int32) throws(Failure) {
     _ = try uninterrupted { Int(fsync(descriptor)) }
   }
+
+  /// Removes all that is in a file.
+  package static func empty(_ descriptor: Int32) -> Bool { ftruncate(descriptor, 0) == 0 }
 
   /// Puts a file in the place of another, or of none.
   package static func rename(_ path: String, to newPath: String) throws(Failure) {

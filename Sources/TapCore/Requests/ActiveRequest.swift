@@ -8,21 +8,27 @@ public final class ActiveRequest: Sendable {
   /// `traceparent` header of an outbound one.
   public let trace: TraceContext
 
-  private let record: RequestRecord
+  /// `nil` where the filter left the request out.
+  private let record: RequestRecord?
 
   /// Begins a request.
   init(_ description: consuming RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
     self.trace = trace
-    record = RequestRecord(consume description, recorder: recorder)
-    record.begin()
+    let options = description.direction == .outbound ? recorder.outboundOptions : recorder.inboundOptions
+    if description.urlTemplate == nil {
+      description.urlTemplate = options.pathTemplates.template(forURL: description.url)
+    }
+    record =
+      options.filter.includes(description) ? RequestRecord(consume description, recorder: recorder) : nil
+    record?.begin()
   }
 
-  deinit { record.end(.cancelled) }
+  deinit { record?.end(.cancelled) }
 
   /// Adds fields to the request's log line, such as the user who is known only after authentication. A field of the same key is
   /// replaced. Does nothing after the end.
   public func add(_ fields: [String: FieldValue]) {
-    record.add(fields)
+    record?.add(fields)
   }
 
   /// The response has been sent or received in full.
@@ -31,7 +37,8 @@ public final class ActiveRequest: Sendable {
   ///   - statusCode: The status code, whatever it says: 4xx too is an answer, and 5xx an error.
   ///   - route: The template that the framework matched, such as `/users/{id}`: the label `http_route` of an inbound request,
   ///     `url_template` of an outbound one. Never the path.
-  ///   - requestBodySize: The bytes of the request's body, or `nil` where they are unknown. Unknown is not 0.
+  ///   - requestBodySize: The bytes of the request's body, or `nil` where they are unknown. Unknown is not 0. A negative size is left
+  ///     out, and counted in `session_tap_dropped_values_total`.
   ///   - responseBodySize: The bytes of the response's body, likewise.
   public func end(
     statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
@@ -44,8 +51,8 @@ public final class ActiveRequest: Sendable {
   ///
   /// - Parameters:
   ///   - type: What went wrong: the `error_type` label.
-  ///   - message: A description for the log, which is never a label. Its first 256 bytes are written as they are: leave out
-  ///     secrets.
+  ///   - message: A description for the log, which is never a label. Its first 256 bytes are written as they are, but for the
+  ///     userinfo of URLs: leave out other secrets.
   ///   - statusCode: The status code, if the head of a response had been sent or received.
   ///   - route: The template that the framework matched.
   ///   - requestBodySize: The bytes of the request's body that were transferred.
@@ -64,11 +71,30 @@ public final class ActiveRequest: Sendable {
     end(.cancelled, route, nil, nil)
   }
 
+  /// Runs an operation within the trace of the request, and ends the request with it.
+  func run<Result>(
+    isolation: isolated (any Actor)?, _ operation: (ActiveRequest) async throws -> Result
+  ) async rethrows -> Result {
+    do {
+      let result = try await TraceContext.$current.withValue(trace) { try await operation(self) }
+      end(.response(statusCode: nil), nil, nil, nil)
+      return result
+    } catch {
+      // The text of an error may hold what belongs in no log.
+      if error is CancellationError || Task.isCancelled {
+        cancel()
+      } else {
+        fail(message: "\(type(of: error))")
+      }
+      throw error
+    }
+  }
+
   private func end(
     _ end: RequestEnd, _ route: String?, _ requestBodySize: Int?, _ responseBodySize: Int?,
     message: String? = nil
   ) {
-    record.end(end) { observation in
+    record?.end(end) { observation in
       observation.errorMessage = message
       if let route { observation.request.urlTemplate = route }
       observation.requestBodySize = requestBodySize.map(Int64.init)

@@ -1,11 +1,12 @@
 /// Records the requests that an app serves, by the names of the OpenTelemetry HTTP server conventions: for the
 /// middleware of any framework.
 ///
-///     let inbound = tap.inbound.begin(method: "GET", path: "/users/42", scheme: "http", traceparent: header)
-///     let response = try await TraceContext.$current.withValue(inbound.trace) { try await next(request) }
-///     inbound.end(statusCode: response.status, route: "/users/{id}")
+///     try await tap.inbound.withRequest(method: "GET", path: "/users/42", traceparent: header) { inbound in
+///       let response = try await next(request)
+///       inbound.end(statusCode: response.status, route: "/users/{id}")
+///     }
 ///
-/// See ``RequestMetrics`` for what is exposed: nothing before the first request. Safe to use from any thread; no call waits for
+/// See ``RequestOptions`` for what is exposed: nothing before the first request. Safe to use from any thread; no call waits for
 /// anything but a short lock.
 public struct InboundRequests: Sendable {
   let recorder: RequestRecorder
@@ -32,5 +33,38 @@ public struct InboundRequests: Sendable {
         direction: .inbound, method: method, url: path, scheme: scheme, clientAddress: clientAddress,
         traceContext: trace, fields: fields),
       trace: trace, recorder: recorder)
+  }
+}
+
+extension InboundRequests {
+  /// Records a request while an operation serves it. Within the operation ``TraceContext/current`` is the request's trace, so that
+  /// the requests that it makes belong to it.
+  ///
+  /// The operation ends the request, as it knows the status. Where it does not, its return ends the request as a response
+  /// of unknown status, and an error that it throws ends it: a `CancellationError`, and any error in a task that is cancelled, as
+  /// cancelled; any other as a failure, ``RequestErrorType/other``, with the name of the error's type in the log.
+  /// A middleware whose framework writes the response after its return uses
+  /// ``begin(method:path:scheme:traceparent:clientAddress:fields:)`` instead.
+  ///
+  /// - Parameters:
+  ///   - method: The method as received.
+  ///   - path: The path as received, as ``begin(method:path:scheme:traceparent:clientAddress:fields:)`` takes it.
+  ///   - scheme: `http` or `https` as the server knows it.
+  ///   - traceparent: The header of this name. Where there is none, or no valid one, a new trace begins.
+  ///   - clientAddress: The caller's address for the log, if it may be known there.
+  ///   - fields: What the app adds to the request's log line.
+  ///   - isolation: The actor that the operation runs on: by default that of the caller.
+  ///   - operation: Serves the request, and ends it.
+  /// - Returns: What the operation returns. Errors of the operation are thrown on.
+  public func withRequest<Result>(
+    method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
+    clientAddress: String? = nil, fields: [String: FieldValue] = [:],
+    isolation: isolated (any Actor)? = #isolation,
+    _ operation: (ActiveRequest) async throws -> Result
+  ) async rethrows -> Result {
+    try await begin(
+      method: method, path: path, scheme: scheme, traceparent: traceparent, clientAddress: clientAddress,
+      fields: fields
+    ).run(isolation: isolation, operation)
   }
 }

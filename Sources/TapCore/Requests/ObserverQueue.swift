@@ -6,10 +6,15 @@ import Synchronization
 /// of a second or so, one after another, on a thread of their own: a slow observer delays neither requests nor scrapes. When
 /// 4,096 calls wait, further ones are dropped and counted in `session_tap_observer_dropped_total`.
 public protocol RequestObserver: Sendable {
-  /// A request began.
+  /// A request began. By default nothing is done.
   func requestStarted(_ request: RequestDescription)
   /// A request that had started came to its end.
   func requestEnded(_ observation: RequestObservation)
+}
+
+extension RequestObserver {
+  /// Does nothing.
+  public func requestStarted(_ request: RequestDescription) {}
 }
 
 /// Calls an app's own observers in order, on one thread. Calls that a slow observer has no time for are dropped; neither

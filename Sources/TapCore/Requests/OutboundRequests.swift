@@ -1,10 +1,11 @@
 /// Records requests that an app makes with something else than a URLSession, by the names of the OpenTelemetry HTTP client
 /// conventions: for an adapter of any client.
 ///
-///     let outbound = tap.outbound.begin(client: "search", method: "GET", url: "https://search.example.com/")
-///     let header = outbound.trace.traceparent  // for the header of that name
-///     // … the request …
-///     outbound.end(statusCode: 200, responseBodySize: 512)
+///     let url = "https://search.example.com/"
+///     try await tap.outbound.withRequest(client: "search", method: "GET", url: url) { outbound in
+///       let response = try await send(url, traceparent: outbound.trace.traceparent)
+///       outbound.end(statusCode: response.status)
+///     }
 ///
 /// The requests are in the same metrics and the same log as those of URLSessions. Safe to use from any thread; no call waits for
 /// anything but a short lock.
@@ -32,5 +33,36 @@ public struct OutboundRequests: Sendable {
         client: client, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
         urlTemplate: urlTemplate, traceContext: trace, fields: fields),
       trace: trace, recorder: recorder)
+  }
+}
+
+extension OutboundRequests {
+  /// Records a request while an operation makes it. Within the operation ``TraceContext/current`` is the request's trace.
+  ///
+  /// The operation ends the request when the response has been received in full. Where it does not, its return ends the
+  /// request as a response of unknown status, and an error that it throws ends it: a `CancellationError`, and any error in a
+  /// task that is cancelled, as cancelled; any other as a failure, ``RequestErrorType/other``, with the name of the error's type in
+  /// the log.
+  ///
+  /// - Parameters:
+  ///   - client: The name for the `client` label and log field: what the requests are for. Few, and never made of data.
+  ///   - method: The method as sent.
+  ///   - url: The absolute URL as text. Its host and port are labels; the log shows it redacted.
+  ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
+  ///   - trace: The place of the request in its trace, whose `traceparent` header it is to carry. By default a child of
+  ///     ``TraceContext/current``, and a new trace where there is none.
+  ///   - fields: What the app adds to the request's log line.
+  ///   - isolation: The actor that the operation runs on: by default that of the caller.
+  ///   - operation: Makes the request, and ends it.
+  /// - Returns: What the operation returns. Errors of the operation are thrown on.
+  public func withRequest<Result>(
+    client: String, method: String, url: String, urlTemplate: String? = nil,
+    trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:],
+    isolation: isolated (any Actor)? = #isolation,
+    _ operation: (ActiveRequest) async throws -> Result
+  ) async rethrows -> Result {
+    try await begin(
+      client: client, method: method, url: url, urlTemplate: urlTemplate, trace: trace, fields: fields
+    ).run(isolation: isolation, operation)
   }
 }

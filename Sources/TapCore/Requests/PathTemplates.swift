@@ -69,17 +69,11 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     return path.withUTF8 { template(for: $0) }
   }
 
-  /// The template that fits the path of an absolute URL best.
+  /// The template that fits the path of a URL best, be it absolute or a path with its query.
   package func template(forURL url: String) -> String? {
     if isEmpty { return nil }
     var url = url
-    return url.withUTF8 { template(for: Self.path(of: $0)) }
-  }
-
-  /// RFC 3986, section 3: what stands between the authority and the query or fragment.
-  private static func path(of url: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-    let rest = url[(URLAuthority.range(in: url)?.upperBound ?? 0)...]
-    return UnsafeBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+    return url.withUTF8 { template(for: URLAuthority.path(in: $0)) }
   }
 
   /// The template that fits a path best.
@@ -156,8 +150,14 @@ public struct PathTemplateError: Error, Sendable, Hashable, CustomStringConverti
 
   /// The cause and the remedy in one line.
   public var description: String {
-    "path template '\(template)' does not fit the paths that it is meant for: write '\(spelling)' (a parameter is a whole "
+    "path template '\(template)' does not fit the paths that it is meant for: write \(remedy) (a parameter is a whole "
       + "segment in braces, '*' is the last one, the first character is '/')"
+  }
+
+  private var remedy: String {
+    let segment = template.split(separator: "/").last ?? ""
+    let isTwo = template.last == "*" && Self.word(beforeStarOf: segment) != nil
+    return isTwo ? "'\(spelling.dropLast(2))' and '\(spelling)'" : "'\(spelling)'"
   }
 
   /// `nil` if the template is in the right spelling.
@@ -182,10 +182,23 @@ public struct PathTemplateError: Error, Sendable, Hashable, CustomStringConverti
     }
   }
 
+  /// What stands before the star of a segment such as `health*`, which is meant for `/health` as well as for what is below.
+  private static func word(beforeStarOf segment: Substring) -> Substring? {
+    let word = segment.prefix { $0 != "*" }
+    guard let last = word.last, last.isLetter || last.isNumber, word.first != ":",
+      !word.contains(where: isMark),
+      word.endIndex < segment.endIndex, segment[word.endIndex...].allSatisfy({ $0 == "*" })
+    else { return nil }
+    return word
+  }
+
+  private static func isMark(_ character: Character) -> Bool { "{}<>".contains(character) }
+
   /// Others write a parameter as `:id`, `<id>` or `<int:id>`, or as a part of a segment.
   private static func segment(_ text: Substring, isLast: Bool) -> String {
-    if text.contains("*") { return isLast ? "*" : "{name}" }
-    let isMark = { (character: Character) in "{}<>".contains(character) }
+    if text.contains("*") {
+      return isLast ? Self.word(beforeStarOf: text).map { "\($0)/*" } ?? "*" : "{name}"
+    }
     guard text.first == ":" || text.contains(where: isMark) else { return String(text) }
     let start = text.firstIndex { $0 == "{" || $0 == "<" } ?? text.startIndex
     let inner = text[start...].drop(while: isMark).prefix { !isMark($0) }

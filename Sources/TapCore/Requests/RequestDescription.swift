@@ -63,6 +63,14 @@ public struct RequestDescription: Sendable, Hashable {
     self.headers = headers
   }
 
+  /// The path of the URL, percent-decoded.
+  var path: String {
+    var url = url
+    return url.withUTF8 {
+      String(decoding: PercentEncoding.decoded(URLAuthority.path(in: $0)), as: UTF8.self)
+    }
+  }
+
   /// The scheme as labels and lines show it: `http`, `https`, `_OTHER` for anything else, or `nil` where it is unknown. Its
   /// case does not matter (RFC 3986, section 3.1).
   package var knownScheme: String? {
@@ -71,72 +79,5 @@ public struct RequestDescription: Sendable, Hashable {
     // What is longer than `https` is not converted: its length has no bound.
     let lowercased = scheme.utf8.count <= 5 ? scheme.lowercased() : ""
     return lowercased == "http" || lowercased == "https" ? lowercased : "_OTHER"
-  }
-}
-
-/// The host and the port of a URL, read from its text (RFC 3986, section 3.2).
-///
-/// That takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and `URL.scheme`. A host that is percent-encoded
-/// or internationalised stays as it is written.
-package struct URLAuthority {
-  /// Without brackets.
-  package let host: String
-  /// The port that is written, or the default of http and https; `nil` if there is none.
-  package let port: Int?
-
-  /// Reads the URL. `nil` if it names no host.
-  package init?(_ url: String) {
-    var url = url
-    let authority = url.withUTF8 { bytes -> (String, Int?)? in
-      guard let range = Self.range(in: bytes) else { return nil }
-      // What stands behind the userinfo.
-      let start = bytes[range].lastIndex(of: UInt8(ascii: "@")).map { $0 + 1 } ?? range.lowerBound
-      let text = bytes[start..<range.upperBound]
-      let literalEnd = text.lastIndex(of: UInt8(ascii: "]"))
-      let colon = text[(literalEnd ?? start)...].lastIndex(of: UInt8(ascii: ":"))
-      let scheme = UnsafeBufferPointer(rebasing: bytes[..<(range.lowerBound - 3)])
-      let port = colon.flatMap { Self.port(in: text[($0 + 1)...]) } ?? Self.defaultPort(of: scheme)
-      var host = text[..<(colon ?? text.endIndex)]
-      if host.first == UInt8(ascii: "[") {
-        guard let literalEnd else { return nil }
-        host = text[(start + 1)..<literalEnd]
-      }
-      return host.isEmpty ? nil : (String(decoding: host, as: UTF8.self), port)
-    }
-    guard let authority else { return nil }
-    (host, port) = authority
-  }
-
-  /// What stands between `://` and the path, the query, the fragment or the end.
-  static func range(in url: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
-    let slash = UInt8(ascii: "/")
-    func isDelimiter(_ byte: UInt8) -> Bool {
-      byte == slash || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
-    }
-    // A colon further on is none of the scheme's.
-    guard let colon = url.firstIndex(where: { $0 == UInt8(ascii: ":") || isDelimiter($0) }),
-      colon + 2 < url.count,
-      url[colon] == UInt8(ascii: ":"), url[colon + 1] == slash, url[colon + 2] == slash
-    else { return nil }
-    let start = colon + 3
-    return start..<(url[start...].firstIndex(where: isDelimiter) ?? url.count)
-  }
-
-  private static func port(in digits: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
-    guard (1...8).contains(digits.count) else { return nil }
-    var number = 0
-    for digit in digits {
-      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
-      number = number * 10 + Int(digit - UInt8(ascii: "0"))
-    }
-    return number <= 65_535 ? number : nil
-  }
-
-  private static func defaultPort(of scheme: UnsafeBufferPointer<UInt8>) -> Int? {
-    func matches(_ name: StaticString) -> Bool {
-      scheme.count == name.utf8CodeUnitCount
-        && scheme.indices.allSatisfy { scheme[$0] | 0x20 == name.utf8Start[$0] }
-    }
-    return matches("http") ? 80 : matches("https") ? 443 : nil
   }
 }

@@ -46,6 +46,7 @@ package final class RequestFamilies: Sendable {
 
   private let direction: RequestDirection
   private let methods: KnownMethods
+  private let exemplars: ExemplarPolicy
   private let expires: Bool
   /// Of the duration, the bodies of request and response and, for requests of the app's, the time to the first byte.
   private let histograms: [InstrumentFamily<Registry.Histogram>]
@@ -55,8 +56,11 @@ package final class RequestFamilies: Sendable {
   private let state: Mutex<State>
 
   /// - Throws: ``RegistryError`` if the buckets cannot be used.
-  package init(_ direction: RequestDirection, _ metrics: RequestMetrics = .init()) throws(RegistryError) {
+  package init(
+    _ direction: RequestDirection, _ metrics: RequestOptions = .init(), exemplars: ExemplarPolicy = .sampled
+  ) throws(RegistryError) {
     self.direction = direction
+    self.exemplars = exemplars
     methods = KnownMethods(metrics.knownMethods)
     expires = metrics.series.idleExpiry != nil
     histograms = try metrics.histograms(of: direction)
@@ -102,11 +106,15 @@ package final class RequestFamilies: Sendable {
     func record(_ place: Int, _ value: Double) {
       let known = series.histograms[place]
       (known ?? histograms[place].instrument(of: &series.histograms[place])).record(
-        value, trace: trace, at: end)
+        value, trace: trace, at: end, exemplars: exemplars)
     }
     record(0, Double(max(0, observation.elapsed)) / 1e9)
-    if let size = observation.requestBodySize, size >= 0 { record(1, Double(size)) }
-    if let size = observation.responseBodySize, size >= 0 { record(2, Double(size)) }
+    func record(_ place: Int, size: Int64?) {
+      guard let size else { return }
+      if size < 0 { histograms[place].drop() } else { record(place, Double(size)) }
+    }
+    record(1, size: observation.requestBodySize)
+    record(2, size: observation.responseBodySize)
     if let time = observation.elapsedToFirstByte, histograms.count > 3 {
       record(3, Double(max(0, time)) / 1e9)
     }
@@ -196,7 +204,7 @@ private final class ConnectionFamilies: Sendable {
   private let opened: InstrumentFamily<Registry.Counter>
   private let retransmissions: InstrumentFamily<Registry.Counter>
 
-  init(_ metrics: RequestMetrics) throws(RegistryError) {
+  init(_ metrics: RequestOptions) throws(RegistryError) {
     phases = try InstrumentFamily(
       "http_client_request_phase_duration_seconds",
       "Duration of the phases of HTTP client requests, of the last leg after redirects.", metrics.phaseBuckets

@@ -13,8 +13,8 @@ public struct RequestObservation: Sendable, Hashable {
   /// How the request ended.
   public var end: RequestEnd
   /// What went wrong, in the words of libcurl or of the app (OpenTelemetry, `error.message`): for people, not for labels. `nil`
-  /// where there was no error or no text.
-  public var errorMessage: String?
+  /// where there was no error or no text. Where it names a URL, the URL's userinfo becomes `REDACTED`.
+  public var errorMessage: String? { didSet { errorMessage = errorMessage?.withoutUserinfo } }
   /// The bytes of the request's body, or `nil` where nothing tells them. Unknown is not 0.
   public var requestBodySize: Int64?
   /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
@@ -75,7 +75,7 @@ public struct RequestObservation: Sendable, Hashable {
     self.start = start
     elapsed = duration.nanoseconds
     self.end = end
-    self.errorMessage = errorMessage
+    self.errorMessage = errorMessage?.withoutUserinfo
     self.requestBodySize = requestBodySize
     self.responseBodySize = responseBodySize
     elapsedToFirstByte = timeToFirstByte?.nanoseconds

@@ -11,6 +11,9 @@ public final class RequestRecorder: Sendable {
   /// twice as many wait.
   static let limit = 2_048
 
+  /// What is recorded of the requests that the app makes, and of those that it serves.
+  package let outboundOptions: RequestOptions
+  package let inboundOptions: RequestOptions
   private let outboundMetrics: RequestFamilies
   private let inboundMetrics: RequestFamilies
   let consumers: [any RequestConsumer]
@@ -26,27 +29,31 @@ public final class RequestRecorder: Sendable {
   ///
   /// - Parameters:
   ///   - registry: Where the metrics are registered. It holds the request metrics once.
-  ///   - outbound: Buckets, methods and limit of series for the requests that the app makes.
+  ///   - outbound: Filter, templates, buckets and limit of series for the requests that the app makes.
   ///   - inbound: The same for those that it serves.
+  ///   - exemplars: Which requests leave exemplars.
   ///   - observers: The app's own observers.
   /// - Throws: ``RegistryError`` if the buckets cannot be used, or the registry has these metrics already.
   public convenience init(
-    registry: Registry, outbound: RequestMetrics = .init(),
-    inbound: RequestMetrics = .init(), observers: [any RequestObserver] = []
+    registry: Registry, outbound: RequestOptions = .init(), inbound: RequestOptions = .init(),
+    exemplars: ExemplarPolicy = .sampled, observers: [any RequestObserver] = []
   ) throws(RegistryError) {
     try self.init(
-      registry: registry, outbound: outbound, inbound: inbound, consumers: [], observers: observers)
+      registry: registry, outbound: outbound, inbound: inbound, exemplars: exemplars, consumers: [],
+      observers: observers)
   }
 
   /// - Parameters:
   ///   - consumers: What is called within ``drain()``.
   ///   - worker: The thread that drains.
   package init(
-    registry: Registry, outbound: RequestMetrics = .init(), inbound: RequestMetrics = .init(),
-    consumers: [any RequestConsumer], observers: [any RequestObserver] = [], worker: Worker = Worker()
+    registry: Registry, outbound: RequestOptions = .init(), inbound: RequestOptions = .init(),
+    exemplars: ExemplarPolicy = .sampled, consumers: [any RequestConsumer],
+    observers: [any RequestObserver] = [], worker: Worker = Worker()
   ) throws(RegistryError) {
-    outboundMetrics = try RequestFamilies(.outbound, outbound)
-    inboundMetrics = try RequestFamilies(.inbound, inbound)
+    (outboundOptions, inboundOptions) = (outbound, inbound)
+    outboundMetrics = try RequestFamilies(.outbound, outbound, exemplars: exemplars)
+    inboundMetrics = try RequestFamilies(.inbound, inbound, exemplars: exemplars)
     let queue = observers.isEmpty ? nil : ObserverQueue(observers)
     self.observers = queue
     self.consumers = consumers + (queue.map { [$0] } ?? [])

@@ -20,8 +20,8 @@ final class Connection {
   let descriptor: Int32
   var state: ConnectionState
 
-  /// The request that has a place among those in flight.
-  var placedRequest: UInt64?
+  /// The request that has a place among those in flight, and the path of its route.
+  var placedRequest: (id: UInt64, path: String)?
   /// The task of an asynchronous handler.
   var task: Task<Void, Never>?
   /// Whether the last read did not block, so that another one may find more.

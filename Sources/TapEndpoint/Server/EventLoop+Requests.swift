@@ -8,32 +8,66 @@ extension EventLoop {
       connection.state.answer(refusal, to: id, at: time)
       return
     }
-    switch router.handler(for: request) {
+    let route = router.route(for: request)
+    if !route.isPublic, let refusal = hosts?.refusal(request) {
+      log(refusal.status, "a host that is not allowed", on: connection, at: time)
+      connection.state.answer(refusal, to: id, at: time)
+      return
+    }
+    switch route.handler {
     case .immediate(let handler):
       connection.state.answer(handler(request), to: id, at: time)
     case .deferred(let handler):
       scrape(handler, request, id, on: connection, at: time)
+    case .queued(let queue, let handler):
+      start(route, id, on: connection, at: time) { completion in
+        queue.async { completion(handler(request)) }
+        return nil
+      }
     case .asynchronous(let handler):
-      start(handler, request, id, on: connection, at: time)
+      start(route, id, on: connection, at: time) { completion in
+        Task { completion(await Self.response(of: handler, to: request)) }
+      }
     }
   }
 
-  /// Runs a handler of the app in a task, unless there are too many.
+  /// Runs a handler away from this queue, unless there are too many.
+  ///
+  /// - Parameter run: Begins to run it, and gives its task if it has one.
   private func start(
-    _ handler: @escaping @Sendable (EndpointRequest) async throws -> EndpointResponse,
-    _ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime
+    _ route: EndpointRoute, _ id: UInt64, on connection: Connection, at time: EventTime,
+    _ run: (_ completion: @escaping @Sendable (EndpointResponse) -> Void) -> Task<Void, Never>?
   ) {
     // The place of the request before, if they arrived together.
     releasePlace(of: connection)
     // Half of the connections at most, so that requests that hang leave some to scrapes and probes.
-    guard requestsInFlight < min(limits.requestsInFlight, max(connections.maximum / 2, 1)) else {
+    let limit = min(limits.requestsInFlight, max(connections.maximum / 2, 1))
+    guard requestsInFlight < limit else {
       return refuse(id, on: connection, "too many requests are being answered", at: time)
     }
-    connection.placedRequest = id
+    // Those of requests that are over, too: what never returns would take memory without a bound. Some may be on their way back.
+    guard route.running?.begin(atMost: 4 * limit) ?? true else {
+      return refuse(id, on: connection, "too many handlers of this path have not returned", at: time)
+    }
+    connection.placedRequest = (id, route.path)
     requestsInFlight += 1
-    connection.task = Task { [number = connection.id] in
-      let response = await Self.response(of: handler, to: request)
-      _ = self.answer(response, to: id, on: number)
+    connection.task = run { [number = connection.id] response in
+      route.running?.end()
+      self.executor.queue.async {
+        self.assumeIsolated {
+          $0.handlerReturned(response, to: HandlerID(connection: number, request: id), at: route.path)
+        }
+      }
+    }
+  }
+
+  private func handlerReturned(_ response: EndpointResponse, to id: HandlerID, at path: String) {
+    if overdueHandlers.remove(id) != nil {
+      router.overdueHandlers?.add(-1, at: path)
+    } else if let connection = connections.open[id.connection] {
+      (connection.placedRequest, connection.task) = (nil, nil)
+      requestsInFlight -= 1
+      _ = answer(response, to: id.request, on: id.connection)
     }
   }
 
@@ -63,16 +97,18 @@ extension EventLoop {
     connection.state.answer(.refusal(.serviceUnavailable, reason), to: id, at: time)
   }
 
-  /// Releases the place of a request that has ended: it was answered, its deadline has passed, or its client is gone.
-  /// Its handler may still run, and is cancelled.
+  /// Releases the place of a request that is over although its handler runs: its deadline has passed, or its client is gone. The
+  /// handler is cancelled, and counted until it returns.
   func releasePlace(of connection: Connection) {
-    guard let id = connection.placedRequest, connection.isClosed || !connection.state.isCurrent(id) else {
+    guard let (id, path) = connection.placedRequest, connection.isClosed || !connection.state.isCurrent(id)
+    else {
       return
     }
-    connection.placedRequest = nil
+    overdueHandlers.insert(HandlerID(connection: connection.id, request: id))
+    router.overdueHandlers?.add(1, at: path)
     requestsInFlight -= 1
     connection.task?.cancel()
-    connection.task = nil
+    (connection.placedRequest, connection.task) = (nil, nil)
   }
 
   /// Runs a handler outside of the event loop.
@@ -99,6 +135,12 @@ extension EventLoop {
       "refused \(peer.isEmpty ? "a local client" : peer): \(status.rawValue) \(reason)"
         + (suppressed > 0 ? " (and \(suppressed) more since the last line)" : ""))
   }
+}
+
+/// One handler that runs: numbers are never used again.
+struct HandlerID: Hashable {
+  let connection: Connection.ID
+  let request: UInt64
 }
 
 /// Limits the lines about refused requests to ten a minute. A flood of bad requests must not become a flood of lines.

@@ -13,11 +13,15 @@ actor EventLoop {
   let router: Router
   /// `nil` where no request needs credentials.
   let authenticator: Authenticator?
+  /// `nil` where a request may name any host.
+  let hosts: AllowedHosts?
   let limits: Endpoint.Configuration.Limits
   let logRefusal: (@Sendable (String) -> Void)?
   var connections: ConnectionTable
   /// The requests that wait for a handler of the app.
   var requestsInFlight = 0
+  /// The handlers that run although their requests are over.
+  var overdueHandlers: Set<HandlerID> = []
   /// The scrapes whose gathering has not ended.
   var scrapesInFlight = 0
   var refusals = RefusalLog()
@@ -32,9 +36,13 @@ actor EventLoop {
   private var deadlines: DeadlineTimer?
   private var buffer = [UInt8](repeating: 0, count: 65_536)
 
-  init(_ router: Router, _ authenticator: Authenticator?, _ configuration: Endpoint.Configuration) {
+  init(
+    _ router: Router, _ authenticator: Authenticator?, _ hosts: AllowedHosts?,
+    _ configuration: Endpoint.Configuration
+  ) {
     self.router = router
     self.authenticator = authenticator
+    self.hosts = hosts
     limits = configuration.limits
     logRefusal = configuration.logRefusal
     connections = ConnectionTable(limit: limits.connections)

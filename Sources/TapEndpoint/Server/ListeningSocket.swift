@@ -74,7 +74,11 @@ struct ListeningSocket: Sendable {
       if isBound, let path { System.remove(path) }
       throw error
     }
-    if let path, let status = try? System.status(ofPath: path) { file = (path, status) } else { file = nil }
+    if let path, let status = try? System.status(ofLinkAtPath: path) {
+      file = (path, status)
+    } else {
+      file = nil
+    }
     self.address = path == nil ? SocketAddress.local(descriptor) ?? address : address
   }
 
@@ -101,8 +105,7 @@ struct ListeningSocket: Sendable {
   /// The next connection that waits.
   func accept() -> Accepted {
     while true {
-      let descriptor = acceptClosingOnExec()
-      if descriptor >= 0 {
+      if let descriptor = try? System.aboveStandard(acceptClosingOnExec()), descriptor >= 0 {
         Socket.configureConnected(descriptor)
         return .connection(descriptor)
       }
@@ -116,7 +119,8 @@ struct ListeningSocket: Sendable {
 
   /// Closes the descriptor, and removes the file of a Unix socket, unless another process has put its own in its place.
   func close() {
-    if let file, let status = try? System.status(ofPath: file.path), status.isSameFile(as: file.status) {
+    if let file, let status = try? System.status(ofLinkAtPath: file.path), status.isSameFile(as: file.status)
+    {
       System.remove(file.path)
     }
     System.close(descriptor)
@@ -125,7 +129,7 @@ struct ListeningSocket: Sendable {
   /// Removes a socket that no process listens on any more: one that crashed has left it. Any other file is
   /// left alone, and lets the binding fail.
   private static func removeLeftover(_ path: String, at address: SocketAddress) {
-    guard let status = try? System.status(ofPath: path), status.kind == .socket else { return }
+    guard let status = try? System.status(ofLinkAtPath: path), status.kind == .socket else { return }
     let probe = address.makeSocket()
     guard probe >= 0 else { return }
     defer { System.close(probe) }
@@ -162,7 +166,9 @@ struct ListeningSocket: Sendable {
     switch code {
     case EADDRINUSE:
       EndpointError(
-        .addressInUse, "address in use: \(address) (stop who listens there, or choose another one)")
+        .addressInUse,
+        "address in use: \(address) (stop who listens there, or choose another one: configuration.endpoint, or "
+          + "OTEL_EXPORTER_PROMETHEUS_PORT)")
     case EADDRNOTAVAIL:
       EndpointError(
         .addressNotAvailable, "address not available: \(address) (use an address of this machine)")

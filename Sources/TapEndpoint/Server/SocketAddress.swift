@@ -1,3 +1,5 @@
+import TapCore
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -56,7 +58,7 @@ struct SocketAddress: Sendable {
     #elseif canImport(Musl)
       let type = type | SOCK_CLOEXEC | SOCK_NONBLOCK
     #endif
-    let descriptor = socket(family, type, protocolNumber)
+    guard let descriptor = try? System.aboveStandard(socket(family, type, protocolNumber)) else { return -1 }
     if descriptor >= 0 { Socket.configure(descriptor) }
     return descriptor
   }

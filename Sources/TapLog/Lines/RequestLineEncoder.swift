@@ -123,8 +123,9 @@ struct RequestLineEncoder: Sendable {
       }
     }
     connection(observation, to: &json)
-    if let size = observation.requestBodySize { json.member("http.request.body.size", size) }
-    if let size = observation.responseBodySize { json.member("http.response.body.size", size) }
+    // A negative size is none, and counted by the metrics.
+    if let size = observation.requestBodySize, size >= 0 { json.member("http.request.body.size", size) }
+    if let size = observation.responseBodySize, size >= 0 { json.member("http.response.body.size", size) }
     // OpenTelemetry: there "if and only if request was retried", so not as 0.
     if let count = observation.resendCount, count > 0 {
       json.member("http.request.resend_count", Int64(count))

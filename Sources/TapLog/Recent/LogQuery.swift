@@ -8,6 +8,8 @@ public struct LogQuery: Sendable, Hashable {
   public var client: String?
   /// Only lines with this `trace_id`.
   public var traceID: String?
+  /// Only lines that came after the one of this number (``RecentLines/Answer/last``).
+  package var after: Int64?
 
   /// The newest 100 lines, unless said otherwise.
   public init(
@@ -23,8 +25,8 @@ public struct LogQuery: Sendable, Hashable {
 extension LogQuery {
   /// Reads the query of a URL such as `/logs?limit=20&severity=warn&client=payments`.
   ///
-  /// `trace_id` asks for the lines of one trace. All four may be absent, and then count as in
-  /// ``init(limit:severity:client:traceID:)``. Other names are ignored; of a name that stands twice the last one
+  /// `trace_id` asks for the lines of one trace, `after` for those that came after the line of this number. All may be absent, and
+  /// then count as in ``init(limit:severity:client:traceID:)``. Other names are ignored; of a name that stands twice the last one
   /// counts. `severity` is one of `trace`, `debug`, `info`, `warn` and `error`, in either case.
   ///
   /// - Throws: ``InvalidLogQuery`` with the name that has no such value.
@@ -41,6 +43,9 @@ extension LogQuery {
         severity = known
       case "client": client = item.value
       case "trace_id": traceID = item.value
+      case "after":
+        guard let number = Int64(item.value), number >= 0 else { throw .lineNumber }
+        after = number
       default: break
       }
     }
@@ -53,6 +58,7 @@ public struct InvalidLogQuery: Error, Sendable, Hashable, CustomStringConvertibl
   public let description: String
 
   static let lineCount = InvalidLogQuery(description: "limit must be a number of lines, 0 or more")
+  static let lineNumber = InvalidLogQuery(description: "after must be the number of a line, 0 or more")
   static let severity = InvalidLogQuery(
     description: "severity must be one of " + LogSeverity.allCases.map(\.text).joined(separator: ", "))
 }

@@ -2,10 +2,25 @@ import Synchronization
 import TapCore
 
 /// The last lines of a log, in memory.
-final class RecentLines: Sendable {
+///
+/// Each line has a number, by which a reader asks for what came later. The first line's is the microsecond in which the log began, so
+/// that after a restart of the app, too, later lines have higher numbers.
+package final class RecentLines: Sendable {
+  /// Lines, and the number of the last line that there was.
+  package struct Answer: Sendable {
+    package var bytes: [UInt8] = []
+    package var last: Int64 = 0
+  }
+
+  private struct State {
+    var lines = LineBuffer()
+    /// The number of the newest line.
+    var last = Timestamp.now.nanosecondsSinceEpoch / 1_000
+  }
+
   private let lineLimit: Int
   private let byteLimit: Int
-  private let newest = Mutex(LineBuffer())
+  private let newest = Mutex(State())
 
   init(lines: Int, bytes: Int) {
     lineLimit = lines
@@ -14,28 +29,33 @@ final class RecentLines: Sendable {
 
   /// Adds the lines of a batch, in their order.
   func add(_ batch: LineBuffer) {
-    newest.withLock { lines in
+    newest.withLock { newest in
       batch.forEach { line, severity in
-        lines.append(line, severity: severity)
-        while lines.count > lineLimit || lines.byteCount > byteLimit { lines.removeFirst() }
+        newest.last &+= 1
+        newest.lines.append(line, severity: severity)
+        while newest.lines.count > lineLimit || newest.lines.byteCount > byteLimit {
+          newest.lines.removeFirst()
+        }
       }
     }
   }
 
   /// The newest lines that match, oldest first.
-  func lines(_ query: LogQuery) -> [UInt8] {
+  func lines(_ query: LogQuery) -> Answer {
     let filter = LineFilter(query)
-    return newest.withLock { lines in
-      var result: [UInt8] = []
+    return newest.withLock { newest in
+      var answer = Answer(last: newest.last)
       var ends: [Int] = []
-      lines.forEach { line, severity in
-        guard filter.matches(line, severity: severity) else { return }
-        result += line
-        ends.append(result.count)
+      var number = newest.last &- Int64(newest.lines.count)
+      newest.lines.forEach { line, severity in
+        number &+= 1
+        guard number > query.after ?? .min, filter.matches(line, severity: severity) else { return }
+        answer.bytes += line
+        ends.append(answer.bytes.count)
       }
       let excess = ends.count - max(0, query.limit)
-      if excess > 0 { result.removeFirst(ends[excess - 1]) }
-      return result
+      if excess > 0 { answer.bytes.removeFirst(ends[excess - 1]) }
+      return answer
     }
   }
 }

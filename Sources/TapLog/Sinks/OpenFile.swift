@@ -35,12 +35,13 @@ struct OpenFile {
   private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
     var seen: Int?
     for _ in 0..<100 {
-      let size = try System.status(ofDescriptor: descriptor).size
-      guard let last = System.lastByte(ofPath: path, size: size), last != UInt8(ascii: "\n") else {
+      // The file is open for writing alone, and is read by its path: another process may have rotated it away since.
+      let status = try System.status(ofDescriptor: descriptor)
+      guard let last = System.lastByte(ofPath: path, status), last != UInt8(ascii: "\n") else {
         return false
       }
-      if size == seen { return true }
-      seen = size
+      if status.size == seen { return true }
+      seen = status.size
       System.waitForWrites(to: descriptor)
     }
     return false

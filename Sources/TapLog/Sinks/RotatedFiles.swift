@@ -73,21 +73,34 @@ final class RotatedFiles: BackgroundJob {
 
   private func compress(_ path: String) {
     let part = path + Self.compressedSuffix + Self.partSuffix
-    // One that a killed process has left.
-    System.remove(part)
-    if compress(path, to: part), (try? System.rename(part, to: path + Self.compressedSuffix)) != nil {
+    guard let gzip = Gzip.system, let source = try? System.openForReading(path) else { return }
+    defer { System.close(source) }
+    guard let target = openPart(part) else { return }
+    defer { System.close(target) }
+    if compress(source, to: target, gzip), (try? System.rename(part, to: path + Self.compressedSuffix)) != nil
+    {
       System.remove(path)
     } else {
       System.remove(part)
     }
   }
 
-  private func compress(_ path: String, to target: String) -> Bool {
-    guard let gzip = Gzip.system, let source = try? System.openForReading(path) else { return false }
-    defer { System.close(source) }
-    guard let file = try? System.openForAppending(target, permissions: permissions) else { return false }
-    defer { System.close(file) }
-    return gzip.compress(level: 6) {
+  /// Opens the file for what is compressed, and locks it: one of the processes that have the same log compresses. A file that a killed
+  /// process has left is not locked any more, and used again. `nil` while another process has it, or if it is a link.
+  private func openPart(_ path: String) -> Int32? {
+    guard let file = try? System.openForAppending(path, permissions: permissions) else { return nil }
+    // The process that had it may have renamed it before this one locked it.
+    if System.lock(file), let own = try? System.status(ofDescriptor: file),
+      let there = try? System.status(ofLinkAtPath: path), own.isSameFile(as: there), System.empty(file)
+    {
+      return file
+    }
+    System.close(file)
+    return nil
+  }
+
+  private func compress(_ source: Int32, to file: Int32, _ gzip: Gzip) -> Bool {
+    gzip.compress(level: 6) {
       try? System.read(source, into: $0)
     } to: { bytes in
       var left = bytes[...]

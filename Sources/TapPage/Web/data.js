@@ -2,15 +2,17 @@
 // Touches no document.
 "use strict";
 
-const DURATION = "http_client_request_duration_seconds", ACTIVE = "http_client_active_requests";
-const PHASE = "http_client_request_phase_duration_seconds", OPENED = "http_client_connections_opened_total";
-const SERVED = "http_server_request_duration_seconds", SERVING = "http_server_active_requests";
-const ROUND_TRIP = "http_client_network_round_trip_seconds", SENT_AGAIN = "http_client_retransmitted_segments_total";
-const NAMES = [DURATION, PHASE, ACTIVE, OPENED, ROUND_TRIP, SENT_AGAIN, SERVED, SERVING];
-const METRICS = `metrics?${NAMES.map(name => `name[]=${name}`).join("&")}`;
+// The families that the page asks for, by what they are called here. Those of histograms first.
+const FAMILIES = { made: "http_client_request_duration_seconds", served: "http_server_request_duration_seconds",
+  phases: "http_client_request_phase_duration_seconds", roundTrips: "http_client_network_round_trip_seconds",
+  active: "http_client_active_requests", serving: "http_server_active_requests", opened: "http_client_connections_opened_total",
+  sentAgain: "http_client_retransmitted_segments_total", target: "target_info", started: "process_start_time_seconds",
+  build: "session_tap_build_info" };
+const PLACES = Object.keys(FAMILIES), HISTOGRAMS = PLACES.slice(0, 4);
+const METRICS = `metrics?${PLACES.map(place => `name[]=${FAMILIES[place]}`).join("&")}`;
 const ESCAPES = { "\\n": "\n", "\\\\": "\\", '\\"': '"' };
-// The places in an array of numbers: these three, then the requests in each bucket, not cumulative.
-const COUNT = 0, SUM = 1, ERRORS = 2, BUCKETS = 3;
+// The places in an array of numbers: these four, then the requests in each bucket, not cumulative.
+const COUNT = 0, SUM = 1, ERRORS = 2, REFUSED = 3, BUCKETS = 4;
 
 // Gives the page back to its reader after some milliseconds: it must scroll while thousands of series are read.
 let sliceEnd = 0;
@@ -28,19 +30,12 @@ async function get(address, accept) {
 }
 
 async function readLines(answer, take) {
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const text = rest + value;
-    let start = 0, end;
-    while ((end = text.indexOf("\n", start)) >= 0) {
-      take(text.slice(start, end));
-      start = end + 1;
-    }
-    rest = text.slice(start);
-    await breathe();
+  const text = await answer.text();
+  let start = 0, end;
+  for (let count = 1; (end = text.indexOf("\n", start)) >= 0; count++) {
+    take(text.slice(start, end));
+    start = end + 1;
+    if (count % 100 === 0) await breathe();
   }
 }
 
@@ -53,41 +48,34 @@ function labelsOf(text) {
   return labels;
 }
 
-// Whose requests are made: what the filters choose by.
-function partyOf(labels) {
-  const port = labels.server_port;
-  const host = labels.server_address === undefined ? "" : labels.server_address
-    + (port === undefined || port === "443" || port === "80" ? "" : ":" + port);
-  const client = labels.client || "";
-  return { client, host, key: JSON.stringify([client, host]) };
+// Who makes requests to whom, or what the app is asked for: what the filters choose by. The method tells routes apart.
+function partyOf(side, labels) {
+  const client = labels.client || "", path = labels.url_template || labels.http_route || "";
+  const host = side === "made" ? hostOf(labels.server_address, labels.server_port) : "";
+  const method = side === "served" && labels.http_request_method || "";
+  return { side, client, host, path, method, key: JSON.stringify([side, client, host, path, method]) };
 }
 
-// What is asked for in the requests that the app serves.
-function routeOf(labels) {
-  const method = labels.http_request_method || "", route = labels.http_route || "";
-  return { method, route, key: JSON.stringify([method, route]) };
-}
+const hostOf = (address = "", port = "") => address + (address && port && !/^(80|443)$/.test(port) ? `:${port}` : "");
+
+// How a request failed: by a status code, or by an error that kept it from a whole response. 4xx that the app answers have no
+// error_type: the caller made the error. The one meaning of error on this page: no whole response, or 5xx. 4xx are apart.
+const failureOf = (type, code = "") => type || (/^4\d\d$/.test(code) ? code : "");
+const isRefusal = failure => /^4(\d\d|xx)$/.test(failure);
 
 // One scrape: what each family has by the text of the labels.
 class Scrape {
-  made = new Histograms();
-  served = new Histograms();
-  phases = new Histograms();
-  roundTrips = new Histograms();
-  active = new Map();
-  serving = new Map();
-  opened = new Map();
-  sentAgain = new Map();
+  constructor() {
+    for (const place of PLACES) this[place] = HISTOGRAMS.includes(place) ? new Histograms() : new Map();
+  }
 
   take(line) {
-    const name = NAMES.find(name => line.startsWith(name));
-    if (!name) return;
-    const brace = line.indexOf("{"), space = line.lastIndexOf(" ");
-    const suffix = line.slice(name.length, brace < 0 ? space : brace);
+    const place = PLACES.find(place => line.startsWith(FAMILIES[place]));
+    if (!place) return;
+    const brace = line.indexOf("{"), space = line.lastIndexOf(" "), end = brace < 0 ? space : brace;
     const text = brace < 0 ? "" : line.slice(brace + 1, line.lastIndexOf("}")), value = Number(line.slice(space + 1));
-    const histograms = { [DURATION]: this.made, [SERVED]: this.served, [PHASE]: this.phases, [ROUND_TRIP]: this.roundTrips }[name];
-    if (histograms) histograms.take(suffix, text, value);
-    else ({ [ACTIVE]: this.active, [SERVING]: this.serving, [OPENED]: this.opened, [SENT_AGAIN]: this.sentAgain })[name].set(text, value);
+    if (HISTOGRAMS.includes(place)) this[place].take(line.slice(FAMILIES[place].length, end), text, value);
+    else this[place].set(text, value);
   }
 }
 
@@ -115,7 +103,7 @@ class Histograms {
       this.#text = text;
       this.#numbers = this.series.get(text);
       if (!this.#numbers) {
-        this.#numbers = [0, 0, 0];
+        this.#numbers = [0, 0, 0, 0];
         this.#numbers.below = 0;
         this.series.set(text, this.#numbers);
       }
@@ -127,29 +115,49 @@ class Histograms {
 const WINDOW = 600000;
 
 // The series as they were at the last scrape, of the requests that are made and of those that are served, and what happened
-// between the scrapes of the last minutes. A step keeps sums by party, which is a client and host or a route, and only of
-// those that had requests: its size does not depend on the number of series.
-const known = { made: { series: new Map(), bounds: [], partyOf }, served: { series: new Map(), bounds: [], partyOf: routeOf },
-  active: new Map(), serving: new Map(), phases: new Map(), opened: new Map(), roundTrips: new Map(), sentAgain: new Map(),
-  steps: [], phaseBounds: [], time: undefined };
+// between the scrapes of the last minutes. A step keeps sums by party, which is a client, host and template or a route, and only
+// of those that had requests: its size does not depend on the number of series.
 const SIDES = ["made", "served"];
+const known = { made: { series: new Map(), bounds: [] }, served: { series: new Map(), bounds: [] },
+  active: new Map(), serving: new Map(), phases: new Map(), opened: new Map(), roundTrips: new Map(), sentAgain: new Map(),
+  target: {}, build: {}, started: undefined, steps: [], phaseBounds: [], time: undefined };
 
-const makeStep = (from, to) => ({ from, to, made: new Map(), served: new Map(), sums: {} });
+const makeStep = (from, to) => ({ from, to, made: new Map(), served: new Map(), failures: new Map(), sums: {} });
 
 function learn(scrape, now) {
   for (const name of SIDES) forgetOtherBuckets(name, scrape[name]);
   const step = makeStep(known.time, now);
-  for (const name of SIDES) learnSide(known[name], scrape[name], step[name]);
-  known.active = latest(scrape.active, known.active);
-  known.serving = latest(scrape.serving, known.serving);
-  known.phases = latest(scrape.phases.series, known.phases);
+  for (const name of SIDES) learnSide(name, scrape[name], step);
+  for (const name of ["active", "opened", "sentAgain"]) known[name] = latest("made", scrape[name], known[name]);
+  for (const name of ["phases", "roundTrips"]) known[name] = latest("made", scrape[name].series, known[name]);
+  known.serving = latest("served", scrape.serving, known.serving);
   known.phaseBounds = scrape.phases.bounds;
-  known.opened = latest(scrape.opened, known.opened);
-  known.roundTrips = latest(scrape.roundTrips.series, known.roundTrips);
-  known.sentAgain = latest(scrape.sentAgain, known.sentAgain);
+  for (const name of ["target", "build"]) known[name] = labelsOf([...scrape[name].keys()].join());
+  known.started = scrape.started.get("");
   if (step.from !== undefined) known.steps.push(step);
-  known.steps = known.steps.filter(one => one.to > now - WINDOW);
+  known.steps = coarser(known.steps.filter(one => one.to > now - WINDOW), now);
   known.time = now;
+}
+
+// After a minute steps become as wide as those of the history, so that an open page has no more to draw than one that is new.
+function coarser(steps, now) {
+  const joined = [];
+  for (const step of steps) {
+    const before = joined[joined.length - 1];
+    if (before && step.to < now - 60000 && step.to - before.from < 6500) join(before, step);
+    else joined.push(step);
+  }
+  return joined;
+}
+
+// Puts a step into the one before it.
+function join(before, step) {
+  for (const name of SIDES) {
+    for (const party of step[name].values()) add(sumFor(party, before[name], party.numbers.length - BUCKETS), party.numbers);
+  }
+  for (const one of step.failures.values()) fail(before, one.party, one.failure, one.count);
+  before.to = step.to;
+  before.sums = {};
 }
 
 // Other buckets: the app was restarted with another configuration.
@@ -163,18 +171,21 @@ function forgetOtherBuckets(name, { series, bounds }) {
   }
 }
 
-function learnSide(side, histograms, parties) {
+function learnSide(name, histograms, step) {
+  const side = known[name];
   if (histograms.series.size) side.bounds = histograms.bounds;
   const series = new Map();
   for (const [text, numbers] of histograms.series) {
     const before = side.series.get(text);
-    const one = before || describe(text, side);
-    if (one.isError) numbers[ERRORS] = numbers[COUNT];
+    const one = before || describe(name, text);
+    if (one.failure) numbers[isRefusal(one.failure) ? REFUSED : ERRORS] = numbers[COUNT];
     // After a restart the counters begin at 0.
     const base = before && before.numbers[COUNT] <= numbers[COUNT] ? before.numbers : undefined;
-    if (numbers[COUNT] > (base ? base[COUNT] : 0)) {
-      const sum = sumFor(one.party, parties, numbers.length - BUCKETS);
+    const growth = numbers[COUNT] - (base ? base[COUNT] : 0);
+    if (growth > 0) {
+      const sum = sumFor(one.party, step[name], numbers.length - BUCKETS);
       for (let i = 0; i < numbers.length; i++) sum[i] += numbers[i] - (base ? base[i] : 0);
+      if (one.failure) fail(step, one.party, one.failure, growth);
     }
     one.numbers = Float64Array.from(numbers);
     series.set(text, one);
@@ -189,18 +200,24 @@ function sumFor(party, parties, bucketCount) {
   return one.numbers;
 }
 
+const failureKey = (party, failure) => `${failure} ${party.key}`;
+
+function fail(step, party, failure, count) {
+  const key = failureKey(party, failure), before = step.failures.get(key);
+  step.failures.set(key, { party, key, failure, count: count + (before ? before.count : 0) });
+}
+
 // The values of a scrape, each with whose it is. Labels are read once for each series.
-function latest(values, before) {
+function latest(side, values, before) {
   return new Map([...values].map(([text, value]) => {
     const labels = before.has(text) ? undefined : labelsOf(text);
-    return [text, { ...(before.get(text) || { ...partyOf(labels), phase: labels.phase }), value }];
+    return [text, { ...(before.get(text) || { ...partyOf(side, labels), phase: labels.phase }), value }];
   }));
 }
 
-// A server's 4xx have no error_type: they say that the caller made the error.
-function describe(text, side) {
+function describe(side, text) {
   const labels = labelsOf(text);
-  return { labels, party: side.partyOf(labels), isError: "error_type" in labels };
+  return { labels, party: partyOf(side, labels), failure: failureOf(labels.error_type, labels.http_response_status_code) };
 }
 
 function add(total, numbers) {
@@ -211,11 +228,11 @@ function add(total, numbers) {
 const nothing = bounds => new Float64Array(BUCKETS + bounds.length);
 
 // What happened in a step to those who are chosen. It is added up once for each choice.
-function sumOf(step, name, choice) {
-  if (step.sums[name]?.key !== choice.key) {
+function sumOf(step, name) {
+  if (step.sums[name]?.choice !== choiceKey) {
     const numbers = nothing(known[name].bounds);
-    for (const party of step[name].values()) if (choice.has(party)) add(numbers, party.numbers);
-    step.sums[name] = { key: choice.key, numbers };
+    for (const party of step[name].values()) if (isChosen(party)) add(numbers, party.numbers);
+    step.sums[name] = { choice: choiceKey, numbers };
   }
   return step.sums[name].numbers;
 }
@@ -244,28 +261,22 @@ function backfill(history) {
     if (step.to > step.from) filled.push(step);
     end = step.to;
   }
-  joinLast(filled);
+  // A last step of less than two seconds would say little of a rate: it goes into the one before.
+  const last = filled[filled.length - 1];
+  if (filled.length > 1 && last.to - last.from < 2000) join(filled[filled.length - 2], filled.pop());
   known.steps = [...known.steps.filter(step => step.to <= start), ...filled].filter(step => step.to > now - WINDOW);
 }
 
-// A last step of less than two seconds would say little of a rate: it goes into the one before.
-function joinLast(steps) {
-  const [before, last] = steps.slice(-2);
-  if (!last || last.to - last.from >= 2000) return;
-  for (const name of SIDES) {
-    for (const party of last[name].values()) add(sumFor(party, before[name], party.numbers.length - BUCKETS), party.numbers);
-  }
-  before.to = last.to;
-  steps.pop();
-}
-
-function takeTotals(step, history, [place, sum, errors, ...counts]) {
+function takeTotals(step, history, [place, sum, failures, ...counts]) {
   const labels = history.parties[place], name = labels.direction === "inbound" ? "served" : "made";
-  const side = known[name], bounds = [...history.bounds[labels.direction], Infinity];
+  const side = known[name], bounds = [...history.bounds[labels.direction], Infinity], party = partyOf(name, labels);
   if (!side.bounds.length) side.bounds = bounds;
-  const numbers = sumFor(side.partyOf(labels), step[name], side.bounds.length);
+  const numbers = sumFor(party, step[name], side.bounds.length);
   numbers[SUM] += sum;
-  numbers[ERRORS] += errors;
+  for (const [failure, count] of Object.entries(failures)) {
+    numbers[isRefusal(failure) ? REFUSED : ERRORS] += count;
+    fail(step, party, failure, count);
+  }
   counts.forEach((count, i) => {
     if (!count) return;
     numbers[COUNT] += count;

@@ -36,6 +36,7 @@ final class TapContext: Sendable {
   /// Counts the transfers that the account covers.
   let count = TransferCount()
   private let hasExcluded = Atomic<Bool>(false)
+  private let hasWarned = Atomic<Bool>(false)
 
   init(
     clients: [Client], loaders: [URLProtocol.Type], forwarding: ForwardingSession?,
@@ -74,8 +75,12 @@ final class TapContext: Sendable {
   /// Only http and https are ours, in lowercase as the native loaders want them: a native WebSocket task casts its loader to the
   /// native class, and other schemes have no metrics here.
   func accepts(_ request: URLRequest) -> Bool {
+    if clients.isEmpty {
+      warn()
+      return false
+    }
     let url = request.url?.absoluteString ?? ""
-    guard clients.contains(where: { $0.tap.records(request, url: url) }) else {
+    guard clients.contains(where: { records(request, url: url, for: $0) }) else {
       hasExcluded.store(true, ordering: .relaxed)
       return false
     }
@@ -87,14 +92,30 @@ final class TapContext: Sendable {
     return false
   }
 
+  /// Once: an app whose tap was not kept wonders where its metrics are.
+  private func warn() {
+    guard !hasWarned.exchange(true, ordering: .relaxed) else { return }
+    StandardError.write(
+      line:
+        "session-tap: warning: requests of a session whose tap has ended are not recorded (keep the tap, and shut it down last)"
+    )
+  }
+
+  private func records(_ request: URLRequest, url: String, for client: Client) -> Bool {
+    client.tap.records(url: url) {
+      RequestDescription(request, url: url, client: client, hasHeaders: true)
+    }
+  }
+
   /// The request as each of its taps records it.
   func observe(_ request: URLRequest, url: String) -> [(record: RequestRecord, tap: URLSessionTap)] {
     clients.compactMap { client in
       // With one tap, `accepts` has asked it.
-      guard !client.tap.isStopped, clients.count == 1 || client.tap.records(request, url: url) else {
+      guard !client.tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else {
         return nil
       }
-      let description = RequestDescription(request, url: url, client: client)
+      let description = RequestDescription(
+        request, url: url, client: client, hasHeaders: client.tap.configuration.collectsHeaders)
       return (RequestRecord(description, recorder: client.tap.recorder), client.tap)
     }
   }
@@ -149,18 +170,17 @@ final class TapContext: Sendable {
 
 extension RequestDescription {
   /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
-  fileprivate init(_ request: URLRequest, url: String, client: TapContext.Client) {
-    let (configuration, context, headers) = (
-      client.tap.configuration, request.tapContext, request.allHTTPHeaderFields ?? [:]
-    )
+  fileprivate init(_ request: URLRequest, url: String, client: TapContext.Client, hasHeaders: Bool) {
+    let (context, headers) = (request.tapContext, request.allHTTPHeaderFields ?? [:])
     let server = URLAuthority(url)
     let traceparent = headers.first { Self.isTraceparent($0.key) }?.value
     self.init(
       client: client.name, method: request.httpMethod ?? "GET", url: url, serverAddress: server?.host,
       serverPort: server?.port,
-      urlTemplate: context?.urlTemplate ?? configuration.pathTemplates.template(forURL: url),
+      urlTemplate: context?.urlTemplate
+        ?? client.tap.recorder.outboundOptions.pathTemplates.template(forURL: url),
       traceContext: traceparent.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
-      fields: context?.fields ?? [:], headers: configuration.collectsHeaders ? headers : [:])
+      fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
   }
 
   /// In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.

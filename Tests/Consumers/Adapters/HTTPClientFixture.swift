@@ -49,12 +49,12 @@ struct ClientFixture: Sendable {
   }
 }
 
-private final class Seen: RequestObserver {
+/// The requests that have ended, in their order.
+final class Seen: RequestObserver {
   let ends: AsyncStream<RequestObservation>
   private let continuation: AsyncStream<RequestObservation>.Continuation
 
   init() { (ends, continuation) = AsyncStream.makeStream() }
-  func requestStarted(_ request: RequestDescription) {}
   func requestEnded(_ observation: RequestObservation) { continuation.yield(observation) }
 }
 

@@ -72,6 +72,8 @@ public struct JobLabels: LabelSet {
 
 /// What answers behind a middleware.
 public func next<Incoming>(_ request: Incoming) async throws -> Response { unmade(Response.self) }
+/// A client that SessionTap has no adapter for.
+public func send(_ url: String, traceparent: String) async throws -> Response { unmade(Response.self) }
 /// The value of a header.
 public let header: String? = nil
 

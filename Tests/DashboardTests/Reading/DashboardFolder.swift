@@ -23,7 +23,10 @@ struct DashboardFolder {
     for (name, text) in try Self.files(in: folder, "grafana/boards", ".json") {
       boards += try Self.queries(ofBoard: text).map { Query(place: name, expression: $0) }
     }
-    for (name, text) in try Self.files(in: folder, "prometheus/rules", ".yml") {
+    let ruleFiles = try ["prometheus/rules", "prometheus/rules/native"].flatMap {
+      try Self.files(in: folder, $0, ".yml")
+    }
+    for (name, text) in ruleFiles {
       let fields = Self.fields(ofRules: text)
       rules += fields.filter { $0.key == "expr" }.map { Query(place: name, expression: $0.value) }
       recorded.formUnion(fields.filter { $0.key == "record" }.map(\.value))
@@ -53,7 +56,8 @@ struct DashboardFolder {
       let label = query[comma...].dropFirst().dropLast().drop { $0 == " " }
       return "count by (\(label)) (\(series))"
     }
-    return variables + board.panels.flatMap { ($0.targets ?? []).map(\.expr) }
+    let panels = board.panels.flatMap { [$0] + ($0.panels ?? []) }
+    return variables + panels.flatMap { ($0.targets ?? []).map(\.expr) }
   }
 
   /// The `key: value` lines of rules, in the subset of YAML that they keep to: a value stands behind its key, or below
@@ -89,7 +93,11 @@ struct DashboardFolder {
   }
 
   private struct Board: Decodable {
-    struct Panel: Decodable { var targets: [Target]? }
+    struct Panel: Decodable {
+      var targets: [Target]?
+      /// Those of a folded row.
+      var panels: [Panel]?
+    }
     struct Target: Decodable { var expr: String }
     struct Templating: Decodable { var list: [Variable] }
     struct Variable: Decodable {

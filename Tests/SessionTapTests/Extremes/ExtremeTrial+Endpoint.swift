@@ -23,12 +23,17 @@ extension ExtremeTrial {
     // 1 may be in use or not allowed, and 0 is any.
     let ports = Int.extremes.filter { !(0...1).contains($0.value) } + [("65536", 65_536)]
     let access = properties(
-      of: Endpoint.Configuration.Access.self, \.bearerTokenFile, \.basicPasswordFile, \.openPaths
+      of: Endpoint.Configuration.Access.self, \.bearerTokenFile, \.basicPasswordFile, \.openPaths,
+      \.allowedHosts
     ) { setting, changes in
       use(setting, at: changes) { running, change in
         var configuration = Endpoint.Configuration(address: .loopback(port: 0))
         change(&configuration.access)
-        try await running.serveAll([.liveness()], configuration)
+        do {
+          try await running.serveAll([.liveness()], configuration)
+        } catch let error as EndpointError {
+          try running.expect(error.code == .invalidConfiguration, "\(error)")
+        }
       }
     }
     let readiness =
@@ -50,7 +55,7 @@ extension ExtremeTrial {
       + use("Endpoint.shutdown(within:)") { try await $0.serve(within: $1) }
   }
 
-  private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: h\r\n\r\n" }
+  private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
 
   private static var routes: [ExtremeTrial] {
     func route(_ function: String, _ make: @escaping @Sendable (String) throws -> EndpointRoute)
@@ -104,7 +109,7 @@ extension ExtremeTrial {
     }
   }
 
-  private static func post(_ rest: String) -> String { "POST / HTTP/1.1\r\nHost: h\r\n\(rest)" }
+  private static func post(_ rest: String) -> String { "POST / HTTP/1.1\r\nHost: localhost\r\n\(rest)" }
 
   /// What the app's own routes are asked and answer.
   static var messages: [ExtremeTrial] {

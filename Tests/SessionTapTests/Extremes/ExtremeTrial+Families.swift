@@ -87,6 +87,12 @@ extension ExtremeTrial {
         try $0.expect(format == .text, "the format is \(format)")
       }
       + use("Registry.exposition(in:names:)") { _ = $0.tap.registry.exposition(in: .openMetrics, names: $1) }
+      + use("Registry.value(of:labels:)") { (running, text: String) in
+        try running.registry.counter("values_total", help: "", labels: ["kind": text]).increment()
+        let value = running.registry.value(of: "values_total", labels: ["kind": text])
+        try running.expect(value.map { $0 >= 1 } ?? false, "the series has no value")
+        _ = running.registry.value(of: text, labels: [text: text])
+      }
       + use("Registry.removeSeries(of:labels:)") { (running, text: String) in
         try running.registry.counter("jobs_total", help: "Jobs.", labels: ["kind": text]).increment()
         running.registry.removeSeries(of: text, labels: Labels([text: text]))
@@ -126,11 +132,11 @@ extension ExtremeTrial {
         try running.expect(snapshot.count == 1 && snapshot.sum.isFinite, "\(snapshot.count) are recorded")
       }
       + use("Registry.Histogram.record(_:trace:at:)") { running, value in
-        try record(running, value) { $0.record($1, trace: .random()) }
+        try record(running, value) { $0.record($1, trace: .random(isSampled: true)) }
       }
       + use("Timestamp.nanosecondsSinceEpoch") { running, nanoseconds in
         try running.registry.histogram("job_seconds", help: "Jobs.")
-          .record(1, trace: .random(), at: Timestamp(nanosecondsSinceEpoch: nanoseconds))
+          .record(1, trace: .random(isSampled: true), at: Timestamp(nanosecondsSinceEpoch: nanoseconds))
       }
       + use("Registry.Histogram.quantile(_:)") { try quantile($0, $1) { $0.quantile($1) } }
       + use("NativeHistogram.quantile(_:)") { try quantile($0, $1) { $0.snapshot.native.quantile($1) } }

@@ -23,7 +23,7 @@ extension ExtremeTrial {
       }
     }
     let options = each(
-      \.self, \.filePermissions, \.knownMethods, \.queueByteLimit, \.queueLineLimit, \.recentByteLimit,
+      \.self, \.filePermissions, \.queueByteLimit, \.queueLineLimit, \.recentByteLimit,
       \.recentLineLimit, \.synchronizationInterval, \.urlLengthLimit)
     let redaction = each(\.redaction, \.allowedQueryKeys, \.allowedRequestHeaders, \.allowedResponseHeaders)
     return options + redaction + rotations

@@ -37,14 +37,16 @@ extension ExtremeTrial {
       + gateway { try PushGateway($0, job: $1) }
       + gateway { try PushGateway($0, job: "backup", grouping: [$1: "a"]) }
       + gateway { try PushGateway($0, job: "backup", grouping: ["a": $1]) }
-      + use("MetricsPusher.run(every:onError:)") { running, interval in
+      + use("MetricsPusher.run(every:lastWithin:onError:)") { running, interval in
         let closed = try ClosedPort()
         let gateway = try PushGateway("http://127.0.0.1:\(closed.port)", job: "backup")
         var retry = PushRetry()
         retry.attempts = 1
         let pusher = try MetricsPusher(registry: running.registry, to: gateway, retry: retry)
         let failed = Gate()
-        let run = Task { await pusher.run(every: interval) { _ in failed.open() } }
+        let run = Task {
+          await pusher.run(every: interval, lastWithin: max(interval, .seconds(1))) { _ in failed.open() }
+        }
         if interval < .seconds(1) {
           try await failed.wait("a push")
         } else {

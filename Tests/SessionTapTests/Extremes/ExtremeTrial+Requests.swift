@@ -6,10 +6,10 @@ extension ExtremeTrial {
   static var metrics: [ExtremeTrial] {
     func change<Value: Sendable>(
       _ setting: String, at values: NamedValues<Value>,
-      _ change: @escaping @Sendable (inout RequestMetrics, Value) -> Void
+      _ change: @escaping @Sendable (inout RequestOptions, Value) -> Void
     ) -> [ExtremeTrial] {
       start(setting, at: values) { setup, value in
-        change(&setup.configuration.metrics, value)
+        change(&setup.configuration.outbound, value)
         change(&setup.configuration.inbound, value)
       }
     }
@@ -32,12 +32,11 @@ extension ExtremeTrial {
         ("256", (0..<256).map(Double.init)), ("257", (0..<257).map(Double.init)),
         ("many", (0..<manyElements).map(Double.init)),
       ]
-    return change("RequestMetrics.knownMethods", at: [String].extremes) { $0.knownMethods = $1 }
-      + change("HistogramBuckets.init(_:)", at: lists) {
-        $0.durationBuckets = HistogramBuckets($1)
-        $0.roundTripBuckets = HistogramBuckets($1)
-        $0.bodySizeBuckets = HistogramBuckets($1)
-      }
+    return change("HistogramBuckets.init(_:)", at: lists) {
+      $0.durationBuckets = HistogramBuckets($1)
+      $0.roundTripBuckets = HistogramBuckets($1)
+      $0.bodySizeBuckets = HistogramBuckets($1)
+    }
       + use("HistogramBuckets.init(_:)", at: lists) { try record(in: HistogramBuckets($1), $0) }
       + buckets("HistogramBuckets.exponential(from:factor:count:)") { (value: Double, count) in
         [
@@ -62,7 +61,7 @@ extension ExtremeTrial {
       }
       // What has ended may have expired before the scrape.
       + start("SeriesOptions.idleExpiry", at: Duration?.extremes) {
-        $0.configuration.metrics.series.idleExpiry = $1
+        $0.configuration.outbound.series.idleExpiry = $1
         $0.configuration.inbound.series.idleExpiry = $1
         $0.requests = nil
       }
@@ -154,7 +153,7 @@ extension ExtremeTrial {
     }
     let ended = properties(
       of: RequestObservation.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
-      \.retransmittedSegments, \.peerAddress, \.errorMessage, \.responseHeaders
+      \.retransmittedSegments, \.peerAddress, \.responseHeaders
     ) { setting, changes in
       use(setting, at: changes) { running, change in
         var observation = example
@@ -169,6 +168,7 @@ extension ExtremeTrial {
         observation.timeToFirstByte = duration
         for phase in RequestTimings.Phase.allCases { observation.timings[phase] = duration }
       }
+      + observe("RequestObservation.errorMessage") { $0.errorMessage = $1 }
       + observe("RequestObservation.networkRoundTrip") { $0.networkRoundTrip = $1 }
       + observe("RequestEnd.response(statusCode:)") { $0.end = .response(statusCode: $1) }
       + observe("RequestEnd.failure(_:statusCode:)") { $0.end = .failure(.timeout, statusCode: $1) }

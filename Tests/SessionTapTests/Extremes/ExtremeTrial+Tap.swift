@@ -13,7 +13,6 @@ extension ExtremeTrial {
     + logQueries + observations + endpoint + limits + messages + pushes
 
   private struct SilentObserver: RequestObserver {
-    func requestStarted(_ request: RequestDescription) {}
     func requestEnded(_ observation: RequestObservation) {}
   }
 
@@ -21,6 +20,7 @@ extension ExtremeTrial {
     let environment = [
       "OTEL_EXPORTER_PROMETHEUS_HOST", "OTEL_EXPORTER_PROMETHEUS_PORT", "OTEL_SERVICE_NAME",
       "OTEL_RESOURCE_ATTRIBUTES", "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "SESSION_TAP_LOG",
+      "SESSION_TAP_ALLOW_NETWORK", "SESSION_TAP_UNKNOWN",
     ].flatMap { variable in
       let values =
         String.extremes + Int.extremes.map { ($0.name, String($0.value)) }
@@ -44,6 +44,7 @@ extension ExtremeTrial {
       ("many of what is below", (0..<manyElements).map { .liveness(at: "/route-\($0)/*") }),
     ]
     return environment
+      + start("Tap.Configuration.knownMethods", at: [String].extremes) { $0.configuration.knownMethods = $1 }
       + start("Tap.Configuration.observers", at: [("many", manyElements)]) {
         $0.configuration.observers = Array(repeating: SilentObserver(), count: $1)
       }
@@ -60,6 +61,13 @@ extension ExtremeTrial {
         let attributes = $1.map { "\($0)=\($0),%=%\($0)" }.joined(separator: ",")
         try $0.registry.register(TargetInfo(serviceName: nil, resourceAttributes: attributes))
       }
+      + start("Tap.Configuration.readinessChecks", at: [String].extremes) { setup, names in
+        for name in names { setup.configuration.readinessChecks[name] = { name } }
+      }
+      + use("Tap.flush(within:)") { running, limit in
+        let isDone = await running.tap.flush(within: limit)
+        try running.expect(isDone || limit < .seconds(1), "the flush has not ended in time")
+      }
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, $1 as String) }
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, "", $1) }
   }
@@ -71,6 +79,9 @@ extension ExtremeTrial {
     use("Tap.sessionConfiguration(from:client:)", requests: 1) {
       try await $0.request($0.session(client: $1 as String))
     }
+      + use("Tap.session(client:configuration:delegate:delegateQueue:)", requests: 1) { running, client in
+        try await running.request(running.tap.session(client: client as String, configuration: .ephemeral))
+      }
       + use("Tap.sessionConfiguration(from:client:)", at: [("1,000 clients", 1_000)]) { running, count in
         for number in 0..<count {
           _ = running.tap.sessionConfiguration(from: .ephemeral, client: "client-\(number)")
@@ -82,11 +93,15 @@ extension ExtremeTrial {
         try await running.request(session)
       }
       + start("RequestFilter.hosts(_:)") { setup, hosts in
-        setup.configuration.requests.filter = .hosts(hosts)
+        setup.configuration.outbound.filter = .hosts(hosts)
         setup.requests = nil
       }
       + start("RequestFilter.paths(_:)") { setup, prefixes in
-        setup.configuration.requests.filter = .paths(prefixes)
+        setup.configuration.outbound.filter = .paths(prefixes)
+        setup.requests = nil
+      }
+      + start("RequestFilter.clients(_:)") { setup, names in
+        setup.configuration.outbound.filter = .clients(names)
         setup.requests = nil
       }
       + use("TapRequestContext.urlTemplate", requests: 1) {
@@ -101,7 +116,7 @@ extension ExtremeTrial {
       }
       // A challenge that is not answered, for it is the time until it is reported.
       + start("URLSessionTap.Configuration.waitingLimit", at: Duration?.extremes) { setup, limit in
-        setup.configuration.requests.waitingLimit = limit
+        setup.configuration.sessions.waitingLimit = limit
         setup.requests = 2
       } then: { running in
         let session = running.session(client: "waits")
@@ -127,7 +142,8 @@ extension ExtremeTrial {
     return start(
       "PathTemplates.init(_:)", at: String.extremes.map { ($0.name, [$0.value, "/" + $0.value]) } + few
     ) {
-      $0.configuration.requests.pathTemplates = PathTemplates($1)
+      $0.configuration.outbound.pathTemplates = PathTemplates($1)
+      $0.configuration.inbound.pathTemplates = PathTemplates($1)
       $0.logOptions.redaction.allowedPaths = PathTemplates($1)
     }
       + use("PathTemplates.init(_:)", at: many) { running, paths in

@@ -8,7 +8,7 @@ struct ExtremeSetup: Sendable {
     case possible, never, always
   }
 
-  var configuration = Tap.Configuration()
+  var configuration = Tap.Configuration(environment: [:])
   var endpoint = Endpoint.Configuration(address: .loopback(port: 0))
   var logOptions = RequestLog.Configuration()
   var refusal = Refusal.possible
@@ -22,6 +22,7 @@ struct ExtremeSetup: Sendable {
   init() {
     configuration.log = .file(logFile)
     configuration.servesLog = true
+    configuration.isQuiet = true
     configuration.shutdownDeadline = .seconds(60)
     logOptions.recentLineLimit = 10
     logOptions.redaction.allowedRequestHeaders = ["key"]

@@ -88,7 +88,8 @@ struct ExtremeWalk {
     let idle = try tap.address.map { try RawConnection($0) }
     var text: String?
     if let address = tap.address {
-      let answer = await (try RawConnection(address)).answer(to: "GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+      let answer = await (try RawConnection(address)).answer(
+        to: "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
       try running.expect(
         answer.hasPrefix("HTTP/1.1 200 "), "the scrape is answered with \(answer.prefix(30))")
       text = answer.ranges(of: "\r\n\r\n").first.map { String(answer[$0.upperBound...]) }

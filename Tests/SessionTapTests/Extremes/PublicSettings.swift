@@ -99,9 +99,14 @@ struct PublicSettings {
   /// What has no trial, and why.
   static let exclusions: [String: String] = [
     "Endpoint.init(configuration:routes:)": "a tap makes it of its configuration",
-    "RequestRecorder.init(registry:outbound:inbound:observers:)": "a tap makes it of its configuration",
+    "RequestRecorder.init(registry:outbound:inbound:exemplars:observers:)":
+      "a tap makes it of its configuration",
     "URLSessionTap.sessionConfiguration(from:client:)": "the tap's function of that name calls it",
     "URLSessionTap.install(on:client:)": "the tap's function of that name calls it",
+    "InboundRequests.withRequest(method:path:scheme:traceparent:clientAddress:fields:isolation:_:)":
+      "begin takes them as they are",
+    "OutboundRequests.withRequest(client:method:url:urlTemplate:trace:fields:isolation:_:)":
+      "begin takes them as they are",
     "Registry.write(_:into:)": "the buffer is filled, not read",
   ]
 }

@@ -46,7 +46,8 @@ struct RunningExtreme: Sendable {
   func serve(
     _ routes: [EndpointRoute] = [.liveness()],
     _ configuration: Endpoint.Configuration = .init(address: .loopback(port: 0)),
-    _ requests: [String] = ["GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"], within time: Duration = .seconds(60)
+    _ requests: [String] = ["GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"],
+    within time: Duration = .seconds(60)
   ) async throws -> [String] {
     let endpoint = Endpoint(configuration: configuration, routes: routes)
     let address = try endpoint.start()
@@ -65,7 +66,8 @@ struct RunningExtreme: Sendable {
   func serveAll(
     _ routes: [EndpointRoute] = [.liveness()],
     _ configuration: Endpoint.Configuration = .init(address: .loopback(port: 0)),
-    _ requests: [String] = ["GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"], with start: String = "HTTP/1.1 "
+    _ requests: [String] = ["GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"],
+    with start: String = "HTTP/1.1 "
   ) async throws {
     for (request, answer) in zip(requests, try await serve(routes, configuration, requests)) {
       try expect(answer.hasPrefix(start), "\(request.prefix(50)) is answered with \(answer.prefix(50))")

@@ -172,6 +172,28 @@ import Testing
     #expect(process.output.contains("requests"))
   }
 
+  /// One of its requests is under way then, and the server never answers it.
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `a probe ends cleanly on a signal`(signal: Int32) async throws {
+    let (asked, end) = (Gate(), Gate())
+    let origin = try Origin { _ in
+      asked.open()
+      return [.hold(end)]
+    }
+    defer {
+      end.open()
+      origin.stop()
+    }
+    let process = try ChildProcess(
+      product: "session-tap",
+      ["probe", origin.url().absoluteString, "--port", "0", "--log", "off", "--timeout", "1h"])
+    try await asked.wait("the request")
+    process.send(signal)
+    try await process.waitForExit()
+    #expect(process.status == 0)
+    #expect(process.output.contains("1 cancelled"))
+  }
+
   @Test func `a port in use is exit code 69 and one line`() async throws {
     let taken = try Origin { _ in [] }
     defer { taken.stop() }

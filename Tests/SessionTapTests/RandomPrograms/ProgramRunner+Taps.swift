@@ -10,7 +10,8 @@ import TestSupport
 /// How a program's taps and sessions are made and used.
 extension ProgramRunner {
   func makeTap(_ name: ProgramName, _ hasEndpoint: Bool, _ hasLog: Bool) {
-    var configuration = Tap.Configuration()
+    var configuration = Tap.Configuration(environment: [:])
+    configuration.isQuiet = true
     configuration.endpoint = hasEndpoint ? Endpoint.Configuration(address: .loopback(port: 0)) : nil
     // Takes most of the time of a scrape.
     configuration.exposesProcess = false

@@ -22,6 +22,29 @@ struct InstrumentTests {
     #expect(gauge.value == 3.5)
   }
 
+  @Test func `measure what an operation took, also of one that throws`() async throws {
+    struct Failure: Error {}
+    let histogram = try registry.histogram("h_seconds", help: "")
+    let start = ContinuousClock.now
+    #expect(histogram.measure { 1 } == 1)
+    let later = await histogram.measure {
+      await Task.yield()
+      return 2
+    }
+    #expect(later == 2)
+    #expect(throws: Failure.self) { try histogram.measure { throw Failure() } }
+    await #expect(throws: Failure.self) {
+      try await histogram.measure {
+        await Task.yield()
+        throw Failure()
+      }
+    }
+    let snapshot = histogram.snapshot
+    #expect(snapshot.count == 4)
+    #expect(snapshot.sum > 0)
+    #expect(.seconds(snapshot.sum) <= ContinuousClock.now - start)
+  }
+
   @Test func `buckets include their upper bound`() throws {
     let histogram = try registry.histogram("h", help: "", buckets: [-1, 0, 2.5])
     for value in [-2, -1, -0.5, 0, 0.1, 2.5, 2.500_000_1, 1e9] { histogram.record(value) }

@@ -85,7 +85,7 @@ struct SeriesLifetimeTests {
   }
 
   @Test func `idle request targets expire and the books still balance`() throws {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.series.idleExpiry = .seconds(10)
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     let over = RequestDescription(client: "c", method: "GET", serverAddress: "over")

@@ -20,7 +20,7 @@ struct ActiveGaugeTests {
   }
 
   private func makeRecorder(limit: Int) throws -> RequestRecorder {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.knownMethods = ["GET"]
     configuration.series = SeriesOptions(limit: limit, idleExpiry: .seconds(5))
     return try RequestRecorder(registry: registry, outbound: configuration, inbound: configuration)

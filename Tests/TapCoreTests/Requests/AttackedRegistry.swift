@@ -9,7 +9,7 @@ enum AttackedRegistry {
   static let small = Result { try make(limit: 200) }
 
   static func make(limit: Int) throws -> Registry {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.series.limit = limit
     let registry = Registry()
     let metrics = try RequestDriver(registry: registry, configuration: configuration)

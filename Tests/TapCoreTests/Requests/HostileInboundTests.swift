@@ -8,7 +8,7 @@ import Testing
 struct HostileInboundTests {
   /// A registry that has seen 20,000 routes, among them some of a megabyte, ill-formed ones and control characters.
   private static let attacked = Result {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.series.limit = 200
     let registry = Registry()
     let requests = try RequestRecorder(registry: registry, inbound: configuration).inbound

@@ -10,8 +10,6 @@ final class InboundObserver: RequestConsumer {
 
   var ended: [RequestObservation] { state.withLock { $0 } }
 
-  func requestStarted(_ request: RequestDescription) {}
-
   func requestEnded(_ observation: RequestObservation) {
     state.withLock { $0.append(observation) }
     heard.open()

@@ -21,14 +21,14 @@ import Testing
   }
 
   private func make(
-    _ configuration: RequestMetrics = .init()
+    _ configuration: RequestOptions = .init()
   ) throws -> InboundRequests {
     try RequestRecorder(registry: registry, inbound: configuration, consumers: [observer]).inbound
   }
 
   @Test
   func `have the metrics of the conventions, from the beginning to the end`() throws {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.durationBuckets = [1_000]
     configuration.bodySizeBuckets = [64]
     let requests = try make(configuration)
@@ -242,23 +242,26 @@ import Testing
     #expect(seen.request.traceContext == request.trace)
     #expect(seen.start >= before)
     #expect(seen.duration >= .zero)
-    // What cannot be is no size.
+    // What cannot be is no size, and counted.
     #expect(!lines.contains { $0.hasPrefix("http_server_request_body_size_bytes_count") })
     #expect(lines.contains { $0.hasPrefix("http_server_response_body_size_bytes_count") })
+    let dropped = #"session_tap_dropped_values_total{metric="http_server_request_body_size_bytes"}"#
+    #expect(lines.contains("\(dropped) 1"))
+    #expect(lines.count { $0.hasPrefix("session_tap_dropped_values_total{") } == 1)
   }
 
   @Test
   func `continue their caller's trace, if that is valid`() throws {
     let requests = try make()
-    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let continued = requests.begin(method: "GET", path: "/", traceparent: header)
     #expect(continued.trace.traceID == "0af7651916cd43dd8448eb211c80319c")
     #expect(continued.trace.spanID != "b7ad6b7169203331")
-    #expect(!continued.trace.isSampled)
+    #expect(continued.trace.isSampled)
     for header in [nil, "", "00-1-2-3", header + "," + header, header.uppercased()] {
       let own = requests.begin(method: "GET", path: "/", traceparent: header)
       #expect(own.trace.traceID != continued.trace.traceID)
-      #expect(own.trace.isSampled)
+      #expect(!own.trace.isSampled)
     }
   }
 

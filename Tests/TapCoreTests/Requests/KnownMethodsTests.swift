@@ -18,9 +18,9 @@ struct KnownMethodsTests {
     ] as [([String], String, String)])
   func `a method is itself or other`(known: [String], method: String, label: String) throws {
     let registry = Registry()
-    var outbound = RequestMetrics()
+    var outbound = RequestOptions()
     outbound.knownMethods = known
-    var inbound = RequestMetrics()
+    var inbound = RequestOptions()
     inbound.knownMethods = known
     let recorder = try RequestRecorder(registry: registry, outbound: outbound, inbound: inbound)
 

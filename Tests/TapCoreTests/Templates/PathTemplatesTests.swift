@@ -79,6 +79,20 @@ import Testing
     try PathTemplates([template]).validate()
   }
 
+  /// `/*` in its place would fit every path.
+  @Test(
+    arguments: [
+      ("/health*", "/health"), ("health*", "/health"), ("/v1/é**", "/v1/é"),
+      ("/users/{id}/post*", "/users/{id}/post"),
+    ]
+  )
+  func `a star behind a word is two templates`(template: String, word: String) throws {
+    let error = #expect(throws: PathTemplateError.self) { try PathTemplates([template]).validate() }
+    #expect(error?.spelling == "\(word)/*")
+    #expect(error?.description.contains("write '\(word)' and '\(word)/*' (") == true)
+    try PathTemplates([word, "\(word)/*"]).validate()
+  }
+
   @Test func `the texts of a refusal have a bound`() {
     let template = ":" + String(repeating: "x", count: 1 << 20)
     let error = #expect(throws: PathTemplateError.self) { try PathTemplates([template]).validate() }

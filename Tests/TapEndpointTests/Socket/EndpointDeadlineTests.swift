@@ -33,7 +33,7 @@ import Testing
     let route = EndpointRoute("/large", immediate: { _ in EndpointResponse(body: large) })
     try await withEndpoint(routes: [route], limits: limits) { port in
       let client = try RawClient(port: port, receiveBuffer: 4096)
-      client.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+      client.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
       _ = try await Poll.until("the end of the connection") { client.hasFailed ? true : nil }
       #expect(await client.receiveAll().isReset)
     }

@@ -50,7 +50,7 @@ import Testing
     try await withEndpoint(routes: routes) { port in
       let client = try RawClient(port: port)
       let paths = (0..<200).map { $0.isMultiple(of: 3) ? "/later/\($0)" : "/now/\($0)" }
-      client.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
+      client.send(paths.map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined())
       client.endOutput()
       let answer = await client.receiveAll().text
       let bodies = answer.split(separator: "\r\n\r\n").dropFirst().compactMap {
@@ -63,7 +63,7 @@ import Testing
   @Test func `takes requests byte by byte`() async throws {
     try await withEndpoint(routes: [Self.ok]) { port in
       let client = try RawClient(port: port)
-      for byte in "GET /ok HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".utf8 {
+      for byte in "GET /ok HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8 {
         client.send(String(decoding: [byte], as: UTF8.self))
       }
       #expect(await client.receiveAll().text.hasSuffix("fine\n"))
@@ -87,7 +87,7 @@ import Testing
     ]
     try await withEndpoint(routes: routes) { port in
       let client = try RawClient(port: port)
-      client.send("GET /reset HTTP/1.1\r\nHost: h\r\n\r\n")
+      client.send("GET /reset HTTP/1.1\r\nHost: localhost\r\n\r\n")
       let (text, isReset) = await client.receiveAll()
       #expect(isReset)
       #expect(text.isEmpty)
@@ -111,7 +111,7 @@ import Testing
       })
     try await withEndpoint(routes: [route]) { port in
       let client = try RawClient(port: port)
-      client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
+      client.send("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(try await events.next("the handler") == "started")
       client.send("more than the client should send")
       client.reset()
@@ -125,12 +125,12 @@ import Testing
     try await withEndpoint(routes: [Self.ok], limits: limits) { port in
       let clients = try (0..<3).map { _ in try RawClient(port: port) }
       for client in clients {
-        client.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+        client.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
       }
       #expect(try await RawClient.get("/ok", port: port).hasSuffix("fine\n"))
       #expect(await clients[0].receiveAll().text == "")
-      clients[2].send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+      clients[2].send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(await clients[2].receive(until: "fine\n").hasSuffix("fine\n"))
     }
   }
@@ -145,7 +145,7 @@ import Testing
       var crowd: [RawClient] = []
       for _ in 0..<4 {
         let client = try RawClient(port: port)
-        client.send("GET /ok HTTP/1.1\r\nHost: h\r\nX: ")
+        client.send("GET /ok HTTP/1.1\r\nHost: localhost\r\nX: ")
         crowd.append(client)
       }
       let newcomer = try RawClient(port: port)
@@ -153,9 +153,9 @@ import Testing
       for client in crowd.dropFirst() { client.send("x") }
       let next = try RawClient(port: port)
       #expect(await crowd[1].receiveAll().text == "")
-      newcomer.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+      newcomer.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(await newcomer.receive(until: "fine\n").hasSuffix("fine\n"))
-      next.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+      next.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
       #expect(await next.receive(until: "fine\n").hasSuffix("fine\n"))
     }
   }
@@ -173,14 +173,14 @@ import Testing
     }
     try await withEndpoint(routes: [Self.ok, slow], limits: limits) { port in
       let answering = try RawClient(port: port)
-      answering.send("GET /slow HTTP/1.1\r\nHost: h\r\n\r\n")
+      answering.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
       try await started.wait("the handler")
       let sender = try RawClient(port: port)
-      sender.send("GET /ok HTTP/1.1\r\nHost: h\r\nX: ")
+      sender.send("GET /ok HTTP/1.1\r\nHost: localhost\r\nX: ")
       var idle: [RawClient] = []
       for _ in 0..<2 {
         let client = try RawClient(port: port)
-        client.send("GET /ok HTTP/1.1\r\nHost: h\r\n\r\n")
+        client.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
         idle.append(client)
       }
@@ -208,7 +208,7 @@ import Testing
       })
     try await withEndpoint(routes: [route], limits: limits) { port in
       let client = try RawClient(port: port)
-      client.send("GET /wait HTTP/1.1\r\nHost: h\r\n\r\n")
+      client.send("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
       try await started.wait("the handler")
       #expect(try await RawClient.get("/wait", port: port).hasPrefix("HTTP/1.1 503 "))
     }

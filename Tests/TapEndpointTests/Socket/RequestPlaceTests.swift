@@ -44,7 +44,7 @@ import Testing
       var clients: [RawClient] = []
       for _ in 0..<count {
         let client = try RawClient(port: port)
-        client.send("GET /stuck HTTP/1.1\r\nHost: h\r\n\r\n")
+        client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\r\n")
         clients.append(client)
         try await waitForStart()
       }
@@ -71,7 +71,7 @@ import Testing
       var clients = try await stuck.hang(hanging, port)
       for _ in 0..<8 {
         let client = try RawClient(port: port)
-        client.send("GET /stuck HTTP/1.1\r\nHost: h\r\n\r\n")
+        client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(await client.receive(until: "answered\n").hasPrefix("HTTP/1.1 503 "))
         clients.append(client)
       }
@@ -123,9 +123,9 @@ import Testing
     try await withEndpoint(routes: [stuck.route, hold], limits: limits) { port in
       let clients = try await stuck.hang(1, port)
       let holder = try RawClient(port: port)
-      holder.send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n")
+      holder.send("GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n")
       try await held.next("the handler that holds the queue")
-      clients[0].send("GET /next HTTP/1.1\r\nHost: h\r\n\r\n")
+      clients[0].send("GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n")
       clients[0].reset()
       gate.open()
       try await stuck.waitForCancel()
@@ -153,13 +153,51 @@ import Testing
     }
   }
 
+  /// Clients that go, or whose time is over, leave handlers behind that never return.
+  @Test func `of a route no more handlers live than four times the requests in flight`() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.requestsInFlight = 2
+    limits.answerDeadline = .seconds(3600)
+    let stuck = StuckHandler()
+    defer { stuck.releaseAll() }
+    let registry = Registry()
+    let routes = [
+      try EndpointRoute.metrics(of: registry), stuck.route, EndpointRoute("/other") { _ in .text("fine\n") },
+    ]
+    func overdue(_ port: Int) async throws -> String? {
+      try await RawClient.get("/metrics", port: port).split(separator: "\n").first {
+        $0.hasPrefix("session_tap_overdue_handlers{")
+      }.map(String.init)
+    }
+    try await withEndpoint(routes: routes, limits: limits) { port in
+      #expect(try await overdue(port) == nil)
+      for _ in 0..<8 {
+        for client in try await stuck.hang(1, port) { client.reset() }
+        try await stuck.waitForCancel()
+      }
+      #expect(try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 8"#)
+      for _ in 0..<20 {
+        let answer = try await RawClient.get("/stuck", port: port)
+        #expect(answer.hasPrefix("HTTP/1.1 503 "))
+        #expect(answer.hasSuffix("too many handlers of this path have not returned\n"))
+      }
+      #expect(try await Self.status("/other", port) == "200")
+      #expect(try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 8"#)
+      stuck.releaseAll()
+      _ = try await Poll.until("the return of the handlers") {
+        try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 0"# ? true : nil
+      }
+      withExtendedLifetime(try await stuck.hang(2, port)) {}
+    }
+  }
+
   @Test func `a pipelined request takes the place of the one before`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1
     let route = EndpointRoute("/") { _ in .text("done;") }
     try await withEndpoint(routes: [route], limits: limits) { port in
       let client = try RawClient(port: port)
-      client.send(String(repeating: "GET / HTTP/1.1\r\nHost: h\r\n\r\n", count: 50))
+      client.send(String(repeating: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50))
       let text = await client.receive(until: "done;", times: 50)
       #expect(text.split(separator: "HTTP/1.1 200 ").count == 50)
     }
@@ -181,7 +219,7 @@ import Testing
       let heads = try await withThrowingTaskGroup(of: String.self) { group in
         for _ in 0..<3 {
           let client = try RawClient(port: port)
-          client.send("GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+          client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
           group.addTask { await client.receive(until: "\r\n\r\n") }
         }
         // A quarter of the connections is for scrapes. A further one is refused at once, the others wait.

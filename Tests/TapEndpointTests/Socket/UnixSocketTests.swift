@@ -14,6 +14,21 @@ import Testing
     return await client.receiveAll().text
   }
 
+  /// What a process that crashed leaves behind.
+  private func leaveSocket(at path: String) throws {
+    let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+    let result = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(leftover, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    close(leftover)
+    try #require(result == 0)
+  }
+
   @Test func `serves the owner alone`() async throws {
     let directory = try TemporaryFolder()
     let path = directory.path + "/socket"
@@ -30,18 +45,7 @@ import Testing
   @Test func `replaces a socket that nobody listens on`() async throws {
     let directory = try TemporaryFolder()
     let path = directory.path + "/socket"
-    // A process that crashed leaves its socket behind.
-    let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-    let result = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(leftover, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    close(leftover)
-    #expect(result == 0)
+    try leaveSocket(at: path)
     let endpoint = endpoint(path)
     try endpoint.start()
     #expect(try await get(path).hasSuffix("ok\n"))
@@ -65,6 +69,18 @@ import Testing
     let error = #expect(throws: EndpointError.self) { try endpoint(directory.path + "/file").start() }
     #expect(error?.code == .addressInUse)
     #expect(directory.mode(of: "file") != nil)
+  }
+
+  /// Whoever has put it there may have meant another file to be removed.
+  @Test func `leaves a link alone that leads to such a socket`() throws {
+    let directory = try TemporaryFolder()
+    try leaveSocket(at: directory("left"))
+    try #require(symlink(directory("left"), directory("link")) == 0)
+    let error = #expect(throws: EndpointError.self) { try endpoint(directory("link")).start() }
+    #expect(error?.code == .addressInUse)
+    var status = stat()
+    #expect(lstat(directory("link"), &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
+    #expect(directory.mode(of: "left") != nil)
   }
 
   @Test(arguments: ["", String(repeating: "x", count: 200), "a\u{0}b"])

@@ -129,7 +129,7 @@ final class RawClient: Sendable {
     _ path: String, port: Int, method: String = "GET", fields: String = ""
   ) async throws -> String {
     let client = try RawClient(port: port)
-    client.send("\(method) \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\(fields)\r\n")
+    client.send("\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n")
     return await client.receiveAll().text
   }
 

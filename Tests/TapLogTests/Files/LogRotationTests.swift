@@ -80,6 +80,47 @@ struct LogRotationTests {
     }
   }
 
+  /// An old file and a newer one, and the process that would compress the older.
+  private func oldFiles(in folder: TemporaryFolder) throws -> (name: String, files: RotatedFiles) {
+    let name = "requests.jsonl.20261121T093000.000000Z"
+    try folder.write("lines\n", to: name)
+    try folder.write("newer\n", to: "requests.jsonl.20261121T093001.000000Z")
+    let rotation = LogRotation.size(1, keep: 9, compresses: true)
+    return (name, RotatedFiles(path: folder("requests.jsonl"), permissions: 0o600, rotation: rotation))
+  }
+
+  @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
+  func `leaves a file to the process that compresses it, unless that was killed`() async throws {
+    let folder = try TemporaryFolder()
+    let (name, files) = try oldFiles(in: folder)
+    let part = "\(name).gz.part"
+    try folder.write("half", to: part)
+    let other = try System.openForAppending(folder(part), permissions: 0o600)
+    #expect(System.lock(other))
+    _ = files.run(at: .now)
+    #expect(try folder.lines(part) == ["half"])
+    #expect(try rotated(folder).count == 3)
+    // The system unlocks what a killed process had locked.
+    System.close(other)
+    _ = files.run(at: .now)
+    let names = try rotated(folder)
+    #expect(names.count == 2 && names.contains("\(name).gz"))
+    let result = try await Tool("gzip").run(["-dc", folder("\(name).gz")])
+    #expect(result.status == 0)
+    #expect(result.output == "lines\n")
+  }
+
+  @Test func `follows no link that stands where it would compress to`() throws {
+    let folder = try TemporaryFolder()
+    let (name, files) = try oldFiles(in: folder)
+    try folder.write("precious", to: "other")
+    try FileManager.default.createSymbolicLink(
+      atPath: folder("\(name).gz.part"), withDestinationPath: folder("other"))
+    _ = files.run(at: .now)
+    #expect(try folder.lines("other") == ["precious"])
+    #expect(try folder.lines(name) == ["lines"])
+  }
+
   @Test
   func `is done by one of two logs on one file, and no line is torn or lost`() async throws {
     let folder = try TemporaryFolder()
@@ -105,5 +146,17 @@ struct LogRotationTests {
       }
     }
     #expect(messages.count == 4_000)
+  }
+
+  /// Else it would get the end of a line that it does not lack.
+  @Test func `the end of a file is not looked for in the one that has taken its path`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    try Data("whole\n".utf8).write(to: URL(fileURLWithPath: path))
+    let file = try System.status(ofPath: path)
+    #expect(System.lastByte(ofPath: path, file) == UInt8(ascii: "\n"))
+    try System.rename(path, to: folder("requests.jsonl.1"))
+    try Data("longer than the other\n".utf8).write(to: URL(fileURLWithPath: path))
+    #expect(System.lastByte(ofPath: path, file) == nil)
   }
 }

@@ -29,6 +29,13 @@ struct RequestLineTests {
     #expect(try lines(of: .example) == [expected])
   }
 
+  @Test
+  func `leaves out sizes that no body has`() throws {
+    var observation = RequestObservation.example
+    (observation.requestBodySize, observation.responseBodySize) = (.min, -1)
+    #expect(try !lines(of: observation).joined().contains("body.size"))
+  }
+
   @Test(
     arguments: [
       (

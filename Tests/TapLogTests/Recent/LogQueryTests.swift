@@ -18,6 +18,7 @@ import Testing
     arguments: [
       ("limit", "-1", "limit must be"), ("limit", "", "limit must be"),
       ("limit", "9999999999999999999", "limit must be"),
+      ("after", "-1", "after must be"), ("after", "last", "after must be"),
       ("severity", "loud", "one of TRACE, DEBUG, INFO, WARN, ERROR"),
     ])
   func `says which item has no such value`(name: String, value: String, reason: String) {

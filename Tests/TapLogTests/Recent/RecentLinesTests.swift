@@ -74,6 +74,27 @@ struct RecentLinesTests {
   }
 
   @Test
+  func `are asked for from a line on`() throws {
+    let log = try log()
+    let start = log.recentLines(LogQuery()).last
+    func answer(after number: Int64) throws -> String {
+      let answer = log.recentLines(try LogQuery(items: [("after", "\(number)")]))
+      return "\(messages(answer.bytes).joined(separator: " ")) of \(answer.last - start)"
+    }
+    #expect(try answer(after: start) == " of 0")
+    for index in 1...8 { log.log(.info, "\(index)") }
+    #expect(log.flush())
+    // Of the first lines some are not kept any more.
+    #expect(try answer(after: start) == "4 5 6 7 8 of 8")
+    #expect(try answer(after: start + 6) == "7 8 of 8")
+    #expect(try answer(after: .max) == " of 8")
+    let query = try LogQuery(items: [("after", "\(start + 5)"), ("limit", "1")])
+    #expect(messages(log.recentLines(query).bytes) == ["8"])
+    // That of an app which is started later begins behind all of these.
+    #expect(try self.log().recentLines(LogQuery()).last > start)
+  }
+
+  @Test
   func `are within the limit of bytes`() throws {
     let log = try log(lines: .max, bytes: 0)
     for index in 0..<2_000 { log.log(.info, "\(index)") }

@@ -52,14 +52,20 @@ final class RecordingObserver: RequestConsumer {
 
 extension URLSessionTap {
   /// A tap of its own recorder.
-  convenience init(observers: [any RequestConsumer], configuration: Configuration = Configuration()) {
-    self.init(recorder: Self.recorder(observers), configuration: configuration)
+  convenience init(
+    observers: [any RequestConsumer], options: RequestOptions = RequestOptions(),
+    configuration: Configuration = Configuration()
+  ) {
+    self.init(recorder: Self.recorder(observers, options), configuration: configuration)
   }
 
-  private static func recorder(_ consumers: [any RequestConsumer]) -> RequestRecorder {
+  private static func recorder(
+    _ consumers: [any RequestConsumer], _ options: RequestOptions
+  ) -> RequestRecorder {
     // The registry is new and the metrics are the default ones: the first is made.
     while true {
-      if let recorder = try? RequestRecorder(registry: Registry(), consumers: consumers) { return recorder }
+      let recorder = try? RequestRecorder(registry: Registry(), outbound: options, consumers: consumers)
+      if let recorder { return recorder }
     }
   }
 

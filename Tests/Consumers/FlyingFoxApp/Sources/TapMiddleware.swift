@@ -10,29 +10,26 @@ protocol AnsweredError: Error {
 /// Records every request of a FlyingFox server: its metrics, its log line, and its trace for the requests made meanwhile.
 struct TapMiddleware: HTTPHandler {
   let inbound: InboundRequests
-  /// The server's routes. FlyingFox does not tell which of them it matched.
-  let templates: PathTemplates
   let next: any HTTPHandler
 
   func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
-    let recorded = inbound.begin(
+    try await inbound.withRequest(
       method: request.method.rawValue, path: request.path, scheme: "http",
-      traceparent: request.headers[HTTPHeader("traceparent")])
-    let route = templates.template(for: request.path)
-    do {
-      let response = try await TraceContext.$current.withValue(recorded.trace) {
-        try await next.handleRequest(request)
+      traceparent: request.headers[HTTPHeader("traceparent")]
+    ) { recorded in
+      do {
+        let response = try await next.handleRequest(request)
+        recorded.end(
+          statusCode: response.statusCode.code, requestBodySize: request.bodySequence.count,
+          responseBodySize: response.bodySize)
+        return response
+      } catch let error as any AnsweredError {
+        recorded.end(statusCode: error.statusCode.code)
+        return HTTPResponse(statusCode: error.statusCode)
+      } catch {
+        recorded.end(statusCode: error is HTTPUnhandledError ? 404 : 500)
+        throw error
       }
-      recorded.end(
-        statusCode: response.statusCode.code, route: route, requestBodySize: request.bodySequence.count,
-        responseBodySize: response.bodySize)
-      return response
-    } catch let error as any AnsweredError {
-      recorded.end(statusCode: error.statusCode.code, route: route)
-      return HTTPResponse(statusCode: error.statusCode)
-    } catch {
-      recorded.end(statusCode: error is HTTPUnhandledError ? 404 : 500, route: route)
-      throw error
     }
   }
 }

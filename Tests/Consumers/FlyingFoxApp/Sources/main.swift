@@ -3,10 +3,6 @@ import FlyingFox
 import Foundation
 import SessionTap
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 // Serves orders, asks another service about each, and shows how both go:
 //
 //     STOCK_URL=http://localhost:8081 SESSION_TAP_LOG=requests.jsonl PORT=8080 flyingfox-app
@@ -15,8 +11,11 @@ guard let stock = URL(string: environment["STOCK_URL"] ?? "") else {
   print("usage: STOCK_URL=http://localhost:8081 flyingfox-app")
   exit(64)
 }
-let tap = try Tap.start(Tap.Configuration(environment: environment))
-let session = URLSession(configuration: tap.sessionConfiguration(client: "stock"))
+var configuration = Tap.Configuration()
+// FlyingFox does not tell which of its routes it matched.
+configuration.inbound.pathTemplates = ["/hello", "/orders/{id}", "/failing/{status}"]
+let tap = try Tap.start(configuration)
+let session = tap.session(client: "stock")
 
 /// An error of the app's, and how it is answered.
 struct Failure: AnsweredError {
@@ -26,9 +25,7 @@ struct Failure: AnsweredError {
 var routes = RoutedHTTPHandler()
 routes.appendRoute("GET /hello") { _ in HTTPResponse(statusCode: .ok, body: Data("hello\n".utf8)) }
 routes.appendRoute("GET /orders/:id") { (id: Int) in
-  var request = URLRequest(url: stock.appendingPathComponent("items/\(id)"))
-  request.setTrace()
-  let (body, _) = try await session.data(for: request)
+  let (body, _) = try await session.data(for: .traced(stock.appendingPathComponent("items/\(id)")))
   return HTTPResponse(statusCode: .ok, body: body)
 }
 
@@ -40,8 +37,7 @@ routes.appendRoute("GET /failing/:status") { (status: Int) -> HTTPResponse in
 
 let server = HTTPServer(
   address: try .inet(ip4: "127.0.0.1", port: UInt16(environment["PORT"] ?? "") ?? 0), logger: .disabled,
-  handler: TapMiddleware(
-    inbound: tap.inbound, templates: ["/hello", "/orders/{id}", "/failing/{status}"], next: routes))
+  handler: TapMiddleware(inbound: tap.inbound, next: routes))
 
 signal(SIGTERM, SIG_IGN)
 let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)

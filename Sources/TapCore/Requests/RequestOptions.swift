@@ -1,4 +1,5 @@
-/// The metrics of requests, by the names of the OpenTelemetry HTTP conventions, and what can be chosen of them for one direction.
+/// What is recorded of the requests of one direction, whatever makes or serves them, and the metrics of them, by the names of the
+/// OpenTelemetry HTTP conventions.
 ///
 /// Of the requests that the app makes:
 /// - `http_client_request_duration_seconds`, `http_client_request_body_size_bytes`,
@@ -19,7 +20,13 @@
 /// `session_tap_inbound_cancelled_requests_total`.
 ///
 /// At any scrape, started = ended + active.
-public struct RequestMetrics: Sendable, Hashable {
+public struct RequestOptions: Sendable {
+  /// Which requests are recorded. All by default. What it leaves out goes as if there were no tap.
+  public var filter = RequestFilter.all
+  /// The templates of paths, for the label `url_template` of a request that the app makes, and `http_route` of one that it serves.
+  /// None by default: the label is then left out. What is said of a request itself wins: its own template, or the route that a
+  /// framework matched.
+  public var pathTemplates: PathTemplates = []
   /// The buckets of the duration and the time to first byte, in seconds.
   public var durationBuckets: HistogramBuckets = .seconds
   /// The buckets of `http_client_request_phase_duration_seconds`, in seconds: from 0.5 ms to 10 s. They are fewer than those of
@@ -31,10 +38,8 @@ public struct RequestMetrics: Sendable, Hashable {
   ])
   /// The buckets of both body sizes, in bytes.
   public var bodySizeBuckets: HistogramBuckets = .bytes
-  /// The methods that appear as themselves; any other is `_OTHER`, and with an empty list every one. Names that are
-  /// empty or longer than 256 bytes, and those after the first 256, do not count. By default those of RFC 9110, PATCH
-  /// (RFC 5789) and QUERY.
-  public var knownMethods = KnownMethods.standard
+  /// The methods that appear as themselves; any other is `_OTHER`.
+  package var knownMethods = KnownMethods.standard
   /// How many series each metric may hold, and for how long.
   public var series = SeriesOptions()
 
@@ -43,7 +48,7 @@ public struct RequestMetrics: Sendable, Hashable {
 }
 
 /// The names that these comments tell.
-extension RequestMetrics {
+extension RequestOptions {
   /// Of ended requests: the duration, the bodies of request and response and, where the app is the client, the first byte.
   func histograms(of direction: RequestDirection) throws(RegistryError) -> [InstrumentFamily<
     Registry.Histogram
@@ -116,6 +121,9 @@ final class InstrumentFamily<Element: Instrument>: Sendable {
     series = instrument
     return instrument
   }
+
+  /// Counts a value that no instrument of the family can take.
+  func drop() { dropped.increment() }
 
   func statistics(_ overflowCount: UInt64) -> FamilyStatistics {
     FamilyStatistics(metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)

@@ -3,7 +3,7 @@ import TapCore
 import TestSupport
 import Testing
 
-struct RequestMetricsTests {
+struct RequestOptionsTests {
   private let registry = Registry()
 
   private var lines: [String] {
@@ -36,7 +36,7 @@ struct RequestMetricsTests {
   }
 
   @Test func `one request from start to end`() throws {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.durationBuckets = [0.01, 0.1]
     configuration.bodySizeBuckets = [64]
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
@@ -183,7 +183,7 @@ struct RequestMetricsTests {
   }
 
   @Test func `the time to the first byte is there where it is known`() throws {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.durationBuckets = [0.01]
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     let request = RequestDescription(client: "c", method: "GET")
@@ -217,7 +217,7 @@ struct RequestMetricsTests {
   }
 
   @Test func `redirects are counted by target`() throws {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.series.limit = 2
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     for (host, count) in [("a", 2), ("b", nil), ("c", 1), ("a", 3), ("d", 1), ("a", -1)] {
@@ -262,7 +262,7 @@ struct RequestMetricsTests {
   }
 
   @Test func `many hosts are bounded and the books balance`() throws {
-    var configuration = RequestMetrics()
+    var configuration = RequestOptions()
     configuration.series.limit = 10
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     for number in 0..<100 {

@@ -1,0 +1,32 @@
+public import Hummingbird
+public import Logging
+public import NIOCore
+public import ServiceLifecycle
+public import TapCore
+
+extension Application {
+  /// Makes an app whose requests are recorded, each from its head until its response has been written.
+  ///
+  ///     let app = Application(router: router, observedBy: tap.inbound)
+  ///     try await app.runService()
+  ///
+  /// This is ``TapResponder`` and `http1(observedBy:)` together. For a server of another kind, or behind another responder, use
+  /// those, or ``TapMiddleware``.
+  ///
+  /// - Parameters:
+  ///   - router: The app's routes.
+  ///   - inbound: Where the requests are recorded: `tap.inbound`.
+  ///   - configuration: Hummingbird's: the address, the server's name.
+  ///   - services: What runs beside the server, in the order of the start; shut down in reverse. Put a `TapService` first.
+  ///   - onServerRunning: Called when the server listens.
+  ///   - logger: The app's. By default Hummingbird makes one.
+  public init<Builder: HTTPResponderBuilder>(
+    router: Builder, observedBy inbound: InboundRequests,
+    configuration: ApplicationConfiguration = ApplicationConfiguration(), services: [any Service] = [],
+    onServerRunning: @escaping @Sendable (any Channel) async -> Void = { _ in }, logger: Logger? = nil
+  ) where Responder == TapResponder<Builder.Responder> {
+    self.init(
+      responder: TapResponder(base: router.buildResponder()), server: .http1(observedBy: inbound),
+      configuration: configuration, services: services, onServerRunning: onServerRunning, logger: logger)
+  }
+}

@@ -1,0 +1,51 @@
+import Synchronization
+public import TapCore
+
+extension Tap {
+  /// A tap for the tests of an app: it listens at no port, keeps its log in memory, and says and reads nothing. Tests may run in
+  /// parallel, since taps share nothing.
+  ///
+  /// ```swift
+  /// let tap = try Tap.testing()
+  /// _ = try await tap.session(client: "users").data(from: url)
+  /// assert(tap.recordedRequests().map(\.request.client) == ["users"])
+  /// ```
+  ///
+  /// - Parameter change: Changes the configuration, as the app does.
+  /// - Throws: ``TapError`` as ``init(_:registry:)`` does.
+  public static func testing(_ change: (inout Configuration) -> Void = { _ in }) throws(TapError) -> Tap {
+    var configuration = Configuration(environment: [:])
+    configuration.endpoint = nil
+    configuration.exposesProcess = false
+    configuration.isQuiet = true
+    configuration.log = .memory
+    configuration.logOptions.recentLineLimit = Configuration.servedLineLimit
+    configuration.recorded = RecordedRequests()
+    change(&configuration)
+    return try start(configuration)
+  }
+
+  /// The requests that a tap of ``testing(_:)`` has recorded, in the order of their ends: the newest 10,000. A request is among
+  /// them when the app has got its end. Of another tap there are none.
+  public func recordedRequests() -> [RequestObservation] {
+    guard let recorded else { return [] }
+    recorder.drain()
+    return recorded.requests
+  }
+}
+
+/// Keeps the requests that have ended.
+final class RecordedRequests: RequestConsumer {
+  private static let limit = 10_000
+
+  private let ended = Mutex<[RequestObservation]>([])
+
+  var requests: [RequestObservation] { ended.withLock { $0.suffix(Self.limit) } }
+
+  func requestEnded(_ observation: RequestObservation) {
+    ended.withLock { ended in
+      ended.append(observation)
+      if ended.count >= 2 * Self.limit { ended.removeFirst(Self.limit) }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// Standard error, for the few lines that an operator has to see at once.
+package enum StandardError {
+  /// The bytes that a pipe takes as one piece (POSIX, `PIPE_BUF`).
+  private static let limit = 4_096
+
+  /// Writes a line, or leaves it: nothing waits for a reader that does not read, and where the reader is gone, no signal ends the
+  /// process.
+  package static func write(line: String) {
+    let text = line.map { $0.isNewline ? " " : $0 }
+    var bytes = Array(String(text).prefix(utf8Length: limit - 1).utf8)
+    bytes.append(UInt8(ascii: "\n"))
+    guard System.isWritable(2) else { return }
+    withoutBrokenPipeSignal {
+      _ = bytes.withUnsafeBytes { try? System.write($0, to: 2) }
+    }
+  }
+
+  /// A write to a pipe without a reader sends SIGPIPE to the thread that writes. It is blocked there, and taken back if it came.
+  private static func withoutBrokenPipeSignal(_ body: () -> Void) {
+    var pipe = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&pipe)
+    sigaddset(&pipe, SIGPIPE)
+    let wasPending = isPending
+    guard pthread_sigmask(SIG_BLOCK, &pipe, &before) == 0 else { return }
+    body()
+    if !wasPending, isPending {
+      var number: Int32 = 0
+      sigwait(&pipe, &number)
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+
+  private static var isPending: Bool {
+    var pending = sigset_t()
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE) == 1
+  }
+}

@@ -1,0 +1,155 @@
+/// The host and the port of a URL, read from its text (RFC 3986, section 3.2).
+///
+/// Exact or absent: labels show the host, and where a URL was put together wrongly, a part of a password may stand in its place. So
+/// there is a host only where nothing else can be meant. It is an IP literal, or a name of letters, digits, `-`, `.`, `_` and `~`, as
+/// it is written: internationalised, or with these percent-encoded. There is none before a port that is no number up to 65,535, nor
+/// where an `@` further on may be the end of the userinfo.
+///
+/// Reading the text takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and `URL.scheme`.
+package struct URLAuthority {
+  /// Without brackets.
+  package let host: String
+  /// The port that is written, or the default of http and https; `nil` if there is none.
+  package let port: Int?
+
+  /// Reads the URL. `nil` if it names no host, or it is not certain which.
+  package init?(_ url: String) {
+    var url = url
+    let found = url.withUTF8 { url in
+      Self.find(in: url).map { (host: String(decoding: url[$0.host], as: UTF8.self), port: $0.port) }
+    }
+    guard let found, !found.host.isEmpty else { return nil }
+    (host, port) = found
+  }
+
+  /// The place of an authority in a URL.
+  package struct Place {
+    /// What stands behind the userinfo. Empty, as the host, in `file:///path`.
+    package let hostAndPort: Range<Int>
+    let host: Range<Int>
+    let port: Int?
+  }
+
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  /// Finds the authority. `nil` if there is none, or it is not certain what its host is.
+  package static func find(in url: UnsafeBufferPointer<UInt8>) -> Place? {
+    guard let range = range(in: url) else { return nil }
+    let scheme = url[..<(range.lowerBound - 3)]
+    let start = url[range].lastIndex(of: .at).map { $0 + 1 } ?? range.lowerBound
+    guard isEnd(range.upperBound, of: url, scheme) else { return nil }
+    let text = url[start..<range.upperBound]
+    if text.isEmpty { return Place(hostAndPort: start..<start, host: start..<start, port: nil) }
+    var host = text.prefix { $0 != .colon }
+    var rest = text[host.endIndex...]
+    if text.first == .openBracket {
+      guard let bracket = text.firstIndex(of: .closeBracket) else { return nil }
+      host = text[(start + 1)..<bracket]
+      rest = text[(bracket + 1)...]
+      guard isIPLiteral(host), rest.isEmpty || rest.first == .colon else { return nil }
+    } else {
+      guard isName(host) else { return nil }
+    }
+    // The port may be empty.
+    let digits = rest.dropFirst()
+    let port = digits.isEmpty ? defaultPort(of: scheme) : number(digits)
+    guard digits.isEmpty || port != nil else { return nil }
+    return Place(hostAndPort: start..<range.upperBound, host: host.startIndex..<host.endIndex, port: port)
+  }
+
+  /// What stands between `://` and the path, the query, the fragment or the end.
+  static func range(in url: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+    // A colon further on is none of the scheme's.
+    guard let colon = url.firstIndex(where: { $0 == .colon || $0.endsAuthority }), colon + 2 < url.count,
+      url[colon] == .colon, url[colon + 1] == .slash, url[colon + 2] == .slash
+    else { return nil }
+    let start = colon + 3
+    return start..<(url[start...].firstIndex(where: \.endsAuthority) ?? url.count)
+  }
+
+  /// Whether the authority certainly ends there. The `@` of `postgres://user:1/2@host` is that of the userinfo, whose password
+  /// should have been encoded; that of `https://host/@name` is not, since clients of HTTP go by RFC 3986.
+  private static func isEnd(_ end: Int, of url: UnsafeBufferPointer<UInt8>, _ scheme: Bytes) -> Bool {
+    if end < url.count, url[end] == .slash, defaultPort(of: scheme) != nil { return true }
+    return !url[end...].contains(.at)
+  }
+
+  /// An IPv6 address, and perhaps a zone (RFC 6874).
+  private static func isIPLiteral(_ text: Bytes) -> Bool {
+    let address = text.prefix { $0.isHexadecimal || $0 == .colon || $0 == .dot }
+    let zone = text[address.endIndex...]
+    return address.count { $0 == .colon } > 1
+      && (zone.isEmpty || zone.first == .percent && isName(zone.dropFirst(3)))
+  }
+
+  /// Whether nothing in it can be a delimiter of a URL, also if it is decoded or normalised. That of a name in ASCII takes no
+  /// look at Unicode.
+  private static func isName(_ text: Bytes) -> Bool {
+    var rest = text
+    var isASCII = true
+    while let byte = rest.popFirst() {
+      if byte == .percent {
+        guard let value = PercentEncoding.escape(rest.prefix(2)), value.isUnreserved else { return false }
+        rest = rest.dropFirst(2)
+      } else if byte >= 0x80 {
+        isASCII = false
+      } else if !byte.isUnreserved {
+        return false
+      }
+    }
+    return !text.isEmpty && (isASCII || isInternationalName(String(decoding: text, as: UTF8.self)))
+  }
+
+  /// Letters, digits and marks of any script, of which a mark is not the first: it would belong to what stands before.
+  private static func isInternationalName(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { $0.isASCII || $0.properties.isIDContinue }
+      && text.unicodeScalars.first.map { $0.isASCII || $0.properties.isIDStart } == true
+  }
+
+  /// What stands between the authority, if there is one, and the query or fragment (RFC 3986, section 3).
+  static func path(in url: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+    let rest = url[(range(in: url)?.upperBound ?? 0)...]
+    return UnsafeBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+  }
+
+  private static func number(_ digits: Bytes) -> Int? {
+    guard digits.count <= 8 else { return nil }
+    var number = 0
+    for digit in digits {
+      guard digit.isDigit else { return nil }
+      number = number * 10 + Int(digit - UInt8(ascii: "0"))
+    }
+    return number <= 65_535 ? number : nil
+  }
+
+  private static func defaultPort(of scheme: Bytes) -> Int? {
+    func matches(_ name: StaticString) -> Bool {
+      scheme.count == name.utf8CodeUnitCount
+        && scheme.indices.allSatisfy { scheme[$0] | 0x20 == name.utf8Start[$0] }
+    }
+    return matches("http") ? 80 : matches("https") ? 443 : nil
+  }
+}
+
+extension UInt8 {
+  fileprivate static let slash = UInt8(ascii: "/")
+  fileprivate static let colon = UInt8(ascii: ":")
+  fileprivate static let dot = UInt8(ascii: ".")
+  fileprivate static let at = UInt8(ascii: "@")
+  fileprivate static let percent = UInt8(ascii: "%")
+  fileprivate static let openBracket = UInt8(ascii: "[")
+  fileprivate static let closeBracket = UInt8(ascii: "]")
+
+  fileprivate var endsAuthority: Bool {
+    self == .slash || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
+  }
+  fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+  fileprivate var isHexadecimal: Bool {
+    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
+  }
+  /// RFC 3986, section 2.3.
+  var isUnreserved: Bool {
+    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || self == UInt8(ascii: "-")
+      || self == .dot || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
+  }
+}

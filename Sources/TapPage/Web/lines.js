@@ -1,0 +1,62 @@
+// The lines of the log: read as they come, searched here. Touches no document.
+"use strict";
+
+const hasLog = document.body.dataset.log === "yes";
+// More than the process keeps unless it is told otherwise, so that older lines stay while the page is open.
+const KEPT_LINES = 5000;
+const EVENTS = { "http.client.request": "made", "http.server.request": "served", "http.client.request.waiting": "made" };
+// Oldest first. `last` is the number of the newest line, after which the next answer begins.
+const log = { lines: [], last: "" };
+
+async function readLog() {
+  const answer = await get(`logs?limit=${KEPT_LINES}${log.last && `&after=${log.last}`}`, "application/x-ndjson");
+  const last = answer.headers.get("Session-Tap-Last-Line"), lines = [];
+  await readLines(answer, text => { if (text) lines.push(lineOf(text)); });
+  // Another server's answer has no number: then it is all that there is.
+  log.lines = last && log.last ? [...log.lines, ...lines].slice(-KEPT_LINES) : lines;
+  log.last = last || "";
+}
+
+const textOf = value => value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value)
+  : String(value);
+
+// A line with what is asked of it again and again. Its values may be anything: an app writes fields of its own.
+function lineOf(text) {
+  let fields;
+  try { fields = JSON.parse(text); } catch { }
+  if (!fields || typeof fields !== "object") fields = { message: text };
+  const of = name => textOf(fields[name]), side = EVENTS[of("event")] || "";
+  const party = partyOf(side, { client: of("client"), server_address: of("server.address"), server_port: of("server.port"),
+    url_template: of("url.template"), http_route: of("http.route"), http_request_method: of("http.request.method") });
+  const seconds = typeof fields.duration_s === "number" ? fields.duration_s : undefined, end = timeOf(of("timestamp"));
+  return { text, fields, of, party, seconds, end, start: end - 1000 * (seconds || 0), trace: of("trace_id"),
+    key: `${of("timestamp")} ${of("span_id")}`.trim() || text,
+    failure: failureOf(of("error.type"), of("http.response.status_code")) || (of("severity") === "ERROR" ? "_OTHER" : "") };
+}
+
+// In milliseconds since 1970: a line says it to the microsecond, Date.parse reads the milliseconds.
+const timeOf = text => text.length < 20 ? NaN : Date.parse(`${text.slice(0, 19)}Z`) + Number(`0${text.slice(19, -1)}`) * 1000;
+
+// What was asked for, or what the app says.
+const requestOf = ({ of }) => of("http.request.method")
+  ? `${of("http.request.method")} ${of("url.full") || of("url.path")}` : of("message") || of("event");
+
+const isWanted = failure => !chosen.only || (chosen.only === "failed" ? failure : chosen.only === "errors"
+  ? failure && !isRefusal(failure) : chosen.only === failure);
+
+// The lines that the reader looks for, newest first.
+function foundLines() {
+  const text = chosen.text.trim().toLowerCase(), slower = Number(chosen.slower) || 0;
+  return log.lines.filter(line => isChosen(line.party) && isWanted(line.failure) && (!slower || line.seconds * 1000 >= slower)
+    && (!text || line.text.toLowerCase().includes(text))).reverse();
+}
+
+// The newest line of each failure.
+function newestFailures() {
+  const newest = new Map();
+  for (const line of log.lines) if (line.failure) newest.set(failureKey(line.party, line.failure), line);
+  return newest;
+}
+
+const lineAt = key => log.lines.find(line => line.key === key || line.of("span_id") === key);
+const linesOfTrace = trace => log.lines.filter(line => line.trace === trace);

@@ -1,0 +1,98 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import TapCore
+import TapHummingbird
+import Testing
+
+/// What a Hummingbird app serves, as its server or a middleware records it.
+@Suite struct HummingbirdTests {
+  enum Way: CaseIterable {
+    case server, middleware
+  }
+
+  /// How a request was answered, and its route.
+  private struct Answer: Hashable {
+    let status: Int?
+    let route: String?
+  }
+
+  /// An error that says nothing about an answer.
+  private struct Unforeseen: Error {}
+
+  /// Paths, and with what they are answered.
+  private static let answers = [
+    "/hello": Answer(status: 200, route: "/hello"),
+    "/failing/400": Answer(status: 400, route: "/failing/{status}"),
+    "/failing/502": Answer(status: 502, route: "/failing/{status}"),
+    "/failing/unforeseen": Answer(status: 500, route: "/failing/{status}"),
+  ]
+
+  /// Runs an app whose requests are recorded.
+  ///
+  /// - Returns: The first requests that have ended.
+  private func ends(
+    _ count: Int, _ way: Way, of test: @escaping @Sendable (any TestClientProtocol) async throws -> Void
+  ) async throws -> [RequestObservation] {
+    let seen = Seen()
+    let recorder = try RequestRecorder(registry: Registry(), observers: [seen])
+    let router = Router()
+    if way == .middleware { router.add(middleware: TapMiddleware(inbound: recorder.inbound)) }
+    router.get("hello") { _, _ in "Hello" }
+    router.get("trace") { _, _ in TraceContext.current?.traceparent ?? "" }
+    router.get("failing/{status}") { _, context -> Response in
+      guard let status = context.parameters.get("status", as: Int.self) else { throw Unforeseen() }
+      throw HTTPError(.init(code: status))
+    }
+    let app: any ApplicationProtocol =
+      way == .server ? Application(router: router, observedBy: recorder.inbound) : Application(router: router)
+    try await app.test(.ahc(.http), test)
+    var ends: [RequestObservation] = []
+    for await end in seen.ends {
+      ends.append(end)
+      if ends.count == count { break }
+    }
+    return ends
+  }
+
+  @Test(arguments: Way.allCases)
+  func `each request is recorded as it is answered, errors too`(way: Way) async throws {
+    let (clients, rounds) = (4, 25)
+    let ends = try await ends(clients * rounds * Self.answers.count, way) { client in
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<clients {
+          group.addTask {
+            for _ in 0..<rounds {
+              for (path, answer) in Self.answers {
+                let response = try await client.execute(uri: path, method: .get)
+                #expect(response.status.code == answer.status)
+              }
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    let counts = ends.reduce(into: [:]) { counts, end in
+      counts[Answer(status: end.end.statusCode, route: end.request.urlTemplate), default: 0] += 1
+    }
+    #expect(counts == Dictionary(uniqueKeysWithValues: Self.answers.values.map { ($0, clients * rounds) }))
+    let hello = ends.filter { $0.request.url == "/hello" }
+    #expect(hello.allSatisfy { $0.responseBodySize == 5 && $0.request.scheme == "http" })
+  }
+
+  @Test(arguments: Way.allCases)
+  func `a handler runs within the trace of its request, with its caller's flag`(way: Way) async throws {
+    let caller = TraceContext.random(isSampled: true)
+    var headers = HTTPFields()
+    if let name = HTTPField.Name("traceparent") { headers[name] = caller.traceparent }
+    let ends = try await ends(1, way) { [headers] client in
+      let response = try await client.execute(uri: "/trace", method: .get, headers: headers)
+      let trace = try #require(TraceContext(traceparent: String(buffer: response.body)))
+      #expect(trace.traceID == caller.traceID)
+      #expect(trace.spanID != caller.spanID)
+      #expect(trace.isSampled)
+    }
+    #expect(ends.first?.request.traceContext?.traceID == caller.traceID)
+  }
+}

@@ -1,0 +1,44 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import Metrics
+import ServiceLifecycle
+import SessionTap
+import TapAsyncHTTPClient
+import TapBootstrap
+import TapHummingbird
+import TapLogging
+import TapMetrics
+import TapServiceLifecycle
+import TapTracing
+import Tracing
+
+// Beside all that a server-side app imports, no name of SessionTap's is ambiguous.
+
+/// The public types, by their names alone.
+let names: [Any.Type] = [
+  ActiveRequest.self, (any Collector).self, Endpoint.self, EndpointAddress.self, EndpointError.self,
+  EndpointHeaders.self, EndpointMethod.self, EndpointRequest.self, EndpointResponse.self,
+  EndpointRoute.self, EndpointStatus.self, Exemplar.self, ExemplarPolicy.self, Exposition.self,
+  ExpositionFormat.self, Family<String, Registry.Counter>.self, FieldValue.self, HistogramBuckets.self,
+  HistogramSnapshot.self, InboundRequests.self, InvalidLogQuery.self, Label<Int>.self,
+  (any LabelSet).self, Labels.self, LogDropReason.self, LogFilterReason.self, LogQuery.self,
+  LogRedaction.self, LogRotation.self, LogSampling.self, LogSeverity.self, (any LogSink).self,
+  LogStatistics.self, MetricFamily.self, MetricsPusher.self, NativeHistogram.self,
+  NetworkProtocolVersion.self, OutboundRequests.self, PathTemplateError.self, PathTemplates.self,
+  ProcessMetrics.self, PushError.self, PushGateway.self, PushRetry.self, Readiness.self, Registry.self,
+  RegistryError.self, RequestDescription.self, RequestDirection.self, RequestEnd.self,
+  RequestErrorType.self, RequestFilter.self, RequestLog.self, RequestLogError.self,
+  RequestObservation.self, (any RequestObserver).self, RequestOptions.self, RequestRecorder.self,
+  RequestTimings.self, SeriesOptions.self, Tap.self, TapError.self, TapRequestContext.self,
+  TargetInfo.self, Timestamp.self, TraceContext.self, URLSessionTap.self,
+]
+
+/// Those of the adapters.
+let adapters: [Any.Type] = [
+  TapHTTPClient.self, TapInstrument.self, TapLogHandler.self, TapMetricsFactory.self,
+  TapMiddleware<BasicRequestContext>.self, TapResponder<RouterResponder<BasicRequestContext>>.self,
+  TapService.self,
+]

@@ -1,0 +1,184 @@
+"""What GitHub and docc make of the Markdown of this repository.
+
+    articles.py check                     renders every Markdown file as GitHub does, and looks for what is broken there
+    articles.py translate GRAPHS MODULE FOLDER
+                                          writes a module's articles as docc reads them, and their pictures, into a folder
+
+Articles are written for GitHub: links and pictures name files, and symbols are plain code. The translation makes docc's
+links of `[text](OtherArticle.md#heading)`, of `![text](Resources/picture.png)`, and of each code span that is a symbol of
+the symbol graphs, such as `Tap.run()`. A heading of the first level, or an item below *Topics*, that is code alone
+names a symbol of the module.
+
+The check needs PyPI's cmarkgfm, which is GitHub's renderer.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapPage", "TapURLSession", "SessionTap"]
+
+# What is translated within a line: code spans, and links or pictures, whose text may be code.
+CODE = r"`[^`]+`"
+PART = re.compile(rf"(?P<code>{CODE})|(?P<picture>!?)\[(?P<text>(?:{CODE}|[^\[\]`])+)\]\((?P<target>[^()\s]+)\)")
+
+
+# GitHub
+
+
+class Page(HTMLParser):
+    """A rendered file: where its links lead, what can be linked to, and its text."""
+
+    def __init__(self, path):
+        super().__init__()
+        import cmarkgfm
+        from cmarkgfm.cmark import Options
+
+        self.path, self.anchors, self.links, self.faults = path, set(), [], []
+        self.open, self.heading = [], None
+        self.feed(cmarkgfm.github_flavored_markdown_to_html(path.read_text(), Options.CMARK_OPT_UNSAFE))
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "img" and not attributes.get("alt"):
+            self.faults.append(f"a picture without a text, {attributes.get('src')}")
+        self.links += [attributes[name] for name in ("href", "src", "srcset") if attributes.get(name)]
+        self.open.append(tag)
+        if re.fullmatch("h[1-6]", tag):
+            self.heading = ""
+
+    def handle_endtag(self, tag):
+        while tag in self.open and self.open.pop() != tag:
+            pass  # Elements without an end, such as a picture.
+        if re.fullmatch("h[1-6]", tag):
+            self.anchors.add(slug(self.heading))
+            self.heading = None
+
+    def handle_data(self, text):
+        if self.heading is not None:
+            self.heading += text
+        if "pre" in self.open:
+            return
+        if "code" in self.open:
+            if re.match(rf"/({'|'.join(MODULES)})\b|doc:", text):
+                self.faults.append(f"a link of docc's, {text}")
+        elif match := re.search(r"(?m)doc:\w+|``|^ *@[A-Z]\w*|\]\([^)]*\)|^\|.*\|$|\*\*", text):
+            self.faults.append(f"markup that shows as text, {match[0]}")
+
+
+def slug(heading):
+    """GitHub's anchor of a heading. A second one of the same text would have a number: none is linked."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def check():
+    names = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=True)
+    pages = {path: Page(path) for path in (ROOT / name for name in names.stdout.splitlines()) if path.exists()}
+    faults = []
+    for path, page in pages.items():
+        found = page.faults + [fault for link in page.links for fault in broken(link, page, pages)]
+        faults += [f"{path.relative_to(ROOT)}: {fault}" for fault in found]
+    for fault in faults:
+        print(f"articles: {fault}", file=sys.stderr)
+    links = sum(len(page.links) for page in pages.values())
+    print(f"articles: {len(pages)} files, {links} links, {len(faults)} faults")
+    return 1 if faults else 0
+
+
+def broken(link, page, pages):
+    """What is wrong with a link, if anything. Links to other hosts are not followed."""
+    url = urlsplit(link)
+    path = (page.path.parent / unquote(url.path)).resolve() if url.path else page.path
+    if url.scheme:
+        return [] if url.scheme in ("http", "https") else [f"a link that only docc follows, {link}"]
+    if url.path.startswith("/") or not path.exists() or ROOT not in path.parents:
+        return [f"no file {link}"]
+    if url.fragment and path.suffix == ".md" and url.fragment not in pages[path].anchors:
+        return [f"no heading {link}"]
+    return []
+
+
+# docc
+
+
+def translate(graphs, module, folder):
+    catalog, known = ROOT / f"Sources/{module}/{module}.docc", symbols(Path(graphs), module)
+    shutil.copytree(catalog, folder, dirs_exist_ok=True)
+    for path in Path(folder).glob("*.md"):
+        path.write_text(translated(path.read_text(), catalog / path.name, known))
+    return 0
+
+
+def symbols(graphs, module):
+    """The modules that have a symbol of a name, such as `Tap.run()`, once for each overload. A module links to itself and to
+    those before it."""
+    known = {}
+    for name in MODULES[:MODULES.index(module) + 1]:
+        known[name] = [name]
+        for symbol in json.loads((graphs / f"{name}.symbols.json").read_text())["symbols"]:
+            known.setdefault(".".join(symbol["pathComponents"]), []).append(name)
+    return known
+
+
+def translated(text, path, known):
+    module, topics, pieces = path.parent.stem, False, []
+    # Fenced code, headings, and what is between them.
+    for piece in re.split(r"^(```.*?^```|#[^\n]*)$", text, flags=re.MULTILINE | re.DOTALL):
+        if piece.startswith("#"):
+            topics = topics or piece == "## Topics"
+            if re.fullmatch(rf"# {CODE}", piece):
+                name = piece[3:-1].replace(".", "/")
+                piece = f"# ``{name if name == module else f'{module}/{name}'}``"
+        elif topics:
+            # An item is a link and no more.
+            piece = re.sub(rf"^- ({CODE})$", r"- `\1`", piece, flags=re.MULTILINE)
+            piece = re.sub(r"^- \[.*\]\((.*)\)$", lambda match: f"- {page(Path(match[1]))}", piece, flags=re.MULTILINE)
+        elif not piece.startswith("```"):
+            piece = PART.sub(lambda match: part(match, path, known), piece)
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def part(match, path, known):
+    """A code span, a link or a picture as docc reads it."""
+    if match["code"]:
+        name = match["code"].strip("`")
+        if len(modules := known.get(name, [])) != 1:
+            return match["code"]
+        # A dot within the labels of a function does not occur.
+        return f"``/{modules[0]}``" if name in MODULES else f"``/{modules[0]}/{name.replace('.', '/')}``"
+    if re.match(r"https?:", match["target"]):
+        return match[0]
+    name, _, anchor = match["target"].partition("#")
+    target = (path.parent / name).resolve() if name else path
+    if match["picture"]:
+        return f"![{match['text']}]({target.stem})"
+    if target.parent == path.parent and target.stem not in MODULES:
+        return f"[{match['text']}](doc:{target.stem}{fragment(anchor, target)})"
+    if target.parent.suffix == ".docc":
+        return page(target)
+    # What docc does not publish is named.
+    return match["text"] if "`" in match["text"] else f"{match['text']} (`{target.relative_to(ROOT)}`)"
+
+
+def page(target):
+    """docc's link to an article or a module, with its own title."""
+    return f"``/{target.stem}``" if target.stem in MODULES else f"<doc:{target.stem}>"
+
+
+def fragment(anchor, target):
+    """docc's name of a heading, by GitHub's."""
+    for heading in re.findall(r"^#{2,6} (.*)$", target.read_text(), flags=re.MULTILINE):
+        if anchor and slug(heading) == anchor:
+            return "#" + re.sub(r"[\s-]+", "-", re.sub(r"[`'\"]", "", heading))
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit({"check": check, "translate": translate}[sys.argv[1]](*sys.argv[2:]))

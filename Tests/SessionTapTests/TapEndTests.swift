@@ -1,0 +1,171 @@
+import Foundation
+import SessionTap
+import Synchronization
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What is flushed, and how a tap ends.
+@Suite struct TapEndTests {
+  @Test func `a flush has recorded, delivered and written all that came before`() async throws {
+    let heard = Mutex<[String]>([])
+    struct Observer: RequestObserver {
+      let heard: @Sendable (String) -> Void
+      func requestEnded(_ observation: RequestObservation) { heard(observation.request.url) }
+    }
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    var configuration = TapTests.configuration(log: .file(path))
+    configuration.observers = [Observer { url in heard.withLock { $0.append(url) } }]
+    let tap = try Tap(configuration)
+    for number in 0..<10 {
+      tap.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200)
+      #expect(await tap.flush(within: .seconds(100)))
+      #expect(heard.withLock { $0.last } == "/\(number)")
+      #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"url.path\":\"/\(number)\""))
+    }
+    await tap.shutdown()
+  }
+
+  @Test func `a flush does not wait for longer than said`() async throws {
+    let gate = Gate()
+    struct Observer: RequestObserver {
+      let gate: Gate
+      func requestStarted(_ request: RequestDescription) { gate.waitBlocking() }
+      func requestEnded(_ observation: RequestObservation) {}
+    }
+    var configuration = TapTests.configuration()
+    configuration.observers = [Observer(gate: gate)]
+    let tap = try Tap(configuration)
+    tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+    #expect(await tap.flush(within: .zero) == false)
+    gate.open()
+    #expect(await tap.flush(within: .seconds(100)))
+    await tap.shutdown()
+  }
+
+  @Test func `what a route logs while the tap is shut down is in the log`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    let (asked, mayAnswer) = (Gate(), Gate())
+    let log = Mutex<RequestLog?>(nil)
+    var configuration = TapTests.configuration(log: .file(path))
+    configuration.shutdownDeadline = .seconds(100)
+    configuration.routes = [
+      EndpointRoute("/work") { _ in
+        asked.open()
+        try await mayAnswer.wait("the shutdown to begin")
+        log.withLock { $0 }?.log(.info, "late")
+        return .text("done")
+      }
+    ]
+    let tap = try Tap.start(configuration)
+    log.withLock { $0 = tap.requestLog }
+    let address = try #require(tap.address)
+    let url = try #require(URL(string: "http://\(address)/work"))
+    let answer = Task { try await URLSession(configuration: .ephemeral).data(from: url) }
+    try await asked.wait("the request")
+    let shutdown = Task { await tap.shutdown() }
+    _ = try await Poll.until("the shutdown to begin") { tap.address == nil ? true : nil }
+    mayAnswer.open()
+    await shutdown.value
+    #expect(String(decoding: try await answer.value.0, as: UTF8.self) == "done")
+    let lines = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(lines.contains("\"message\":\"late\""))
+  }
+
+  @Test func `a tap that is released takes its parts with it`() async throws {
+    weak var registry: Registry?
+    let session: URLSession
+    do {
+      let tap = try Tap(TapTests.configuration())
+      // The registry is held by the tap, and by what its sessions hold of it.
+      registry = tap.registry
+      session = tap.session(client: "orphan", configuration: .ephemeral)
+    }
+    let closed = try ClosedPort()
+    _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(closed.port)/")))
+    session.invalidateAndCancel()
+    withExtendedLifetime(closed) {}
+    #expect(registry == nil)
+    #expect(session.configuration.protocolClasses?.isEmpty == false)
+  }
+
+  @Test(arguments: [false, true])
+  func `the first request of a session whose tap has ended is told on standard error`(isShutDown: Bool)
+    async throws
+  {
+    let closed = try ClosedPort()
+    let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
+      [isShutDown = isShutDown as Bool, port = closed.port as Int] in
+      var tap: Tap? = try Tap(TapTests.configuration())
+      let session = try #require(tap?.session(client: "late", configuration: .ephemeral))
+      if isShutDown { await tap?.shutdown() }
+      tap = nil
+      for _ in 0..<2 {
+        _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(port)/")))
+      }
+      exit(7)
+    }
+    withExtendedLifetime(closed) {}
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text.split(separator: "\n").count { $0.contains("keep the tap, and shut it down last") } == 1)
+  }
+
+  @Test func `the app is waited for at a signal, and its last requests are recorded`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      let tap = try Tap.start(TapTests.configuration(log: .file(path)))
+      try await tap.runUntilTerminated {
+        kill(getpid(), SIGTERM)
+        let isCancelled = Gate()
+        try await withTaskCancellationHandler {
+          try await isCancelled.wait("the cancel")
+        } onCancel: {
+          isCancelled.open()
+        }
+        tap.inbound.begin(method: "GET", path: "/last").end(statusCode: 200)
+        try Task.checkCancellation()
+      }
+      exit(7)
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"url.path\":\"/last\""))
+  }
+
+  @Test func `a wait ends with the signal or with its task, and the signal's action is the app's again`()
+    async throws
+  {
+    await #expect(processExitsWith: .signal(SIGINT)) {
+      let first = try Tap.start(TapTests.configuration())
+      let cancelled = Task { await first.runUntilTerminated() }
+      cancelled.cancel()
+      await cancelled.value
+      let second = try Tap.start(TapTests.configuration())
+      let asked = Task { await second.runUntilTerminated() }
+      // The handler is there when the signal does not end the process.
+      var action = sigaction()
+      repeat {
+        await Task.yield()
+        sigaction(SIGINT, nil, &action)
+      } while action.__sigaction_handler.sa_handler == nil
+      kill(getpid(), SIGINT)
+      await asked.value
+      #expect(second.address == nil)
+      kill(getpid(), SIGINT)
+      // Until the signal ends the process.
+      while true { pause() }
+    }
+  }
+
+  @Test func `an app's error is thrown after the shutdown`() async throws {
+    struct Failed: Error {}
+    let tap = try Tap.start(TapTests.configuration())
+    await #expect(throws: Failed.self) { try await tap.runUntilTerminated { throw Failed() } }
+    #expect(tap.address == nil)
+    #expect(throws: TapError.self) { try tap.start() }
+  }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import SessionTap
+import TestSupport
+import Testing
+
+/// A start in a process that is not as one would like it: its port is taken, its standard streams are closed, its environment is
+/// wrong.
+@Suite struct TapStartTests {
+  private static func output(
+    _ lines: [UInt8]?, _ location: SourceLocation = #_sourceLocation
+  ) throws -> [String] {
+    let bytes = try #require(lines, sourceLocation: location)
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+      .filter { $0.hasPrefix("session-tap:") }
+  }
+
+  private static func taken() throws -> (origin: Origin, port: String) {
+    let origin = try Origin { _ in [.close] }
+    return (origin, String(origin.port))
+  }
+
+  @Test func `it says where the metrics are and what it could not use, once, and no more if told so`()
+    async throws
+  {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      for isQuiet in [false, true] {
+        var configuration = Tap.Configuration(environment: [
+          "OTEL_EXPORTER_PROMETHEUS_PORT": "0", "SESSION_TAP_LOGS": "x", "SESSION_TAP_ALLOW_NETWORK": "yes",
+        ])
+        configuration.isQuiet = isQuiet
+        let tap = try Tap.start(configuration)
+        #expect(tap.address?.host == "127.0.0.1")
+        await tap.shutdown()
+      }
+      exit(EXIT_SUCCESS)
+    }
+    let lines = try Self.output(result?.standardErrorContent)
+    #expect(lines.count == 3)
+    #expect(lines.contains { $0.contains("SESSION_TAP_ALLOW_NETWORK is 'yes'") })
+    #expect(
+      lines.contains { $0.contains("there is no variable SESSION_TAP_LOGS: there are SESSION_TAP_LOG and") })
+    #expect(lines.last?.hasPrefix("session-tap: metrics at http://127.0.0.1:") == true)
+  }
+
+  @Test func `the environment is read without a word of code, and code wins`() async throws {
+    let (origin, port) = try Self.taken()
+    defer { origin.stop() }
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      [port = port as String] in
+      setenv("OTEL_EXPORTER_PROMETHEUS_PORT", port, 1)
+      setenv("SESSION_TAP_LOG", "stderr", 1)
+      let tap = try Tap.start()
+      #expect(tap.address == nil)
+      #expect(tap.requestLog != nil)
+      await tap.shutdown()
+      var configuration = Tap.Configuration()
+      configuration.endpoint?.address = .loopback(port: 0)
+      configuration.log = nil
+      let other = try Tap.start(configuration)
+      #expect(other.address != nil)
+      #expect(other.requestLog == nil)
+      await other.shutdown()
+      exit(EXIT_SUCCESS)
+    }
+    let lines = try Self.output(result?.standardErrorContent)
+    let taken = try #require(lines.first)
+    #expect(taken.contains("address in use: 127.0.0.1:\(port)") && taken.contains("the app runs"))
+    #expect(taken.contains("OTEL_EXPORTER_PROMETHEUS_PORT"))
+  }
+
+  @Test func `a port that is taken ends no app whose standard error nobody reads`() async throws {
+    let (origin, port) = try Self.taken()
+    defer { origin.stop() }
+    await #expect(processExitsWith: .exitCode(7)) { [port = port as String] in
+      let pipe = Pipe()
+      dup2(pipe.fileHandleForWriting.fileDescriptor, 2)
+      try pipe.fileHandleForReading.close()
+      let tap = try Tap.start(Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": port]))
+      await tap.shutdown()
+      // The signal's action and mask are what they were.
+      var pending = sigset_t()
+      sigpending(&pending)
+      exit(sigismember(&pending, SIGPIPE) == 0 ? 7 : 1)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(3))) func `nor does it wait for a standard error that is full`() async throws {
+    let (origin, port) = try Self.taken()
+    defer { origin.stop() }
+    await #expect(processExitsWith: .exitCode(7)) { [port = port as String] in
+      let pipe = Pipe()
+      let descriptor = pipe.fileHandleForWriting.fileDescriptor
+      let flags = fcntl(descriptor, F_GETFL)
+      _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
+      let block = [UInt8](repeating: 0x20, count: 4_096)
+      while write(descriptor, block, block.count) > 0 {}
+      _ = fcntl(descriptor, F_SETFL, flags)
+      dup2(descriptor, 2)
+      let tap = try Tap.start(Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": port]))
+      await tap.shutdown()
+      exit(7)
+    }
+  }
+
+  @Test func `what an app prints with its standard streams closed does not land in the log`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      for descriptor in Int32(0)...2 { close(descriptor) }
+      var configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"])
+      configuration.log = .file(path)
+      let tap = try Tap.start(configuration)
+      tap.log(.info, "mine")
+      for descriptor in Int32(0)...2 { _ = write(descriptor, "stray\n", 6) }
+      await tap.shutdown()
+      exit(7)
+    }
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.contains("mine"))
+    #expect(!text.contains("stray"))
+  }
+
+  @Test(arguments: ["0.0.0.0", "::"])
+  func `the environment opens the network only if it says so`(host: String) async throws {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      [host = host as String] in
+      var environment = ["OTEL_EXPORTER_PROMETHEUS_HOST": host, "OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
+      let closed = try Tap.start(Tap.Configuration(environment: environment))
+      #expect(closed.address == nil)
+      await closed.shutdown()
+      environment["SESSION_TAP_ALLOW_NETWORK"] = "1"
+      let open = try Tap.start(Tap.Configuration(environment: environment))
+      #expect(open.address != nil)
+      await open.shutdown()
+      exit(EXIT_SUCCESS)
+    }
+    let lines = try Self.output(result?.standardErrorContent)
+    #expect(lines.count == 2)
+    #expect(lines.first?.contains("anybody could read") == true)
+    #expect(lines.first?.contains("SESSION_TAP_ALLOW_NETWORK=1") == true)
+  }
+
+  @Test func `a log that the environment names and that cannot be opened is left out`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("no/such/requests.jsonl")
+    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": path])
+    configuration.endpoint = nil
+    configuration.isQuiet = true
+    let tap = try Tap.start(configuration)
+    #expect(tap.requestLog == nil)
+    await tap.shutdown()
+    // The same path in code is a mistake in code.
+    configuration.log = .file(path)
+    let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    #expect(error?.description.contains("make the directory first") == true)
+  }
+
+  @Test func `a folder that takes no files is not called missing`() {
+    var configuration = Tap.Configuration(environment: [:])
+    configuration.log = .file("/proc/x.jsonl")
+    let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    #expect(error?.description.contains("/proc/x.jsonl") == true)
+    #expect(error?.description.contains("make the directory") == false)
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import SessionTap
+import TestSupport
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A tap for the tests of an app.
+@Suite struct TapTestingTests {
+  @Test(arguments: 0..<4)
+  func `it tells what its own sessions did, beside other tests`(number: Int) async throws {
+    let origin = try Origin { _ in [.response("404 Not Found")] }
+    defer { origin.stop() }
+    let tap = try Tap.testing { $0.outbound.pathTemplates = ["/users/{id}"] }
+    #expect(tap.address == nil)
+    let session = tap.session(client: "users", configuration: .ephemeral)
+    for _ in 0...number { _ = try await session.data(from: origin.url("/users/42")) }
+    let requests = tap.recordedRequests()
+    #expect(requests.count == number + 1)
+    #expect(requests.allSatisfy { $0.end == .response(statusCode: 404) && $0.request.client == "users" })
+    let name = "http_client_request_duration_seconds_count"
+    #expect(tap.registry.value(of: name, labels: ["client": "users"]) == Double(number + 1))
+    #expect(tap.registry.value(of: name, labels: ["url_template": "/users/{id}"]) == Double(number + 1))
+    #expect(tap.registry.value(of: name, labels: ["client": "other"]) == nil)
+    #expect(await tap.flush())
+    let log = try #require(tap.requestLog)
+    #expect(log.recent().split(separator: UInt8(ascii: "\n")).count == number + 1)
+  }
+
+  @Test func `another tap keeps no requests`() throws {
+    let tap = try Tap(TapTests.configuration())
+    tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+    #expect(tap.recordedRequests().isEmpty)
+  }
+
+  @Test func `it keeps the newest requests, in the order of their ends`() throws {
+    let tap = try Tap.testing()
+    for number in 0..<25_000 {
+      tap.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200)
+    }
+    #expect(tap.recordedRequests().map(\.request.url) == (15_000..<25_000).map { "/\($0)" })
+  }
+}

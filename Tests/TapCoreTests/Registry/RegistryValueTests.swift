@@ -1,0 +1,33 @@
+import TapCore
+import Testing
+
+/// The value of a sample, as a test of an app asks for it.
+@Suite struct RegistryValueTests {
+  @Test func `it is the sum over the series that have the labels`() throws {
+    let registry = Registry()
+    for (kind, shop, count) in [("a", "x", 1), ("b", "x", 2), ("b", "y\"\\\n", 4)] {
+      try registry.counter("jobs_total", help: "", labels: ["kind": kind, "shop": shop]).increment(by: count)
+    }
+    let value = { registry.value(of: "jobs_total", labels: $0) }
+    #expect(value([:]) == 7)
+    #expect(value(["kind": "b"]) == 6)
+    #expect(value(["kind": "b", "shop": "y\"\\\n"]) == 4)
+    #expect(value(["kind": "a", "shop": "y"]) == nil)
+    #expect(value(["kind": "a", "other": ""]) == 1)
+    #expect(value(["other": "z"]) == nil)
+    #expect(registry.value(of: "jobs") == nil)
+    #expect(registry.value(of: "none") == nil)
+  }
+
+  @Test func `a histogram has a count and a sum, a gauge its value`() throws {
+    let registry = Registry()
+    let histogram = try registry.histogram("wait_seconds", help: "")
+    histogram.record(0.5)
+    histogram.record(1.5)
+    try registry.gauge("queue", help: "").set(-3)
+    #expect(registry.value(of: "wait_seconds_count") == 2)
+    #expect(registry.value(of: "wait_seconds_sum") == 2)
+    #expect(registry.value(of: "wait_seconds") == nil)
+    #expect(registry.value(of: "queue") == -3)
+  }
+}

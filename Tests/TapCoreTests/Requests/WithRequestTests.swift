@@ -1,0 +1,138 @@
+import Testing
+
+@testable import TapCore
+
+/// Requests that last as long as a closure.
+@Suite struct WithRequestTests {
+  private struct Refused: Error, CustomStringConvertible {
+    let description = "token s3cret refused"
+  }
+
+  private let observer = InboundObserver()
+
+  private func make(_ exemplars: ExemplarPolicy = .sampled, _ registry: Registry = Registry()) throws
+    -> RequestRecorder
+  {
+    try RequestRecorder(registry: registry, exemplars: exemplars, consumers: [observer])
+  }
+
+  /// Of the one request that has ended.
+  private func end(_ recorder: RequestRecorder) throws -> RequestObservation {
+    recorder.drain()
+    #expect(observer.ended.count == 1)
+    return try #require(observer.ended.first)
+  }
+
+  @Test func `a served request ends as the operation says, within its trace`() async throws {
+    let recorder = try make()
+    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    let inside = await recorder.inbound.withRequest(
+      method: "GET", path: "/users/42", scheme: "https", traceparent: header, clientAddress: "192.0.2.7",
+      fields: ["tenant": "acme"]
+    ) { request in
+      request.end(statusCode: 404, route: "/users/{id}", responseBodySize: 9)
+      return (request.trace, TraceContext.current)
+    }
+    let seen = try end(recorder)
+    #expect(inside.0 == inside.1)
+    #expect(seen.request.traceContext == inside.0)
+    #expect(inside.0.traceID == "0af7651916cd43dd8448eb211c80319c")
+    #expect(TraceContext.current == nil)
+    #expect(seen.end == .response(statusCode: 404))
+    #expect(seen.request.direction == .inbound)
+    #expect((seen.request.method, seen.request.url) == ("GET", "/users/42"))
+    #expect((seen.request.scheme, seen.request.clientAddress) == ("https", "192.0.2.7"))
+    #expect(seen.request.fields == ["tenant": "acme"])
+    #expect(seen.request.urlTemplate == "/users/{id}")
+    #expect(seen.responseBodySize == 9)
+  }
+
+  @Test func `a request that is made is a child of the current trace`() async throws {
+    let recorder = try make()
+    let parent = TraceContext.random(isSampled: true)
+    let carried = await TraceContext.$current.withValue(parent) {
+      await recorder.outbound.withRequest(
+        client: "search", method: "POST", url: "https://search.example.com/q", urlTemplate: "/q"
+      ) { request in
+        request.end(statusCode: 200)
+        return TraceContext.current
+      }
+    }
+    let seen = try end(recorder)
+    #expect(carried == seen.request.traceContext)
+    #expect(carried?.traceID == parent.traceID)
+    #expect(carried?.spanID != parent.spanID)
+    #expect(carried?.isSampled == true)
+    #expect(seen.request.direction == .outbound)
+    #expect((seen.request.client, seen.request.method) == ("search", "POST"))
+    #expect((seen.request.serverAddress, seen.request.serverPort) == ("search.example.com", 443))
+    #expect(seen.request.urlTemplate == "/q")
+  }
+
+  @Test func `an operation that ends nothing leaves a response of unknown status`() async throws {
+    let recorder = try make()
+    await recorder.inbound.withRequest(method: "GET", path: "/") { _ in }
+    #expect(try end(recorder).end == .response(statusCode: nil))
+  }
+
+  @Test func `an error is a failure, whose text is in no log`() async throws {
+    let recorder = try make()
+    await #expect(throws: Refused.self) {
+      try await recorder.outbound.withRequest(client: "c", method: "GET", url: "http://h/") { _ in
+        throw Refused()
+      }
+    }
+    let seen = try end(recorder)
+    #expect(seen.end == .failure(.other, statusCode: nil))
+    #expect(seen.errorMessage == "Refused")
+  }
+
+  @Test func `a cancellation is no failure`() async throws {
+    let recorder = try make()
+    await #expect(throws: CancellationError.self) {
+      try await recorder.inbound.withRequest(method: "GET", path: "/") { _ in throw CancellationError() }
+    }
+    #expect(try end(recorder).end == .cancelled)
+  }
+
+  @Test func `an error in a task that is cancelled is none either`() async throws {
+    let recorder = try make()
+    let task = Task {
+      try await recorder.inbound.withRequest(method: "GET", path: "/") { _ in
+        withUnsafeCurrentTask { $0?.cancel() }
+        throw Refused()
+      }
+    }
+    await #expect(throws: Refused.self) { try await task.value }
+    #expect(try end(recorder).end == .cancelled)
+  }
+
+  @Test func `the first end counts`() async throws {
+    let recorder = try make()
+    await #expect(throws: Refused.self) {
+      try await recorder.inbound.withRequest(method: "GET", path: "/") { request in
+        request.end(statusCode: 403)
+        throw Refused()
+      }
+    }
+    #expect(try end(recorder).end == .response(statusCode: 403))
+  }
+
+  @Test(
+    arguments: [
+      (ExemplarPolicy.sampled, "01", true), (.sampled, "00", false), (.all, "01", true), (.all, "00", true),
+    ]
+  )
+  func `a request leaves an exemplar if its trace is sampled, or by choice`(
+    policy: ExemplarPolicy, flags: String, isKept: Bool
+  ) async throws {
+    let registry = Registry()
+    let recorder = try make(policy, registry)
+    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-\(flags)"
+    await recorder.inbound.withRequest(method: "GET", path: "/", traceparent: header) {
+      $0.end(statusCode: 200)
+    }
+    let text = String(decoding: registry.exposition(in: .openMetrics).bytes, as: UTF8.self)
+    #expect(text.contains("0af7651916cd43dd8448eb211c80319c") == isKept)
+  }
+}

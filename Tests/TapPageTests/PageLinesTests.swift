@@ -1,0 +1,132 @@
+import Synchronization
+import TapEndpoint
+import TapPage
+import TestSupport
+import Testing
+
+/// The lines of the log on the page, and the search in them, in a real browser.
+@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+struct PageLinesTests {
+  private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
+
+  @Test func `shows the log`() async throws {
+    let hostile = Self.hostile.replacing("\"", with: "\\\"")
+    let log = """
+      {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"ERROR","client":"\(hostile)","duration_s":0.25}
+      {"timestamp":"2026-11-21T09:30:01.5Z","severity":"INFO","http.request.method":"GET","url.full":"https://a/b"}
+      {"severity":"INFO","message":"cache warmed"}
+      not JSON
+
+      """
+    try await PageContent().show(log: log) { browser, _ in
+      let lines = try await browser.rows("lines")
+      #expect(
+        lines == [
+          "–||||not JSON|||", "–|INFO|||cache warmed|||", "09:30:01.5Z|INFO|||GET https://a/b|||",
+          "09:30:00.123|ERROR||\(Self.hostile)|||250 ms|",
+        ])
+      #expect(browser.complaints == [])
+    }
+  }
+
+  private static func line(_ second: Int, _ rest: String) -> String {
+    let time = "2026-11-21T09:30:\(second < 10 ? "0" : "")\(second)"
+    return "{\"timestamp\":\"\(time).000000Z\",\"span_id\":\"\(second)\",\(rest)}\n"
+  }
+
+  private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+  private static let log =
+    line(
+      1,
+      #""severity":"INFO","event":"http.client.request","client":"a","server.address":"x","duration_s":0.05"#)
+    + line(
+      2,
+      #""severity":"ERROR","event":"http.client.request","client":"a","error.type":"timeout","duration_s":2,"trace_id":"\#(trace)""#
+    )
+    + line(
+      3,
+      #""severity":"WARN","event":"http.client.request","client":"b","http.response.status_code":404,"error.type":"404","duration_s":0.2"#
+    )
+    + line(
+      4,
+      #""severity":"ERROR","event":"http.server.request","http.route":"/cart","http.response.status_code":500,"error.type":"500","duration_s":3"#
+    )
+    + line(5, #""severity":"INFO","message":"Oat milk is out""#)
+
+  @Test func `finds lines, and keeps the search in the address`() async throws {
+    try await PageContent().show(log: Self.log) { browser, _ in
+      let seconds =
+        "[...document.getElementById('lines').rows].map(row => row.cells[0].innerText.slice(6, 8)).join()"
+      #expect(try await browser.evaluate(seconds) == "05,04,03,02,01")
+      #expect(try await browser.text("found") == "5 of 5 lines, 09:30:01 to 09:30:05 UTC")
+      for (choices, found) in [
+        ([("only", "errors")], "04,02"), ([("only", "failed")], "04,03,02"),
+        ([("slower", "150")], "04,03,02"),
+        ([("text", "OAT milk")], "05"), ([("text", Self.trace)], "02"), ([("side", "served")], "04"),
+        ([("side", "made"), ("slower", "100")], "03,02"),
+      ] {
+        for (id, value) in choices { try await browser.choose(id, value) }
+        try await browser.wait("\(seconds) === '\(found)'")
+        for (id, _) in choices { try await browser.choose(id, "") }
+      }
+      try await browser.choose("text", "client\":\"a")
+      try await browser.choose("only", "errors")
+      try await browser.wait("\(seconds) === '02'")
+      #expect(try await browser.evaluate("location.hash") == "#only=errors&text=client%22%3A%22a")
+      try await browser.reload()
+      try await browser.wait("\(seconds) === '02'")
+      #expect(try await browser.evaluate("document.getElementById('only').value") == "errors")
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func `takes the filters of the page from its address, known to it or not`() async throws {
+    try await PageContent().show(log: Self.log, choice: "client=a&host=x") { browser, _ in
+      #expect(try await browser.text("found").hasPrefix("1 of 5 lines"))
+      #expect(try await browser.evaluate("document.getElementById('host').value") == "x")
+      try await browser.click("#all")
+      try await browser.wait("document.getElementById('lines').rows.length === 5")
+      #expect(try await browser.evaluate("location.hash") == "")
+      _ = try await browser.evaluate("history.back()")
+      try await browser.wait("document.getElementById('lines').rows.length === 1")
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func `asks for new lines alone, and holds them while it is paused`() async throws {
+    let last = Mutex(3), asked = Mutex<[String]>([])
+    let logs = EndpointRoute(
+      "/logs",
+      immediate: { request in
+        let after = request.queryItems.first { $0.name == "after" }?.value
+        asked.withLock { $0.append(after ?? "all") }
+        let newest = last.withLock { $0 }
+        let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map {
+          Self.line($0 + 1, #""severity":"INFO""#)
+        }
+        return EndpointResponse(
+          headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
+      })
+    let content = try PageContent()
+    let routes = [try EndpointRoute.metrics(of: content.registry), .page(showsLog: true), logs]
+    try await PageContent.serve(routes) { port in
+      try await Browser.use { browser in
+        try await browser.open("http://127.0.0.1:\(port)/")
+        let count = "document.getElementById('lines').rows.length"
+        #expect(try await browser.evaluate(count) == "3")
+        // A row that stays is the same element, so that a click or a selection outlasts what comes.
+        _ = try await browser.evaluate("document.getElementById('lines').rows[0].id = 'before'")
+        last.withLock { $0 = 5 }
+        try await browser.wait("\(count) === 5 && document.getElementById('before').rowIndex === 3")
+        try await browser.click("#pause")
+        #expect(try await browser.text("pause") == "Resume")
+        last.withLock { $0 = 9 }
+        try await browser.click("#pause")
+        try await browser.wait("\(count) === 9")
+        #expect(asked.withLock { $0.prefix(2) } == ["all", "3"])
+        #expect(asked.withLock { $0.contains("5") })
+        #expect(browser.complaints == [])
+      }
+    }
+  }
+}

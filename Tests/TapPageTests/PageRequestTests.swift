@@ -1,0 +1,151 @@
+import TapCore
+import TestSupport
+import Testing
+
+/// One request on the page, and its trace, in a real browser.
+@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+struct PageRequestTests {
+  private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
+  private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+  /// A served request, one that it made, which failed, a line of the app's own, and another trace.
+  private static let log = """
+    {"timestamp":"2026-11-21T09:30:00.100000Z","severity":"ERROR","event":"http.client.request","client":"users","http.request.method":"GET","url.full":"https://a.example.com/users/1","url.template":"/users/{id}","server.address":"a.example.com","server.port":443,"http.response.status_code":503,"error.type":"503","duration_s":0.08,"time_to_first_byte_s":0.07,"queue_s":0.01,"resolve_s":0.002,"connect_s":0.008,"tls_s":0.02,"upload_s":0.004,"processing_s":0.026,"transfer_s":0.008,"local_s":0.002,"network.protocol.version":"1.1","network.peer.address":"192.0.2.1","connection.reused":false,"network.round_trip_s":0.008,"http.request.body.size":48,"http.response.body.size":2048,"outcome":"http_error","trace_id":"\(trace)","span_id":"1","user.id":"\(hostile.replacing("\"", with: "\\\""))"}
+    {"timestamp":"2026-11-21T09:30:00.150000Z","severity":"INFO","event":"http.client.request","trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"2","http.request.method":"GET","url.full":"https://other/","outcome":"ok","duration_s":1}
+    {"timestamp":"2026-11-21T09:30:00.180000Z","severity":"WARN","event":"app","trace_id":"\(trace)","span_id":"3","message":"\(hostile.replacing("\"", with: "\\\""))"}
+    {"timestamp":"2026-11-21T09:30:00.200000Z","severity":"ERROR","event":"http.server.request","trace_id":"\(trace)","span_id":"4","http.request.method":"GET","url.path":"/cart","client.address":"192.0.2.7","http.response.status_code":502,"error.type":"502","duration_s":0.2}
+
+    """
+
+  private static let isInView =
+    "(box => box.width > 300 && box.top >= 0 && box.top < innerHeight && box.right <= innerWidth)(document.getElementById('drawer').getBoundingClientRect())"
+  /// The rows of a waterfall: their words, and how far along and how wide the bar is.
+  private static func bars(_ list: String) -> String {
+    """
+    [...document.querySelectorAll('.waterfall\(list) .track')].map(track => [track.parentNode.firstChild.textContent,
+      ...[track.firstChild.offsetLeft, track.firstChild.offsetWidth].map(part => Math.round(100 * part / track.clientWidth)),
+      track.nextSibling.textContent].join('|')).join('\\n')
+    """
+  }
+
+  @Test func `opens a request in view, with its phases`() async throws {
+    try await PageContent().show(log: Self.log) { browser, _ in
+      #expect(try await browser.evaluate(Self.isInView) == "false")
+      // By a click anywhere in the line, however far down it is.
+      _ = try await browser.evaluate("document.getElementById('lines').rows[3].cells[4].click()")
+      try await browser.wait(Self.isInView)
+      #expect(try await browser.text("drawer-title") == "GET https://a.example.com/users/1")
+      #expect(try await browser.evaluate("document.activeElement.id") == "drawer-title")
+      let facts = try await browser.evaluate(
+        "[...document.querySelectorAll('.facts div')].map(one => [...one.children].map(one => one.textContent).join(': ')).join('\\n')"
+      )
+      #expect(
+        facts.replacing("\u{A0}", with: " ") == """
+          Began: 2026-11-21 09:30:00.020 UTC
+          Took: 80 ms
+          Status: 503 Service Unavailable
+          Made by: users
+          To: a.example.com at 192.0.2.1
+          Path: /users/{id}
+          Sent: 48 B
+          Received: 2.05 kB
+          First byte: after 70 ms
+          Connection: HTTP/1.1, new
+          Trace: \(Self.trace)
+          Span: 1
+          user.id: \(Self.hostile)
+          """)
+      #expect(
+        try await browser.evaluate("document.querySelector('.trouble').textContent")
+          == "The server answered 503 Service Unavailable.")
+      #expect(
+        try await browser.evaluate("document.querySelector('#drawer .verdict').textContent").replacing(
+          "\u{A0}", with: " ")
+          == "32.5 % is processing: the server's work. The network's round trip is 8 ms of 26 ms.")
+      let bars = try await browser.evaluate(Self.bars(":not(.trace)")).replacing("\u{A0}", with: " ")
+      let rows = bars.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
+      #expect(
+        rows.map { $0[0].split(separator: " ")[0] } == [
+          "queue", "resolve", "connect", "tls", "upload", "processing", "round", "transfer", "local",
+        ])
+      // Each begins where the one before has ended; the round trip beside the processing, of which it is a part.
+      let starts = [0, 12.5, 15, 25, 50, 55, 55, 87.5, 97.5],
+        widths = [12.5, 2.5, 10, 25, 5, 32.5, 10, 10, 2.5]
+      for (row, (start, width)) in zip(rows, zip(starts, widths)) {
+        #expect(
+          abs((Double(row[1]) ?? -9) - start) <= 1.5 && abs((Double(row[2]) ?? -9) - width) <= 1.5, "\(row)")
+      }
+      #expect(
+        rows.map { $0[3] } == ["10 ms", "2 ms", "8 ms", "20 ms", "4 ms", "26 ms", "8 ms", "8 ms", "2 ms"])
+
+      // It is in the address, and there again after a reload; Escape closes it, and so does Back.
+      #expect(try await browser.evaluate("location.hash") == "#request=2026-11-21T09%3A30%3A00.100000Z+1")
+      try await browser.reload()
+      try await browser.wait("\(Self.isInView) && document.querySelectorAll('.waterfall').length === 2")
+      try await browser.press("Escape", code: 27)
+      try await browser.wait("!(\(Self.isInView)) && location.hash === ''")
+      _ = try await browser.evaluate("history.back()")
+      try await browser.wait(Self.isInView)
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func `opens a request by keyboard, and gives the focus back`() async throws {
+    try await PageContent().show(log: Self.log) { browser, _ in
+      _ = try await browser.evaluate("document.querySelectorAll('#lines button')[2].focus()")
+      try await browser.press("Enter", code: 13, text: "\r")
+      try await browser.wait("document.activeElement.id === 'drawer-title'")
+      try await browser.press("Escape", code: 27)
+      try await browser.wait("document.activeElement === document.querySelectorAll('#lines button')[2]")
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func `shows a trace as the waterfall of its requests`() async throws {
+    try await PageContent().show(log: Self.log, choice: "trace=\(Self.trace)") { browser, _ in
+      try await browser.wait(Self.isInView)
+      #expect(try await browser.text("drawer-title") == "Trace \(Self.trace)")
+      let bars = try await browser.evaluate(Self.bars(".trace")).replacing("\u{A0}", with: " ")
+      let rows = bars.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
+      #expect(
+        rows.map { $0[0] } == ["served GET /cart", "made users GET /users/1", "said \(Self.hostile)"])
+      #expect(rows.map { $0[1] } == ["0", "10", "90"])
+      #expect(rows.prefix(2).map { $0[2] } == ["100", "40"])
+      #expect(rows.prefix(2).map { $0[3] } == ["502 200 ms", "503 80 ms"])
+      // A made request has the colours of its phases, a served one is apart.
+      let classes =
+        "[...document.querySelectorAll('.trace .bar')].map(bar => [bar.className, ...[...bar.children].map(one => one.className)].join(' ')).join()"
+      #expect(
+        try await browser.evaluate(classes)
+          == "bar served,bar made queue resolve connect tls upload processing transfer local,bar ")
+      // From the trace to its request, and on to the one that it was made for.
+      try await browser.click(".trace li:nth-child(2) button")
+      try await browser.wait("document.getElementById('drawer-title').textContent.endsWith('/users/1')")
+      #expect(try await browser.evaluate("document.querySelectorAll('[aria-current]').length") == "1")
+      try await browser.click(".trace li:first-child button")
+      try await browser.wait("document.getElementById('drawer-title').textContent === 'GET /cart'")
+      #expect(
+        try await browser.evaluate("document.querySelector('.trouble').textContent")
+          == "This app answered 502 Bad Gateway.")
+      #expect(browser.complaints == [])
+    }
+  }
+
+  @Test func `takes a trace of any text, and one that is gone`() async throws {
+    let id = "%26limit=1\\\"><img src=x onerror=alert(1)>&"
+    let line = #"{"timestamp":7,"trace_id":"\#(id)","message":{"a":1},"duration_s":"long","client":[1]}"#
+    let lines = "[]\nnull\n{\"trace_id\":5}\n\(line)\n"
+    try await PageContent().show(log: lines) { browser, _ in
+      #expect(try await browser.evaluate("document.getElementById('lines').rows.length") == "4")
+      try await browser.click("#lines td:last-child button:not([hidden])")
+      try await browser.wait(
+        "document.getElementById('drawer-content').innerText.includes('holds no line of this trace')")
+      #expect(try await browser.text("drawer-title") == "Trace %26limit=1\"><img src=x onerror=alert(1)>&")
+      _ = try await browser.evaluate("location.hash = 'request=gone'")
+      try await browser.wait(
+        "document.getElementById('drawer-content').innerText.includes('holds no such line any more')")
+      #expect(try await browser.evaluate("document.images.length") == "0")
+      #expect(browser.complaints == [])
+    }
+  }
+}
