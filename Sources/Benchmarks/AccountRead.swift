@@ -80,20 +80,20 @@ private final class MeasuringClient: NSObject, URLProtocolClient {
 
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
     let count = 10_000
-    var isRead = true
+    var account = TransferAccount()
     let nanoseconds = Stopwatch.nanoseconds(per: count) {
-      for _ in 0..<count { isRead = CurlAccount.shared?.read(sender) != nil && isRead }
+      for _ in 0..<count { CurlAccount.shared?.read(sender, into: &account) }
     }
+    let isRead = account.isNative
     MeasuredLoader.nanosecondsPerRead.withLock { $0 = isRead ? nanoseconds : nil }
     let sockets = ConnectionSockets()
     var isConnectionRead = true
     let both = Stopwatch.nanoseconds(per: count) {
       for _ in 0..<count {
-        var account = CurlAccount.shared?.read(sender)
+        CurlAccount.shared?.read(sender, into: &account)
         // As of a request of 20 ms.
-        account?.elapsed = 20_000_000
-        let reading = account.flatMap { sockets.read($0, at: .now) }
-        isConnectionRead = reading != nil && isConnectionRead
+        account.elapsed = 20_000_000
+        isConnectionRead = sockets.read(account, at: .now) != nil && isConnectionRead
       }
     }
     MeasuredLoader.nanosecondsPerConnectionRead.withLock { $0 = isConnectionRead ? both : nil }

@@ -1,10 +1,21 @@
 /// Texts and numbers of JSON.
 extension ByteWriter {
+  /// A further key, which needs no escaping: `,"key":`. In one piece, since a line has some 20.
+  package mutating func key(_ key: StaticString) {
+    let length = key.utf8CodeUnitCount
+    guard length + 4 <= end &- written else { return close() }
+    let start = memory + written
+    (start[0], start[1]) = (UInt8(ascii: ","), UInt8(ascii: "\""))
+    (start + 2).update(from: key.utf8Start, count: length)
+    (start[length + 2], start[length + 3]) = (UInt8(ascii: "\""), UInt8(ascii: ":"))
+    written &+= length + 4
+  }
+
   /// A string in quotes, cut at `limit` bytes.
   package mutating func string(_ text: String, limit: Int) {
-    append("\"")
+    append(UInt8(ascii: "\""))
     text.withBytes { content($0, limit: limit) }
-    append("\"")
+    append(UInt8(ascii: "\""))
   }
 
   /// The content of a string, without its quotes, cut between two characters at `limit` bytes and ended with `…` there.

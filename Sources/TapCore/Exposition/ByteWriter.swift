@@ -150,17 +150,17 @@ extension ByteWriter {
     let (seconds, nanoseconds) = time.secondsAndNanoseconds
     let (day, second) = seconds.flooredQuotientAndRemainder(by: 86_400)
     let date = CivilDate(daysSinceEpoch: day)
-    part(date.year, digits: 4, before: "-")
-    part(date.month, digits: 2, before: "-")
-    part(date.day, digits: 2, before: "T")
-    part(second / 3_600, digits: 2, before: ":")
-    part(second / 60 % 60, digits: 2, before: ":")
-    part(second % 60, digits: 2, before: ".")
-    part(nanoseconds / 1_000, digits: 6, before: "Z")
+    part(date.year, digits: 4, before: UInt8(ascii: "-"))
+    part(date.month, digits: 2, before: UInt8(ascii: "-"))
+    part(date.day, digits: 2, before: UInt8(ascii: "T"))
+    part(second / 3_600, digits: 2, before: UInt8(ascii: ":"))
+    part(second / 60 % 60, digits: 2, before: UInt8(ascii: ":"))
+    part(second % 60, digits: 2, before: UInt8(ascii: "."))
+    part(nanoseconds / 1_000, digits: 6, before: UInt8(ascii: "Z"))
   }
 
   @inline(__always)
-  private mutating func part(_ value: Int64, digits: Int, before separator: StaticString) {
+  private mutating func part(_ value: Int64, digits: Int, before separator: UInt8) {
     decimal(UInt64(truncatingIfNeeded: value), digits: digits)
     append(separator)
   }

@@ -87,21 +87,24 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
-    let (known, phase, target) = state.withLock { state in
+    let (phase, target) = state.withLock { state in
       state.isQueued = false
-      return state.phase == .ended
-        ? (state.observation.take(), state.phase, state.target.take())
-        : (state.observation, state.phase, state.target)
+      return (state.phase, state.target)
     }
-    guard phase != .made, let known else { return }
-    let (metrics, consumers) = (recorder.metrics(of: known.request.direction), recorder.consumers)
-    let counted = target ?? metrics.begin(known.request)
-    if target == nil {
-      for consumer in consumers { consumer.requestStarted(known.request) }
+    if phase == .active, target == nil, let request = description {
+      let target = begin(request)
+      state.withLock { $0.target = target }
     }
-    guard phase == .ended else { return state.withLock { $0.target = counted } }
-    metrics.end(known, counted)
-    for consumer in consumers { consumer.requestEnded(known) }
+    guard phase == .ended, let observation = state.withLock({ $0.observation.take() }) else { return }
+    recorder.metrics(of: observation.request.direction).end(observation, target ?? begin(observation.request))
+    for consumer in recorder.consumers { consumer.requestEnded(observation) }
+  }
+
+  /// Counts the request as begun, and tells the consumers.
+  private func begin(_ request: borrowing RequestDescription) -> RequestSeries.Target {
+    let target = recorder.metrics(of: request.direction).begin(request)
+    for consumer in recorder.consumers { consumer.requestStarted(request) }
+    return target
   }
 }
 

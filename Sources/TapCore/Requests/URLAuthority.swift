@@ -123,11 +123,13 @@ package struct URLAuthority {
   }
 
   private static func defaultPort(of scheme: Bytes) -> Int? {
-    func matches(_ name: StaticString) -> Bool {
-      scheme.count == name.utf8CodeUnitCount
-        && scheme.indices.allSatisfy { scheme[$0] | 0x20 == name.utf8Start[$0] }
+    guard scheme.count == 4 || scheme.count == 5 else { return nil }
+    // In lowercase, as one number.
+    switch scheme.reduce(0, { $0 << 8 | UInt64($1 | 0x20) }) {
+    case 0x68_7474_70: return 80
+    case 0x68_7474_7073: return 443
+    default: return nil
     }
-    return matches("http") ? 80 : matches("https") ? 443 : nil
   }
 }
 

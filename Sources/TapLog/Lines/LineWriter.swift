@@ -86,14 +86,6 @@ extension LineWriter {
 
 /// Members of a line.
 extension ByteWriter {
-  /// `,"key":`
-  @inline(__always)
-  mutating func key(_ key: StaticString) {
-    append(",\"")
-    append(key)
-    append("\":")
-  }
-
   @inline(__always)
   mutating func member(_ key: StaticString, _ number: Int64) {
     self.key(key)

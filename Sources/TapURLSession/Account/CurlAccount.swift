@@ -24,7 +24,7 @@ import TapCore
 ///
 /// All reads of Foundation's memory stand in this file. They are safe because
 /// - a loader is read only if its class is exactly the one whose layout was found,
-/// - the properties are read on the queue on which Foundation changes them (``read(_:)``),
+/// - the properties are read on the queue on which Foundation changes them (``read(_:into:)``),
 /// - `curl_easy_getinfo` gets the kind of pointer that the number of the information implies (`curl/curl.h`).
 package struct CurlAccount: Sendable {
   private typealias GetInfo =
@@ -78,17 +78,14 @@ package struct CurlAccount: Sendable {
     #endif
   }
 
-  /// What libcurl knows of a loader's transfer, or `nil` if the loader is another.
+  /// Adds what libcurl knows of a loader's transfer: nothing if the loader is another.
   ///
   /// Call it only on the queue on which Foundation drives the loader: when the loader reports to its client, or is
   /// stopped. There libcurl is done with the transfer, or paused between two callbacks.
-  ///
-  /// - Parameter seen: What the tap has seen of the transfer.
-  package func read(_ loader: URLProtocol, _ seen: TransferAccount = TransferAccount()) -> TransferAccount? {
+  package func read(_ loader: URLProtocol, into account: inout TransferAccount) {
     guard isNative(loader), let handle = load(easyHandle, of: loader, as: UnsafeRawPointer?.self),
       let curl = handle.load(fromByteOffset: rawHandle, as: UnsafeMutableRawPointer?.self)
-    else { return nil }
-    var account = seen
+    else { return }
     account.isNative = true
     account.redirectCount = load(redirectCount, of: loader, as: Int.self)
     account.statusCode = number(0x20_0002, of: curl)
@@ -107,7 +104,6 @@ package struct CurlAccount: Sendable {
     account.localPort = number(0x20_002a, of: curl)
     account.peerAddress = text(0x10_0020, of: curl)
     withExtendedLifetime(loader) {}
-    return account
   }
 
   /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the same queue.

@@ -7,6 +7,23 @@ import TapCore
 /// turn, ``total`` from when it was added. Between the two it waits for a connection of the session's. After a redirect all of
 /// them are those of the last leg.
 package struct TransferAccount: Sendable, Hashable {
+  /// What passed the tap.
+  struct Seen: Sendable, Hashable {
+    /// The scheme is https.
+    var isSecure = false
+    /// The loader answers from the session's cache.
+    var isFromCache = false
+    /// The loader was started again after a suspension: libcurl's total is not that of the whole request.
+    var isRestarted = false
+    /// The status code of the last response that a delegate received.
+    var statusCode: Int?
+    /// From the start to when a delegate received the head of that response, in nanoseconds. An upper bound of the first byte: the
+    /// head may have come in pieces.
+    var head: Int64?
+    /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes directly.
+    var loadedBytes: Int64?
+  }
+
   enum End: Sendable, Hashable {
     /// The whole response has arrived.
     case complete
@@ -18,7 +35,7 @@ package struct TransferAccount: Sendable, Hashable {
   // MARK: libcurl
 
   /// Whether libcurl knows the transfer. Of another the tap knows what it has seen, and no phases.
-  var isNative = false
+  package internal(set) var isNative = false
   /// CURLINFO_RESPONSE_CODE: 0 before a head has arrived.
   var statusCode: Int?
   /// CURLINFO_NUM_CONNECTS: how many connections the transfer has opened.
@@ -54,28 +71,16 @@ package struct TransferAccount: Sendable, Hashable {
 
   // MARK: The tap
 
+  var seen = Seen()
   var end = End.complete
   /// From the start of the request to its end, in nanoseconds.
   package var elapsed: Int64 = 0
-  /// The scheme is https.
-  var isSecure = false
-  /// The loader answers from the session's cache.
-  var isFromCache = false
-  /// The loader was started again after a suspension: libcurl's total is not that of the whole request.
-  var isRestarted = false
   /// The app was asked whether to follow a redirect and refused: the end came when it had answered.
   var isHeldByApp = false
   /// libcurl has closed the connection after the response, as one of the two sides asked. Over TLS it sends an alert then.
   var isClosing = false
   /// No other transfers could make this one wait: see ``TransferCount``.
   var hasHadRoom = false
-  /// The status code of the last response that a delegate received.
-  var seenStatusCode: Int?
-  /// From the start to when a delegate received the head of that response, in nanoseconds. An upper bound of the first byte: the
-  /// head may have come in pieces.
-  var head: Int64?
-  /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes directly.
-  var loadedBytes: Int64?
   /// The length of the request's body, where it is known in advance.
   var bodySize: Int64?
 
@@ -95,6 +100,8 @@ package struct TransferAccount: Sendable, Hashable {
   /// Time of the leg in this process, beside phases: between a connection's phases and the request, and of a response that
   /// lay unread.
   private var idle: Int64 = 0
+
+  package init() {}
 
   /// The status code, unless it is that of an interim response (RFC 9110, section 15.2).
   var finalStatusCode: Int? { statusCode.flatMap { $0 >= 200 ? $0 : nil } }
@@ -122,8 +129,8 @@ package struct TransferAccount: Sendable, Hashable {
 
   /// Fills an observation, but for the sizes of bodies.
   func fill(_ observation: inout RequestObservation) {
-    observation.isFromCache = isFromCache
-    observation.elapsedToFirstByte = isNative ? firstByte : head
+    observation.isFromCache = seen.isFromCache
+    observation.elapsedToFirstByte = isNative ? firstByte : seen.head
     guard isNative else { return }
     observation.protocolVersion = protocolVersion
     observation.peerAddress = peerAddress
@@ -145,7 +152,7 @@ extension TransferAccount {
     var total: Int64? = total
     if end == .cancelled, !isHeldByApp {
       // libcurl's total is where it was when something last happened. The tap's clock serves where it has measured the same leg.
-      total = isRestarted || redirectCount > 0 ? nil : max(self.total, elapsed / 1_000)
+      total = seen.isRestarted || redirectCount > 0 ? nil : max(self.total, elapsed / 1_000)
     }
     guard total != 0 else { return }
     let wait = wait(within: total)
@@ -159,7 +166,7 @@ extension TransferAccount {
     }
     // The rest of the duration, before libcurl, between its phases, and after it, is known where libcurl's total is that of the
     // whole request.
-    guard let total, !isRestarted, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
+    guard let total, !seen.isRestarted, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
     timings[nanoseconds: .local] = max(0, elapsed - total * 1_000) + idle * 1_000
   }
 
@@ -170,7 +177,7 @@ extension TransferAccount {
     guard let total else { return nil }
     // Whatever has happened after the turn leaves no more for the wait than this.
     var most = total - max(nameLookup, connect, appConnect, preTransfer, startTransfer)
-    if startTransfer > 0, let head, !isHeldByApp {
+    if startTransfer > 0, let head = seen.head, !isHeldByApp {
       most = min(most, total - (elapsed - head) / 1_000 - startTransfer)
     }
     let sinceSent = preTransfer > 0 && !isHeldByApp ? connection?.info.sinceDataSent : nil
@@ -193,7 +200,7 @@ extension TransferAccount {
       for (phase, end) in [
         (RequestTimings.Phase.resolve, nameLookup), (.connect, connect), (.tls, appConnect),
       ]
-      where phase != .tls || isSecure {
+      where phase != .tls || seen.isSecure {
         timings[microseconds: phase] = (end > 0 ? end : leg).map { max(0, $0 - reached) }
         if end == 0 { return false }
         reached = max(reached, end)
@@ -279,7 +286,7 @@ extension TransferAccount {
   /// The last data on the connection was the request's. TLS ends a connection with an alert: after a failure, and where one of the
   /// sides closes it.
   private var sendsNothingAtEnd: Bool {
-    !isSecure || (end == .complete && !isClosing && connection?.info.isEstablished != false)
+    !seen.isSecure || (end == .complete && !isClosing && connection?.info.isEstablished != false)
   }
 
   /// The connection serves one transfer at a time. Without TLS nothing else is spoken, so it holds before a head has come.
@@ -287,7 +294,7 @@ extension TransferAccount {
     switch protocolVersion {
     case .http10, .http11: true
     case .http2, .http3: false
-    case nil: !isSecure
+    case nil: !seen.isSecure
     }
   }
 }

@@ -27,8 +27,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private struct State: Sendable {
     var phase = Phase.made
     var start = Instant.never
-    /// What the tap has seen of the transfer.
-    var seen = TransferAccount()
+    var seen = TransferAccount.Seen()
     /// The transfer is among those that the context counts.
     var isCounted = false
 
@@ -97,7 +96,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     forward { state in
       // An interim response (RFC 9110, section 15.2) is not the answer.
       if let status, (100..<200).contains(status) { return }
-      (state.seen.seenStatusCode, state.seen.head) = (status, state.elapsed(at: now))
+      (state.seen.statusCode, state.seen.head) = (status, state.elapsed(at: now))
     }?.urlProtocol(sender, didReceive: response, cacheStoragePolicy: policy)
   }
 
@@ -127,7 +126,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
     guard !isDone else { return }
     let now = Instant.now
-    var transfer = transfer(of: sender, .complete, at: now)
+    var transfer = TransferAccount()
+    read(&transfer, of: sender, .complete, at: now)
     // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
     let isAsked = !transfer.isSufficient || context.keepsHeaders
     let response = isAsked ? sender.task?.response as? HTTPURLResponse : nil
@@ -142,7 +142,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if transfer.redirectCount > 0, response?.value(forHTTPHeaderField: "Location") != nil {
       transfer.discountRefusedRedirect()
     }
-    end(transfer, of: sender, sender.task, response, nil, at: now)
+    end(&transfer, of: sender, sender.task, response, nil, at: now)
     state.withLock { $0.phase = .done }
     original.urlProtocolDidFinishLoading(sender)
   }
@@ -168,40 +168,42 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private func cutShort(_ loader: URLProtocol, by error: any Error) {
     let now = Instant.now
     let isCancelled = (error as? URLError)?.code == .cancelled
-    var transfer = transfer(of: loader, isCancelled ? .cancelled : .failed, at: now)
+    var transfer = TransferAccount()
+    read(&transfer, of: loader, isCancelled ? .cancelled : .failed, at: now)
     transfer.discountRefusedRedirect()
-    end(transfer, of: loader, loader.task, nil, error, at: now)
+    end(&transfer, of: loader, loader.task, nil, error, at: now)
   }
 
   /// The task that another loader may have served since a challenge is over. All that shows it is the task.
   func ended(_ task: URLSessionTask) {
     let error = task.state == .canceling ? URLError(.cancelled) : task.error
     let response = error == nil ? task.response as? HTTPURLResponse : nil
-    end(TransferAccount(), of: nil, task, response, error, at: .now)
+    var transfer = TransferAccount()
+    end(&transfer, of: nil, task, response, error, at: .now)
   }
 
-  /// What the tap has seen, with libcurl's account. There is none of what comes from the session's cache.
-  private func transfer(of loader: URLProtocol, _ end: TransferAccount.End, at now: Instant)
-    -> TransferAccount
-  {
-    let (seen, elapsed) = state.withLock { ($0.seen, $0.elapsed(at: now)) }
-    var transfer = (seen.isFromCache ? nil : context.account?.read(loader, seen)) ?? seen
-    (transfer.end, transfer.elapsed) = (end, elapsed)
-    return transfer
+  /// Notes what the tap has seen, and libcurl's account. There is none of what comes from the session's cache. The transfer is handed
+  /// on in place: to copy it costs as much as to read it.
+  private func read(
+    _ transfer: inout TransferAccount, of loader: URLProtocol, _ end: TransferAccount.End, at now: Instant
+  ) {
+    transfer.end = end
+    (transfer.seen, transfer.elapsed) = state.withLock { ($0.seen, $0.elapsed(at: now)) }
+    if !transfer.seen.isFromCache { context.account?.read(loader, into: &transfer) }
   }
 
   /// Ends the request, with what is known of the transfer.
   ///
   /// - Parameter error: `nil` if the whole response has arrived.
   private func end(
-    _ transfer: consuming TransferAccount, of loader: URLProtocol?, _ task: URLSessionTask?,
+    _ transfer: inout TransferAccount, of loader: URLProtocol?, _ task: URLSessionTask?,
     _ response: HTTPURLResponse?, _ error: (any Error)?, at now: Instant
   ) {
     if transfer.isNative { complete(&transfer, task, response, at: now) }
     leave(at: now)
     let metrics = transfer.isNative ? nil : (loader as? ForwardingLoader)?.metrics
     let statusCode =
-      transfer.finalStatusCode ?? metrics?.statusCode ?? response?.statusCode ?? transfer.seenStatusCode
+      transfer.finalStatusCode ?? metrics?.statusCode ?? response?.statusCode ?? transfer.seen.statusCode
     let end: RequestEnd =
       switch error {
       case nil: .response(statusCode: statusCode)
@@ -210,7 +212,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
       }
     // Only of the native loader: the error of an app's own loader may contain secrets.
     let message = transfer.isNative && end != .cancelled ? (error as? URLError)?.curlMessage : nil
-    let hasResponse = transfer.isNative || response != nil || transfer.loadedBytes != nil
+    let hasResponse = transfer.isNative || response != nil || transfer.seen.loadedBytes != nil
     let sizes = (
       sent: hasResponse ? transfer.requestBodySize(of: task, method: method) : nil,
       received: transfer.responseBodySize(method: method, response)
@@ -236,7 +238,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if transfer.end != .complete, transfer.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
       transfer.bodySize = expected > 0 ? expected : nil
     }
-    if transfer.isSecure, transfer.elapsed >= TCPInfo.resolution * 1_000 {
+    if transfer.seen.isSecure, transfer.elapsed >= TCPInfo.resolution * 1_000 {
       // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
       let response = response ?? task?.response as? HTTPURLResponse
       transfer.isClosing = [
@@ -279,7 +281,7 @@ extension TransferAccount {
   /// Without libcurl by its headers and by what came by (RFC 9110, section 8.6).
   fileprivate func responseBodySize(method: String, _ response: HTTPURLResponse?) -> Int64? {
     if isNative { return end == .complete || finalStatusCode != nil ? receivedBytes : nil }
-    guard let response else { return loadedBytes }
+    guard let response else { return seen.loadedBytes }
     // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
     if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
     // A Transfer-Encoding overrides the Content-Length (RFC 9112, section 6.3).
@@ -288,6 +290,6 @@ extension TransferAccount {
     if !isChunked, response.expectedContentLength >= 0 { return response.expectedContentLength }
     // What arrives here of a coded body is decoded already: its size on the wire is another one.
     let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-    return coding.isEmpty || coding.lowercased() == "identity" ? loadedBytes : nil
+    return coding.isEmpty || coding.lowercased() == "identity" ? seen.loadedBytes : nil
   }
 }

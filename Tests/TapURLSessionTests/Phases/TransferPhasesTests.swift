@@ -108,7 +108,7 @@ import Testing
     Case("the end of a TLS connection sends an alert", [.processing: 299_950, .local: 150], addsUp: false) {
       account in
       account.total = 801_000
-      account.isSecure = true
+      account.seen.isSecure = true
       account.isClosing = true
       account.connection = connection(sent: 300)
     },
@@ -116,9 +116,9 @@ import Testing
       "a failure over TLS sends an alert", [.processing: 299_950], addsUp: false
     ) { account in
       account.total = 801_000
-      account.isSecure = true
+      account.seen.isSecure = true
       account.end = .failed
-      account.isRestarted = true
+      account.seen.isRestarted = true
       account.connection = connection(sent: 300)
     },
     Case(
@@ -134,13 +134,13 @@ import Testing
     ) { account in
       account.total = 801_000
       account.elapsed = 801_100_000
-      account.head = 300_600_000
+      account.seen.head = 300_600_000
     },
     Case("a head that comes late says nothing", [.processing: 299_950, .local: 150], addsUp: false) {
       account in
       account.total = 801_000
       account.elapsed = 801_100_000
-      account.head = 600_000_000
+      account.seen.head = 600_000_000
     },
   ]
 
@@ -151,7 +151,7 @@ import Testing
         .resolve: 100, .connect: 400, .tls: 1_500, .processing: 297_900, .transfer: 1_000, .local: 200,
       ], firstByte: 300_100
     ) { account in
-      (account.connectionCount, account.isSecure) = (1, true)
+      (account.connectionCount, account.seen.isSecure) = (1, true)
       (account.nameLookup, account.connect, account.appConnect, account.preTransfer) = (
         100, 500, 2_000, 2_100
       )
@@ -201,7 +201,7 @@ import Testing
       "a task that was suspended", [.processing: 299_950, .transfer: 1_000], firstByte: 898_999, addsUp: false
     ) {
       account in
-      account.isRestarted = true
+      account.seen.isRestarted = true
       account.elapsed = 899_999_000
     },
     Case(
