@@ -40,7 +40,8 @@ struct EmittedMetrics {
     ]
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     let tap = try Tap.start(configuration)
-    let origin = try #require(URL(string: "http://\(try #require(tap.address))/"))
+    let address = try #require(tap.address)
+    let origin = try #require(URL(string: "http://\(address)/"))
     let session = URLSession(configuration: .ephemeral)
     let stuck = session.dataTask(with: origin.appending(path: "stuck"))
     stuck.resume()
