@@ -11,14 +11,15 @@ extension EndpointRoute {
   /// | `severity=warn` | of this severity or a graver one |
   /// | `client=payments` | of this client |
   /// | `trace_id=4bf92f3577b34da6a3ce929d0e0e4736` | of this trace |
-  /// | `after=1763717400000042` | that came after the line of this number |
+  /// | `after=1763717400000042` | after the line with this number |
   ///
-  /// The header `Session-Tap-Last-Line` has the number of the newest line, whichever were asked for: a reader that gives it as `after`
-  /// the next time gets each line once. It stays valid when the app restarts.
+  /// The header `Session-Tap-Last-Line` has the number of the newest line, whatever the query asks for. A
+  /// reader that passes it as `after` the next time gets each line once. The number stays valid when the app
+  /// restarts.
   ///
   /// - Parameters:
-  ///   - log: keeps as many lines as its `recentLineLimit` says.
-  ///   - path: where.
+  ///   - log: the log; it keeps as many lines as its `recentLineLimit` says.
+  ///   - path: the path of the route.
   public static func logs(of log: RequestLog, at path: String = "/logs") -> EndpointRoute {
     // Not on the queue that serves every connection: to look through all lines takes a while.
     EndpointRoute(

@@ -5,14 +5,14 @@ public import TapCore
   import FoundationNetworking
 #endif
 
-/// Pushes the metrics of a registry to a Pushgateway: for jobs that are too short to be scraped.
+/// Pushes the metrics of a registry to a Pushgateway, for jobs that are too short to be scraped.
 ///
 ///     let gateway = try PushGateway("http://gateway:9091", job: "backup", grouping: ["instance": "db-1"])
 ///     try await MetricsPusher(registry: registry, to: gateway).push()
 ///
-/// Each push replaces what the group had before. The gateway keeps the metrics, and Prometheus scrapes
-/// them, until they are deleted: push from jobs, not from servers. A push is a request of a URLSession of its own, which
-/// no tap observes.
+/// Each push replaces what the group had before. The gateway keeps the metrics, and Prometheus scrapes them,
+/// until they are deleted: push from jobs, not from servers. Pushes use a URLSession of their own, which no
+/// tap observes.
 public final class MetricsPusher: Sendable {
   private let registry: Registry
   private let gateway: PushGateway
@@ -25,8 +25,8 @@ public final class MetricsPusher: Sendable {
   ///
   /// - Parameters:
   ///   - registry: the metrics, all of which are pushed.
-  ///   - gateway: the gateway, and the group whose metrics these replace.
-  ///   - retry: how often a push that failed for a transient reason is tried again.
+  ///   - gateway: the gateway, and the group whose metrics are replaced.
+  ///   - retry: how often a push is tried after a transient failure.
   /// - Throws: `RegistryError` if that name is taken by something else.
   public convenience init(
     registry: Registry, to gateway: PushGateway, retry: PushRetry = PushRetry()
@@ -49,10 +49,10 @@ public final class MetricsPusher: Sendable {
     failures = outcomes[OutcomeLabels(outcome: "error")]
   }
 
-  /// Pushes the current metrics. A transient failure is tried again, as ``PushRetry`` says; each try sends the metrics
-  /// of its time.
+  /// Pushes the current metrics. Retries after a transient failure, as ``PushRetry`` says; each try sends the
+  /// metrics of its time.
   ///
-  /// - Throws: ``PushError`` of the last try.
+  /// - Throws: The ``PushError`` of the last try.
   public func push() async throws(PushError) { try await push(until: .never) }
 
   /// - Parameter end: When the last try has to be over.
@@ -75,13 +75,15 @@ public final class MetricsPusher: Sendable {
   }
 
   /// Pushes at intervals until the current task is cancelled, and then once more, so that the gateway has the
-  /// last values. A push that fails is counted, and the next one is made in its time. One that is under way at the cancel is given
-  /// up.
+  /// last values. A failed push is counted, and the next one follows after the interval. The cancellation
+  /// abandons a push that is under way.
   ///
   /// - Parameters:
-  ///   - interval: from the end of one push to the begin of the next: 10 ms to 292 years, or the nearer of these.
-  ///   - limit: how long the last push may take with all its tries, so that a gateway that is gone does not delay the end of the app.
-  ///   - onError: called for each push that failed.
+  ///   - interval: the delay from the end of one push to the start of the next, clamped to 10 ms to 292
+  ///     years.
+  ///   - limit: the longest time for the last push with all its tries, so that a missing gateway does not
+  ///     delay the end of the app.
+  ///   - onError: called for each failed push.
   public func run(
     every interval: Duration, lastWithin limit: Duration = .seconds(5),
     onError: @escaping @Sendable (PushError) -> Void = { _ in }
@@ -125,13 +127,13 @@ public final class MetricsPusher: Sendable {
 }
 
 extension Tap {
-  /// Pushes the metrics as they are now to a Pushgateway: what a job does that is too short to be scraped, at its end.
-  /// To push at intervals, see ``MetricsPusher``.
+  /// Pushes the current metrics to a Pushgateway. A job that is too short to be scraped calls this at its
+  /// end. To push at intervals, see ``MetricsPusher``.
   ///
   /// - Parameters:
-  ///   - gateway: The gateway, and the group whose metrics these replace.
-  ///   - retry: How often a push that may yet succeed is tried.
-  /// - Throws: ``TapError`` if the gateway did not take them, after the last try.
+  ///   - gateway: The gateway, and the group whose metrics are replaced.
+  ///   - retry: How often a push is tried after a transient failure.
+  /// - Throws: ``TapError`` if the gateway has not accepted them after the last try.
   public func push(to gateway: PushGateway, retry: PushRetry = PushRetry()) async throws(TapError) {
     do {
       try await MetricsPusher(registry: registry, to: gateway, retry: retry).push()
@@ -141,16 +143,16 @@ extension Tap {
   }
 }
 
-/// How often a push is tried, and how long is waited in between. A value out of its range is replaced by the
-/// nearest one in it.
+/// How often a push is tried, and the delay between tries. Values are clamped to their ranges.
 public struct PushRetry: Sendable, Hashable {
-  /// The number of tries, including the first: at least 1. 5.
+  /// The number of tries, including the first: at least 1. Default 5.
   public var attempts = 5
-  /// The delay after the first try, from 0; it doubles with each further one. 0.5 s.
+  /// The delay after the first try: at least 0. It doubles with each further try. Default 0.5 s.
   public var firstDelay = Duration.milliseconds(500)
-  /// The maximum of the delay: 0 to a day. 30 s.
+  /// The maximum delay: 0 to a day. Default 30 s.
   public var maximumDelay = Duration.seconds(30)
-  /// How long one try may take, whatever the gateway sends, up to a day; without any time, it fails. 10 s.
+  /// The longest time for one try, whatever the gateway sends: up to a day; with 0 every try fails. Default
+  /// 10 s.
   public var deadline = Duration.seconds(10)
 
   /// Makes the default.

@@ -2,7 +2,7 @@ public import Foundation
 import TapCore
 import TapEndpoint
 
-/// A Pushgateway, and the group under which it keeps what is pushed.
+/// A Pushgateway, and the group under which it keeps the metrics.
 public struct PushGateway: Sendable, Hashable {
   /// The URL of the group, without credentials: `http://gateway:9091/metrics/job/backup`.
   let url: URL
@@ -18,8 +18,8 @@ public struct PushGateway: Sendable, Hashable {
   ///   - job: the `job` label of everything in the group.
   ///   - grouping: further labels of the group, such as `instance`. Jobs that push under the same labels
   ///     replace each other's metrics.
-  /// - Throws: ``PushError`` if the URL is none of these, or a label's name is no label name. It does not repeat the
-  ///   URL, which may have credentials.
+  /// - Throws: ``PushError`` if the URL or the name of a label is invalid. The error does not repeat the URL,
+  ///   which may have credentials.
   public init(_ url: String, job: String, grouping: [String: String] = [:]) throws(PushError) {
     guard var parts = URLComponents(string: url, encodingInvalidCharacters: false),
       let scheme = parts.scheme?.lowercased(), let port = ["http": 80, "https": 443][scheme],
@@ -67,12 +67,12 @@ public struct PushGateway: Sendable, Hashable {
 
 /// Why metrics could not be pushed. Its description names the cause in one line.
 public struct PushError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
-  /// The causes. New ones may come: a `switch` over them needs a default.
+  /// The causes. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
     private enum Name { case invalidTarget, unreachable, refused }
     private let name: Name
 
-    /// The URL, the job or a label cannot be used.
+    /// The URL, the job or a label is invalid.
     public static let invalidTarget = Code(name: .invalidTarget)
     /// No server answers at the address, or not in time.
     public static let unreachable = Code(name: .unreachable)

@@ -10,13 +10,13 @@ extension Tap {
   public enum AddressInUsePolicy: Sendable, Hashable {
     /// Throws ``TapError`` with the code ``TapError/Code/endpoint``.
     case fail
-    /// Lets the app run without its metrics being served, says so on stderr and in the log, and tries again at this
-    /// interval until the address is free. An interval below 10 ms is 10 ms.
+    /// Lets the app run unserved, warns on standard error and in the log, and tries again at this interval
+    /// until the address is free. The interval is at least 10 ms.
     case retry(every: Duration = .seconds(1))
   }
 
-  /// What a tap does. By default it serves metrics at 127.0.0.1:9464, writes no log, and does what the environment says
-  /// (``init(environment:)``); what code sets wins.
+  /// What a tap does. By default it serves metrics at 127.0.0.1:9464, writes no log, and reads the
+  /// environment (``init(environment:)``). Values that the code sets take precedence.
   ///
   /// ```swift
   /// var configuration = Tap.Configuration()
@@ -25,66 +25,69 @@ extension Tap {
   /// let tap = try Tap.start(configuration)
   /// ```
   ///
-  /// It is a value: several taps may be made of one.
+  /// It is a value: several taps may be made from one.
   public struct Configuration: Sendable {
-    /// What is recorded of the requests that the app makes, be it with a URLSession or with something else
-    /// (``Tap/outbound``): filter, templates of paths, buckets, limit of series.
+    /// How the requests that the app makes are recorded, with a URLSession or otherwise (``Tap/outbound``):
+    /// filter, templates of paths, buckets, limit of series.
     public var outbound = RequestOptions()
-    /// The same of the requests that the app serves (``Tap/inbound``). Their metrics appear with the first of them.
+    /// The same for the requests that the app serves (``Tap/inbound``). Their metrics appear with the first
+    /// request.
     public var inbound = RequestOptions()
-    /// The methods that appear as themselves, in metrics and in the log; any other is `_OTHER`, and with an empty list every one.
-    /// Names that are empty or longer than 256 bytes, and those after the first 256, do not count. By default those of RFC 9110,
-    /// PATCH (RFC 5789) and QUERY.
+    /// The methods that appear as themselves in metrics and in the log; any other is `_OTHER`. Names that are
+    /// empty or longer than 256 bytes, and those after the first 256, are ignored. By default the methods of
+    /// RFC 9110, PATCH (RFC 5789) and QUERY.
     public var knownMethods = RequestOptions().knownMethods
-    /// Which requests leave exemplars in their histograms. A trace that begins here is not sampled
-    /// (``/TapCore/TraceContext/random(isSampled:)``), so that by default only requests of a caller's sampled trace do.
+    /// Which requests leave exemplars in their histograms: by default those of a sampled trace. A trace that
+    /// begins here is not sampled (``/TapCore/TraceContext/random(isSampled:)``), so only a caller's can be.
     public var exemplars = ExemplarPolicy.sampled
-    /// What counts for URLSessions alone.
+    /// Settings for URLSessions alone.
     public var sessions = URLSessionTap.Configuration()
-    /// Whether the metrics of the process itself are there: `process_*`, by the conventions of Prometheus's client
-    /// libraries. They are once in a registry: an app that has them from elsewhere switches them off.
+    /// Whether the tap exposes the metrics of the process, `process_*`, by the conventions of Prometheus's
+    /// client libraries. A registry holds them once: switch this off if the app registers its own.
     public var exposesProcess = true
-    /// The service, and what it runs on: `target_info`. Empty where the environment says nothing of it.
+    /// The service and its attributes: `target_info`. Empty unless the environment sets it.
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
     /// Where each request's line goes. `nil` writes none.
     public var log: RequestLog.Destination? { didSet { isLogOfEnvironment = false } }
-    /// How lines are made and written: redaction, limits, what happens when the disk cannot keep up.
+    /// How lines are made and written: redaction, sampling, limits, rotation.
     public var logOptions = RequestLog.Configuration()
-    /// Whether the endpoint serves the newest log lines at `/logs`, and shows them on its page. Not by default:
-    /// lines tell more than metrics do. Where ``log`` is `nil`, lines are kept for this alone. How many is
-    /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` where that is 0.
+    /// Whether the endpoint serves the newest log lines at `/logs` and shows them on its page. `false` by
+    /// default, because lines reveal more than metrics. If ``log`` is `nil`, lines are kept for this alone.
+    /// Their number is ``/TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` if that
+    /// is 0.
     public var servesLog = false
-    /// Whether the page opens with the last ten minutes. By default it does: the process keeps the totals of its requests for each
-    /// five seconds, by client, server and path template, and by the route of those that it serves. They take 16 KiB for each of
-    /// these with requests all the time, and less than 2 MiB: beyond 16 templates the rest are counted by client and server,
-    /// beyond 24 of all, and 24 routes, together. The endpoint serves them at `/page/history`. Without it the charts begin when the
-    /// page is opened. An app without an ``endpoint`` keeps nothing.
+    /// Whether the page opens with the last ten minutes: `true` by default. The process keeps the totals of
+    /// its requests for each five seconds, by client, server and path template, and by route for served
+    /// requests. Each of these takes up to 16 KiB, and all less than 2 MiB: beyond 16 templates the others
+    /// are counted by client and server, and beyond 24 clients and servers, or 24 routes, together. The
+    /// endpoint serves the totals at `/page/history`. Without them the charts begin when the page is opened.
+    /// An app without an ``endpoint`` keeps nothing.
     public var keepsPageHistory = true
-    /// How many lines `/logs` has to show where nothing else is said: 1,000.
+    /// The default number of lines for `/logs`: 1,000.
     public static let servedLineLimit = 1_000
-    /// Where the metrics are served. `nil` serves none. Refusals that it does not log elsewhere
-    /// (``/TapEndpoint/Endpoint/Configuration/logRefusal``) become warnings in the log.
+    /// Where the metrics are served; `nil` serves none. Refusals become warnings in the log, unless
+    /// ``/TapEndpoint/Endpoint/Configuration/logRefusal`` is set.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
-    /// What ``Tap/start()`` does if another process has the endpoint's address, as one that is about to end has during
-    /// a restart. By default the app runs, and the endpoint listens as soon as the address is free.
+    /// What ``Tap/start()`` does if another process uses the endpoint's address, as the old process does
+    /// during a restart. By default the app runs, and the endpoint listens as soon as the address is free.
     public var whenAddressInUse = AddressInUsePolicy.retry()
-    /// What `/readyz` asks before it answers that the app is ready, by name, in the order of the names. ``Tap/readiness`` takes
-    /// more later.
+    /// The checks of `/readyz`, by name. The answer has them in the order of their names. ``Tap/readiness``
+    /// takes more later.
     public var readinessChecks: [String: Readiness.Check] = [:]
-    /// Small handlers of the app's own, beside `/metrics`, `/healthz`, `/readyz`, the page at `/` and what it asks for
-    /// (`/page/history`, `/logs`), whose paths they cannot take.
+    /// Small handlers of the app's own. They cannot take the paths of the tap's routes: `/metrics`,
+    /// `/healthz`, `/readyz`, `/`, `/page/history` and `/logs`.
     public var routes: [EndpointRoute] = []
     /// The app's own observers of the requests that it makes and serves. One thread calls them, one after another, soon after a
     /// request's start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are
     /// dropped and counted in `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
-    /// How long ``Tap/shutdown()`` may take for the endpoint, for the app's own observers, and for the log, each. 5 s. A
-    /// negative time is 0.
+    /// How long ``Tap/shutdown()`` may take for each of three: the endpoint, the app's own observers, and the
+    /// log. 5 s by default. A negative time is 0.
     public var shutdownDeadline = Duration.seconds(5)
-    /// Whether the start says nothing on standard error. By default it says, a line each, where the metrics are, and what of the
-    /// ``warnings`` an operator has to know. All warnings are in the log, too.
+    /// Whether the start prints nothing to standard error. By default it prints where the metrics are, and
+    /// each of the ``warnings`` that concerns an operator. The log has all warnings.
     public var isQuiet = false
-    /// What ``init(environment:)`` could not use, a line each.
+    /// One line for each variable that ``init(environment:)`` could not use.
     public internal(set) var warnings: [String] = []
 
     /// What the environment said: an app does not end for it.

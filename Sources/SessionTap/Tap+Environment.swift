@@ -14,12 +14,12 @@ extension Tap.Configuration {
   /// | `SESSION_TAP_LOG` | a path, `stderr`, `stdout` or `off` |
   /// | `SESSION_TAP_ALLOW_NETWORK` | `1`: serve an address that other machines reach without credentials |
   ///
-  /// An app does not end for what the environment says (OpenTelemetry, "Environment Variable Specification", "Parsing"): a value
-  /// that cannot be used is left alone and named in ``warnings``, and so is a variable `SESSION_TAP_…` that there is not. Where the
-  /// start shows that the address or the log is not to be had, the app runs without, and is told why. What the app sets
-  /// afterwards wins.
+  /// An invalid environment does not end an app (OpenTelemetry, "Environment Variable Specification",
+  /// "Parsing"): a value that cannot be used, or an unknown variable `SESSION_TAP_…`, is ignored and named in
+  /// ``warnings``. If the start finds that the address or the log cannot be used, the app runs without it,
+  /// and a warning says why. Values set later take precedence.
   ///
-  /// - Parameter environment: The variables. Of none, `[:]`, the defaults hold.
+  /// - Parameter environment: The variables; `[:]` gives the defaults.
   public init(environment: [String: String]) {
     self.init(endpoint: Endpoint.Configuration())
     let text = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }

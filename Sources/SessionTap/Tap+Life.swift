@@ -1,21 +1,21 @@
 extension Tap {
-  /// Waits until the process is asked to end (SIGTERM, SIGINT) or the current task is cancelled, and shuts the tap down: the last
-  /// line of an app.
+  /// Waits until the process gets SIGTERM or SIGINT, or the current task is cancelled, and shuts the tap
+  /// down. Call it as the last line of an app.
   ///
-  /// The signals' actions are the app's own again when this goes on to the shutdown: a second signal ends the process at once.
+  /// Restores the signals' previous actions before the shutdown: a second signal ends the process at once.
   public func runUntilTerminated() async {
     await TerminationSignals().wait()
     await shutdown()
   }
 
-  /// Runs the app until it ends, or the process is asked to end (SIGTERM, SIGINT): then its task is cancelled and waited for. The tap
-  /// is shut down after it, so that its last requests are recorded.
+  /// Runs the app until it ends, or the process gets SIGTERM or SIGINT: then cancels the app's task and waits
+  /// for it. Shuts the tap down afterwards, so that the app's last requests are recorded.
   ///
   /// ```swift
   /// try await tap.runUntilTerminated { try await app.run() }
   /// ```
   ///
-  /// - Throws: What the app throws; after a signal, `CancellationError` is no error.
+  /// - Throws: The app's errors, except for a `CancellationError` after a signal.
   public func runUntilTerminated(_ app: @escaping @Sendable () async throws -> Void) async throws {
     let signals = TerminationSignals()
     let result = await withTaskGroup { group in

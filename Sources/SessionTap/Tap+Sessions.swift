@@ -7,13 +7,13 @@ import TapURLSession
 
 /// The sessions that a tap observes.
 extension Tap {
-  /// A session that this tap observes.
+  /// Makes a session that this tap observes.
   ///
   /// - Parameters:
   ///   - client: The name for the `client` label and log field: what the session is for.
-  ///   - configuration: What to make it of; it is copied.
-  ///   - delegate: The session's, as `URLSession` takes it.
-  ///   - delegateQueue: Where the session calls its delegate, as `URLSession` takes it.
+  ///   - configuration: The session's configuration; it is copied.
+  ///   - delegate: The session's delegate, as `URLSession` takes it.
+  ///   - delegateQueue: The queue on which the session calls its delegate, as `URLSession` takes it.
   public func session(
     client: String, configuration: URLSessionConfiguration = .default,
     delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
@@ -23,11 +23,12 @@ extension Tap {
       delegateQueue: delegateQueue)
   }
 
-  /// A copy of a configuration whose sessions this tap observes, for those who make the session themselves. See
-  /// ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept and what is not.
+  /// Copies a configuration so that this tap observes its sessions, for code that makes the session itself.
+  /// See ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept and what is
+  /// not.
   ///
   /// - Parameters:
-  ///   - configuration: What to copy.
+  ///   - configuration: The configuration to copy.
   ///   - client: The name for the `client` label and log field: what the session is for.
   public func sessionConfiguration(
     from configuration: URLSessionConfiguration = .default, client: String
@@ -39,7 +40,7 @@ extension Tap {
   /// ``/TapURLSession/URLSessionTap/install(on:client:)`` for its limits.
   ///
   /// - Parameters:
-  ///   - session: A session that is not in use yet, or whose tasks no other thread resumes meanwhile.
+  ///   - session: A session that is not in use yet, or whose tasks no other thread resumes during the call.
   ///   - client: The name for the `client` label and log field.
   /// - Returns: Whether the session is observed now.
   @discardableResult
@@ -47,7 +48,7 @@ extension Tap {
     sessions.install(on: session, client: client)
   }
 
-  /// Ends the observation of a session that ``install(on:client:)`` began.
+  /// Ends the observation that ``install(on:client:)`` began.
   public func uninstall(from session: URLSession) {
     sessions.uninstall(from: session)
   }

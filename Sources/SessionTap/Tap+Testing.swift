@@ -2,8 +2,8 @@ import Synchronization
 public import TapCore
 
 extension Tap {
-  /// A tap for the tests of an app: it listens at no port, keeps its log in memory, and says and reads nothing. Tests may run in
-  /// parallel, since taps share nothing.
+  /// Makes a tap for the tests of an app. It listens at no port, keeps its log in memory, prints nothing, and
+  /// reads no environment. Taps share nothing, so tests may run in parallel.
   ///
   /// ```swift
   /// let tap = try Tap.testing()
@@ -11,7 +11,7 @@ extension Tap {
   /// assert(tap.recordedRequests().map(\.request.client) == ["users"])
   /// ```
   ///
-  /// - Parameter change: Changes the configuration, as the app does.
+  /// - Parameter change: Changes the configuration as the app does.
   /// - Throws: ``TapError`` as ``init(_:registry:)`` does.
   public static func testing(_ change: (inout Configuration) -> Void = { _ in }) throws(TapError) -> Tap {
     var configuration = Configuration(environment: [:])
@@ -25,8 +25,8 @@ extension Tap {
     return try start(configuration)
   }
 
-  /// The requests that a tap of ``testing(_:)`` has recorded, in the order of their ends: the newest 10,000. A request is among
-  /// them when the app has got its end. Of another tap there are none.
+  /// The newest 10,000 requests that a tap of ``testing(_:)`` has recorded, in the order of their ends. A
+  /// request is among them once the app has its end. Empty for any other tap.
   public func recordedRequests() -> [RequestObservation] {
     guard let recorded else { return [] }
     recorder.drain()

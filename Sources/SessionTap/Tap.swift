@@ -15,11 +15,12 @@ import TapURLSession
 /// await tap.shutdown()
 /// ```
 ///
-/// A tap owns its registry, its log and its endpoint; several taps in one process share nothing. All members
+/// A tap owns its registry, its log and its endpoint. Several taps in one process share nothing. All members
 /// may be used from any thread.
 ///
-/// Keep the tap for as long as its metrics are to be served: a session does not hold it. With the last reference to a
-/// tap that was not shut down its endpoint closes, its sessions are observed no more, and the log says so.
+/// Keep the tap for as long as its metrics are to be served: a session does not retain it. If a tap is
+/// released without a shutdown, its endpoint closes, its sessions are no longer observed, and the log says
+/// so.
 public final class Tap: Sendable {
   private enum Phase {
     case idle, running, stopped
@@ -31,11 +32,11 @@ public final class Tap: Sendable {
     var attempt: Latch?
   }
 
-  /// The metrics of the requests, and those that the app adds.
+  /// The metrics of the requests and of the app.
   public let registry: Registry
   /// The request log, if there is one.
   public let requestLog: RequestLog?
-  /// What `/readyz` asks: add the app's own checks here, or to the configuration.
+  /// The checks of `/readyz`: add the app's own here, or to the configuration.
   public let readiness: Readiness
   /// Records what the app serves and makes.
   let recorder: RequestRecorder
@@ -55,8 +56,8 @@ public final class Tap: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: What the tap does.
-  ///   - registry: Where the metrics are registered. It is the tap's from now on, also where this throws: a registry holds the
-  ///     request metrics once, so a further tap needs another.
+  ///   - registry: Where the metrics are registered. A registry holds the request metrics once, so each tap
+  ///     needs its own; do not reuse one after this throws.
   /// - Throws: ``TapError`` if a template of paths is misspelt, the log cannot be opened or the metrics cannot be
   ///   registered.
   public init(
@@ -120,19 +121,20 @@ public final class Tap: Sendable {
 
   /// Makes a tap and starts it.
   ///
-  /// Without a configuration it does what the process's environment says (``Configuration/init(environment:)``). It says on standard
-  /// error where the metrics are, and what of the environment could not be used, unless ``Configuration/isQuiet``.
+  /// Without a configuration it reads the process's environment (``Configuration/init(environment:)``).
+  /// Prints to standard error where the metrics are, and which variables could not be used, unless
+  /// ``Configuration/isQuiet``.
   ///
-  /// - Throws: ``TapError`` if ``init(_:registry:)`` does, or the endpoint cannot listen at the address that *code* gave, such as one
-  ///   that is not this machine's. A port that is taken ends no app (``Configuration/whenAddressInUse``), and nothing that the
-  ///   environment says does.
+  /// - Throws: ``TapError`` if ``init(_:registry:)`` does, or the endpoint cannot listen at an address that
+  ///   *code* gave, such as another machine's. By default a taken port is no error
+  ///   (``Configuration/whenAddressInUse``), and an invalid environment never is.
   public static func start(_ configuration: Configuration = Configuration()) throws(TapError) -> Tap {
     let tap = try Tap(configuration)
     try tap.start()
     return tap
   }
 
-  /// Begins to serve the metrics, and says where. A tap that has started stays so until its ``shutdown()``.
+  /// Begins to serve the metrics, and prints where. The tap serves them until its ``shutdown()``.
   ///
   /// - Throws: ``TapError`` if the endpoint cannot listen at the address that code gave, or the tap was started or shut down
   ///   before.
@@ -212,17 +214,17 @@ public final class Tap: Sendable {
     if !isQuiet { StandardError.write(line: "session-tap: \(text)") }
   }
 
-  /// Where the metrics are served, with the actual port. `nil` before the start, after the shutdown, and
-  /// without an endpoint.
+  /// Where the metrics are served, with the actual port. `nil` while the endpoint does not listen.
   public var address: EndpointAddress? { endpoint?.address }
 
-  /// Records the requests that the app serves, into the same metrics and the same log: for the middleware of its framework.
+  /// Records the requests that the app serves, in the same metrics and the same log. The middleware of a
+  /// framework calls it.
   public var inbound: InboundRequests { recorder.inbound }
 
-  /// Records requests that the app makes with something else than a URLSession, into the same metrics and the same log.
+  /// Records requests that the app makes without a URLSession, in the same metrics and the same log.
   public var outbound: OutboundRequests { recorder.outbound }
 
-  /// Writes a line of the app's own to the log, if there is one: one file tells the whole story.
+  /// Writes a line of the app's own to the log, if there is one.
   ///
   /// ```swift
   /// tap.log(.info, "cache warmed", ["entries": 42])
@@ -233,10 +235,11 @@ public final class Tap: Sendable {
     requestLog?.log(severity, message, fields)
   }
 
-  /// Starts if need be, serves until the current task is cancelled or the tap is shut down, and shuts down: the life of
-  /// a service in a service group.
+  /// Starts the tap if it has not started, serves until the current task is cancelled or the tap is shut
+  /// down, and shuts down. A service group runs it as a service.
   ///
-  /// - Throws: ``TapError`` as ``start()`` does, also if the tap was shut down before. A cancel is no error.
+  /// - Throws: ``TapError`` as ``start()`` does, also if the tap was shut down before. A cancellation is no
+  ///   error.
   public func run() async throws(TapError) {
     if !state.withLock({ $0.phase == .running }) { try start() }
     await withTaskCancellationHandler {
@@ -246,10 +249,10 @@ public final class Tap: Sendable {
     }
   }
 
-  /// Records all that has happened up to here, gives it to the app's own observers, and writes it to the log.
+  /// Records everything up to this call, delivers it to the app's own observers, and writes it to the log.
   ///
   /// - Parameter limit: The most time to wait. 0 or less does not wait.
-  /// - Returns: `false` if the time came first, as it does while an observer or the log's disk stands still.
+  /// - Returns: `false` if the time ran out, as it does while an observer or the log's disk hangs.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) async -> Bool {
     let deadline = Instant.now.advanced(by: limit)
@@ -261,9 +264,9 @@ public final class Tap: Sendable {
     }
   }
 
-  /// Ends the observation, stops serving, and writes out the log. Requests that run are recorded up to here.
-  /// Returns when all is done, or when ``Configuration/shutdownDeadline`` has passed for the endpoint, once more for the app's own
-  /// observers, and once more for the log. Further calls wait for the first.
+  /// Ends the observation, stops serving, and writes out the log. Requests under way are recorded up to this
+  /// call. The endpoint, the app's own observers and the log each get ``Configuration/shutdownDeadline``.
+  /// Further calls wait for the first.
   public func shutdown() async {
     let (isFirst, attempt) = state.withLock { state in
       defer { state.phase = .stopped }

@@ -3,9 +3,10 @@ public import TapCore
 public import TapEndpoint
 public import TapLog
 
-/// Why a tap cannot do what it was asked for. Its description names the cause and the remedy in one line.
+/// Why a tap cannot be made or started, or a push failed. Its description names the cause and the remedy in
+/// one line.
 public struct TapError: Error, CustomStringConvertible {
-  /// The causes. New ones may come: a `switch` over them needs a default.
+  /// The causes. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
     private enum Name {
       case configuration, metrics, log, endpoint, push, startedBefore, shutDown
@@ -18,9 +19,9 @@ public struct TapError: Error, CustomStringConvertible {
     public static let log = Code(name: .log)
     /// The endpoint cannot listen: the underlying error is a ``/TapEndpoint/EndpointError``.
     public static let endpoint = Code(name: .endpoint)
-    /// A Pushgateway did not take the metrics: the underlying error is a ``PushError``.
+    /// A Pushgateway did not accept the metrics: the underlying error is a ``PushError``.
     public static let push = Code(name: .push)
-    /// The configuration cannot be used: the underlying error is a ``/TapCore/PathTemplateError``.
+    /// The configuration is invalid: the underlying error is a ``/TapCore/PathTemplateError``.
     public static let configuration = Code(name: .configuration)
     /// The tap was started before. Make another one.
     public static let startedBefore = Code(name: .startedBefore)
@@ -30,7 +31,7 @@ public struct TapError: Error, CustomStringConvertible {
 
   /// Which part failed.
   public let code: Code
-  /// The error of that part, if there is one.
+  /// The underlying error, if there is one.
   public let underlying: (any Error)?
   /// The cause and the remedy in one line, such as `address in use: 127.0.0.1:9464 (…)`.
   public let description: String

@@ -10,11 +10,12 @@ import TapCore
 ///     // … it serves …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
-/// All connections are served by one serial dispatch queue, and so by at most one core; asynchronous handlers
-/// run in tasks of their own. ``Configuration/Limits`` bound what clients can use. There is no TLS: a reverse proxy adds it.
+/// One serial dispatch queue serves all connections, so the endpoint uses at most one core; asynchronous
+/// handlers run in tasks of their own. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in
+/// a reverse proxy.
 ///
-/// An endpoint may be started again after a shutdown, at once and on the same port. One that is released
-/// while it runs ends its connections.
+/// An endpoint may be started again after a shutdown, at once and on the same port. Releasing a running
+/// endpoint closes its connections.
 public final class Endpoint: Sendable {
   private enum Phase {
     case stopped
@@ -31,8 +32,8 @@ public final class Endpoint: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: the address, the access and the limits. It is checked at the start.
-  ///   - routes: the paths that it serves. Of those with the same path and method the first is used; a request that
-  ///     none takes is answered with 404, or with 405 if there is a route for another method.
+  ///   - routes: the routes. If several have the same path and method, the first is used. A request without a
+  ///     route is answered with 404, or with 405 if there is a route for another method.
   public init(configuration: Configuration = Configuration(), routes: [EndpointRoute]) {
     self.configuration = configuration
     router = Router(routes)
@@ -100,11 +101,11 @@ public final class Endpoint: Sendable {
     if case .running(_, let address) = phase.withLock({ $0 }) { address } else { nil }
   }
 
-  /// Stops accepting, closes idle connections, and lets requests that are being answered end, their bodies
-  /// included, for as long as the time given; then closes what is left. When this returns, the port is free.
-  /// Without effect if the endpoint does not run.
+  /// Stops accepting, closes idle connections, waits for the responses under way, bodies included, and closes
+  /// the remaining connections when the time is over. When this returns, the port is free. Does nothing if
+  /// the endpoint does not run.
   ///
-  /// - Parameter time: nothing, or less, closes at once. More than 292 years are 292 years.
+  /// - Parameter time: how long to wait. Zero or less closes at once. Values are clamped to 292 years.
   public func shutdown(within time: Duration = .seconds(5)) async {
     let stopping: (loop: EventLoop, end: Task<Void, Never>)? = phase.withLock { phase in
       switch phase {

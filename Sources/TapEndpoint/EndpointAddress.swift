@@ -9,26 +9,27 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
 
   package let kind: Kind
 
-  /// An address and port of TCP. The host is a numeric address, an IPv6 one in brackets or without, or a name that
-  /// resolves to one; the port 0 lets the system choose a free one, which ``Endpoint/address`` has once the endpoint has started.
+  /// A TCP address and port. The host is a numeric address (IPv6 with or without brackets), or a name that
+  /// resolves to one. For port 0 the system chooses a free port, which ``Endpoint/address`` has after the
+  /// start.
   public static func tcp(host: String, port: Int) -> EndpointAddress {
     let host = host.hasPrefix("[") ? parseHost(host) ?? host : host
     return EndpointAddress(kind: .tcp(host: host, port: port))
   }
 
-  /// A port of 127.0.0.1, which only processes of the same machine reach.
+  /// A port of 127.0.0.1, which only processes on the same machine reach.
   public static func loopback(port: Int) -> EndpointAddress {
     .tcp(host: "127.0.0.1", port: port)
   }
 
-  /// A Unix socket, which only processes of the same user can open (mode 0600). A socket at the path that an
-  /// ended process has left behind is replaced, and the shutdown removes the file.
+  /// A Unix socket, which only processes of the same user can open (mode 0600). The start replaces a socket
+  /// that an ended process has left at the path, and the shutdown removes the file.
   public static func unix(path: String) -> EndpointAddress {
     EndpointAddress(kind: .unix(path: path))
   }
 
   /// A socket that systemd has opened for this process (`LISTEN_FDS`, sd_listen_fds(3)): the first one, or
-  /// the one of that `FileDescriptorName=`.
+  /// the one with that `FileDescriptorName=`.
   public static func activated(name: String? = nil) -> EndpointAddress {
     EndpointAddress(kind: .activated(name: name))
   }

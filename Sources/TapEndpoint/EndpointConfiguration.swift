@@ -5,14 +5,15 @@ extension Endpoint {
     public var address: EndpointAddress
     /// The limits. The defaults suit a hostile network.
     public var limits = Limits()
-    /// The access. By default every client on this machine, and no other.
+    /// Who may read: by default every client on this machine, and no other.
     public var access = Access()
-    /// Receives a line for each request that was refused: malformed, over a limit, or without valid credentials. At
-    /// most ten a minute, with a count of those that were left out. Called on the queue that serves every connection:
-    /// it must not block.
+    /// Receives a line for each refused request: malformed, over a limit, or without valid credentials. At
+    /// most ten lines a minute, with a count of the omitted ones. Called on the queue that serves every
+    /// connection: it must not block.
     public var logRefusal: (@Sendable (String) -> Void)?
 
-    /// Makes the default configuration for an address: 127.0.0.1:9464, the port that OpenTelemetry gives to Prometheus exporters.
+    /// Makes the default configuration for an address: by default 127.0.0.1:9464, OpenTelemetry's port for
+    /// Prometheus exporters.
     public init(address: EndpointAddress = .loopback(port: 9464)) {
       self.address = address
     }
@@ -20,28 +21,29 @@ extension Endpoint {
 }
 
 extension Endpoint.Configuration {
-  /// The clients that may read.
+  /// Which clients may read.
   ///
-  /// With one file or both, every request must carry credentials from one of them, except for the ``openPaths``. The
-  /// files are read for each request, so that secrets can be rotated: add the new one to the file, switch the
-  /// clients, remove the old one. While a file cannot be read, no credentials of its scheme are valid.
+  /// If a file is set, every request needs credentials from it, or from either of two, except for the
+  /// ``openPaths``. The files are read for each request. To rotate a secret, add the new one, switch the
+  /// clients, and remove the old one. While a file cannot be read, no credentials of its scheme are valid.
   public struct Access: Sendable, Hashable {
     /// A file with one bearer token per line (RFC 6750).
     public var bearerTokenFile: String?
     /// A file with one `user:password` per line (RFC 7617), UTF-8.
     public var basicPasswordFile: String?
-    /// The paths that need no credentials. By default those that orchestrators request, which have none.
+    /// The paths that need no credentials: by default those of orchestrators' probes.
     public var openPaths: Set<String> = ["/healthz", "/readyz"]
-    /// The names by which an endpoint on the loopback is asked for, beside `localhost` and addresses, such as that of a reverse proxy
-    /// which passes on the Host of its clients: `metrics.example.com`, without a port. A request for any other host is refused (421),
-    /// but for `/metrics`, `/healthz` and `/readyz`: the page of a site whose name leads to 127.0.0.1 could read the answer (DNS
-    /// rebinding). Without effect on Unix sockets and on addresses that other machines reach. None by default.
+    /// Further host names for an endpoint on a loopback address, beside `localhost` and addresses: for
+    /// example the name `metrics.example.com`, without a port, of a reverse proxy that passes on the Host of
+    /// its clients. A request for any other host is refused (421), because a site whose name leads to
+    /// 127.0.0.1 could read the answer (DNS rebinding). `/metrics`, `/healthz` and `/readyz` accept any host,
+    /// and so do Unix sockets and addresses that other machines reach. Empty by default.
     public var allowedHosts: Set<String> = []
-    /// Whether to listen on an address that other machines reach without any of the files above. By default the start
+    /// Whether to listen at an address that other machines reach without credentials. By default such a start
     /// is refused, because metrics and logs reveal a lot about an app.
     public var allowsAnyoneFromNetwork = false
 
-    /// Makes the default: every client, but on this machine only.
+    /// Makes the default: every client on this machine, and no other.
     public init() {}
   }
 }

@@ -1,6 +1,6 @@
 /// Why an endpoint cannot start. Its description names the cause and the remedy in one line.
 public struct EndpointError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The causes. New ones may come: a `switch` over them needs a default.
+  /// The causes. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
     private enum Name {
       case addressInUse, addressNotAvailable, permissionDenied, invalidConfiguration
@@ -10,13 +10,13 @@ public struct EndpointError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// Another socket listens at the address.
     public static let addressInUse = Code(name: .addressInUse)
-    /// The host is none of this machine's, or its name does not resolve.
+    /// The host is not an address of this machine, or its name does not resolve.
     public static let addressNotAvailable = Code(name: .addressNotAvailable)
-    /// The process may not listen there.
+    /// The process is not permitted to listen at the address.
     public static let permissionDenied = Code(name: .permissionDenied)
     /// A setting is out of its range, or two contradict each other.
     public static let invalidConfiguration = Code(name: .invalidConfiguration)
-    /// The endpoint was started already and not shut down.
+    /// The endpoint is already running.
     public static let alreadyRunning = Code(name: .alreadyRunning)
     /// The process or the system has no file descriptor left.
     public static let tooManyOpenFiles = Code(name: .tooManyOpenFiles)

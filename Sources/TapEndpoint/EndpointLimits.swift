@@ -1,9 +1,9 @@
 extension Endpoint.Configuration {
-  /// The limits of what clients can use. A request beyond a limit is answered with the status that is named here, or
-  /// the connection is closed.
+  /// The limits of what clients can use. A request beyond a limit is answered with the status named here, or
+  /// its connection is closed.
   ///
-  /// Deadlines are 1 ms to a day, and each number has a minimum; a start with any other value throws
-  /// ``EndpointError``. There is no maximum: a limit reserves nothing.
+  /// Deadlines are 1 ms to a day, and each number has a minimum. A start with another value throws
+  /// ``EndpointError``. Numbers have no maximum, because a limit reserves nothing.
   public struct Limits: Sendable, Hashable {
     /// The bytes of a request's head: 414 if the request line exceeds them, else 431. 8 KiB.
     public var headBytes = 8192
@@ -15,21 +15,21 @@ extension Endpoint.Configuration {
     public var headDeadline = Duration.seconds(5)
     /// From the end of a head to the end of its body: 408. 10 s.
     public var bodyDeadline = Duration.seconds(10)
-    /// From the begin of the connection, or the last answer, to the next request. 75 s.
+    /// From the start of the connection, or the last answer, to the next request. 75 s.
     public var idleDeadline = Duration.seconds(75)
     /// From a request to the answer of its handler: 503. 60 s.
     public var answerDeadline = Duration.seconds(60)
-    /// For every 64 KiB of an answer, and for what is less at its end, to be taken by the client's system. 10 s.
+    /// The time for a client to receive each 64 KiB of an answer, and the rest at its end. 10 s.
     public var writeDeadline = Duration.seconds(10)
-    /// Open connections. A further one closes the one that has been idle longest; without an idle one, the one that has
-    /// waited for its client longest, which has not sent its request or does not read its answer. 512.
+    /// Open connections. When full, a new one closes the longest-idle connection; if none is idle, the one
+    /// that has waited longest for its client to send a request or read an answer. 512.
     public var connections = 512
-    /// Requests that wait for a handler of the app's or for a readiness check: 503. 256, and never more than half of
-    /// the ``connections``. A request counts until it is answered, its deadline has passed or its client is
-    /// gone, whatever its handler does.
+    /// Requests that wait for a handler of the app or for a readiness check: 503. 256, and at most half of
+    /// the ``connections``. A request counts until it is answered, its deadline has passed or its client has
+    /// left, whether its handler returns or not.
     ///
-    /// Scrapes have room of their own, a quarter of the ``connections``, and handlers that answer at once, as that of
-    /// `/healthz` does, need none: no other request keeps them from being answered.
+    /// Scrapes have a limit of their own, a quarter of the ``connections``. Immediate handlers, such as that
+    /// of `/healthz`, have none. So other requests never keep them from an answer.
     public var requestsInFlight = 256
 
     /// Makes the default limits.

@@ -30,12 +30,12 @@ public struct EndpointRoute: Sendable {
   /// Its handlers that run, if they may outlive their requests.
   let running: RunningHandlers?
 
-  /// A route whose handler answers at once. It runs on the queue that serves every connection, so it must
-  /// return within microseconds, and must not block.
+  /// Makes a route whose handler answers at once. The handler runs on the queue that serves every connection,
+  /// so it must return within microseconds and must not block.
   /// - Parameters:
-  ///   - path: a normalised path such as `/healthz`; one that ends in `/*` takes every path below as well,
-  ///     where no other route is more exact.
-  ///   - methods: what the route takes; `[.get]` takes HEAD too.
+  ///   - path: a normalised path such as `/healthz`. One that ends in `/*` also takes every path below it for
+  ///     which no other route is more exact.
+  ///   - methods: the methods of the route; `[.get]` includes HEAD.
   ///   - handler: makes the answer.
   public init(
     _ path: String, methods: [EndpointMethod] = [.get],
@@ -44,12 +44,14 @@ public struct EndpointRoute: Sendable {
     self.init(path, methods, .immediate(handler))
   }
 
-  /// A route whose handler may suspend. It runs in a task of its own, which is cancelled when the client has gone, the
-  /// answer's deadline has passed, or the endpoint's shutdown has run out of time. An error that it throws is
-  /// answered with 500, without its text. Path and methods are those of ``init(_:methods:immediate:)``.
+  /// Makes a route whose handler may suspend. The handler runs in a task of its own, which is cancelled when
+  /// the client leaves, the answer's deadline passes, or the endpoint's shutdown runs out of time. An error
+  /// that it throws is answered with 500, without its text. ``init(_:methods:immediate:)`` describes path and
+  /// methods.
   ///
-  /// A handler that goes on all the same is counted in `session_tap_overdue_handlers`. When four times as many
-  /// handlers of the route run as ``Endpoint/Configuration/Limits/requestsInFlight`` allows requests, further ones get 503.
+  /// `session_tap_overdue_handlers` counts handlers that still run although their request is over. When four
+  /// times ``Endpoint/Configuration/Limits/requestsInFlight`` handlers of the route run, further requests get
+  /// 503.
   public init(
     _ path: String, methods: [EndpointMethod] = [.get],
     handler: @escaping @Sendable (EndpointRequest) async throws -> EndpointResponse

@@ -2,12 +2,13 @@ import Dispatch
 public import TapCore
 
 extension EndpointRoute {
-  /// The metrics of a registry, in the format and coding that the scraper asks for.
+  /// Makes a route that serves the metrics of a registry, in the format and coding that the scraper asks for.
   ///
-  /// `name[]` in the query, which may be repeated, limits the answer to the families of these names. Scrapes
-  /// that arrive together share one gathering. The route counts itself in the registry, as
-  /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`, and the handlers of the
-  /// endpoint's routes that outlive their requests, as `session_tap_overdue_handlers`.
+  /// `name[]` in the query, which may be repeated, limits the answer to families with these names. Scrapes
+  /// that arrive together share one gathering. The route records itself in the registry:
+  /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`.
+  /// It also records handlers of the endpoint's routes that outlive their requests:
+  /// `session_tap_overdue_handlers`.
   ///
   /// - Parameters:
   ///   - registry: the metrics.

@@ -1,19 +1,19 @@
 import Synchronization
 import TapCore
 
-/// Whether an app is ready for traffic: the checks that the app adds, asked by the `/readyz` route.
+/// The app's checks for the `/readyz` route, which says whether the app is ready for traffic.
 ///
 ///     let readiness = Readiness()
 ///     readiness.add("database") { await pool.isConnected ? nil : "no connection" }
 ///
-/// Checks may be added and removed from any thread, while the endpoint runs too.
+/// Checks may be added and removed from any thread, also while the endpoint runs.
 public final class Readiness: Sendable {
-  /// A check returns `nil` if all is well, else the reason in one line.
+  /// A check returns `nil` if the app is ready, else the reason in one line.
   public typealias Check = @Sendable () async -> String?
 
   private let checks: Mutex<[RunningCheck]>
 
-  /// Without a check, an app is ready.
+  /// Makes an empty list of checks. Without a check, an app is ready.
   public init() { checks = Mutex([]) }
 
   /// Begins with some checks, in the order of their names.
@@ -21,16 +21,16 @@ public final class Readiness: Sendable {
     self.checks = Mutex(checks.sorted { $0.key < $1.key }.map(RunningCheck.init))
   }
 
-  /// Adds a check, or replaces the one of that name.
+  /// Adds a check, or replaces the one with that name.
   ///
-  /// Every request of `/readyz` asks all checks at the same time, each in a task of its own. A check does not run twice at
-  /// a time: further requests wait for the run that is under way. One that has not answered shortly before
-  /// the endpoint's answer deadline counts as failed, with the reason `has not answered`. When no request waits for it any
-  /// more, its task is cancelled.
+  /// Every request of `/readyz` runs all checks at the same time, each in a task of its own. A check never
+  /// runs twice at a time: further requests wait for the current run. A check that has not answered shortly
+  /// before the endpoint's answer deadline has failed, with the reason `has not answered`. When no request
+  /// waits for a check any more, its task is cancelled.
   ///
   /// - Parameters:
-  ///   - name: stands before the check's line in the answer, and in ``remove(_:)``.
-  ///   - check: asked at each request, so it should be quick; what it returns is shown to every client.
+  ///   - name: the name of the check's line in the answer, and for ``remove(_:)``.
+  ///   - check: runs at each request, so it should be quick. Every client can read its result.
   public func add(_ name: String, _ check: @escaping Check) {
     checks.withLock { checks in
       checks.removeAll { $0.name == name }
@@ -38,7 +38,7 @@ public final class Readiness: Sendable {
     }
   }
 
-  /// Removes the check of that name.
+  /// Removes the check with that name.
   public func remove(_ name: String) {
     checks.withLock { $0.removeAll { $0.name == name } }
   }
@@ -132,7 +132,7 @@ private final class RunningCheck: Sendable {
 }
 
 extension EndpointRoute {
-  /// Answers `ok` for as long as the process serves.
+  /// Makes a route that answers `ok` while the process serves.
   public static func liveness(at path: String = "/healthz") -> EndpointRoute {
     let response = EndpointResponse.text("ok\n")
     var route = EndpointRoute(path, immediate: { _ in response })
@@ -140,11 +140,11 @@ extension EndpointRoute {
     return route
   }
 
-  /// Answers 200 if every check passes, else 503; either way with a line for each check. One that has not answered
-  /// shortly before the endpoint's answer deadline counts as failed.
+  /// Makes a route that answers 200 if every check passes, else 503, with a line for each check. A check that
+  /// has not answered shortly before the endpoint's answer deadline has failed.
   ///
   /// - Parameters:
-  ///   - readiness: the checks. They may change while the endpoint runs.
+  ///   - readiness: the checks, which may change while the endpoint runs.
   ///   - path: the path of the route.
   public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> EndpointRoute {
     var route = EndpointRoute(path) { request in

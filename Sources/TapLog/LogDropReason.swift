@@ -1,13 +1,13 @@
 /// Why a line was dropped: the `reason` label of `session_tap_log_dropped_lines_total`.
 public enum LogDropReason: Int, Sendable, Hashable, CaseIterable {
-  /// The queue was full: lines came faster than the sink took them.
+  /// The queue was full: lines came faster than the destination took them.
   case queueFull
-  /// The sink failed: the disk is full, the file cannot be opened, the pipe has no reader.
+  /// The destination failed: the disk is full, the file cannot be opened, the pipe has no reader.
   case writeError
   /// The log was shut down before the line came, or before it could be written.
   case shutdown
 
-  /// As the label has it.
+  /// The value of the label.
   public var text: String { staticText.description }
 
   var staticText: StaticString {

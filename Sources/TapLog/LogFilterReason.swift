@@ -1,12 +1,12 @@
-/// Why a line was not wanted: the `reason` label of `session_tap_log_filtered_lines_total`. A line that was wanted and
+/// Why a line was filtered out: the `reason` label of `session_tap_log_filtered_lines_total`. A line that is
 /// lost is dropped, not filtered (``LogDropReason``).
 public enum LogFilterReason: Int, Sendable, Hashable, CaseIterable {
   /// Below the minimum severity.
   case severity
-  /// Not among those that the sampling rate keeps.
+  /// Not kept by the sampling rate.
   case sampling
 
-  /// As the label has it.
+  /// The value of the label.
   public var text: String {
     switch self {
     case .severity: "severity"

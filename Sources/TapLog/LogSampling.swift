@@ -1,28 +1,29 @@
 import TapCore
 
-/// Which requests get a line. Metrics count all of them regardless.
+/// Which requests get a line. Metrics count all requests.
 ///
 ///     var configuration = RequestLog.Configuration()
 ///     configuration.sampling = LogSampling(rate: 0.01, slow: .seconds(1))
 ///
-/// A request is kept if its severity is at least ``keepsFrom`` or it took at least ``slow``. Of the others, those
-/// below ``minimumSeverity`` are left out, and the rest is kept at ``rate``.
+/// A request is kept if its severity is at least ``keepsFrom`` or it took at least ``slow``. Of the others,
+/// those below ``minimumSeverity`` are omitted, and the rest is kept at ``rate``.
 public struct LogSampling: Sendable, Hashable {
-  /// Below this, only slow requests get a line. `.trace` by default: none is left out for its severity.
+  /// Below this severity, only slow requests get a line. No severity filter by default (`.trace`).
   public var minimumSeverity: LogSeverity
   /// From this severity on, every request gets a line: `.error` by default.
   public var keepsFrom: LogSeverity
-  /// A request that takes so long always gets a line; with 0 or less, every request. `nil` by default: a duration keeps
-  /// nothing.
+  /// A request that takes at least this long always gets a line; with 0 or less, every request does. `nil` by
+  /// default: no duration keeps a line.
   public var slow: Duration?
-  /// How many of the other requests get a line, from 0 to 1: all, by default. What is no number (`nan`) counts as 0.
+  /// The share of the other requests that get a line, from 0 to 1: all by default. `nan` counts as 0.
   ///
-  /// Decided by the trace, so that the lines of a trace are all there or none of them, in every service that uses the
-  /// same rate: by the last 56 bits of the trace id, as OpenTelemetry's consistent probability sampling has it (W3C
-  /// Trace Context Level 2, random trace id). A request without a trace is decided by itself.
+  /// The trace decides, so that a trace has all of its lines or none, in every service with the same rate:
+  /// the last 56 bits of the trace id are compared with the rate, as in OpenTelemetry's consistent
+  /// probability sampling (W3C Trace Context Level 2, random trace id). A request without a trace is sampled
+  /// on its own.
   public var rate: Double
 
-  /// Everything, unless said otherwise.
+  /// Makes a sampling. By default every request gets a line.
   public init(
     rate: Double = 1, slow: Duration? = nil, minimumSeverity: LogSeverity = .trace,
     keepsFrom: LogSeverity = .error

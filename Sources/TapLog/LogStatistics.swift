@@ -1,6 +1,6 @@
 public import TapCore
 
-/// What a log has done so far. Each line that it was given is written, dropped, or still on its way.
+/// The counts of a log. Each line is written, dropped, or pending.
 public struct LogStatistics: Sendable, Hashable {
   var written = Tally<LogSeverity>()
   var dropped = Tally<LogDropReason>()
@@ -8,31 +8,31 @@ public struct LogStatistics: Sendable, Hashable {
 
   /// Bytes written, newlines included.
   public internal(set) var bytes: UInt64 = 0
-  /// Writes that failed. A failed write is tried again, so this is not the number of lines lost.
+  /// Failed writes. A failed write is tried again, so this is not the number of lost lines.
   public internal(set) var writeErrors: UInt64 = 0
-  /// Lines in the queue and in the batch of the writer.
+  /// Lines in the queue and in the writer's batch.
   public internal(set) var pending: UInt64 = 0
 
   /// Lines written.
   public var lines: UInt64 { written.total }
 
-  /// Lines dropped, for whatever reason.
+  /// Lines dropped, for all reasons.
   public var droppedLines: UInt64 { dropped.total }
 
-  /// Lines of a severity written.
+  /// Lines written with a severity.
   public func lines(_ severity: LogSeverity) -> UInt64 { written[severity] }
 
   /// Lines dropped for a reason.
   public func droppedLines(_ reason: LogDropReason) -> UInt64 { dropped[reason] }
 
-  /// Lines that were not wanted, for a reason.
+  /// Lines filtered out for a reason.
   public func filteredLines(_ reason: LogFilterReason) -> UInt64 { filtered[reason] }
 }
 
 /// A registry that ``RequestLog`` is registered with exposes `session_tap_log_lines_total`,
 /// `session_tap_log_dropped_lines_total`, `session_tap_log_filtered_lines_total`, `session_tap_log_bytes_total` and `session_tap_log_write_errors_total`.
 extension RequestLog: Collector {
-  /// The families as they are now.
+  /// The current metrics of the log.
   public func collect() -> [MetricFamily] {
     let statistics = statistics
     func counter(_ name: String, _ help: String, _ samples: [MetricFamily.Sample]) -> MetricFamily {

@@ -1,47 +1,52 @@
 public import TapCore
 
 extension RequestLog {
-  /// What can be chosen, with its defaults. Values outside a setting's range count as the nearest inside it.
+  /// The settings of a log. Values are clamped to their ranges.
   public struct Configuration: Sendable {
-    /// What a line shows of a request. By default no userinfo, no query value, no header and no fragment.
+    /// What a line shows of a request: by default no userinfo, query values, headers or fragments.
     public var redaction = LogRedaction()
-    /// Which requests get a line: all, by default.
+    /// Which requests get a line: all by default.
     public var sampling = LogSampling()
-    /// What counts instead of ``sampling`` for the requests of some clients, by name.
+    /// Replaces ``sampling`` for the requests of some clients, by name.
     public var clientSampling: [String: LogSampling] = [:]
-    /// The most bytes of `url.full` and `url.path`, after redaction; a longer one is cut and ends in `…`. At most 8,192.
+    /// The maximum bytes of `url.full` and `url.path`, after redaction. A longer one is cut and ends in `…`.
+    /// At most 8,192.
     public var urlLengthLimit = 2_048
     /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
     /// `http.request.method_original`.
     package var knownMethods = KnownMethods.standard
-    /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes. More or longer ones
-    /// are an error at start, and so is a key that the log uses itself. A text is cut at 1,024 bytes. A request's own field
-    /// of the same key replaces one of these.
+    /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes. More
+    /// or longer ones are an error at the start, and so is a key that the log uses itself. Text is cut at
+    /// 1,024 bytes. A request's own field with the same key takes precedence.
     public var fields: [String: FieldValue] = [:]
-    /// The most bytes of lines that wait to be written: 4 MiB, at least 32 KiB. The writer has a second buffer with this
-    /// limit. Memory grows with the lines that wait, and is kept then.
+    /// The maximum bytes of lines in the queue: 4 MiB by default, at least 32 KiB. The writer has a second
+    /// buffer with this limit. Memory grows with the lines that wait, and is not released.
     public var queueByteLimit = 4 << 20
-    /// The most lines that wait to be written: 16,384, at least 1. A line that finds the queue full is dropped and counted: no
-    /// setting makes the caller wait. A tool that needs every line calls ``RequestLog/flush(within:)`` between them.
+    /// The maximum number of lines in the queue: 16,384 by default, at least 1. A line that finds the queue
+    /// full is dropped and counted: no setting makes the caller wait. A tool that needs every line calls
+    /// ``RequestLog/flush(within:)`` now and then.
     public var queueLineLimit = 16_384
-    /// The permissions of a file that the log makes, less the process's umask: `0o640`, since even a redacted log
-    /// is not for all users. The nine lowest bits count, and the owner may always write: the log opens the file again.
+    /// The permissions of a new log file, less the process's umask: `0o640`, because even a redacted log is
+    /// not for all users. Only the nine lowest bits are used. The owner may always write, because the log
+    /// reopens the file.
     public var filePermissions = 0o640
-    /// When the log itself moves its file aside and begins a new one: never, by default, since `logrotate` can do it.
+    /// When the log rotates its file itself. `nil` by default: `logrotate` can do it.
     public var rotation: LogRotation?
-    /// How long a line may be in the system's memory only: a loss of power takes no more than that (`fsync`). `nil`
+    /// The maximum time between calls of `fsync`, so that a loss of power loses no more than this time. `nil`
     /// by default: the system decides, usually within half a minute. With 0 or less, after each batch.
     public var synchronizationInterval: Duration?
-    /// Whether SIGHUP makes the log reopen its file. Without it too, a file that has been moved or replaced is noticed
-    /// at the next batch. A handler that was installed before is called as well, with what it asked for (`SA_SIGINFO`); one
-    /// that is installed later takes the place of this one, and can call ``RequestLog/reopen()``.
+    /// Whether SIGHUP makes the log reopen its file. Without this, the log notices at its next batch that the
+    /// file was moved or replaced. A handler that was installed before is called too, with the arguments that
+    /// it asked for (`SA_SIGINFO`). A handler that is installed later replaces this one, and can call
+    /// ``RequestLog/reopen()``.
     public var reopensOnHangup = false
-    /// How many of the last lines stay in memory, for ``RequestLog/recent(_:)``: none, by default.
+    /// How many of the last lines stay in memory for ``RequestLog/recent(_:)``: none by default.
     public var recentLineLimit = 0
-    /// The most bytes of them: 1 MiB, at least 32 KiB. Memory grows with the lines that are kept, to twice as much.
+    /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Memory grows with the kept lines,
+    /// up to twice as much.
     public var recentByteLimit = 1 << 20
-    /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for lines that are
-    /// on their way.
+    /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for pending
+    /// lines.
     public var flushesAtExit = true
 
     /// The defaults.

@@ -7,30 +7,30 @@ extension RequestLog {
     /// Code of the app's takes the lines, which may block its thread.
     private(set) var isCustom = false
 
-    /// Appends to a file, made if it is not there; its directory has to be. Lines are written whole (`O_APPEND`, one
-    /// call a batch), so that two processes may share a file.
+    /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
+    /// whole (`O_APPEND`, one call per batch), so that two processes may share a file.
     ///
-    /// A FIFO may stand in place of the file: its reader may come later, and lines wait for it. Character devices such as
-    /// `/dev/null` may, too; directories, Unix sockets and block devices are refused when the log starts.
+    /// The path may be a FIFO, whose reader may come later while lines wait, or a character device such as
+    /// `/dev/null`. The start refuses directories, Unix sockets and block devices.
     public static func file(_ path: String) -> Destination {
       Destination { configuration throws(RequestLogError) in
         try FileOutput(path, configuration)
       }
     }
 
-    /// Standard output, as containers have it. Where it is closed, the log does not start.
+    /// Standard output, as containers collect it. If it is closed, the log does not start.
     public static var standardOutput: Destination { .descriptor(1) }
 
-    /// Standard error. Where it is closed, the log does not start.
+    /// Standard error. If it is closed, the log does not start.
     public static var standardError: Destination { .descriptor(2) }
 
-    /// A descriptor that the app has opened for writing and keeps open: of a file, a pipe, a connected socket. The log does
-    /// not close it.
+    /// A descriptor of a file, a pipe or a connected socket, which the app has opened for writing and keeps
+    /// open. The log does not close it.
     public static func descriptor(_ descriptor: Int32) -> Destination {
       Destination { _ throws(RequestLogError) in try DescriptorOutput(descriptor) }
     }
 
-    /// Nowhere: lines are kept in memory alone, as many as ``Configuration/recentLineLimit`` says.
+    /// Keeps lines in memory only, as many as ``Configuration/recentLineLimit`` says.
     public static var memory: Destination {
       Destination { _ throws(RequestLogError) in MemoryOutput() }
     }

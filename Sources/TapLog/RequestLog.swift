@@ -1,14 +1,14 @@
 public import TapCore
 
-/// Writes one JSON line for each ended request: of those that the app made, and of those that it served.
+/// Writes one JSON line for each ended request that the app made or served.
 ///
 ///     let log = try RequestLog(to: .file("requests.jsonl"))
 ///     // … as an observer of requests …
 ///     log.shutdown()
 ///
-/// A line is put into a bounded buffer, and written by a thread of the log's own within a tenth of a second. No request waits for a
-/// disk. When the destination fails, lines wait in the queue; what does not fit is dropped and counted; and writing goes on by
-/// itself when the fault has ended.
+/// The log puts a line into a bounded buffer, and its thread writes the buffer within a tenth of a second. No
+/// request waits for a disk. When the destination fails, lines wait in the queue, and those that do not fit
+/// are dropped and counted. Writing resumes by itself when the fault has ended.
 public final class RequestLog: RequestObserver {
   private let encoder: RequestLineEncoder
   private let appFields: LineFields
@@ -19,9 +19,9 @@ public final class RequestLog: RequestObserver {
   ///
   /// - Parameters:
   ///   - destination: where the lines go.
-  ///   - configuration: what they show, which there are, and what happens when they cannot be written.
-  /// - Throws: ``RequestLogError`` if the destination cannot be opened or takes no lines, a field cannot be set, or no
-  ///   thread can be started.
+  ///   - configuration: the settings.
+  /// - Throws: ``RequestLogError`` if the destination cannot be opened or takes no lines, a field is invalid,
+  ///   or no thread can be started.
   public convenience init(
     to destination: Destination, configuration: Configuration = Configuration()
   ) throws(RequestLogError) {
@@ -58,10 +58,10 @@ public final class RequestLog: RequestObserver {
     queue.beginShutdown(until: Instant.now.advanced(by: .seconds(5)))
   }
 
-  /// Does nothing: a line describes a request that has ended.
+  /// Does nothing: a line describes an ended request.
   public func requestStarted(_ request: RequestDescription) {}
 
-  /// Puts the line of the request into the buffer, unless sampling leaves it out. Waits for nothing.
+  /// Puts the request's line into the buffer, unless sampling omits it. Never waits.
   public func requestEnded(_ observation: RequestObservation) {
     let severity = observation.severity
     guard filter.keeps(observation, severity: severity) else { return }
@@ -79,18 +79,19 @@ public final class RequestLog: RequestObserver {
       { queue.append($0, severity: .warn) })
   }
 
-  /// Writes a line of the app's own, so that one file tells the whole story:
+  /// Writes a line of the app's own:
   ///
   ///     log.log(.info, "cache warmed", ["entries": 42])
   ///
-  /// A line that is logged while a request is served (`TraceContext.current`) has that one's `trace_id` and `span_id`, unless the
-  /// fields say others. The fields stand in the line by their keys. `timestamp`, `severity`, `event` and `message` are the line's own, and a
-  /// message is cut at 8,192 bytes. Safe from any thread; waits for nothing.
+  /// A line that is logged while a request is served (`TraceContext.current`) has the request's `trace_id`
+  /// and `span_id`, unless the fields contain others. Each field becomes a key of the line. The keys
+  /// `timestamp`, `severity`, `event` and `message` are the line's own. A message is cut at 8,192 bytes. May
+  /// be called from any thread; never waits.
   ///
   /// - Parameters:
-  ///   - severity: how much it matters. The sampling's minimum severity counts for such lines too.
-  ///   - message: what happened, for a person. Neither it nor the fields are redacted.
-  ///   - fields: what goes with it, by key: at most 64, a text of at most 1,024 bytes.
+  ///   - severity: the severity. The sampling's minimum severity applies to such lines too.
+  ///   - message: the text. Neither it nor the fields are redacted.
+  ///   - fields: the fields by key: at most 64, with text of at most 1,024 bytes.
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     guard filter.keeps(severity) else { return }
     let (time, trace) = (Timestamp.now, TraceContext.current)
@@ -115,7 +116,7 @@ public final class RequestLog: RequestObserver {
     queue.append(line, severity: severity)
   }
 
-  /// What the log has done so far. Safe from any thread.
+  /// The counts of the log. May be read from any thread.
   public var statistics: LogStatistics {
     var statistics = queue.statistics
     statistics.filtered = filter.statistics
@@ -123,8 +124,8 @@ public final class RequestLog: RequestObserver {
   }
 
   /// The newest lines that match, oldest first, each with its newline: the body of `GET /logs`, of the type
-  /// `application/x-ndjson`. Empty unless ``Configuration/recentLineLimit`` says otherwise. Lines come here when the writer
-  /// takes them, whether the destination fails or not. Safe from any thread.
+  /// `application/x-ndjson`. Empty unless ``Configuration/recentLineLimit`` is set. A line is here once the
+  /// writer has taken it, even if the destination fails. May be called from any thread.
   public func recent(_ query: LogQuery = LogQuery()) -> [UInt8] { recentLines(query).bytes }
 
   /// The same, with the number of the newest line.
@@ -132,25 +133,26 @@ public final class RequestLog: RequestObserver {
     queue.recentLines?.lines(query) ?? RecentLines.Answer()
   }
 
-  /// Reopens the file before the next line, as after a rotation by others. Returns at once.
+  /// Reopens the file before the next line, for use after a rotation by another program. Returns at once.
   public func reopen() { queue.output.reopen() }
 
-  /// Waits until every line that came before is written, or dropped and counted; not for lines that come meanwhile. Safe
-  /// from any thread but the one that a ``LogSink`` is called on; blocks the calling one.
+  /// Waits until every earlier line is written, or dropped and counted; not for lines that come meanwhile.
+  /// Blocks the calling thread, which may be any except that of a ``LogSink``.
   ///
-  /// - Parameter limit: the most time to wait. 0 or less does not wait.
-  /// - Returns: `false` if the deadline came first, as it does while the destination fails, or a shutdown's did.
+  /// - Parameter limit: the maximum time to wait. 0 or less does not wait.
+  /// - Returns: `false` if the deadline came first, as it does while the destination fails, or the deadline
+  ///   of a shutdown.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) -> Bool {
     queue.flush(until: Instant.now.advanced(by: limit))
   }
 
-  /// Writes what is in the queue and closes the destination. Lines that come later, and those not written at the
-  /// deadline, are dropped and counted. May be called again, from any thread but the one that a ``LogSink`` is called
-  /// on; blocks the calling one. Of several calls the earliest deadline counts, and ends them all.
+  /// Writes the queue and closes the destination. Lines that come later, and those not written by the
+  /// deadline, are dropped and counted. Blocks the calling thread, which may be any except that of a
+  /// ``LogSink``. May be called again: the earliest deadline of several calls ends them all.
   ///
-  /// - Parameter limit: the most time to wait. 0 or less does not wait.
-  /// - Returns: Whether every line was written, or had been dropped and counted before.
+  /// - Parameter limit: the maximum time to wait. 0 or less does not wait.
+  /// - Returns: Whether every line was written, or dropped and counted before.
   @discardableResult
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {
     queue.shutdown(until: Instant.now.advanced(by: limit))

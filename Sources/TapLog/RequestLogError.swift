@@ -4,20 +4,20 @@ import TapCore
 public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of error.
   public let code: Code
-  /// For a person: `cannot open the log file "/var/log/app/requests.jsonl": Permission denied; …`.
+  /// The text, such as `cannot open the log file "/var/log/app/requests.jsonl": Permission denied; …`.
   public let description: String
 
-  /// The kinds of error. More may come.
+  /// The kinds of error. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
     private let name: String
 
-    /// The file cannot be opened for appending, or what is at the path or behind the descriptor takes no lines.
+    /// The file cannot be opened for appending, or the path or descriptor takes no lines.
     public static let cannotOpen = Code(name: "cannotOpen")
-    /// A field that every line should have uses a key that the log uses itself.
+    /// A field for every line has a key that the log uses itself.
     public static let reservedField = Code(name: "reservedField")
-    /// A field that every line should have has a key of more than 256 bytes, or there are more than 64 of them.
+    /// A field for every line has a key of more than 256 bytes, or there are more than 64 such fields.
     public static let invalidField = Code(name: "invalidField")
-    /// The system gives no thread to write with.
+    /// The system cannot start the writer's thread.
     public static let cannotStartWriter = Code(name: "cannotStartWriter")
   }
 

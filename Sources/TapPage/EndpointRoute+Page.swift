@@ -3,13 +3,13 @@ package import TapCore
 public import TapEndpoint
 
 extension EndpointRoute {
-  /// A page that draws the request metrics live: rate, errors, latency and its heatmap over time, by client, host and path, and
-  /// beside them those of the requests that the app serves, by route; what fails, and where the time goes; the lines of the log,
-  /// to search in, each with its phases, and those of one trace together. It asks for `metrics`, and for `logs` and `page/history`
-  /// where they are served, beside itself, so that it also works behind a proxy that puts a prefix before all paths.
+  /// Makes a route with a page that draws the request metrics live. It shows rate, errors, latency and a
+  /// heatmap by client, host and path, and served requests by route; what fails, and where the time goes; and
+  /// the searchable lines of the log, with phases, by trace. It requests `metrics`, and `logs` and
+  /// `page/history` if they are served, by relative paths, so it works behind a proxy that adds a prefix.
   ///
-  /// The page is one document without any other resource. Its Content-Security-Policy lets nothing run but the
-  /// page's own script, and lets that talk to this endpoint alone.
+  /// The page is one document without other resources. Its Content-Security-Policy allows only the page's own
+  /// script, which may talk only to this endpoint.
   ///
   /// - Parameters:
   ///   - path: the path of the route.

@@ -6,18 +6,19 @@ public import TapCore
   public import FoundationNetworking
 #endif
 
-/// What an app says about a request beyond what the request itself tells.
+/// An app's additions to a request: a template, fields of the log line, a trace.
 ///
 /// ```swift
 /// var request = URLRequest(url: url)
 /// request.tapContext = TapRequestContext(urlTemplate: "/users/{id}", fields: ["tenant": "acme"])
 /// ```
 public struct TapRequestContext: Sendable, Hashable {
-  /// A low-cardinality form of the path: the `url_template` label. Wins over the tap's own templates.
+  /// A low-cardinality form of the path: the `url_template` label. Takes precedence over the tap's own
+  /// templates.
   public var urlTemplate: String?
   /// Fields for the request's log line.
   public var fields: [String: FieldValue]
-  /// The trace that the request belongs to, where it carries no `traceparent` header.
+  /// The trace of the request, if it carries no `traceparent` header.
   public var traceContext: TraceContext?
 
   /// Makes a context.
@@ -31,10 +32,10 @@ public struct TapRequestContext: Sendable, Hashable {
 }
 
 extension URLRequest {
-  /// What the app says about this request. It survives copies and changes of the request.
+  /// The app's additions to this request. Copies and changes of the request keep them. They are not sent.
   ///
-  /// Set it after `timeoutInterval`: on Linux Foundation forgets that a time-out of exactly 60 seconds was set
-  /// on purpose, and applies the configuration's. It is not sent. A request without a URL has none.
+  /// Set it after `timeoutInterval`: otherwise Foundation on Linux replaces a time-out of exactly 60 seconds
+  /// by the configuration's. A request without a URL has no context.
   public var tapContext: TapRequestContext? {
     get {
       // Foundation on Linux cannot copy a request without a URL: to try ends the process
@@ -51,24 +52,25 @@ extension URLRequest {
     }
   }
 
-  /// Makes the request carry a trace: sets its `traceparent` header (W3C Trace Context, section 3.2). The tap
-  /// itself changes no request.
+  /// Sets the request's `traceparent` header (W3C Trace Context, section 3.2). The tap itself changes no
+  /// request.
   ///
-  /// - Parameter trace: The place of this request in its trace. By default a child of ``/TapCore/TraceContext/current``,
-  ///   so that what an app asks of others while it serves a request belongs to that request's trace; and a new trace
-  ///   where there is none.
+  /// - Parameter trace: The place of this request in its trace. By default a child of
+  ///   ``/TapCore/TraceContext/current``, the trace of the request that the app serves, or a new trace if
+  ///   there is none.
   public mutating func setTrace(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) {
     setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
   }
 
-  /// A copy of the request that carries a trace, as ``setTrace(_:)`` makes one.
+  /// A copy of the request with a trace; see ``setTrace(_:)``.
   public func traced(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) -> URLRequest {
     var request = self
     request.setTrace(trace)
     return request
   }
 
-  /// A GET request that carries a trace: a child of ``/TapCore/TraceContext/current``, and a new trace where there is none.
+  /// A GET request that carries a trace: a child of ``/TapCore/TraceContext/current``, or a new trace if
+  /// there is none.
   ///
   /// ```swift
   /// let (data, response) = try await session.data(for: .traced(url))

@@ -6,7 +6,7 @@ public import TapCore
   public import FoundationNetworking
 #endif
 
-/// Observes the requests of URLSessions whose configurations it has patched.
+/// Observes the requests of URLSessions with patched configurations.
 ///
 /// ```swift
 /// let recorder = try RequestRecorder(registry: registry)
@@ -14,28 +14,28 @@ public import TapCore
 /// let session = URLSession(configuration: tap.sessionConfiguration(from: .default, client: "payments"))
 /// ```
 ///
-/// The tap changes nothing of a request and sends nothing: it stands before the loader that a task has
-/// anyway. A tap can patch any number of configurations, and several taps may patch the same one, in any order and
-/// however often: each then observes every request once. All members may be called from any thread.
+/// The tap changes no request and sends nothing: it stands before the task's loader. A tap can patch any
+/// number of configurations. Several taps may patch the same one, in any order and repeatedly: each observes
+/// every request once. All members may be called from any thread.
 public final class URLSessionTap: Sendable {
-  /// The names of clients that one tap tells apart. Further ones are recorded as ``overflowClient``, so that
-  /// names made at run time cannot grow the process.
+  /// The maximum number of client names of a tap. Further ones are recorded as ``overflowClient``, so that
+  /// names made at run time take bounded memory.
   public static let clientLimit = 256
 
-  /// The client name under which requests beyond ``clientLimit`` are recorded.
+  /// The client name of requests beyond ``clientLimit``.
   public static let overflowClient = "_OTHER"
 
-  /// Whether this process can read what libcurl knows of each transfer. Where it cannot, sizes come from headers, and
+  /// Whether this process can read libcurl's account of each transfer. If not, sizes come from headers, and
   /// there are no phases.
   public static var readsTransferInfo: Bool { CurlAccount.shared != nil }
 
-  /// What counts for URLSessions alone, with its defaults. The recorder says which requests are recorded.
+  /// Settings for URLSessions alone. The recorder decides which requests are recorded.
   public struct Configuration: Sendable {
-    /// After how long a request gets a warning in the log whose challenge is not answered, and which Foundation may never end.
-    /// `nil` warns of none. 60 s.
+    /// How long a challenge may stay unanswered before the log gets a warning, because Foundation may never
+    /// end such a request. 60 s by default; `nil` disables the warning.
     public var waitingLimit: Duration? = .seconds(60)
-    /// Whether observers get the headers of requests and responses, for those that show some. Not by default.
-    /// Headers of a session's `httpAdditionalHeaders` are not among them: on Linux Foundation adds those later.
+    /// Whether observers get the headers of requests and responses: `false` by default. A session's
+    /// `httpAdditionalHeaders` are not among them, because Foundation on Linux adds those later.
     public var collectsHeaders = false
 
     /// Whether libcurl's account of each transfer is read, where there is one. A test reads none.
@@ -63,21 +63,20 @@ public final class URLSessionTap: Sendable {
   ///
   /// - Parameters:
   ///   - recorder: Where the requests are recorded.
-  ///   - configuration: What counts for URLSessions alone.
+  ///   - configuration: Settings for URLSessions alone.
   public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
     self.recorder = recorder
     self.configuration = configuration
   }
 
-  /// A copy of a configuration whose sessions this tap observes.
+  /// Copies a configuration so that this tap observes its sessions.
   ///
-  /// The original is left alone. Protocol classes of the app's own stay behind the tap, in their order, and
-  /// still get the requests that they take. Patching a patched configuration again gives it the new client
-  /// name and observes each request once. Patch last: a class that is put before the tap later hides the
-  /// requests that it takes.
+  /// The original is unchanged. The app's own protocol classes stay behind the tap, in their order, and still
+  /// get the requests that they take. Patching a configuration again changes the client name; each request is
+  /// still observed once. Patch last: a class that is put before the tap later hides its requests.
   ///
   /// - Parameters:
-  ///   - configuration: What to copy.
+  ///   - configuration: The configuration to copy.
   ///   - client: The name for the `client` label and log field. Name what the session is for, such as
   ///     `payments`; see ``clientLimit``.
   public func sessionConfiguration(
@@ -90,12 +89,12 @@ public final class URLSessionTap: Sendable {
 
   /// Observes the requests that a session starts from now on, `URLSession.shared` included.
   ///
-  /// On Linux a session's configuration is live: the tap is put into its `protocolClasses`, and taken out by
-  /// ``uninstall(from:)``. To install again under another name changes the name. Foundation reads the list
-  /// without a lock whenever a task is resumed first, so install before the session is in use, or while no
-  /// other thread resumes its tasks. Sessions that others make from `.default` are out of reach.
+  /// On Linux a session's configuration is live: this adds the tap to its `protocolClasses`, and
+  /// ``uninstall(from:)`` removes it. Installing again under another name changes the name. Foundation reads
+  /// the list without a lock when a task is first resumed, so install before the session is in use, or while
+  /// no other thread resumes its tasks. Other sessions made from `.default` are not affected.
   ///
-  /// On Apple's platforms a session's configuration is a copy, and nothing can be installed.
+  /// On Apple platforms a session's configuration is a copy, so nothing can be installed.
   ///
   /// - Parameters:
   ///   - session: The session, in use or not.
@@ -108,8 +107,8 @@ public final class URLSessionTap: Sendable {
     return session.configuration.protocolClasses?.contains(where: isOwn) ?? false
   }
 
-  /// Ends the observation of a session that ``install(on:client:)`` began. Requests under way are still
-  /// recorded when they end. The rule for other threads is the same.
+  /// Ends the observation that ``install(on:client:)`` began. Requests under way are still recorded when they
+  /// end. The same rule for other threads applies.
   public func uninstall(from session: URLSession) {
     let classes = session.configuration.protocolClasses ?? []
     guard classes.contains(where: isOwn) else { return }
@@ -120,8 +119,8 @@ public final class URLSessionTap: Sendable {
     }
   }
 
-  /// Ends the observation: requests that start from now on are not recorded; those that run are, when they
-  /// end. Sessions with a patched configuration go on as if it were not patched. Cannot be undone.
+  /// Ends the observation. Requests that start later are not recorded; requests under way are, when they end.
+  /// Sessions with a patched configuration continue unobserved. Cannot be undone.
   public func stop() {
     state.withLock { $0.isStopped = true }
     ProtocolClasses.forget(self)

@@ -44,9 +44,13 @@ def tap():
                       "short", (f"session_tap_scrapes_in_flight{{{PROCESS}}}", each)),
                 graph("Scrapes by instance", "More scrapers than expected?", "reqps",
                       (counted(duration, "instance", labels=PROCESS), each)),
-                graph("Pushes", "Pushes to a Pushgateway, each with its retries. Nought where nothing pushes.", "cps",
+                graph("Pushes", "Pushes to a Pushgateway, each with its retries. 0 where nothing pushes.", "cps",
                       (total("session_tap_pushes_total", "outcome", labels=PROCESS) + " or on () vector(0)", "{{outcome}}"),
-                      width=24, height=6),
+                      height=6),
+                graph("Overdue handlers", "Handlers of the app's routes that still run although their request is over: its "
+                      "deadline has passed, or its client is gone. 0 where none has ever been overdue.", "short",
+                      (f"sum by (instance, path) (session_tap_overdue_handlers{{{PROCESS}}}) or on () vector(0)",
+                       "{{instance}} {{path}}"), height=6, steps=thresholds("green", (0.5, "red"))),
             ]),
             ("Series", [
                 graph("Samples of a scrape", "Series that an instance exposes.", "short",

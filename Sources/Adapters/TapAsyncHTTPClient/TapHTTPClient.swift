@@ -6,16 +6,18 @@ import Synchronization
 public import TapCore
 import Tracing
 
-/// An `HTTPClient` whose requests are recorded: in the same metrics and the same log as those of URLSessions.
+/// An `HTTPClient` whose requests are recorded, in the same metrics and the same log as those of URLSessions.
 ///
 ///     let search = TapHTTPClient(name: "search", outbound: tap.outbound)
 ///     let response = try await search.execute(HTTPClientRequest(url: "https://…"), timeout: .seconds(5))
 ///
-/// Request, response and errors are the client's own. A request without a `traceparent` header gets one, of a child of
-/// `TraceContext.current`, unless the client has a tracer, which adds its own. A request ends once:
-/// - when the last byte of the response's body has been read; at the head of a response that has no body;
+/// Request, response and errors are the client's own. A request without a `traceparent` header gets one, with
+/// a child of `TraceContext.current`, unless the client has a tracer: the tracer adds its own. A request ends
+/// once:
+/// - when the last byte of the response's body has been read, or at the head of a response without a body;
 /// - with the error that `execute` or the body throws; as cancelled with its task, or when the client is shut down;
-/// - when the caller releases the body: with the status if nothing was read or it is an error, else as cancelled.
+/// - when the caller releases the body: with the status if nothing was read or the status is an error, else
+///   as cancelled.
 public struct TapHTTPClient: Sendable {
   private let client: HTTPClient
   private let name: String
@@ -25,7 +27,8 @@ public struct TapHTTPClient: Sendable {
   ///
   /// - Parameters:
   ///   - client: Sends the requests.
-  ///   - name: The `client` label and log field: what the requests are for. Few, and never made of data.
+  ///   - name: The `client` label and log field: what the requests are for. Use few names, and never make
+  ///     them of data.
   ///   - outbound: Where the requests are recorded: `tap.outbound`. With `nil` they are sent unchanged and unobserved.
   public init(client: HTTPClient = .shared, name: String, outbound: OutboundRequests?) {
     self.client = client

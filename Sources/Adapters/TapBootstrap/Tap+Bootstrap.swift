@@ -13,15 +13,16 @@ extension Tap {
   ///     let tap = try Tap.start()
   ///     tap.bootstrap()
   ///
-  /// What is measured through swift-metrics is at `/metrics`; the trace of a request that is served goes on in what libraries send;
-  /// and what is logged through swift-log is in the request log, with the ids of the trace. A tap without a log leaves
-  /// swift-log as it is, which writes to stderr.
+  /// Metrics of swift-metrics appear at `/metrics`. Libraries pass on the trace of the served request.
+  /// Messages of swift-log go to the request log, with the ids of the trace; without a log, swift-log stays
+  /// as it is and writes to stderr.
   ///
-  /// These systems take one back end for the life of a process, so call it before anything makes a logger or a metric. A further
-  /// call, of any tap, does nothing. Where the app has bootstrapped one of them itself, that library ends the process: use
-  /// `TapMetricsFactory`, `TapInstrument` and `TapLogHandler` one by one instead.
+  /// Each system takes one back end for the life of a process, so call this before anything makes a logger or
+  /// a metric. A further call, of any tap, does nothing. If the app has bootstrapped one of the systems
+  /// itself, that library ends the process: use `TapMetricsFactory`, `TapInstrument` and `TapLogHandler` one
+  /// by one instead.
   ///
-  /// - Parameter logLevel: The least severe level that loggers write unless they are given their own.
+  /// - Parameter logLevel: The least severe level that loggers write by default.
   /// - Returns: Whether this was the first call.
   @discardableResult
   public func bootstrap(logLevel: Logger.Level = .info) -> Bool {

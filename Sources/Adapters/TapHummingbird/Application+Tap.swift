@@ -10,16 +10,17 @@ extension Application {
   ///     let app = Application(router: router, observedBy: tap.inbound)
   ///     try await app.runService()
   ///
-  /// This is ``TapResponder`` and `http1(observedBy:)` together. For a server of another kind, or behind another responder, use
-  /// those, or ``TapMiddleware``.
+  /// This is ``TapResponder`` and `http1(observedBy:)` together. For another kind of server or another
+  /// responder, use these two directly, or ``TapMiddleware``.
   ///
   /// - Parameters:
   ///   - router: The app's routes.
   ///   - inbound: Where the requests are recorded: `tap.inbound`.
-  ///   - configuration: Hummingbird's: the address, the server's name.
-  ///   - services: What runs beside the server, in the order of the start; shut down in reverse. Put a `TapService` first.
+  ///   - configuration: Hummingbird's configuration: the address, the server's name.
+  ///   - services: The services that run beside the server. They start in this order and shut down in
+  ///     reverse. Put a `TapService` first.
   ///   - onServerRunning: Called when the server listens.
-  ///   - logger: The app's. By default Hummingbird makes one.
+  ///   - logger: The app's logger. By default Hummingbird makes one.
   public init<Builder: HTTPResponderBuilder>(
     router: Builder, observedBy inbound: InboundRequests,
     configuration: ApplicationConfiguration = ApplicationConfiguration(), services: [any Service] = [],

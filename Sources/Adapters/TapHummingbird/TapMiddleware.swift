@@ -10,11 +10,11 @@ import TapTracing
 ///     let router = Router()
 ///     router.add(middleware: TapMiddleware(inbound: tap.inbound))
 ///
-/// Add it first, so that what other middlewares answer passes through it. An error ends the request with the status that
-/// Hummingbird answers it with.
+/// Add it first, so that the responses of other middlewares pass through it. An error ends the request with
+/// the status with which Hummingbird answers.
 ///
-/// The response's body is wrapped to see its end, so that head, body and end are three writes in place of one. Where a small
-/// response has to be as fast as possible, use ``TapResponder``.
+/// The middleware wraps the response's body to see its end, so head, body and end are three writes in place
+/// of one. If small responses have to be as fast as possible, use ``TapResponder``.
 public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
   private let inbound: InboundRequests
   private let scheme: String

@@ -9,13 +9,13 @@ public import TapCore
 extension HTTPServerBuilder {
   /// A server for HTTP/1.1 that records each request from its head until its response has been written.
   ///
-  /// The app's responder has to be a ``TapResponder``, which says how a request was answered:
+  /// The app's responder has to be a ``TapResponder``, which says how a request was answered.
   /// `Application(router:observedBy:)` makes both.
   ///
   /// - Parameters:
   ///   - inbound: Where the requests are recorded: `tap.inbound`.
   ///   - scheme: `https` if the server itself terminates TLS.
-  ///   - configuration: Hummingbird's, as `http1(configuration:)` takes it.
+  ///   - configuration: Hummingbird's configuration, as `http1(configuration:)` takes it.
   public static func http1(
     observedBy inbound: InboundRequests, scheme: String = "http",
     configuration: HTTP1Channel.Configuration = .init()
@@ -30,14 +30,15 @@ extension HTTPServerBuilder {
 
 /// Runs the handlers within the trace of the request, and notes how it was answered, for `http1(observedBy:)`.
 ///
-/// A middleware sees a response before it is written, so ``TapMiddleware`` wraps the body, which takes a quarter of a small
-/// response's requests/s. A server with this responder does not. With any other server it records nothing.
+/// A middleware sees a response before it is written, so ``TapMiddleware`` wraps the body, which costs a
+/// quarter of the requests/s of a small response. A server with this responder does not pay that. With any
+/// other server the responder records nothing.
 public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Context: RequestContext {
   private let base: Base
 
   /// Makes a responder.
   ///
-  /// - Parameter base: The app's own, such as `router.buildResponder()`.
+  /// - Parameter base: The app's own responder, such as `router.buildResponder()`.
   public init(base: Base) {
     self.base = base
   }

@@ -2,7 +2,7 @@ public import Logging
 import TapCore
 public import TapLog
 
-/// Writes swift-log's messages into a tap's log: the lines of the app and its libraries are among those of its requests.
+/// Writes swift-log's messages into a tap's log, among the lines of the requests.
 ///
 ///     LoggingSystem.bootstrap { TapLogHandler(label: $0, log: tap.requestLog) }
 ///
@@ -11,21 +11,22 @@ public import TapLog
 /// A line has the fields `logger` (the label), `source`, `code.file.path`, `code.line.number`, `code.function.name`, and
 /// those of the metadata:
 /// - nested dictionaries are flattened, `["user": ["id": "7"]]` to `"user.id":"7"`; arrays are text;
-/// - integers, floating-point numbers and booleans that were given as such (`.stringConvertible(42)`) keep their type;
+/// - integers, floating-point numbers and booleans that are passed as such (`.stringConvertible(42)`) keep
+///   their type;
 /// - the call's metadata takes precedence over the provider's, and the provider's over the logger's;
-/// - a key that the line itself uses is prefixed, `metadata.message`.
+/// - a key that the line itself uses gets a prefix: `metadata.message`.
 ///
-/// `notice` becomes INFO and `critical` ERROR, with the field `level` for the original: the log has five severities. The log's
-/// own limits and sampling apply too. Logging never waits.
+/// The log has five severities: `notice` becomes INFO and `critical` ERROR, with the original in the field
+/// `level`. The log's limits and sampling apply. Logging never waits.
 public struct TapLogHandler: LogHandler {
   /// The least severe level that is logged.
   public var logLevel: Logger.Level
-  /// What every line of the logger has.
+  /// Metadata of every line of the logger.
   public var metadata: Logger.Metadata {
     get { Dictionary(entries) { $1 } }
     set { entries = newValue.map { ($0, $1) } }
   }
-  /// Adds what is known when a message is logged, such as the trace.
+  /// Adds metadata when a message is logged, such as the trace.
   public var metadataProvider: Logger.MetadataProvider?
 
   private let label: String
@@ -38,8 +39,8 @@ public struct TapLogHandler: LogHandler {
   /// - Parameters:
   ///   - label: The logger's label.
   ///   - log: Where the lines go, such as `tap.requestLog`; `nil` drops them.
-  ///   - logLevel: The level that the logger begins with.
-  ///   - metadataProvider: Adds what is known when a message is logged, such as the trace.
+  ///   - logLevel: The initial level of the logger.
+  ///   - metadataProvider: Adds metadata when a message is logged, such as the trace.
   public init(
     label: String, log: RequestLog?, logLevel: Logger.Level = .info,
     metadataProvider: Logger.MetadataProvider? = nil

@@ -2,7 +2,8 @@ public import CoreMetrics
 import Synchronization
 public import TapCore
 
-/// Records swift-metrics' metrics in a tap's registry: what an app's libraries measure is at `/metrics`, beside its requests.
+/// Records swift-metrics' metrics in a tap's registry, so they appear at `/metrics` beside those of the
+/// requests.
 ///
 ///     MetricsSystem.bootstrap(TapMetricsFactory(registry: tap.registry))
 ///
@@ -13,9 +14,9 @@ public import TapCore
 /// | `Recorder(label: "batch.bytes")` | histogram `batch_bytes` |
 /// | `Timer(label: "db.query")` | histogram `db_query_seconds`, whatever the preferred unit |
 ///
-/// Other characters become `_`, and dimensions become labels. The same name and dimensions are one series, until all handlers
-/// made of it are destroyed. Never fatal: a metric whose name is taken, or for which there is no room, records nothing and is
-/// counted in `swift_metrics_refused_total{metric="its_name"}`.
+/// Other characters become `_`, and dimensions become labels. The same name and dimensions are one series,
+/// until all its handlers are destroyed. A metric whose name is taken, or that exceeds a limit, records
+/// nothing and is counted in `swift_metrics_refused_total{metric="its_name"}`.
 public final class TapMetricsFactory: MetricsFactory {
   private let registry: Registry
   /// How many handlers were made of each series.
@@ -32,7 +33,7 @@ public final class TapMetricsFactory: MetricsFactory {
     series(.counter, label, dimensions) ?? NOOPMetricsHandler.instance
   }
 
-  /// Makes a counter, `NAME_total`: the same as ``makeCounter(label:dimensions:)`` of that name.
+  /// Makes a counter, `NAME_total`: the same one as ``makeCounter(label:dimensions:)`` makes for that name.
   public func makeFloatingPointCounter(
     label: String, dimensions: [(String, String)]
   ) -> any FloatingPointCounterHandler {
@@ -44,7 +45,7 @@ public final class TapMetricsFactory: MetricsFactory {
     series(.gauge, label, dimensions) ?? NOOPMetricsHandler.instance
   }
 
-  /// Makes a histogram, or a gauge if values are not to be aggregated.
+  /// Makes a histogram, or a gauge if `aggregate` is `false`.
   public func makeRecorder(
     label: String, dimensions: [(String, String)], aggregate: Bool
   ) -> any RecorderHandler {
@@ -56,15 +57,15 @@ public final class TapMetricsFactory: MetricsFactory {
     series(.timer, label, dimensions) ?? NOOPMetricsHandler.instance
   }
 
-  /// Removes the series, if this was the last handler made of it.
+  /// Removes the series if this was its last handler.
   public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
-  /// Removes the series, if this was the last handler made of it.
+  /// Removes the series if this was its last handler.
   public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
-  /// Removes the series, if this was the last handler made of it.
+  /// Removes the series if this was its last handler.
   public func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
-  /// Removes the series, if this was the last handler made of it.
+  /// Removes the series if this was its last handler.
   public func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
-  /// Removes the series, if this was the last handler made of it.
+  /// Removes the series if this was its last handler.
   public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 
   private func series(_ kind: SeriesKind, _ label: String, _ dimensions: [(String, String)]) -> Series? {

@@ -1,23 +1,25 @@
 public import ServiceLifecycle
 public import SessionTap
 
-/// A tap as a service of swift-service-lifecycle: it is shut down with the others, and its log is written out before the app ends.
+/// A tap as a service of swift-service-lifecycle. It shuts down with the other services, and writes out its
+/// log before the app ends.
 ///
 ///     let group = ServiceGroup(
 ///       configuration: ServiceGroupConfiguration(
 ///         services: [TapService(tap: tap), app], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
 ///     try await group.run()
 ///
-/// Put it first. Services are shut down in reverse order, so the tap is the last and sees the requests of the others end.
+/// Put it first. Services shut down in reverse order, so the tap is the last and sees the requests of the
+/// others end.
 public struct TapService: Service {
   private let tap: Tap
 
-  /// Makes a service of a tap that was started.
+  /// Makes a service of a started tap.
   public init(tap: Tap) {
     self.tap = tap
   }
 
-  /// Runs until the group shuts down; then shuts the tap down.
+  /// Runs until the group shuts down, then shuts the tap down.
   public func run() async throws {
     try await cancelWhenGracefulShutdown { try await tap.run() }
   }

@@ -9,14 +9,14 @@ extension ServiceContext {
     set { self[TraceKey.self] = newValue }
   }
 
-  /// What other systems have added to the trace: the value of the header `tracestate`. It is forwarded unchanged.
+  /// The value of the header `tracestate`, which other systems set. It is forwarded unchanged.
   public var traceState: String? {
     get { self[TraceStateKey.self] }
     set { self[TraceStateKey.self] = newValue }
   }
 
-  /// Runs an operation, and the tasks that it starts, within a trace: sets ``trace`` of the current context, which libraries read,
-  /// and `TraceContext.current`, which the tap reads.
+  /// Runs an operation, and the tasks that it starts, within a trace. Sets ``trace`` of the current context
+  /// for libraries, and `TraceContext.current` for the tap.
   ///
   ///     let inbound = tap.inbound.begin(method: "GET", path: "/users/42", traceparent: header)
   ///     let response = try await ServiceContext.withTrace(inbound.trace) { try await next(request) }
@@ -44,7 +44,7 @@ extension ServiceContext {
 }
 
 extension Logger.MetadataProvider {
-  /// Adds `trace_id` and `span_id` to what is logged within a trace, as the lines of requests have them.
+  /// Adds `trace_id` and `span_id` to messages that are logged within a trace, as in the lines of requests.
   ///
   ///     LoggingSystem.bootstrap(
   ///       { TapLogHandler(label: $0, log: tap.requestLog, metadataProvider: $1) }, metadataProvider: .trace)

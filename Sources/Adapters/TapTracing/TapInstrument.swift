@@ -6,12 +6,13 @@ import TapCore
 ///
 ///     InstrumentationSystem.bootstrap(TapInstrument())
 ///
-/// It makes no spans: it forwards the trace of the context, or `TraceContext.current` where the context has none.
+/// It makes no spans. It forwards the trace of the context, or `TraceContext.current` if the context has
+/// none.
 public struct TapInstrument: Instrument {
   /// Makes an instrument. It has no state.
   public init() {}
 
-  /// Reads `traceparent` and `tracestate` of a request that arrived. A header that is not valid is ignored.
+  /// Reads `traceparent` and `tracestate` of an incoming request. An invalid header is ignored.
   public func extract<Carrier, Extract: Extractor>(
     _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
   ) where Extract.Carrier == Carrier {
@@ -26,7 +27,7 @@ public struct TapInstrument: Instrument {
     context.traceState = state
   }
 
-  /// Writes `traceparent` and `tracestate` into a request that is about to be sent.
+  /// Writes `traceparent` and `tracestate` into an outgoing request.
   public func inject<Carrier, Inject: Injector>(
     _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
   ) where Inject.Carrier == Carrier {

@@ -1,6 +1,6 @@
 extension ExpositionFormat {
-  /// The best format for the value of an `Accept` header (RFC 9110, section 12.5.1); text 0.0.4 where there is none,
-  /// or nothing that it names can be given: a scraper gets more from that than from a 406.
+  /// The best format for the value of an `Accept` header (RFC 9110, section 12.5.1). Text 0.0.4 if there is
+  /// no header or none of its formats is supported: that helps a scraper more than a 406.
   public init(accept: String?) {
     let ranges = QualityList(accept ?? "").items
     self = .text

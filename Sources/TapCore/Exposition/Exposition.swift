@@ -1,4 +1,4 @@
-/// All metrics of a registry at one moment, ready to be sent.
+/// The metrics of a registry at one moment, ready to be sent.
 public struct Exposition: Sendable, Hashable {
   /// The format of the bytes.
   public let format: ExpositionFormat
@@ -44,7 +44,7 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
   /// Prometheus's protocol buffers, delimited: the only format with native histograms.
   case protobuf
 
-  /// The media type of an answer in this format. Prometheus 3 fails a scrape whose media type it does not know.
+  /// The media type of a response in this format. Prometheus 3 fails a scrape with an unknown media type.
   public var contentType: String {
     switch self {
     case .text: "text/plain; version=0.0.4; charset=utf-8"

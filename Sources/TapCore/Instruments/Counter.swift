@@ -1,8 +1,8 @@
 extension Registry {
   /// A value that only goes up: requests served, bytes sent.
   ///
-  /// A counter is a cheap handle: keep it, and an increment looks nothing up. Counters are safe to use from any
-  /// thread, and cores that increment the same one do not wait for each other.
+  /// A counter is a cheap handle: keep it, so that an increment needs no look-up. Counters may be used from
+  /// any thread, and cores that increment the same one do not wait for each other.
   public final class Counter: Sendable {
     private let cells: StripedCells<Cell>
     private let dropped: DroppedValues
@@ -29,8 +29,8 @@ extension Registry {
       cells.withCell { cell, _ in cell.fraction += amount }
     }
 
-    /// What has been added since the counter was made, at most the greatest finite number. Whole amounts are exact up to
-    /// 2^53.
+    /// The sum of all amounts since the counter was made, at most the greatest finite number. Whole amounts
+    /// are exact up to 2^53.
     public var value: Double {
       var whole = 0.0
       var fraction = 0.0

@@ -3,7 +3,7 @@ import Synchronization
 extension Registry {
   /// A value that goes up and down: jobs in a queue, the temperature of a room.
   ///
-  /// Safe to use from any thread.
+  /// May be used from any thread.
   public final class Gauge: Sendable {
     private let state = Mutex(State())
 
@@ -29,7 +29,7 @@ extension Registry {
       increment(by: -amount)
     }
 
-    /// The value now, 0 at first.
+    /// The current value, initially 0.
     public var value: Double {
       state.withLock { $0.value }
     }

@@ -1,12 +1,12 @@
 extension Registry {
   /// Counts values in buckets: durations, sizes.
   ///
-  /// Each histogram has two parts. The classic one counts in the buckets that its family was given; the native one
-  /// counts in up to 160 exponential buckets, which choose themselves and are finer.
+  /// Each histogram has two parts. The classic one counts in the buckets of its family. The native one counts
+  /// in up to 160 exponential buckets, which are finer and need no choice.
   ///
-  /// A histogram is a cheap handle: keep it, and a record looks nothing up. Histograms are safe to use from any
-  /// thread; cores that record in the same one do not wait for each other, and a scrape holds a lock only while it
-  /// copies one cell.
+  /// A histogram is a cheap handle: keep it, so that a record needs no look-up. Histograms may be used from
+  /// any thread. Cores that record in the same one do not wait for each other, and a scrape holds a lock only
+  /// while it copies one cell.
   public final class Histogram: Sendable {
     let layout: BucketLayout
     private let cells: StripedCells<Cell>
@@ -67,13 +67,13 @@ extension Registry {
       return try await operation()
     }
 
-    /// Counts one value and keeps it as the exemplar of its classic bucket, in place of the one before.
+    /// Counts one value and keeps it as the exemplar of its classic bucket, in place of the previous one.
     ///
     /// - Parameters:
     ///   - value: the value, in the unit of the metric's name.
-    ///   - trace: the trace that the value belongs to. It is kept only if the trace is sampled: another one
-    ///     cannot be looked up.
-    ///   - timestamp: when the value came about.
+    ///   - trace: the trace that the value belongs to. It is kept only if it is sampled: others cannot be
+    ///     looked up.
+    ///   - timestamp: the time of the value.
     public func record(
       _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
     ) {

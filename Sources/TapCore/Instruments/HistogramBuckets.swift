@@ -1,4 +1,4 @@
-/// The upper bounds of a histogram's classic buckets, the last one, `+Inf`, left out.
+/// The upper bounds of a histogram's classic buckets, without the last one, `+Inf`.
 ///
 ///     let durations = try registry.histogram("job_duration_seconds", help: "…", buckets: [0.1, 1, 10])
 ///
@@ -10,7 +10,7 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// The most bounds that a histogram may have.
   public static let maximumCount = 256
 
-  /// Seconds, from 5 ms to 10 s: the bounds that the OpenTelemetry HTTP conventions advise for a duration.
+  /// Seconds, from 5 ms to 10 s: the bounds of the OpenTelemetry HTTP conventions for durations.
   public static let seconds: HistogramBuckets = [
     0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
   ]
@@ -34,7 +34,7 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   ///   - first: the lowest bound, above 0.
   ///   - factor: above 1.
   ///   - count: 1 to ``maximumCount``.
-  /// - Returns: the buckets. Whether they can be used is checked where they are registered.
+  /// - Returns: the buckets. The registry checks them.
   public static func exponential(from first: Double, factor: Double, count: Int) -> HistogramBuckets {
     sequence(first: first, count: count) { $0 * factor }
   }
@@ -45,7 +45,7 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   ///   - first: the lowest bound.
   ///   - width: above 0.
   ///   - count: 1 to ``maximumCount``.
-  /// - Returns: the buckets. Whether they can be used is checked where they are registered.
+  /// - Returns: the buckets. The registry checks them.
   public static func linear(from first: Double, width: Double, count: Int) -> HistogramBuckets {
     sequence(first: first, count: count) { $0 + width }
   }

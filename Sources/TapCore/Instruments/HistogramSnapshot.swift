@@ -1,4 +1,4 @@
-/// What a histogram had recorded at one moment.
+/// The contents of a histogram at one moment.
 public struct HistogramSnapshot: Sendable, Hashable {
   /// The classic buckets, by upper bound; the last is `+Inf`.
   public let buckets: [Bucket]
@@ -13,7 +13,7 @@ public struct HistogramSnapshot: Sendable, Hashable {
   public struct Bucket: Sendable, Hashable {
     /// The upper bound, inclusive.
     public let upperBound: Double
-    /// The number of values up to the bound, those of all lower buckets included.
+    /// The number of values up to the bound, including those of all lower buckets.
     public let cumulativeCount: UInt64
     /// The latest value of this bucket that had a trace.
     public let exemplar: Exemplar?
@@ -33,7 +33,7 @@ public struct HistogramSnapshot: Sendable, Hashable {
   }
 }
 
-/// One value that stands for its bucket, and the trace that it came from.
+/// A value of a bucket, and the trace that it belongs to.
 public struct Exemplar: Sendable, Hashable {
   /// The value, in the unit of the metric.
   public let value: Double
@@ -45,9 +45,9 @@ public struct Exemplar: Sendable, Hashable {
 
 /// Which requests leave exemplars in their histograms.
 public enum ExemplarPolicy: Sendable, Hashable {
-  /// Those whose trace is sampled: a tracing system may have recorded it, so that a link to it leads somewhere.
+  /// Requests with a sampled trace, which a tracing system may have recorded.
   case sampled
-  /// Each that has a trace, which can be found in the request log at least.
+  /// Every request with a trace. The request log has the trace at least.
   case all
 }
 

@@ -6,9 +6,10 @@ public struct NativeHistogram: Sendable, Hashable {
   public let zeroThreshold = NativeScale.zeroThreshold
   /// The number of values that count as zero.
   public let zeroCount: UInt64
-  /// The buckets of positive values that have any, by upper bound.
+  /// The buckets of positive values that are not empty, by upper bound.
   public let positive: [Bucket]
-  /// The buckets of negative values that have any, by magnitude: the bounds are those of the magnitude.
+  /// The buckets of negative values that are not empty, by magnitude. Their bounds are those of the
+  /// magnitude.
   public let negative: [Bucket]
 
   /// A bucket of an exponential histogram.
@@ -41,8 +42,8 @@ public struct NativeHistogram: Sendable, Hashable {
   /// The value below which the share `quantile` of all values lies; `nil` if there is none, or `quantile` is not
   /// within 0 and 1.
   ///
-  /// Within a bucket values are taken to be spread evenly on a logarithmic scale, as Prometheus 3 does: the result is
-  /// off by at most one bucket's width.
+  /// Assumes that values are spread evenly on a logarithmic scale within a bucket, as Prometheus 3 does. The
+  /// error is at most one bucket's width.
   public func quantile(_ quantile: Double) -> Double? {
     guard (0...1).contains(quantile) else { return nil }
     let total = (positive + negative).reduce(zeroCount) { $0 + $1.count }

@@ -4,7 +4,7 @@ public enum FieldValue: Sendable, Hashable {
   case string(String)
   /// A whole number.
   case integer(Int64)
-  /// A number. What is not finite has no form in JSON and is written as text.
+  /// A number. One that is not finite is written as text, because JSON has no form for it.
   case double(Double)
   /// True or false.
   case boolean(Bool)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The trace that a request belongs to, as its W3C `traceparent` header says, and the place of the request in it.
+/// The trace that a request belongs to, and the request's place in it, as in the W3C header `traceparent`.
 public struct TraceContext: Sendable, Hashable {
   /// The trace id as two numbers, never both 0.
   private let high, low: UInt64
@@ -16,8 +16,8 @@ public struct TraceContext: Sendable, Hashable {
   /// 16 lowercase hexadecimal digits, not all zero.
   public var spanID: String { HexadecimalDigits.text(of: spanBits) }
 
-  /// Parses a `traceparent` value (W3C Trace Context, section 3.2). `nil` if it is not valid: such a header
-  /// is to be ignored (section 3.2.2.3), never to be repaired.
+  /// Parses a `traceparent` value (W3C Trace Context, section 3.2). `nil` if it is invalid: such a header
+  /// must be ignored (section 3.2.2.3).
   public init?(traceparent: String) {
     var text = traceparent
     guard let context = text.withUTF8(Self.parse) else { return nil }
@@ -43,16 +43,17 @@ public struct TraceContext: Sendable, Hashable {
     self.isSampled = isSampled
   }
 
-  /// The first span of a new trace. Its identifiers are random but not secret: some of them allow a guess at others.
+  /// The first span of a new trace. Its identifiers are random but not secret: others can be guessed from
+  /// some of them.
   ///
-  /// - Parameter isSampled: Whether the caller records this trace in a tracing system. By default it does not: services
-  ///   behind it that record only what is sampled then record nothing either.
+  /// - Parameter isSampled: Whether the caller records this trace in a tracing system. `false` by default:
+  ///   services that record only sampled traces then do not record this one.
   public static func random(isSampled: Bool = false) -> TraceContext {
     let identifiers = TraceIdentifiers.next()
     return TraceContext(identifiers.trace, span: identifiers.span, isSampled: isSampled)
   }
 
-  /// A new span of the same trace: what a request that this span makes carries.
+  /// A new span of the same trace, for a request that this span makes.
   public func child() -> TraceContext {
     TraceContext(traceBits, span: TraceIdentifiers.next().span, isSampled: isSampled)
   }

@@ -1,6 +1,6 @@
 /// The standard metrics of a process, `process_cpu_seconds_total` to `process_start_time_seconds`, from `/proc`.
 ///
-/// What cannot be read is left out; on a system without `/proc` that is everything.
+/// Omits what cannot be read; without `/proc` that is everything.
 public struct ProcessMetrics: Collector {
   private let ticksPerSecond: Double
   private let pageSize: Double

@@ -1,15 +1,15 @@
-/// `target_info`: what OpenTelemetry calls the resource, as labels.
+/// `target_info`: OpenTelemetry's resource attributes as labels.
 ///
-/// Without any attribute there is no such metric.
+/// Without attributes the metric is absent.
 public struct TargetInfo: Collector {
-  /// The most attributes that become labels.
+  /// The maximum number of attributes.
   public static let maximumAttributeCount = 64
 
   private let labels: Labels
 
-  /// Takes the values of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`: `key=value` pairs with commas between
-  /// them, values percent-encoded (OpenTelemetry resource SDK). The service's name wins over the attribute
-  /// `service.name`. What is not a pair is left out.
+  /// Takes the values of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`: `key=value` pairs with commas
+  /// between them, values percent-encoded (OpenTelemetry resource SDK). The service's name takes precedence
+  /// over the attribute `service.name`. Anything that is not a pair is ignored.
   public init(serviceName: String?, resourceAttributes: String?) {
     var values: [String: String] = [:]
     if let serviceName, !serviceName.isEmpty { values["service_name"] = serviceName }

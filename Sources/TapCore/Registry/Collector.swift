@@ -1,11 +1,10 @@
-/// Gives metrics whose values live elsewhere: a pool's size, the process's memory.
+/// Provides metrics whose values are kept elsewhere: a pool's size, the process's memory.
 ///
-/// A registry asks each collector at every scrape, and once when it is registered, to learn the names. A collector
-/// gives the same families every time; a family that it did not give at first, or a sample whose label
-/// names cannot be used, is left out.
+/// A registry asks each collector at every scrape, and once at its registration to learn the names. A
+/// collector returns the same families every time. The registry omits a family that was not among the first
+/// ones, and a sample with an invalid label name.
 public protocol Collector: Sendable {
-  /// The families as they are now. Called on the thread that serves a scrape, without any lock held: it must not
-  /// wait.
+  /// The current families. Called on the thread that serves a scrape, without a lock: it must not wait.
   func collect() -> [MetricFamily]
 }
 

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The series of one metric, told apart by labels.
+/// The series of one metric, distinguished by labels.
 ///
 ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
 ///     jobs[JobLabels(kind: "email")].increment()
 ///
-/// A look-up takes a lock for the time of a dictionary access; keep the instrument that it returns where it is
-/// used often. Safe to use from any thread.
+/// A look-up holds a lock for one dictionary access. Keep the returned instrument in a hot path. May be used
+/// from any thread.
 public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   let descriptor: FamilyDescriptor
   private let dropped = DroppedValues()
@@ -27,7 +27,7 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     table = Mutex(SeriesTable(options))
   }
 
-  /// The instrument of a label set, made on first use. Where the family is full it is the overflow series'
+  /// The instrument of a label set, made on first use. If the family is full, that of the overflow series
   /// (``SeriesOptions/limit``).
   public subscript(key: Key) -> Element {
     if let known = table.withLock({ $0.element(for: key) }) { return known }
@@ -44,9 +44,10 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
 
   /// Removes the series of a label set, from the next scrape on.
   ///
-  /// An instrument of it that the app keeps goes on recording unseen; to ask for the label set again makes a new series.
+  /// An instrument that the app has kept goes on recording, but is no longer exposed. Asking for the label
+  /// set again makes a new series.
   ///
-  /// - Returns: whether there was such a series.
+  /// - Returns: whether the series existed.
   @discardableResult
   public func remove(_ key: Key) -> Bool {
     remove(render(key))

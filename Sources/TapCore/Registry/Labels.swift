@@ -1,14 +1,14 @@
-/// Label names and values known only at run time: `["kind": "email", "queue": "slow"]`.
+/// Label names and values that are known only at run time: `["kind": "email", "queue": "slow"]`.
 ///
 /// Two label sets with the same pairs in a different order are equal.
 public struct Labels: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// Name and value pairs, by name.
   let pairs: [Pair]
 
-  /// No label at all.
+  /// No labels.
   public static let none = Labels([])
 
-  /// Makes a label set. Names are checked where the set is used, by ``Registry``.
+  /// Makes a label set. ``Registry`` checks the names when the set is used.
   public init(_ pairs: some Sequence<(String, String)>) {
     self.pairs = pairs.map { Pair(name: $0.0, value: $0.1) }.sorted { $0.name < $1.name }
   }
@@ -18,8 +18,8 @@ public struct Labels: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     self.init(dictionary.map { ($0.key, $0.value) })
   }
 
-  /// Makes a label set from a literal such as `["kind": "email"]`. A name that stands twice is an error of
-  /// the registry's, not a crash.
+  /// Makes a label set from a literal such as `["kind": "email"]`. If a name occurs twice, the registry
+  /// throws an error.
   public init(dictionaryLiteral elements: (String, String)...) {
     self.init(elements)
   }

@@ -6,12 +6,12 @@ public struct MetricFamily: Sendable {
   public var help: String
   /// A counter, a gauge or an info.
   public var kind: Kind
-  /// The unit that the name ends in, if any.
+  /// The unit at the end of the name, if any.
   public var unit: String?
   /// The samples.
   public var samples: [Sample]
 
-  /// Makes a family. Its names are checked where a ``Collector`` that gives it is registered.
+  /// Makes a family. The registry checks its names when its ``Collector`` is registered.
   public init(name: String, help: String, kind: Kind, unit: String? = nil, samples: [Sample]) {
     self.name = name
     self.help = help
@@ -20,19 +20,19 @@ public struct MetricFamily: Sendable {
     self.samples = samples
   }
 
-  /// The kinds of family that have one value a sample.
+  /// The kinds of families with one value per sample.
   public enum Kind: Sendable, Hashable, CaseIterable {
     /// Goes up only; its name ends in `_total`.
     case counter
     /// Goes up and down.
     case gauge
-    /// A constant 1 whose labels tell something; its name ends in `_info`.
+    /// A constant 1 whose labels carry the information; its name ends in `_info`.
     case info
   }
 
   /// One value.
   public struct Sample: Sendable, Hashable {
-    /// Labels that tell the samples of a family apart.
+    /// The labels that distinguish the samples of a family.
     public var labels: Labels
     /// The value.
     public var value: Double

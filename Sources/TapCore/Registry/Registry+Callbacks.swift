@@ -1,16 +1,16 @@
 extension Registry {
-  /// A counter whose value lives elsewhere and is read at each scrape.
+  /// Registers a counter whose value is kept elsewhere and read at each scrape.
   ///
   ///     try registry.counter("pool_opened_total", help: "Connections opened.") { Double(pool.opened) }
   ///
   /// - Parameters:
   ///   - name: the metric's name, which ends in `_total`.
   ///   - help: one line that says what is counted.
-  ///   - unit: the unit that the name ends in before `_total`.
+  ///   - unit: the unit in the name, before `_total`.
   ///   - labels: labels of this one series; a name may have several series with different labels.
-  ///   - value: gives the value, which must never go down. Called on the thread that serves a scrape, without any lock
-  ///     held: it must not wait. A value below 0 or not a number is left out.
-  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name or the series is taken.
+  ///   - value: returns the value, which must never go down. Called on the thread that serves a scrape,
+  ///     without a lock: it must not wait. A value that is below 0 or not a number is omitted.
+  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name or the series is taken.
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none,
     value: @escaping @Sendable () -> Double
@@ -18,17 +18,18 @@ extension Registry {
     try addCallback(name, help: help, type: .counter, unit: unit, labels: labels, value)
   }
 
-  /// A gauge whose value lives elsewhere and is read at each scrape.
+  /// Registers a gauge whose value is kept elsewhere and read at each scrape.
   ///
   ///     try registry.gauge("queue_depth", help: "Jobs that wait.") { Double(queue.count) }
   ///
   /// - Parameters:
   ///   - name: the metric's name.
   ///   - help: one line that says what the value is.
-  ///   - unit: the unit that the name ends in.
+  ///   - unit: the unit at the end of the name.
   ///   - labels: labels of this one series; a name may have several series with different labels.
-  ///   - value: gives the value. Called on the thread that serves a scrape, without any lock held: it must not wait.
-  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name or the series is taken.
+  ///   - value: returns the value. Called on the thread that serves a scrape, without a lock: it must not
+  ///     wait.
+  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name or the series is taken.
   public func gauge(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none,
     value: @escaping @Sendable () -> Double

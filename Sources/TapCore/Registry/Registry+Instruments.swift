@@ -4,9 +4,9 @@ extension Registry {
   /// - Parameters:
   ///   - name: the metric's name, which ends in `_total`.
   ///   - help: one line that says what is counted.
-  ///   - unit: the unit that the name ends in before `_total`, such as `bytes`, for OpenMetrics.
-  ///   - labels: labels of this one series. Label sets known at compile time read better as a ``LabelSet``.
-  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
+  ///   - unit: the unit in the name before `_total`, such as `bytes`, for OpenMetrics.
+  ///   - labels: labels of this one series. If the label names are known at compile time, use a ``LabelSet``.
+  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Counter {
@@ -23,10 +23,10 @@ extension Registry {
   /// - Parameters:
   ///   - name: the metric's name, which ends in `_total`.
   ///   - help: one line that says what is counted.
-  ///   - unit: the unit that the name ends in before `_total`, such as `bytes`, for OpenMetrics.
-  ///   - key: the type whose values tell the series apart.
-  ///   - options: how many series there may be, and for how long.
-  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
+  ///   - unit: the unit in the name before `_total`, such as `bytes`, for OpenMetrics.
+  ///   - key: the type whose values distinguish the series.
+  ///   - options: the limit and the expiry of series.
+  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func counter<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     options: SeriesOptions = SeriesOptions()
@@ -41,9 +41,9 @@ extension Registry {
   /// - Parameters:
   ///   - name: the metric's name.
   ///   - help: one line that says what the value is.
-  ///   - unit: the unit that the name ends in, such as `celsius`, for OpenMetrics.
+  ///   - unit: the unit at the end of the name, such as `celsius`, for OpenMetrics.
   ///   - labels: labels of this one series.
-  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
+  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func gauge(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Gauge {
@@ -57,10 +57,10 @@ extension Registry {
   /// - Parameters:
   ///   - name: the metric's name.
   ///   - help: one line that says what the value is.
-  ///   - unit: the unit that the name ends in, such as `celsius`, for OpenMetrics.
-  ///   - key: the type whose values tell the series apart.
-  ///   - options: how many series there may be, and for how long.
-  /// - Throws: ``RegistryError`` if the name or a label cannot be used, or the name is taken.
+  ///   - unit: the unit at the end of the name, such as `celsius`, for OpenMetrics.
+  ///   - key: the type whose values distinguish the series.
+  ///   - options: the limit and the expiry of series.
+  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func gauge<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     options: SeriesOptions = SeriesOptions()
@@ -75,10 +75,10 @@ extension Registry {
   /// - Parameters:
   ///   - name: the metric's name, such as `job_duration_seconds`.
   ///   - help: one line that says what is measured.
-  ///   - unit: the unit that the name ends in, such as `seconds`, for OpenMetrics.
+  ///   - unit: the unit at the end of the name, such as `seconds`, for OpenMetrics.
   ///   - buckets: the upper bounds of the classic buckets, in the metric's unit.
   ///   - labels: labels of this one series.
-  /// - Throws: ``RegistryError`` if the name, a label or the buckets cannot be used, or the name is taken.
+  /// - Throws: ``RegistryError`` if the name, a label or the buckets are invalid, or the name is taken.
   public func histogram(
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     labels: Labels = .none
@@ -93,11 +93,11 @@ extension Registry {
   /// - Parameters:
   ///   - name: the metric's name, such as `job_duration_seconds`.
   ///   - help: one line that says what is measured.
-  ///   - unit: the unit that the name ends in, such as `seconds`, for OpenMetrics.
+  ///   - unit: the unit at the end of the name, such as `seconds`, for OpenMetrics.
   ///   - buckets: the upper bounds of the classic buckets, in the metric's unit.
-  ///   - key: the type whose values tell the series apart.
-  ///   - options: how many series there may be, and for how long.
-  /// - Throws: ``RegistryError`` if the name, a label or the buckets cannot be used, or the name is taken.
+  ///   - key: the type whose values distinguish the series.
+  ///   - options: the limit and the expiry of series.
+  /// - Throws: ``RegistryError`` if the name, a label or the buckets are invalid, or the name is taken.
   public func histogram<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     by key: Key.Type, options: SeriesOptions = SeriesOptions()

@@ -1,13 +1,13 @@
 extension Registry {
-  /// The value of a sample as a scrape would show it now: for tests and health checks, not for a hot path.
+  /// The value of a sample as a scrape would show it now. For tests and health checks, not for a hot path.
   ///
   /// ```swift
   /// let count = tap.registry.value(of: "http_client_request_duration_seconds_count", labels: ["client": "users"])
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The name of a counter, a gauge or an info; of a histogram, its name and `_count` or `_sum`.
-  ///   - labels: What a series has to have among its labels. None stands for every series.
+  ///   - name: The name of a counter, a gauge or an info; for a histogram, its name with `_count` or `_sum`.
+  ///   - labels: Labels that a series must have. If empty, every series matches.
   /// - Returns: The sum over the series that have these labels, or `nil` if there is none.
   public func value(of name: String, labels: [String: String] = [:]) -> Double? {
     let sum = SampleSum(name, labels)

@@ -5,8 +5,8 @@ import Synchronization
 ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.")
 ///     jobs.increment()
 ///
-/// To register the very same metric twice returns the instrument there is; to register another one under a
-/// name that is taken throws a ``RegistryError``. Safe to use from any thread.
+/// Registering the same metric again returns the existing instrument. Registering another metric under a name
+/// that is taken throws a ``RegistryError``. May be used from any thread.
 public final class Registry: Sendable {
   private let state = Mutex(State())
 
@@ -15,7 +15,7 @@ public final class Registry: Sendable {
 
   /// Adds the metrics of a collector.
   ///
-  /// - Throws: ``RegistryError`` if a name or a label cannot be used, or a name is taken.
+  /// - Throws: ``RegistryError`` if a name or a label is invalid, or a name is taken.
   public func register(_ collector: some Collector) throws(RegistryError) {
     try add(CollectorSource(collector))
   }
@@ -89,12 +89,11 @@ public final class Registry: Sendable {
 }
 
 extension Registry {
-  /// Writes all metrics in the format that a scraper prefers.
+  /// Writes all metrics in the scraper's preferred format.
   ///
-  /// Families are in the order of their names, series in the order of their label values. No lock is held while
-  /// bytes are written.
+  /// Sorts families by name and series by label values. Holds no lock while it writes bytes.
   ///
-  /// - Parameter accept: the value of the request's `Accept` header; text 0.0.4 where there is none.
+  /// - Parameter accept: the value of the request's `Accept` header; without it, text 0.0.4.
   public func exposition(accept: String? = nil) -> Exposition {
     exposition(in: ExpositionFormat(accept: accept))
   }
@@ -103,32 +102,32 @@ extension Registry {
   ///
   /// - Parameters:
   ///   - format: the format.
-  ///   - names: names of families, or of samples such as `x_seconds_count`, to which the exposition is limited.
-  ///     `nil` stands for all; a name that there is not is ignored.
+  ///   - names: limits the exposition to families of these names, or with samples of these names such as
+  ///     `x_seconds_count`. `nil` writes all; unknown names are ignored.
   public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
     Exposition(of: gather(), in: format, names: names)
   }
 
-  /// Writes all metrics in one format in place of what the buffer holds, whose capacity is used again.
+  /// Writes all metrics in one format. Replaces the buffer's contents and reuses its capacity.
   ///
   /// - Parameters:
   ///   - format: the format.
-  ///   - buffer: takes the exposition. To keep one and pass it again saves an allocation for each scrape.
+  ///   - buffer: receives the exposition. Passing the same one again saves an allocation for each scrape.
   public func write(_ format: ExpositionFormat, into buffer: inout [UInt8]) {
     Exposition.write(gather(), in: format, to: &buffer)
   }
 }
 
 extension Registry {
-  /// Removes one series that was made with run-time labels, from the next scrape on.
+  /// Removes one series with run-time labels, from the next scrape on.
   ///
-  /// An instrument of it that the app keeps goes on recording unseen; to ask for the series again makes a new one. Typed families
-  /// have ``Family/remove(_:)``.
+  /// An instrument that the app has kept goes on recording, but is no longer exposed. Asking for the series
+  /// again makes a new one. Typed families have ``Family/remove(_:)``.
   ///
   /// - Parameters:
-  ///   - name: the metric's name, as it was registered.
+  ///   - name: the metric's name, as registered.
   ///   - labels: the labels of the series, in any order.
-  /// - Returns: whether there was such a series.
+  /// - Returns: whether the series existed.
   @discardableResult
   public func removeSeries(of name: String, labels: Labels) -> Bool {
     removableFamily(name)?.remove(RenderedLabels(labels.pairs)) ?? false

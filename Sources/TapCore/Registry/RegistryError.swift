@@ -1,7 +1,7 @@
-/// Why a metric cannot be registered. Such an error is a mistake in the program and shows when the metric is
-/// first made, which is best done at start.
+/// Why a metric cannot be registered. Such an error is a mistake in the program. It occurs when the metric is
+/// first made, so make metrics at the start.
 public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// What kind of mistake it is.
+  /// The kind of mistake.
   public let code: Code
   /// The name of the metric.
   public let metric: String
@@ -19,7 +19,7 @@ public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible 
     "metric '\(metric)'\(detail.map { " ('\($0)')" } ?? ""): \(code.explanation)"
   }
 
-  /// A kind of mistake. More may be added: switch with a `default`.
+  /// A kind of mistake. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
     let explanation: String
 
@@ -31,17 +31,18 @@ public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible 
       explanation: "a counter's name ends in '_total' (OpenMetrics); add it")
     /// An info metric's name does not end in `_info`.
     public static let infoWithoutSuffix = Code(explanation: "an info metric's name ends in '_info'; add it")
-    /// The unit is not the end of the name.
+    /// The name does not end in the unit.
     public static let unitNotInName = Code(
       explanation: "the unit must be the last part of the name, before '_total'; rename or leave it out")
     /// A label's name is not `[a-zA-Z_][a-zA-Z0-9_]*`, or begins with two underscores.
     public static let invalidLabelName = Code(
       explanation: "not a label name; use letters, digits and '_', no digit and no '__' first")
-    /// The label `le` belongs to the buckets of histograms, `quantile` to summaries.
+    /// The label is `le`, which belongs to the buckets of histograms, or `quantile`, which belongs to
+    /// summaries.
     public static let reservedLabelName = Code(explanation: "the label belongs to Prometheus; rename it")
-    /// A label's name stands twice.
+    /// A label's name occurs twice.
     public static let duplicateLabelName = Code(explanation: "the label stands twice; remove one")
-    /// The buckets are none, too many, not finite or not ascending.
+    /// The buckets are empty, too many, not finite or not ascending.
     public static let invalidBuckets = Code(
       explanation: "buckets must be 1 to \(HistogramBuckets.maximumCount) finite bounds in ascending order")
     /// The name is registered with another type.
@@ -53,10 +54,10 @@ public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible 
     /// The name is registered with other buckets.
     public static let conflictingBuckets = Code(
       explanation: "already registered with other buckets; make them the same")
-    /// The name is registered with another type of label key, or as a collector's or a callback's.
+    /// The name is registered with another type of label key, or by a collector or a callback.
     public static let conflictingLabels = Code(
       explanation: "already registered with another type of label key; use the same everywhere")
-    /// The name, or one that follows from it (`_count` of a histogram), belongs to another metric.
+    /// The name, or a name derived from it (`_count` of a histogram), belongs to another metric.
     public static let nameTaken = Code(
       explanation: "the name or one derived from it belongs to another metric; choose another name")
   }

@@ -1,14 +1,15 @@
-/// How many series a labelled family may hold, and for how long.
+/// The limit and the expiry of a family's series.
 public struct SeriesOptions: Sendable, Hashable {
-  /// The most series of the family. What would exceed it goes into one further series, whose only label is
-  /// `otel_metric_overflow="true"`, and counts in `session_tap_series_overflow_total`. With 0 or less everything does.
+  /// The maximum number of series. Further label sets share one series, whose only label is
+  /// `otel_metric_overflow="true"`, and count in `session_tap_series_overflow_total`. With 0 or less, all of
+  /// them do.
   public var limit: Int
 
-  /// How long a series stays in which nothing is recorded; `nil`, the default, keeps it for good.
+  /// How long an idle series stays. `nil`, the default, keeps it forever.
   ///
-  /// Scrapes look for idle series. A handle that the app keeps stays good: a series in which it is recorded again
-  /// comes back with all it had. With zero or less a series is shown by those scrapes alone before which something was
-  /// recorded in it.
+  /// Scrapes remove idle series. An instrument that the app has kept stays usable: its series returns with
+  /// its values at the next record. With zero or less, a series is exposed only by the first scrape after a
+  /// record.
   public var idleExpiry: Duration?
 
   /// The expiry in nanoseconds, at least so long that what has just been recorded is not idle.

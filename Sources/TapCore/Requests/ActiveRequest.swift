@@ -1,11 +1,10 @@
-/// A request under way, of either direction: made by the app or served by it.
+/// A request under way, which the app makes or serves.
 ///
-/// It ends once, whatever is called how often: the first end counts, and further ones do nothing. Where none comes, because
-/// the request was let go with its caller or its task, it ends as cancelled with the last reference to it. Safe to use from any
-/// thread; no call waits for anything but a short lock.
+/// It ends once: the first end counts, and further ones do nothing. A request that is released without an end
+/// ends as cancelled. May be used from any thread; calls wait only for a short lock.
 public final class ActiveRequest: Sendable {
-  /// The place of the request in its trace: for ``TraceContext/current`` while an inbound request is served, and for the
-  /// `traceparent` header of an outbound one.
+  /// The place of the request in its trace. Use it as ``TraceContext/current`` while an inbound request is
+  /// served, and for the `traceparent` header of an outbound one.
   public let trace: TraceContext
 
   /// `nil` where the filter left the request out.
@@ -25,20 +24,20 @@ public final class ActiveRequest: Sendable {
 
   deinit { record?.end(.cancelled) }
 
-  /// Adds fields to the request's log line, such as the user who is known only after authentication. A field of the same key is
-  /// replaced. Does nothing after the end.
+  /// Adds fields to the request's log line, such as the user after authentication. Replaces fields with the
+  /// same key. Does nothing after the end.
   public func add(_ fields: [String: FieldValue]) {
     record?.add(fields)
   }
 
-  /// The response has been sent or received in full.
+  /// Ends the request when its response has been sent or received in full.
   ///
   /// - Parameters:
-  ///   - statusCode: The status code, whatever it says: 4xx too is an answer, and 5xx an error.
+  ///   - statusCode: The status code, whether it is a success or not.
   ///   - route: The template that the framework matched, such as `/users/{id}`: the label `http_route` of an inbound request,
   ///     `url_template` of an outbound one. Never the path.
-  ///   - requestBodySize: The bytes of the request's body, or `nil` where they are unknown. Unknown is not 0. A negative size is left
-  ///     out, and counted in `session_tap_dropped_values_total`.
+  ///   - requestBodySize: The bytes of the request's body, or `nil` if unknown. Unknown is not 0. A negative
+  ///     size is dropped, and counted in `session_tap_dropped_values_total`.
   ///   - responseBodySize: The bytes of the response's body, likewise.
   public func end(
     statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
@@ -46,17 +45,17 @@ public final class ActiveRequest: Sendable {
     end(.response(statusCode: statusCode), route, requestBodySize, responseBodySize)
   }
 
-  /// The request came to nothing: there was no whole response. Where an error is answered with a status code,
-  /// ``end(statusCode:route:requestBodySize:responseBodySize:)`` with that code is right instead.
+  /// Ends the request as failed without a complete response. If an error is answered with a status code, call
+  /// ``end(statusCode:route:requestBodySize:responseBodySize:)`` with that code instead.
   ///
   /// - Parameters:
   ///   - type: What went wrong: the `error_type` label.
-  ///   - message: A description for the log, which is never a label. Its first 256 bytes are written as they are, but for the
+  ///   - message: A description for the log, never a label. Its first 256 bytes are written without the
   ///     userinfo of URLs: leave out other secrets.
-  ///   - statusCode: The status code, if the head of a response had been sent or received.
+  ///   - statusCode: The status code, if the head of a response was sent or received.
   ///   - route: The template that the framework matched.
-  ///   - requestBodySize: The bytes of the request's body that were transferred.
-  ///   - responseBodySize: The bytes of the response's body that were transferred.
+  ///   - requestBodySize: The transferred bytes of the request's body.
+  ///   - responseBodySize: The transferred bytes of the response's body.
   public func fail(
     _ type: RequestErrorType = .other, message: String? = nil, statusCode: Int? = nil, route: String? = nil,
     requestBodySize: Int? = nil, responseBodySize: Int? = nil
@@ -64,7 +63,8 @@ public final class ActiveRequest: Sendable {
     end(.failure(type, statusCode: statusCode), route, requestBodySize, responseBodySize, message: message)
   }
 
-  /// The caller went away, or the task that made or served the request was cancelled. This is no error.
+  /// Ends the request as cancelled: the caller has left, or the task that makes or serves the request was
+  /// cancelled. This is no error.
   ///
   /// - Parameter route: The template that the framework matched.
   public func cancel(route: String? = nil) {

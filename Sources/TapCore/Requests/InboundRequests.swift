@@ -1,27 +1,28 @@
-/// Records the requests that an app serves, by the names of the OpenTelemetry HTTP server conventions: for the
-/// middleware of any framework.
+/// Records the requests that an app serves, with the names of the OpenTelemetry HTTP server conventions. The
+/// middleware of any framework can use it.
 ///
 ///     try await tap.inbound.withRequest(method: "GET", path: "/users/42", traceparent: header) { inbound in
 ///       let response = try await next(request)
 ///       inbound.end(statusCode: response.status, route: "/users/{id}")
 ///     }
 ///
-/// See ``RequestOptions`` for what is exposed: nothing before the first request. Safe to use from any thread; no call waits for
-/// anything but a short lock.
+/// ``RequestOptions`` lists the metrics, which appear with the first request. May be used from any thread;
+/// calls wait only for a short lock.
 public struct InboundRequests: Sendable {
   let recorder: RequestRecorder
 
-  /// Begins a request: it counts as active until it is ended.
+  /// Begins a request, which is active until its end.
   ///
   /// - Parameters:
   ///   - method: The method as received.
-  ///   - path: The path as received. It goes to the log and the observers, never into a label; a query in it is not shown.
-  ///   - scheme: `http` or `https` as the server knows it, in any case. Anything else is `_OTHER`; `nil` leaves it
-  ///     out.
-  ///   - traceparent: The header of this name. Where there is none, or no valid one, a new trace begins.
-  ///   - clientAddress: The caller's address for the log, if it may be known there.
-  ///   - fields: What the app adds to the request's log line.
-  /// - Returns: The request, to be ended once. One that is let go without an end has been cancelled.
+  ///   - path: The path as received. It goes to the log and the observers, never into a label. The log shows
+  ///     no query.
+  ///   - scheme: `http` or `https` as the server knows it, in upper or lower case. Anything else is `_OTHER`;
+  ///     `nil` omits it.
+  ///   - traceparent: The header of this name. Without a valid one, a new trace begins.
+  ///   - clientAddress: The caller's address, if the log may show it.
+  ///   - fields: The app's fields of the request's log line.
+  /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:]
@@ -37,25 +38,25 @@ public struct InboundRequests: Sendable {
 }
 
 extension InboundRequests {
-  /// Records a request while an operation serves it. Within the operation ``TraceContext/current`` is the request's trace, so that
-  /// the requests that it makes belong to it.
+  /// Records a request while an operation serves it. Within the operation ``TraceContext/current`` is the
+  /// request's trace, so requests that the operation makes can carry it on.
   ///
-  /// The operation ends the request, as it knows the status. Where it does not, its return ends the request as a response
-  /// of unknown status, and an error that it throws ends it: a `CancellationError`, and any error in a task that is cancelled, as
-  /// cancelled; any other as a failure, ``RequestErrorType/other``, with the name of the error's type in the log.
-  /// A middleware whose framework writes the response after its return uses
-  /// ``begin(method:path:scheme:traceparent:clientAddress:fields:)`` instead.
+  /// The operation ends the request, because it knows the status. If it returns without an end, the request
+  /// ends as a response of unknown status. If it throws a `CancellationError`, or any error in a cancelled
+  /// task, the request ends as cancelled. Any other error ends it as failed, ``RequestErrorType/other``, with
+  /// the name of the error's type in the log. If the framework writes the response after the middleware's
+  /// return, use ``begin(method:path:scheme:traceparent:clientAddress:fields:)`` instead.
   ///
   /// - Parameters:
   ///   - method: The method as received.
-  ///   - path: The path as received, as ``begin(method:path:scheme:traceparent:clientAddress:fields:)`` takes it.
+  ///   - path: The path as received; see ``begin(method:path:scheme:traceparent:clientAddress:fields:)``.
   ///   - scheme: `http` or `https` as the server knows it.
-  ///   - traceparent: The header of this name. Where there is none, or no valid one, a new trace begins.
-  ///   - clientAddress: The caller's address for the log, if it may be known there.
-  ///   - fields: What the app adds to the request's log line.
-  ///   - isolation: The actor that the operation runs on: by default that of the caller.
+  ///   - traceparent: The header of this name. Without a valid one, a new trace begins.
+  ///   - clientAddress: The caller's address, if the log may show it.
+  ///   - fields: The app's fields of the request's log line.
+  ///   - isolation: The actor that the operation runs on: by default the caller's.
   ///   - operation: Serves the request, and ends it.
-  /// - Returns: What the operation returns. Errors of the operation are thrown on.
+  /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:],

@@ -1,5 +1,5 @@
-/// Records requests that an app makes with something else than a URLSession, by the names of the OpenTelemetry HTTP client
-/// conventions: for an adapter of any client.
+/// Records requests that an app makes without a URLSession, with the names of the OpenTelemetry HTTP client
+/// conventions. An adapter of any client can use it.
 ///
 ///     let url = "https://search.example.com/"
 ///     try await tap.outbound.withRequest(client: "search", method: "GET", url: url) { outbound in
@@ -7,22 +7,23 @@
 ///       outbound.end(statusCode: response.status)
 ///     }
 ///
-/// The requests are in the same metrics and the same log as those of URLSessions. Safe to use from any thread; no call waits for
-/// anything but a short lock.
+/// The requests are in the same metrics and the same log as those of URLSessions. May be used from any
+/// thread; calls wait only for a short lock.
 public struct OutboundRequests: Sendable {
   let recorder: RequestRecorder
 
-  /// Begins a request: it counts as active until it is ended.
+  /// Begins a request, which is active until its end.
   ///
   /// - Parameters:
-  ///   - client: The name for the `client` label and log field: what the requests are for. Few, and never made of data.
+  ///   - client: The name for the `client` label and log field: what the requests are for. Use few names, and
+  ///     never make them of data.
   ///   - method: The method as sent.
-  ///   - url: The absolute URL as text. Its host and port are labels; the log shows it redacted.
+  ///   - url: The absolute URL as text. Its host and port become labels; the log shows the URL redacted.
   ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
-  ///   - trace: The place of the request in its trace, whose `traceparent` header it is to carry. By default a child of
-  ///     ``TraceContext/current``, and a new trace where there is none.
-  ///   - fields: What the app adds to the request's log line.
-  /// - Returns: The request, to be ended once. One that is let go without an end has been cancelled.
+  ///   - trace: The place of the request in its trace, for its `traceparent` header. By default a child of
+  ///     ``TraceContext/current``, or a new trace if there is none.
+  ///   - fields: The app's fields of the request's log line.
+  /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     client: String, method: String, url: String, urlTemplate: String? = nil,
     trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:]
@@ -39,22 +40,23 @@ public struct OutboundRequests: Sendable {
 extension OutboundRequests {
   /// Records a request while an operation makes it. Within the operation ``TraceContext/current`` is the request's trace.
   ///
-  /// The operation ends the request when the response has been received in full. Where it does not, its return ends the
-  /// request as a response of unknown status, and an error that it throws ends it: a `CancellationError`, and any error in a
-  /// task that is cancelled, as cancelled; any other as a failure, ``RequestErrorType/other``, with the name of the error's type in
-  /// the log.
+  /// The operation ends the request when the response has been received in full. If it returns without an
+  /// end, the request ends as a response of unknown status. If it throws a `CancellationError`, or any error
+  /// in a cancelled task, the request ends as cancelled. Any other error ends it as failed,
+  /// ``RequestErrorType/other``, with the name of the error's type in the log.
   ///
   /// - Parameters:
-  ///   - client: The name for the `client` label and log field: what the requests are for. Few, and never made of data.
+  ///   - client: The name for the `client` label and log field: what the requests are for. Use few names, and
+  ///     never make them of data.
   ///   - method: The method as sent.
-  ///   - url: The absolute URL as text. Its host and port are labels; the log shows it redacted.
+  ///   - url: The absolute URL as text. Its host and port become labels; the log shows the URL redacted.
   ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
-  ///   - trace: The place of the request in its trace, whose `traceparent` header it is to carry. By default a child of
-  ///     ``TraceContext/current``, and a new trace where there is none.
-  ///   - fields: What the app adds to the request's log line.
-  ///   - isolation: The actor that the operation runs on: by default that of the caller.
+  ///   - trace: The place of the request in its trace, for its `traceparent` header. By default a child of
+  ///     ``TraceContext/current``, or a new trace if there is none.
+  ///   - fields: The app's fields of the request's log line.
+  ///   - isolation: The actor that the operation runs on: by default the caller's.
   ///   - operation: Makes the request, and ends it.
-  /// - Returns: What the operation returns. Errors of the operation are thrown on.
+  /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
     client: String, method: String, url: String, urlTemplate: String? = nil,
     trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:],

@@ -1,12 +1,12 @@
 /// Finds the template of a path, such as `/users/{id}` for `/users/42`.
 ///
-/// A template is a list of segments. `{name}` stands for any one segment that is not empty, a last `*` for
-/// all that follows, at least one segment; everything else stands for itself, byte for byte. Of several
-/// templates that fit, the one wins that is literal where the others are not, from the left; a `*` is the last
-/// resort. Compiled once; a look-up allocates nothing and its work is bounded.
+/// A template is a list of segments. `{name}` matches one segment that is not empty, and a final `*` matches
+/// one or more segments. Other segments match themselves, byte for byte. If several templates match, the one
+/// that is literal first, from the left, is used; `*` comes last. Templates are compiled once. A look-up
+/// allocates nothing and its work is bounded.
 ///
-/// A template in another spelling, such as `/users/:id`, fits no path or not those that it is meant for. An array literal
-/// cannot refuse it; ``validate()`` does, which a tap calls when it is made.
+/// Another spelling, such as `/users/:id`, does not match the intended paths. An array literal cannot refuse
+/// it, so a tap calls ``validate()`` when it is made.
 ///
 /// Threading: immutable.
 public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
@@ -39,21 +39,21 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   /// The error of the first template that is not in the right spelling.
   private let error: PathTemplateError?
 
-  /// Compiles templates. Of two that fit the same paths the first counts.
+  /// Compiles templates. If two match the same paths, the first is used.
   public init(_ templates: [String]) {
     error = templates.lazy.compactMap(PathTemplateError.init(of:)).first
     for template in templates { add(template) }
   }
 
-  /// Compiles templates. Of two that fit the same paths the first counts.
+  /// Compiles templates. If two match the same paths, the first is used.
   public init(arrayLiteral templates: String...) {
     self.init(templates)
   }
 
   /// Checks the spelling of the templates.
   ///
-  /// - Throws: ``PathTemplateError`` for the first that begins with no slash, has a query, or has a segment that is neither
-  ///   a literal nor exactly `{name}` or a last `*`.
+  /// - Throws: ``PathTemplateError`` for the first template that does not begin with a slash, has a query, or
+  ///   has a segment other than a literal, `{name}` or a final `*`.
   public func validate() throws(PathTemplateError) {
     if let error { throw error }
   }
@@ -61,9 +61,9 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   /// Whether there is no template.
   public var isEmpty: Bool { nodes.count == 1 && nodes[0].template == nil && nodes[0].rest == nil }
 
-  /// The template that fits a path best, or `nil` if none does.
+  /// The best template for a path, or `nil` if none matches.
   ///
-  /// - Parameter path: The path as it stands in a URL, percent-encoded, without query and fragment.
+  /// - Parameter path: The path as in a URL: percent-encoded, without query and fragment.
   public func template(for path: some StringProtocol) -> String? {
     var path = String(path)
     return path.withUTF8 { template(for: $0) }
@@ -138,14 +138,14 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   }
 }
 
-/// A template of paths that fits no path as it is spelled, or not those that it is meant for.
+/// A path template is misspelt, so that it does not match the intended paths.
 ///
-/// Such an error is a mistake in the program: ``PathTemplates/validate()`` throws it, and a tap that is made with such a
-/// template. Its description names the template and the right spelling.
+/// Such an error is a mistake in the program. ``PathTemplates/validate()`` throws it, and so does making a
+/// tap. Its description names the template and the right spelling.
 public struct PathTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The template as it was given; at most 256 bytes of it.
+  /// The template as given, at most 256 bytes of it.
   public let template: String
-  /// The same in the right spelling, such as `/users/{id}` for `/users/:id`; at most 256 bytes of it.
+  /// The right spelling, such as `/users/{id}` for `/users/:id`, at most 256 bytes of it.
   public let spelling: String
 
   /// The cause and the remedy in one line.

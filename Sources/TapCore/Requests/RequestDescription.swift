@@ -1,48 +1,49 @@
-/// Which way a request goes.
+/// The direction of a request.
 public enum RequestDirection: String, Sendable, Hashable, CaseIterable {
   /// The app makes it.
   case outbound
   /// The app serves it.
   case inbound
 
-  /// A 4xx status code is an error for a client. For a server it is none: it says that the caller made one (OpenTelemetry
+  /// A 4xx status code is an error for a client, but not for a server, whose caller made it (OpenTelemetry
   /// HTTP conventions, "Status").
   func isError(_ statusCode: Int) -> Bool { ((self == .inbound ? 500 : 400)...599).contains(statusCode) }
 }
 
 /// What is known about a request when it begins.
 ///
-/// The values are as the app gave them: nothing is redacted, cut or normalised here. Each consumer applies its own limits, so
-/// that a hostile value is bounded wherever it goes.
+/// The values are the app's: nothing is redacted, cut or normalised here. Each consumer applies its own
+/// limits.
 public struct RequestDescription: Sendable, Hashable {
   /// Whether the app makes or serves the request.
   public var direction: RequestDirection
-  /// The name that the app gave to what makes the request, such as a session's configuration. Empty for an inbound one.
+  /// The app's name for what makes the request, such as a session. Empty for an inbound request.
   public var client: String
-  /// The method of the request, as sent: `GET`, `get` and `BREW` are three values.
+  /// The method as sent: `GET`, `get` and `BREW` are three values.
   public var method: String
-  /// The absolute URL of an outbound request as text, or an empty string if it has none. The path of an inbound one, as
-  /// received.
+  /// The absolute URL of an outbound request as text, empty if it has none. For an inbound request, the path
+  /// as received.
   public var url: String
-  /// The host that an outbound request is for, without brackets and without userinfo. `nil` if the URL has none.
+  /// The host of an outbound request, without brackets and userinfo. `nil` if the URL has none.
   public var serverAddress: String?
-  /// The port that an outbound request is for: the URL's own, or the default of its scheme.
+  /// The port of an outbound request: the URL's own, or the default of its scheme.
   public var serverPort: Int?
-  /// A low-cardinality form of the path such as `/users/{id}`, if the app gave one: the route of an inbound request.
+  /// A low-cardinality form of the path, such as `/users/{id}`, if the app gave one. For an inbound request,
+  /// the route.
   public var urlTemplate: String?
   /// The scheme of an inbound request, as the app's server gave it.
   public var scheme: String?
   /// The address of an inbound request's caller, if the app gave it.
   public var clientAddress: String?
-  /// The place of the request in its trace. An outbound request has one if it carries a `traceparent` header, an inbound one
-  /// always.
+  /// The place of the request in its trace. An outbound request has one if it carries a `traceparent` header;
+  /// an inbound request always has one.
   public var traceContext: TraceContext?
-  /// What the app adds to the request's log line, by key. Metrics take no notice of it.
+  /// The app's fields of the request's log line, by key. Metrics ignore them.
   public var fields: [String: FieldValue]
-  /// Headers of the request, by name, for a consumer that the app allows to show some. Empty where they are not collected.
+  /// Headers of the request, by name, for a consumer that may show some. Empty if they are not collected.
   public var headers: [String: String]
 
-  /// Makes a description. Only the client and the method always apply.
+  /// Makes a description. Every request has a client and a method.
   public init(
     direction: RequestDirection = .outbound, client: String = "", method: String, url: String = "",
     serverAddress: String? = nil, serverPort: Int? = nil, urlTemplate: String? = nil, scheme: String? = nil,

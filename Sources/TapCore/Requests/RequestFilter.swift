@@ -1,12 +1,12 @@
-/// Chooses the requests that are recorded, of any client. What it does not choose goes as if there were no tap.
+/// Chooses the requests that are recorded. Requests that the filter excludes are sent unobserved.
 ///
 /// ```swift
 /// configuration.outbound.filter = !.hosts(["metadata.internal"])
 /// configuration.inbound.filter = RequestFilter { $0.method != "OPTIONS" }
 /// ```
 ///
-/// It is asked where a request begins: for a URLSession's within `resume()`, under a lock of Foundation's. So it must be quick, and
-/// must touch no URLSession.
+/// The filter runs where a request begins: for a URLSession, within `resume()`, under a lock of Foundation.
+/// It must be quick, and must not use a URLSession.
 public struct RequestFilter: Sendable {
   private let predicate: (@Sendable (RequestDescription) -> Bool)?
 
@@ -14,24 +14,24 @@ public struct RequestFilter: Sendable {
     self.predicate = predicate
   }
 
-  /// Chooses what the closure says. Of a URLSession's request it sees the headers too, save those of the session's
-  /// `httpAdditionalHeaders`, which Foundation on Linux adds later.
+  /// Chooses the requests for which the closure returns `true`. For a URLSession's request the closure sees
+  /// the headers, except for the session's `httpAdditionalHeaders`, which Foundation on Linux adds later.
   public init(_ predicate: @escaping @Sendable (RequestDescription) -> Bool) {
     self.predicate = predicate
   }
 
-  /// Every request.
+  /// Chooses every request.
   public static let all = RequestFilter(nil)
 
-  /// The requests for these hosts: whole names in any case. A name does not stand for those below it, and a port is
-  /// not looked at. A request that the app serves has none.
+  /// Chooses the requests for these hosts: whole names, in upper or lower case. A name does not include its
+  /// subdomains, and ports are ignored. A request that the app serves has no host.
   public static func hosts(_ hosts: Set<String>) -> RequestFilter {
     let hosts = Set(hosts.map { $0.lowercased() })
     return RequestFilter { $0.serverAddress.map { hosts.contains($0.lowercased()) } ?? false }
   }
 
-  /// The requests whose path, percent-decoded, begins with one of these texts: `/api` takes `/api/users`, and `/apiary`
-  /// too.
+  /// Chooses the requests whose path, percent-decoded, begins with one of these prefixes: `/api` matches
+  /// `/api/users`, and `/apiary` too.
   public static func paths(_ prefixes: [String]) -> RequestFilter {
     RequestFilter { request in
       let path = request.path
@@ -39,17 +39,17 @@ public struct RequestFilter: Sendable {
     }
   }
 
-  /// The requests of these clients: the names that sessions and adapters were given.
+  /// Chooses the requests of these clients, by the names of sessions and adapters.
   public static func clients(_ names: Set<String>) -> RequestFilter {
     RequestFilter { names.contains($0.client) }
   }
 
-  /// The requests that the filter does not choose.
+  /// Chooses the requests that the filter does not choose.
   public static prefix func ! (filter: RequestFilter) -> RequestFilter {
     RequestFilter { !filter.includes($0) }
   }
 
-  /// The requests that both choose.
+  /// Chooses the requests that both filters choose.
   public func and(_ other: RequestFilter) -> RequestFilter {
     RequestFilter { includes($0) && other.includes($0) }
   }

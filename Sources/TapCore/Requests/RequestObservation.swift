@@ -1,57 +1,57 @@
-/// One ended request of either direction: the single value that every consumer receives.
+/// One ended request in either direction. Every consumer receives this value.
 public struct RequestObservation: Sendable, Hashable {
-  /// What was known of the request, with what the app added until its end.
+  /// The request, with the fields that the app added until its end.
   public var request: RequestDescription
   /// When loading started.
   public var start: Timestamp
-  /// From the start of loading to the last byte of the body, redirects and challenges included; of an inbound request from its
-  /// begin to its end. In whole nanoseconds, at most 292 years.
+  /// The time from the start of loading to the last byte of the body, including redirects and challenges; for
+  /// an inbound request, from its begin to its end. In whole nanoseconds, at most 292 years.
   public var duration: Duration {
     get { .nanoseconds(elapsed) }
     set { elapsed = newValue.nanoseconds }
   }
   /// How the request ended.
   public var end: RequestEnd
-  /// What went wrong, in the words of libcurl or of the app (OpenTelemetry, `error.message`): for people, not for labels. `nil`
-  /// where there was no error or no text. Where it names a URL, the URL's userinfo becomes `REDACTED`.
+  /// The text of the error from libcurl or the app (OpenTelemetry, `error.message`), for people and not for
+  /// labels. `nil` if there was no error or no text. The userinfo of a URL in it becomes `REDACTED`.
   public var errorMessage: String? { didSet { errorMessage = errorMessage?.withoutUserinfo } }
-  /// The bytes of the request's body, or `nil` where nothing tells them. Unknown is not 0.
+  /// The bytes of the request's body, or `nil` if unknown. Unknown is not 0.
   public var requestBodySize: Int64?
-  /// The bytes of the response's body, or `nil` where nothing tells them. Unknown is not 0.
+  /// The bytes of the response's body, or `nil` if unknown. Unknown is not 0.
   public var responseBodySize: Int64?
-  /// From the start of loading to the first byte of the last leg's response, an interim one included, or `nil` where that is
-  /// unknown: after an answered challenge, for example. In whole nanoseconds.
+  /// The time from the start of loading to the first byte of the last leg's response, which may be an interim
+  /// one. `nil` if unknown, for example after an answered challenge. In whole nanoseconds.
   public var timeToFirstByte: Duration? {
     get { elapsedToFirstByte.map { .nanoseconds($0) } }
     set { elapsedToFirstByte = newValue?.nanoseconds }
   }
   /// Where the time went, as far as it is known.
   public var timings = RequestTimings()
-  /// The version of HTTP that the response came by, or `nil` where it is unknown.
+  /// The HTTP version of the response, or `nil` if unknown.
   public var protocolVersion: NetworkProtocolVersion?
-  /// The address of the server's, or the proxy's, side of the connection (OpenTelemetry, `network.peer.address`), or
-  /// `nil` where it is unknown.
+  /// The address of the server or proxy at the other end of the connection (OpenTelemetry,
+  /// `network.peer.address`), or `nil` if unknown.
   public var peerAddress: String?
-  /// How many connections the request's last leg has opened, or `nil` where that is unknown.
+  /// The number of connections that the request's last leg opened, or `nil` if unknown.
   public var openedConnections: Int?
-  /// Whether the request's last leg went over a connection that was open before, or `nil` where that is unknown or it got none.
+  /// Whether the request's last leg used a connection that was already open. `nil` if unknown or if it had no
+  /// connection.
   public var isConnectionReused: Bool?
-  /// The least round trip of the connection in the last minutes (`tcp(7)`, `tcpi_min_rtt`), or `nil` where it was not read: of short
-  /// requests it is read once in a second for each connection. Through a proxy it is that to the proxy; by HTTP/2 the
-  /// connection is that of other requests too.
+  /// The least round trip of the connection in the last minutes (`tcp(7)`, `tcpi_min_rtt`), or `nil` if it
+  /// was not read: after short requests it is read once per second for each connection. Through a proxy it is
+  /// the round trip to the proxy. By HTTP/2 the connection may serve other requests too.
   public var networkRoundTrip: Duration? {
     get { roundTrip.map { .nanoseconds($0) } }
     set { roundTrip = newValue?.nanoseconds }
   }
-  /// How many segments were sent again on the connection since it was last read, or `nil` where that is unknown.
+  /// The number of segments sent again on the connection since its last reading, or `nil` if unknown.
   public var retransmittedSegments: Int?
-  /// How many times the request was sent again, for a redirect or with credentials (OpenTelemetry,
-  /// `http.request.resend_count`), or `nil` where nothing tells it.
+  /// The number of times that the request was sent again, for a redirect or with credentials (OpenTelemetry,
+  /// `http.request.resend_count`), or `nil` if unknown.
   public var resendCount: Int?
-  /// Whether the response came from the session's cache and not from the server.
+  /// Whether the response came from the session's cache.
   public var isFromCache = false
-  /// Headers of the response, by name, for a consumer that the app allows to show some. Empty where they are not
-  /// collected.
+  /// Headers of the response, by name, for a consumer that may show some. Empty if they are not collected.
   public var responseHeaders: [String: String] = [:]
 
   /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
@@ -111,7 +111,7 @@ extension RequestObservation {
     }
   }
 
-  /// The status code of a response that is an error, the class of a failure, and `nil` on success (OpenTelemetry,
+  /// The status code of an error response, or the class of a failure; `nil` on success (OpenTelemetry,
   /// `error.type`).
   public var errorType: String? {
     switch end {
@@ -140,7 +140,7 @@ package enum RequestOutcome: String, Sendable, Hashable, CaseIterable {
   case cancelled
 }
 
-/// The version of HTTP that a response came by (OpenTelemetry, `network.protocol.version`).
+/// The HTTP version of a response (OpenTelemetry, `network.protocol.version`).
 public enum NetworkProtocolVersion: String, Sendable, Hashable, CaseIterable {
   /// HTTP/1.0
   case http10 = "1.0"
@@ -152,14 +152,15 @@ public enum NetworkProtocolVersion: String, Sendable, Hashable, CaseIterable {
   case http3 = "3"
 }
 
-/// How a request ended. A request that started ends in exactly one of these ways.
+/// How a request ended. Every started request ends in exactly one of these ways.
 public enum RequestEnd: Sendable, Hashable {
-  /// A response arrived or was sent in full, whatever its status code says. A loader of the app's own may answer without any.
+  /// A response was received or sent in full, with any status code. A loader of the app's own may answer
+  /// without a status code.
   case response(statusCode: Int?)
-  /// The request failed before there was a whole response. The status code is there if the status line had arrived or been
+  /// The request failed without a complete response. It has a status code if the status line was received or
   /// sent.
   case failure(RequestErrorType, statusCode: Int?)
-  /// The app cancelled the request, or the caller of an inbound request went away. This is no error.
+  /// The app cancelled the request, or the caller of an inbound request left. This is no error.
   case cancelled
 
   /// The status code of the response, if a head arrived.
@@ -172,10 +173,10 @@ public enum RequestEnd: Sendable, Hashable {
   }
 }
 
-/// Why a request failed without a whole response: the values of `error_type` that are not status codes.
+/// Why a request failed without a complete response: the values of `error_type` that are not status codes.
 ///
-/// The set is closed, so that the label stays bounded; `_OTHER` is the fallback value that the OpenTelemetry
-/// conventions prescribe for `error.type`.
+/// The set is closed, so the label stays bounded. `_OTHER` is the fallback of the OpenTelemetry conventions
+/// for `error.type`.
 public enum RequestErrorType: String, Sendable, Hashable, CaseIterable {
   /// A deadline passed: the request's, the resource's, or the connection's.
   case timeout
@@ -199,16 +200,16 @@ public enum RequestErrorType: String, Sendable, Hashable, CaseIterable {
 
 /// Where the time of a request went.
 ///
-/// The sources on Linux are libcurl's own account of the transfer (`curl_easy_getinfo(3)`), in microseconds, and the kernel's
-/// account of its connection (`TCP_INFO`, `tcp(7)`), whose clock cannot tell less than 10 ms. On Apple's platforms it is
-/// `URLSessionTaskMetrics`, where this was compiled and not run. A phase that did not take place, or whose length is unknown, is
-/// `nil`, which is not 0: on a connection that was open there are no ``Phase/resolve``, ``Phase/connect`` and ``Phase/tls``. After
-/// redirects the phases are those of the last leg. The last phase of a request that failed or was cancelled ends with it. Where
-/// nothing is unknown, the phases add up to the request's duration.
+/// On Linux they come from libcurl's account of the transfer (`curl_easy_getinfo(3)`), in microseconds, and
+/// from the kernel's account of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. On Apple
+/// platforms they come from `URLSessionTaskMetrics`; this is untested. A phase that did not take place, or
+/// whose length is unknown, is `nil`, not 0: a reused connection has no ``Phase/resolve``, ``Phase/connect``
+/// and ``Phase/tls``. After redirects the phases are those of the last leg. The last phase of a failed or
+/// cancelled request ends with the request. If no phase is unknown, they add up to the request's duration.
 public struct RequestTimings: Sendable, Hashable {
-  /// The phases, in their order. The words are those of Prometheus's blackbox exporter.
+  /// The phases, in their order. Their names are those of Prometheus's blackbox exporter.
   public enum Phase: String, Sendable, Hashable, CaseIterable {
-    /// Waiting for a connection of the session's: `httpMaximumConnectionsPerHost` are busy.
+    /// Waiting for a connection: all of the session's `httpMaximumConnectionsPerHost` are busy.
     case queue
     /// Looking up the host's name.
     case resolve
@@ -216,16 +217,17 @@ public struct RequestTimings: Sendable, Hashable {
     case connect
     /// The TLS handshake.
     case tls
-    /// Sending the request's body: from when the request can be sent to the last byte. `nil` where it took less than 10 ms, which is
-    /// then a part of ``processing``.
+    /// Sending the request's body, until its last byte. `nil` below 10 ms, which then belong to
+    /// ``processing``.
     case upload
-    /// From when the request can be sent, or from the end of its ``upload``, to the first byte of the response: the request goes
-    /// out, and the server works. An interim response, such as 103 Early Hints, ends it early.
+    /// From the time when the request can be sent, or the end of its ``upload``, to the first byte of the
+    /// response: the request travels, and the server works. An interim response, such as 103 Early Hints,
+    /// ends it early.
     case processing
     /// From the first byte of the response to the last.
     case transfer
-    /// Time in this process: before libcurl has the request and after its end, and while the response lies unread because the queue
-    /// that all URLSessions share is held or no processor is free.
+    /// Time in this process: before libcurl has the request, after its end, and while the response waits in
+    /// the socket because the shared queue of all URLSessions is held or no processor is free.
     case local
 
     /// From 0 on.
@@ -249,7 +251,7 @@ public struct RequestTimings: Sendable, Hashable {
   /// Makes timings without any phase.
   public init() {}
 
-  /// The length of a phase, in whole nanoseconds. A negative one is taken for `nil`.
+  /// The length of a phase, in whole nanoseconds. A negative length becomes `nil`.
   public subscript(phase: Phase) -> Duration? {
     get { self[nanoseconds: phase].map { .nanoseconds($0) } }
     set { self[nanoseconds: phase] = newValue?.nanoseconds }
@@ -260,6 +262,6 @@ public struct RequestTimings: Sendable, Hashable {
     set { values[phase.place] = newValue ?? -1 }
   }
 
-  /// Whether nothing is known.
+  /// Whether no phase is known.
   public var isEmpty: Bool { values == SIMD8(repeating: -1) }
 }

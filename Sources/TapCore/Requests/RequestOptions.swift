@@ -1,36 +1,37 @@
-/// What is recorded of the requests of one direction, whatever makes or serves them, and the metrics of them, by the names of the
-/// OpenTelemetry HTTP conventions.
+/// What is recorded of the requests in one direction. The metrics have the names of the OpenTelemetry HTTP
+/// conventions.
 ///
-/// Of the requests that the app makes:
+/// For the requests that the app makes:
 /// - `http_client_request_duration_seconds`, `http_client_request_body_size_bytes`,
 ///   `http_client_response_body_size_bytes` and `http_client_time_to_first_byte_seconds`: histograms of ended
-///   requests. What came from the session's cache has the label `cache="hit"`. A cancelled request is in the duration
-///   too, with neither status code nor `error_type`, so that the duration counts every request that ended.
-/// - `http_client_request_phase_duration_seconds`: where the time went (``RequestTimings``), by client, server and template.
+///   requests. Responses from the session's cache have the label `cache="hit"`. The duration counts every
+///   ended request; a cancelled one has neither status code nor `error_type`.
+/// - `http_client_request_phase_duration_seconds`: the phases (``RequestTimings``), by client, server and
+///   template.
 /// - `http_client_connections_opened_total`, `http_client_network_round_trip_seconds` and
-///   `http_client_retransmitted_segments_total`: what their connections were like, by client and server.
+///   `http_client_retransmitted_segments_total`: the connections, by client and server.
 /// - `http_client_active_requests`: a gauge of requests under way.
 /// - `http_client_redirects_total`: the redirects that were followed, with the labels of the gauge.
 /// - `session_tap_started_requests_total`, `session_tap_ended_requests_total` and
 ///   `session_tap_cancelled_requests_total`, by client.
 ///
-/// Of those that it serves, from the first one on: `http_server_request_duration_seconds`,
-/// `http_server_request_body_size_bytes`, `http_server_response_body_size_bytes`, `http_server_active_requests`,
-/// `session_tap_inbound_started_requests_total`, `session_tap_inbound_ended_requests_total` and
-/// `session_tap_inbound_cancelled_requests_total`.
+/// For the requests that it serves, from the first one on: `http_server_request_duration_seconds`,
+/// `http_server_request_body_size_bytes`, `http_server_response_body_size_bytes`,
+/// `http_server_active_requests`, `session_tap_inbound_started_requests_total`,
+/// `session_tap_inbound_ended_requests_total` and `session_tap_inbound_cancelled_requests_total`.
 ///
 /// At any scrape, started = ended + active.
 public struct RequestOptions: Sendable {
-  /// Which requests are recorded. All by default. What it leaves out goes as if there were no tap.
+  /// Which requests are recorded: all by default. Excluded requests are sent or served unobserved.
   public var filter = RequestFilter.all
-  /// The templates of paths, for the label `url_template` of a request that the app makes, and `http_route` of one that it serves.
-  /// None by default: the label is then left out. What is said of a request itself wins: its own template, or the route that a
-  /// framework matched.
+  /// The path templates, for the label `url_template` of requests that the app makes, and `http_route` of
+  /// requests that it serves. None by default: the label is then omitted. A request's own template, or the
+  /// route that a framework matched, takes precedence.
   public var pathTemplates: PathTemplates = []
   /// The buckets of the duration and the time to first byte, in seconds.
   public var durationBuckets: HistogramBuckets = .seconds
-  /// The buckets of `http_client_request_phase_duration_seconds`, in seconds: from 0.5 ms to 10 s. They are fewer than those of
-  /// the duration, since a request has up to eight phases. Inbound requests have none.
+  /// The buckets of `http_client_request_phase_duration_seconds`, in seconds: from 0.5 ms to 10 s. Fewer than
+  /// those of the duration, because a request has up to eight phases. Inbound requests have no phases.
   public var phaseBuckets = HistogramBuckets([0.0005, 0.0025, 0.01, 0.05, 0.1, 0.25, 1, 2.5, 10])
   /// The buckets of `http_client_network_round_trip_seconds`, in seconds: from 0.1 ms to 1 s.
   public var roundTripBuckets = HistogramBuckets([
@@ -40,7 +41,7 @@ public struct RequestOptions: Sendable {
   public var bodySizeBuckets: HistogramBuckets = .bytes
   /// The methods that appear as themselves; any other is `_OTHER`.
   package var knownMethods = KnownMethods.standard
-  /// How many series each metric may hold, and for how long.
+  /// The limit and the expiry of the series of each metric.
   public var series = SeriesOptions()
 
   /// The defaults.

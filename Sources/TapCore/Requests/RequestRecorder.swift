@@ -1,11 +1,13 @@
 import Synchronization
 
-/// Records requests of both directions: in the metrics of a registry, in a log, and for an app's own observers.
+/// Records requests in both directions: in the metrics of a registry, in a log, and for an app's own
+/// observers.
 ///
-/// The begin and the end of a request put it into one queue; ``drain()`` takes all that waits there and updates the metrics and
-/// the log. That is work of the processor alone, away from the path of the requests: done for each request where it happens, it
-/// costs ten times as much, since the processor has to fetch the code first. A thread does it every 100 ms and when the queue is half
-/// full, a scrape before it reads, an exit, and a request that finds the queue full. So nothing is lost, and memory is bounded.
+/// The begin and the end of a request put it into one queue. ``drain()`` empties the queue and updates the
+/// metrics and the log. This is CPU-only and off the request path: inline it costs ten times as much, because
+/// the code is cold. A thread drains every 100 ms and when the queue is half full. A scrape drains before it
+/// reads, and so do an exit and a request that finds the queue full. So nothing is lost, and memory is
+/// bounded.
 public final class RequestRecorder: Sendable {
   /// A request that finds so many waiting drains the queue, unless another thread is doing so: then it waits for that one only if
   /// twice as many wait.
@@ -29,11 +31,11 @@ public final class RequestRecorder: Sendable {
   ///
   /// - Parameters:
   ///   - registry: Where the metrics are registered. It holds the request metrics once.
-  ///   - outbound: Filter, templates, buckets and limit of series for the requests that the app makes.
-  ///   - inbound: The same for those that it serves.
+  ///   - outbound: The options for the requests that the app makes.
+  ///   - inbound: The options for the requests that it serves.
   ///   - exemplars: Which requests leave exemplars.
   ///   - observers: The app's own observers.
-  /// - Throws: ``RegistryError`` if the buckets cannot be used, or the registry has these metrics already.
+  /// - Throws: ``RegistryError`` if the buckets are invalid, or the registry has these metrics already.
   public convenience init(
     registry: Registry, outbound: RequestOptions = .init(), inbound: RequestOptions = .init(),
     exemplars: ExemplarPolicy = .sampled, observers: [any RequestObserver] = []
@@ -63,7 +65,7 @@ public final class RequestRecorder: Sendable {
     if let queue { try registry.register(queue) }
   }
 
-  /// Records requests that the app makes with something else than a URLSession.
+  /// Records requests that the app makes without a URLSession.
   public var outbound: OutboundRequests { OutboundRequests(recorder: self) }
 
   /// Records requests that the app serves.
@@ -85,8 +87,8 @@ public final class RequestRecorder: Sendable {
     }
   }
 
-  /// Records all that happened before, and gives it to the log and to the queue of the observers. A scrape does so by itself; call
-  /// this before you read what a log has. Waits for nothing but the same work on another thread.
+  /// Records everything that happened before, and passes it to the log and the observers' queue. A scrape
+  /// does so by itself; call this before you read a log. Waits only for the same work on another thread.
   public func drain() {
     // The redaction's function is the app's, and may ask for a scrape.
     guard drainingThread.load(ordering: .relaxed) != BackgroundThread.current else { return }

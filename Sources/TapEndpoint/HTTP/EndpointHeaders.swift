@@ -1,5 +1,5 @@
-/// Header fields in the order in which they stand in the message (RFC 9110, section 5). Names are compared
-/// without regard to ASCII case; a name may occur more than once.
+/// Header fields in their order in the message (RFC 9110, section 5). Names are compared case-insensitively
+/// (ASCII). A name may occur more than once.
 public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// One field line.
   public struct Field: Sendable, Hashable {
@@ -20,7 +20,8 @@ public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLitera
     fields = elements.map { Field(name: $0.0, value: $0.1) }
   }
 
-  /// The value of the first field of that name. Setting replaces every field of that name by one; setting `nil` removes them.
+  /// The value of the first field with that name. Setting a value replaces all fields with that name by one;
+  /// setting `nil` removes them.
   public subscript(name: String) -> String? {
     get { fields.first { $0.name.isEqualIgnoringASCIICase(to: name) }?.value }
     set {
@@ -29,7 +30,7 @@ public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLitera
     }
   }
 
-  /// Appends a field line, whether or not its name is there already.
+  /// Appends a field line, even if its name exists.
   public mutating func add(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
@@ -40,7 +41,7 @@ public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLitera
     return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 
-  /// The values of all fields of that name, in order.
+  /// The values of all fields with that name, in order.
   public func values(of name: String) -> [String] {
     fields.filter { $0.name.isEqualIgnoringASCIICase(to: name) }.map(\.value)
   }

@@ -1,9 +1,9 @@
 /// The method of a request (RFC 9110, section 9). Methods are case-sensitive: `get` is not `GET`.
 public struct EndpointMethod: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
-  /// The method as it stands in the request line.
+  /// The method as in the request line.
   public let rawValue: String
 
-  /// Makes a method from its name, as it is written in the request line.
+  /// Makes a method from its name as in the request line.
   public init(rawValue: String) {
     self.rawValue = rawValue
   }

@@ -6,19 +6,20 @@ public struct EndpointRequest: Sendable, Hashable {
   public var method: EndpointMethod
   /// The request target as it was sent (RFC 9112, section 3.2).
   public var target: String
-  /// The path of the target. Escapes that are not needed are decoded, the others in upper case
-  /// (RFC 3986, section 6.2.2), so that `/%6detrics` is `/metrics`, and `%2f` is `%2F`, not a slash.
+  /// The path of the target, normalised (RFC 3986, section 6.2.2): needless escapes are decoded, and the
+  /// others are in upper case. `/%6detrics` becomes `/metrics`, and `%2f` becomes `%2F`, not a slash.
   public var path: String
   /// The query of the target, still percent-encoded, without its `?`. `nil` if there is none.
   public var query: String?
-  /// The host that the request is for: the authority of an absolute target, else the Host field (RFC 9112, section
-  /// 3.3). `nil` only in HTTP/1.0.
+  /// The requested host: the authority of an absolute target, else the Host field (RFC 9112, section 3.3).
+  /// `nil` only in HTTP/1.0.
   public var authority: String?
   /// The minor version: 0 for HTTP/1.0, 1 for everything later (RFC 9110, section 6.2).
   public var minorVersion: Int
   /// The header fields.
   public var headers: EndpointHeaders
-  /// The body, of at most ``Endpoint/Configuration/Limits/bodyBytes``. One without a Content-Length is refused: 411.
+  /// The body, at most ``Endpoint/Configuration/Limits/bodyBytes`` long. A body without a Content-Length is
+  /// refused: 411.
   public var body: [UInt8]
   /// Whether the client lets the connection persist after the response (RFC 9112, section 9.3).
   package var keepsAlive: Bool
@@ -26,7 +27,7 @@ public struct EndpointRequest: Sendable, Hashable {
   /// How long the answer may take: until the endpoint's deadline, or shortly before the scraper's.
   var answerTime = Duration.seconds(60)
 
-  /// Makes a request. The endpoint makes them; others do so to test a handler.
+  /// Makes a request, to test a handler. The endpoint makes its own.
   public init(
     method: EndpointMethod = .get, path: String, query: String? = nil, headers: EndpointHeaders = [:],
     body: [UInt8] = []
@@ -42,8 +43,8 @@ public struct EndpointRequest: Sendable, Hashable {
     self.keepsAlive = true
   }
 
-  /// The names and values of the query, decoded as a form is: `+` is a space, a name without `=` has an empty
-  /// value, a percent sign that begins no escape stands for itself. In the order of the query.
+  /// The names and values of the query, in its order, decoded as a form: `+` is a space, a name without `=`
+  /// has an empty value, and a percent sign that begins no escape is kept.
   public var queryItems: [(name: String, value: String)] {
     guard let query else { return [] }
     return query.utf8.split(separator: UInt8(ascii: "&")).map { item in

@@ -1,14 +1,14 @@
 /// The response of a handler.
 ///
-/// The endpoint frames the message: it writes `Date`, `Content-Length` and `Connection` itself, and leaves out fields of
-/// these names, `Transfer-Encoding`, and fields whose name is no token. CR, LF and NUL in a value become spaces, so that
-/// no value can begin a field of its own (RFC 9110, section 5.5).
+/// The endpoint frames the message. It writes `Date`, `Content-Length` and `Connection` itself, and omits a
+/// handler's fields with these names, `Transfer-Encoding`, and fields whose name is not a token. CR, LF and
+/// NUL in a value become spaces, so that no value can begin another field (RFC 9110, section 5.5).
 public struct EndpointResponse: Sendable {
   /// The status, a final one: 200 to 999.
   public var status: EndpointStatus
-  /// The fields that the handler adds.
+  /// The handler's header fields.
   public var headers: EndpointHeaders
-  /// The body. It is not sent to a HEAD, nor with a status that has none.
+  /// The body. It is not sent in response to HEAD, or with a status that has no body.
   public var body: [UInt8]
   /// Whether the connection is closed after this response.
   public var closesConnection: Bool
@@ -19,9 +19,9 @@ public struct EndpointResponse: Sendable {
   ///
   /// - Parameters:
   ///   - status: a final status, 200 to 999.
-  ///   - headers: fields beside those that the endpoint writes itself.
+  ///   - headers: fields in addition to the endpoint's own.
   ///   - body: the body.
-  ///   - closesConnection: whether the connection is closed after it.
+  ///   - closesConnection: whether the connection is closed after this response.
   public init(
     status: EndpointStatus = .ok, headers: EndpointHeaders = [:], body: [UInt8] = [],
     closesConnection: Bool = false
@@ -32,7 +32,7 @@ public struct EndpointResponse: Sendable {
     self.closesConnection = closesConnection
   }
 
-  /// A response of plain text, `text/plain; charset=utf-8`.
+  /// Makes a response of plain text, `text/plain; charset=utf-8`.
   public static func text(_ text: String, status: EndpointStatus = .ok) -> EndpointResponse {
     EndpointResponse(
       status: status,

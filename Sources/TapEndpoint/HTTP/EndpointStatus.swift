@@ -3,7 +3,7 @@ public struct EndpointStatus: RawRepresentable, Sendable, Hashable, ExpressibleB
   /// The three digits.
   public let rawValue: Int
 
-  /// Makes a status from its code. A response whose code is no final one (200 to 999) is sent as 500.
+  /// Makes a status from its code. A response whose code is not final (200 to 999) is sent as 500.
   public init(rawValue: Int) {
     self.rawValue = rawValue
   }

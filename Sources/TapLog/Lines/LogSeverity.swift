@@ -1,6 +1,6 @@
 package import TapCore
 
-/// How much a line matters, least first.
+/// The severity of a line, least first.
 public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
   /// Finer than debugging.
   case trace
@@ -8,12 +8,12 @@ public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
   case debug
   /// A request that ended well, or was cancelled by the app.
   case info
-  /// A response with a 4xx status code, a request that waits for long, or lines that are missing.
+  /// A response with a 4xx status code, a request that waits for long, or dropped lines.
   case warn
-  /// A response with a 5xx status code, or no whole response.
+  /// A response with a 5xx status code, or no complete response.
   case error
 
-  /// As the line writes it: the short names of OpenTelemetry's `SeverityText`.
+  /// The text in a line: the short names of OpenTelemetry's `SeverityText`.
   public var text: String { staticText.description }
 
   var staticText: StaticString {
@@ -26,7 +26,7 @@ public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
     }
   }
 
-  /// Orders by weight.
+  /// Orders by severity.
   public static func < (lhs: LogSeverity, rhs: LogSeverity) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 

@@ -1,8 +1,8 @@
-/// Which of the recent lines are wanted.
+/// A query for recent lines.
 public struct LogQuery: Sendable, Hashable {
-  /// The most lines, the newest ones.
+  /// The maximum number of lines; the newest are chosen.
   public var limit: Int
-  /// The least severity.
+  /// The least severity of the lines.
   public var severity: LogSeverity
   /// Only lines with this `client`.
   public var client: String?
@@ -11,7 +11,7 @@ public struct LogQuery: Sendable, Hashable {
   /// Only lines that came after the one of this number (``RecentLines/Answer/last``).
   package var after: Int64?
 
-  /// The newest 100 lines, unless said otherwise.
+  /// Makes a query. By default it asks for the newest 100 lines.
   public init(
     limit: Int = 100, severity: LogSeverity = .trace, client: String? = nil, traceID: String? = nil
   ) {
@@ -25,11 +25,12 @@ public struct LogQuery: Sendable, Hashable {
 extension LogQuery {
   /// Reads the query of a URL such as `/logs?limit=20&severity=warn&client=payments`.
   ///
-  /// `trace_id` asks for the lines of one trace, `after` for those that came after the line of this number. All may be absent, and
-  /// then count as in ``init(limit:severity:client:traceID:)``. Other names are ignored; of a name that stands twice the last one
-  /// counts. `severity` is one of `trace`, `debug`, `info`, `warn` and `error`, in either case.
+  /// `trace_id` asks for the lines of one trace, `after` for the lines after the one with this number. All
+  /// may be absent; the defaults are those of ``init(limit:severity:client:traceID:)``. Other names are
+  /// ignored. If a name occurs twice, the last one is used. `severity` is one of `trace`, `debug`, `info`,
+  /// `warn` and `error`, in upper or lower case.
   ///
-  /// - Throws: ``InvalidLogQuery`` with the name that has no such value.
+  /// - Throws: ``InvalidLogQuery`` with the name whose value is invalid.
   public init(items: [(name: String, value: String)]) throws(InvalidLogQuery) {
     self.init()
     for item in items {
@@ -52,9 +53,9 @@ extension LogQuery {
   }
 }
 
-/// What is wrong with the query of a URL that asks for log lines.
+/// Why the query of a URL for log lines is invalid.
 public struct InvalidLogQuery: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The name of the item, and what its value has to be: one line.
+  /// The name of the item and its valid values, in one line.
   public let description: String
 
   static let lineCount = InvalidLogQuery(description: "limit must be a number of lines, 0 or more")

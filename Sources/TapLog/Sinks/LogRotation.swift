@@ -1,28 +1,28 @@
 import TapCore
 
-/// When a log moves its file aside and begins a new one, and what becomes of the old ones.
+/// When a log renames its file and begins a new one, and what happens to old files.
 ///
-/// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`, a name that never changes again, save for a
-/// `.gz` at its end. The file is moved between two batches, so that `tail -F` misses nothing.
+/// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`; later only `.gz` is appended. The file
+/// is moved between two batches, so that `tail -F` misses nothing.
 public struct LogRotation: Sendable, Hashable {
-  /// The size in bytes that a file does not grow past; only a single line may be longer. With 1 or less, each line gets a
-  /// file of its own.
+  /// The maximum size of a file in bytes; only a single line may be longer. With 1 or less, each line gets
+  /// its own file.
   public var maximumSize: Int?
-  /// How much time a file covers, at least a second. Counted from 1970 in UTC, so that a day begins at midnight. A file is
-  /// moved when the first line of the next period comes.
+  /// The time that a file covers, at least a second. Counted from 1970 in UTC, so a day begins at midnight.
+  /// The first line of the next period moves the file.
   public var interval: Duration?
-  /// How many old files stay, the newest ones: 5. With 0 or less, none.
+  /// The number of old files to keep, the newest ones: 5 by default. With 0 or less, none.
   public var keep = 5
-  /// Whether old files are compressed with gzip, by a thread of their own. The newest stays as it is until the
-  /// next rotation, for a process that still writes to it and for readers that are behind. Uses the system's zlib, and
-  /// leaves files as they are where there is none.
+  /// Whether a thread of its own compresses old files with gzip. The newest old file stays uncompressed until
+  /// the next rotation, for processes that still write to it and readers that lag. Uses the system's zlib;
+  /// without it, files stay uncompressed.
   public var compresses = false
 
   /// Rotates by size.
   ///
   /// - Parameters:
-  ///   - bytes: the size that a file does not grow past.
-  ///   - keep: how many old files stay.
+  ///   - bytes: the maximum size of a file.
+  ///   - keep: the number of old files to keep.
   ///   - compresses: whether old files are compressed.
   public static func size(_ bytes: Int, keep: Int = 5, compresses: Bool = false) -> LogRotation {
     LogRotation(maximumSize: bytes, keep: keep, compresses: compresses)
@@ -31,14 +31,15 @@ public struct LogRotation: Sendable, Hashable {
   /// Rotates by time.
   ///
   /// - Parameters:
-  ///   - interval: how much time a file covers, counted from midnight of 1970-01-01 in UTC; at least a second.
-  ///   - keep: how many old files stay.
+  ///   - interval: the time that a file covers, at least a second, counted from midnight of 1970-01-01 in
+  ///     UTC.
+  ///   - keep: the number of old files to keep.
   ///   - compresses: whether old files are compressed.
   public static func every(_ interval: Duration, keep: Int = 5, compresses: Bool = false) -> LogRotation {
     LogRotation(interval: interval, keep: keep, compresses: compresses)
   }
 
-  /// Rotates by both, whichever comes first. Without either it never rotates.
+  /// Rotates by size and time, whichever comes first. With neither it never rotates.
   public init(maximumSize: Int? = nil, interval: Duration? = nil, keep: Int = 5, compresses: Bool = false) {
     self.maximumSize = maximumSize
     self.interval = interval

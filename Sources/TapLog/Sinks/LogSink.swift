@@ -1,20 +1,20 @@
-/// A destination for log lines of the app's own making: a socket, a message queue, a test's array.
+/// An app's own destination for log lines: a socket, a message queue, a test's array.
 ///
-/// A thread of the log's own calls all of these, never two at a time. A sink may block it: the queue then fills, and lines that
-/// find no room are dropped and counted, but no request and no scrape waits. Past the deadline of
-/// ``RequestLog/shutdown(within:)`` the thread is left behind. A sink may give the log lines, but must not flush it or shut
-/// it down: it would wait for itself until the deadline.
+/// The log's own thread calls a sink, one call at a time. A sink may block that thread: the queue then fills,
+/// and lines that do not fit are dropped and counted, but no request and no scrape waits.
+/// ``RequestLog/shutdown(within:)`` abandons the thread after its deadline. A sink may log lines, but must
+/// not flush or shut down the log: it would wait for itself until the deadline.
 public protocol LogSink: Sendable {
-  /// Takes one or more whole lines, UTF-8, each ended by a newline. The memory is valid during the call only.
+  /// Takes one or more whole lines in UTF-8, each with its newline. The memory is valid only during the call.
   ///
-  /// If this throws, the lines are dropped and counted (``LogDropReason/writeError``): the log cannot know what
-  /// of them went out.
+  /// If this throws, the lines are dropped and counted (``LogDropReason/writeError``), because the log cannot
+  /// know which were written.
   func write(_ lines: UnsafeRawBufferPointer) throws
 
-  /// Makes what has been written durable. Called by a flush. Does nothing by default.
+  /// Makes the written lines durable. A flush calls it. Does nothing by default.
   func flush() throws
 
-  /// The log is shut down; nothing follows. Does nothing by default.
+  /// Called last, when the log shuts down. Does nothing by default.
   func close()
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import SessionTap
 import TestSupport
+import Testing
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -19,27 +20,43 @@ struct EmittedMetrics {
     func requestEnded(_ observation: RequestObservation) {}
   }
 
-  /// A tap that has an observer and has served a scrape, and request metrics that have seen a request of every kind.
+  /// A tap that has an observer, has served a scrape and has a handler whose client has gone, and request metrics that have seen a
+  /// request of every kind.
   static func everything() async throws -> EmittedMetrics {
     var emitted = EmittedMetrics()
     emitted.read(try requests().exposition(in: .text))
 
     let folder = try TemporaryFolder()
+    let (handlerStarted, handlerEnds) = (Gate(), Gate())
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
     configuration.log = .file(folder("requests.jsonl"))
     configuration.observers = [SilentObserver()]
+    configuration.routes = [
+      EndpointRoute("/stuck") { _ in
+        handlerStarted.open()
+        try await handlerEnds.wait()
+        return .text("late\n")
+      }
+    ]
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     let tap = try Tap.start(configuration)
-    if let url = URL(string: "http://\(tap.address?.description ?? "")/metrics") {
-      _ = try await URLSession(configuration: .ephemeral).data(from: url)
-    }
+    let address = try #require(tap.address)
+    let origin = try #require(URL(string: "http://\(address)/"))
+    let session = URLSession(configuration: .ephemeral)
+    let stuck = session.dataTask(with: origin.appending(path: "stuck"))
+    stuck.resume()
+    try await handlerStarted.wait("the handler")
+    stuck.cancel()
+    _ = try await session.data(from: origin.appending(path: "metrics"))
     // A scrape is counted when its answer has been sent, which may be after it was received.
-    let exposition = try await Poll.until("the count of the scrape") {
+    let exposition = try await Poll.until("the count of the scrape and of the handler") {
       let exposition = tap.registry.exposition(in: .text)
       let text = String(decoding: exposition.bytes, as: UTF8.self)
-      return text.contains("session_tap_scrapes_total{") ? exposition : nil
+      let counts = ["session_tap_scrapes_total{", "session_tap_overdue_handlers{"]
+      return counts.allSatisfy(text.contains) ? exposition : nil
     }
     emitted.read(exposition)
+    handlerEnds.open()
     await tap.shutdown()
     return emitted
   }
