@@ -54,9 +54,7 @@ struct DemoOrigin {
     EndpointRoute("/legacy", immediate: { _ in .reset }),
   ]
 
-  private static let monthlyReport = Array(String(repeating: "2026-11,42,1299\n", count: 12_000).utf8)
-  /// The bytes of a report.
-  static var monthlyReportSize: Int { monthlyReport.count }
+  static let monthlyReport = Array(String(repeating: "2026-11,42,1299\n", count: 12_000).utf8)
 
   private static func json(_ text: String) -> EndpointResponse {
     EndpointResponse(headers: ["Content-Type": "application/json"], body: Array(text.utf8))
