@@ -63,7 +63,7 @@ extension EventLoop {
 
   private func handlerReturned(_ response: EndpointResponse, to id: HandlerID, at path: String) {
     if overdueHandlers.remove(id) != nil {
-      router.overdueHandlers?.add(-1, at: path)
+      router.countOverdue?(-1, path)
     } else if let connection = connections.open[id.connection] {
       (connection.placedRequest, connection.task) = (nil, nil)
       requestsInFlight -= 1
@@ -105,7 +105,7 @@ extension EventLoop {
       return
     }
     overdueHandlers.insert(HandlerID(connection: connection.id, request: id))
-    router.overdueHandlers?.add(1, at: path)
+    router.countOverdue?(1, path)
     requestsInFlight -= 1
     connection.task?.cancel()
     (connection.placedRequest, connection.task) = (nil, nil)
