@@ -29,20 +29,6 @@ package struct ConnectionState: Sendable {
     case answering
   }
 
-  /// The order in which connections are closed when there is no room for another: the smallest first. Idle ones come
-  /// before those that wait for their clients, and of these the one that has been so longest.
-  package struct ClosingOrder: Sendable, Comparable {
-    package let activity: Activity
-    /// The number of the request that the activity is for.
-    let request: UInt64
-    /// When the connection took up the activity.
-    let begin: ContinuousClock.Instant
-
-    package static func < (lhs: ClosingOrder, rhs: ClosingOrder) -> Bool {
-      (lhs.activity.rawValue, lhs.begin) < (rhs.activity.rawValue, rhs.begin)
-    }
-  }
-
   private enum Phase {
     case receiving
     case answering(Exchange)
@@ -91,8 +77,8 @@ package struct ConnectionState: Sendable {
 
   /// Whether the socket takes no more for now.
   package var isWriteBlocked = false
-  /// Compares this connection, which waits for an event, with others.
-  package private(set) var closingOrder: ClosingOrder
+  /// The activity in which it waits for an event, the request that this is for, and since when.
+  private var waiting: (activity: Activity, request: UInt64, since: ContinuousClock.Instant)
   /// What is to be sent.
   package private(set) var output = UnsentBytes()
 
@@ -100,7 +86,7 @@ package struct ConnectionState: Sendable {
     self.limits = limits
     parser = RequestParser(limits: limits)
     waitDeadline = time.instant + limits.idleDeadline
-    closingOrder = ClosingOrder(activity: .waiting, request: 0, begin: time.instant)
+    waiting = (.waiting, 0, time.instant)
   }
 
   // MARK: Queries
@@ -132,6 +118,12 @@ package struct ConnectionState: Sendable {
     case .receiving where output.isEmpty && parser.isIdle && input.isEmpty && requestCount > 0: .idle
     case .receiving, .closing, .lingering, .closed: .waiting
     }
+  }
+
+  /// The order in which connections are closed when there is no room for another: the smallest first. Idle ones come
+  /// before those that wait for their clients, and of these the one that has been so longest.
+  package var closingOrder: (activity: Int, since: ContinuousClock.Instant) {
+    (waiting.activity.rawValue, waiting.since)
   }
 
   /// Whether this is the request that is being answered.
@@ -265,8 +257,8 @@ package struct ConnectionState: Sendable {
       break
     }
     // A client that sends a byte now and then for the same request begins nothing new.
-    if closingOrder.activity != activity || closingOrder.request != requestCount {
-      closingOrder = ClosingOrder(activity: activity, request: requestCount, begin: time.instant)
+    if waiting.activity != activity || waiting.request != requestCount {
+      waiting = (activity, requestCount, time.instant)
     }
     return .wait
   }
