@@ -266,7 +266,7 @@ package struct ConnectionState: Sendable {
   /// Parses what has arrived. A failure is answered here.
   private mutating func nextRequest(at time: EventTime) -> EndpointRequest? {
     switch parser.next(from: &input) {
-    case .request(let request):
+    case .success(let request):
       if input.isEmpty { input = [] }
       return request
     case .failure(let failure): fail(failure, at: time)
