@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// The C library, apart from threads (``BackgroundThread``, ``EventCount``, ``ThreadProbe``) and zlib (``Gzip``).
 package enum System {

@@ -1,13 +1,6 @@
 import Dispatch
 import TapCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// An accepted socket with its dispatch sources and the state machine that decides what happens on it. Only the
 /// event loop uses it. No call blocks, and none raises SIGPIPE.

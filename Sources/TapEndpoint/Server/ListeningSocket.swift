@@ -1,12 +1,5 @@
 import TapCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// A socket that listens, and the address that the system gave it.
 struct ListeningSocket: Sendable {

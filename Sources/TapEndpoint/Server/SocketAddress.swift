@@ -1,12 +1,5 @@
 import TapCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// An address of the socket API, and the kind of socket that it is for.
 struct SocketAddress: Sendable {
