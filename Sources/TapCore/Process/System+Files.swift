@@ -24,18 +24,18 @@ extension System {
   }
 
   /// Closes a descriptor. Not repeated after EINTR: on Linux the descriptor is gone by then.
-  package static func close(_ descriptor: Int32) { callClose(descriptor) }
+  package static func close(_ descriptor: Int32) { _ = TapLibc.close(descriptor) }
 
   /// Reads once. Gives 0 at the end of the file.
   package static func read(
     _ descriptor: Int32, into memory: UnsafeMutableRawBufferPointer
   ) throws(Failure) -> Int {
-    try uninterrupted { callRead(descriptor, memory) }
+    try uninterrupted { TapLibc.read(descriptor, memory.baseAddress, memory.count) }
   }
 
   /// Writes once, and gives the number of written bytes.
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) -> Int {
-    try uninterrupted { callWrite(descriptor, bytes) }
+    try uninterrupted { TapLibc.write(descriptor, bytes.baseAddress, bytes.count) }
   }
 
   /// Throws if a descriptor is not open for writing, as a write would.
@@ -153,7 +153,7 @@ extension System {
 
   /// Puts a file in the place of another, or of none.
   package static func rename(_ path: String, to newPath: String) throws(Failure) {
-    _ = try uninterrupted { Int(callRename(path, newPath)) }
+    _ = try uninterrupted { Int(TapLibc.rename(path, newPath)) }
   }
 
   package static func remove(_ path: String) { _ = unlink(path) }
@@ -177,13 +177,3 @@ extension System {
     return names
   }
 }
-
-// The calls whose names the methods above hide.
-private func callRead(_ descriptor: Int32, _ memory: UnsafeMutableRawBufferPointer) -> Int {
-  read(descriptor, memory.baseAddress, memory.count)
-}
-private func callWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  write(descriptor, bytes.baseAddress, bytes.count)
-}
-private func callClose(_ descriptor: Int32) { _ = close(descriptor) }
-private func callRename(_ path: String, _ newPath: String) -> Int32 { rename(path, newPath) }

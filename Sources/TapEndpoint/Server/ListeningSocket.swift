@@ -136,12 +136,8 @@ struct ListeningSocket: Sendable {
       if let accept4 = Self.accept4 {
         return accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
       }
-      let accepted = Glibc.accept(descriptor, nil, nil)
-    #elseif canImport(Musl)
-      let accepted = Musl.accept(descriptor, nil, nil)
-    #else
-      let accepted = Darwin.accept(descriptor, nil, nil)
     #endif
+    let accepted = TapLibc.accept(descriptor, nil, nil)
     if accepted >= 0 { Socket.configure(accepted) }
     return accepted
   }
