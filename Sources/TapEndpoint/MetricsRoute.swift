@@ -45,7 +45,7 @@ extension EndpointRoute {
         ) { answer in
           let time = start.duration(to: .now)
           var headers: EndpointHeaders = [
-            "Content-Type": answer.contentType, "Vary": "Accept, Accept-Encoding",
+            "Content-Type": answer.format.contentType, "Vary": "Accept, Accept-Encoding",
             "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",
           ]
