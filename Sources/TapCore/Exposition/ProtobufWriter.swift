@@ -33,7 +33,7 @@ final class ProtobufWriter: ExpositionWriter {
   }
 
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
-    histogram.read(.everything, into: &reading)
+    histogram.read(native: true, exemplars: true, into: &reading)
     var message: [UInt8] = []
     message.append(unsigned: reading.count, field: 1)
     message.append(double: reading.sum, field: 2)
