@@ -123,7 +123,7 @@ extension Registry {
       }
     }
 
-    var count: UInt64 {
+    var activity: UInt64 {
       var reading = HistogramReading()
       read(native: false, exemplars: false, into: &reading)
       return reading.count

@@ -43,6 +43,4 @@ struct CollectorSource: MetricSource {
       return GatheredSamples(descriptor: descriptor, samples: samples)
     }
   }
-
-  var statistics: [FamilyStatistics] { [] }
 }
