@@ -3,7 +3,6 @@ import SessionTap
 /// The server that the demo makes requests to: a small shop with its latencies and its failures.
 struct DemoOrigin {
   private let endpoint: Endpoint
-  /// The address of the listener.
   let address: EndpointAddress
 
   init() throws(EndpointError) {

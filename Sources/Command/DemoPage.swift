@@ -55,8 +55,6 @@ struct DemoPage {
       .replacing("{name}", with: "monthly.csv")
   }
 
-  /// Ends a request of this kind.
-  ///
   /// - Parameter answers: What the calls came to, in their order.
   func end(_ request: ActiveRequest, with answers: [DemoAnswer]) {
     let sent = method == "POST" ? 48 : 0

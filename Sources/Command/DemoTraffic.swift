@@ -86,7 +86,6 @@ enum DemoClient: String, CaseIterable {
   /// Opens a connection for each request: its server closes them.
   case tokens
 
-  /// The settings of the session.
   var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = self == .warehouse ? 2 : 10
@@ -100,7 +99,6 @@ enum DemoRequest {
   case product, search, order, report, recommendations, login, token, missing, warehouse, abandoned, legacy
   case refused
 
-  /// The client, that is the session, which makes the request.
   var client: DemoClient {
     switch self {
     case .order, .login: .accounts

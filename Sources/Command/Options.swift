@@ -1,6 +1,5 @@
 import Foundation
 
-/// The options of the commands.
 struct Options {
   static let defaultRate = 20
 

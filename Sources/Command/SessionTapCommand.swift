@@ -1,7 +1,6 @@
 import Foundation
 import SessionTap
 
-/// The entry of the command.
 @main enum SessionTapCommand {
   static func main() async {
     // A reader of our output that goes away must not end the run.

@@ -7,7 +7,6 @@ public struct EndpointRoute: Sendable {
   package typealias Completion =
     @Sendable (EndpointResponse, _ isSent: @escaping @Sendable (Bool) -> Void) -> Void
 
-  /// The kinds of handlers.
   package enum Handler: Sendable {
     case immediate(@Sendable (EndpointRequest) -> EndpointResponse)
     /// One that calls back once. It needs no thread of Swift's pool, and so works while the app blocks them all, which

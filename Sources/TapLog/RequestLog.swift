@@ -109,7 +109,6 @@ public final class RequestLog: RequestObserver {
     LineWriter.withLine(of: observation, write: { encoder.write($0, to: &$1) }, body)
   }
 
-  /// Puts a line that is ready into the buffer.
   package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
     queue.append(line, severity: severity)
   }

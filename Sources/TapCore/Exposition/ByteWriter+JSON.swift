@@ -1,4 +1,3 @@
-/// Texts and numbers of JSON.
 extension ByteWriter {
   /// A string in quotes, cut at `limit` bytes.
   package mutating func string(_ text: String, limit: Int) {

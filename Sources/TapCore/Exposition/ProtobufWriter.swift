@@ -109,10 +109,7 @@ extension [UInt8] {
   }
 
   private static func zigZag(_ value: Int64) -> UInt64 { UInt64(bitPattern: value << 1 ^ value >> 63) }
-}
 
-/// Parts of a family.
-extension [UInt8] {
   /// `LabelPair`
   fileprivate mutating func append(label name: [UInt8], _ value: [UInt8]) {
     var label: [UInt8] = []

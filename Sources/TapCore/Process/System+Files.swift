@@ -1,6 +1,5 @@
 import TapLibc
 
-/// Files and descriptors.
 extension System {
   /// Opens a file for appending, and creates it if it does not exist. Never blocks, not for the reader of a FIFO either.
   package static func openForAppending(_ path: String, permissions: Int) throws(Failure) -> Int32 {
@@ -33,7 +32,6 @@ extension System {
     try uninterrupted { TapLibc.read(descriptor, memory.baseAddress, memory.count) }
   }
 
-  /// Writes once, and gives the number of written bytes.
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) -> Int {
     try uninterrupted { TapLibc.write(descriptor, bytes.baseAddress, bytes.count) }
   }
@@ -148,7 +146,6 @@ extension System {
     _ = try uninterrupted { Int(fsync(descriptor)) }
   }
 
-  /// Removes all that is in a file.
   package static func empty(_ descriptor: Int32) -> Bool { ftruncate(descriptor, 0) == 0 }
 
   /// Puts a file in the place of another, or of none.

@@ -10,7 +10,6 @@ import Synchronization
 public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   let descriptor: FamilyDescriptor
   private let dropped = DroppedValues()
-  /// The buckets of a family of histograms.
   let buckets: HistogramBuckets?
   private let render: @Sendable (Key) -> RenderedLabels
   private let make: @Sendable (DroppedValues) -> Element

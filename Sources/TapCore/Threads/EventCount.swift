@@ -35,14 +35,12 @@ package final class EventCount: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// The number of events so far.
   package var ticket: UInt64 {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return events
   }
 
-  /// Wakes every waiter.
   package func signal() {
     pthread_mutex_lock(mutex)
     events &+= 1

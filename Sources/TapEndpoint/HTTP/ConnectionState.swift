@@ -46,7 +46,6 @@ package struct ConnectionState: Sendable {
     let id: UInt64
     let isHead: Bool
     let minorVersion: Int
-    /// Whether the connection persists after the answer.
     let keepsAlive: Bool
   }
 
@@ -72,14 +71,12 @@ package struct ConnectionState: Sendable {
   private var wait = Wait.idle
   private var waitDeadline: ContinuousClock.Instant
   private var writeDeadline: ContinuousClock.Instant?
-  /// The requests so far.
   private var requestCount: UInt64 = 0
 
   /// Whether the socket takes no more for now.
   package var isWriteBlocked = false
   /// The activity in which it waits for an event, the request that this is for, and since when.
   private var waiting: (activity: Activity, request: UInt64, since: ContinuousClock.Instant)
-  /// What is to be sent.
   package private(set) var output = UnsentBytes()
 
   package init(limits: Endpoint.Configuration.Limits, at time: EventTime) {
@@ -133,7 +130,6 @@ package struct ConnectionState: Sendable {
 
   // MARK: The socket
 
-  /// Bytes have arrived.
   package mutating func received(_ bytes: ArraySlice<UInt8>) {
     switch phase {
     case .lingering:
@@ -155,7 +151,6 @@ package struct ConnectionState: Sendable {
   /// The socket has failed: the client has gone.
   package mutating func failed() { phase = .closed(reset: true) }
 
-  /// That many bytes of the output were sent.
   package mutating func wrote(_ count: Int, at time: EventTime) {
     output.removeFirst(count)
     progress += count
@@ -169,7 +164,6 @@ package struct ConnectionState: Sendable {
 
   // MARK: The clock and the endpoint
 
-  /// A deadline may have passed.
   package mutating func deadlinePassed(at time: EventTime) {
     guard deadline <= time.instant else { return }
     switch (wait, phase) {

@@ -8,7 +8,6 @@ package struct RequestParser: Sendable {
   /// Why bytes are not a request that this server accepts, and the status of the response. The connection is closed
   /// after it, because the start of the next request is unknown.
   package struct Failure: Error, Sendable, Hashable {
-    /// The status of the answer.
     package let status: EndpointStatus
     /// One clause for the answer's body.
     package let reason: String
@@ -20,11 +19,9 @@ package struct RequestParser: Sendable {
   }
 
   private let limits: Endpoint.Configuration.Limits
-  /// The bytes of the head so far.
   private var headBytes = 0
   /// The begin of a line whose end has not arrived.
   private var line: [UInt8] = []
-  /// The request from its first line on.
   private var request: EndpointRequest?
   /// The length of the body when the head is complete.
   private var bodyLength: Int?

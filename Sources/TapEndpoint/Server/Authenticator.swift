@@ -1,6 +1,5 @@
 import TapCore
 
-/// Authenticates requests by their credentials.
 struct Authenticator: Sendable {
   /// More than enough for a list of secrets.
   private static let maximumFileSize = 65_536

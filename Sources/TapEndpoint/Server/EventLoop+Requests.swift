@@ -31,9 +31,7 @@ extension EventLoop {
     }
   }
 
-  /// Runs a handler away from this queue, unless there are too many.
-  ///
-  /// - Parameter run: Begins to run it, and gives its task if it has one.
+  /// Runs a handler away from this queue, unless there are too many. `run` begins to, and gives its task if it has one.
   private func start(
     _ route: EndpointRoute, _ id: UInt64, on connection: Connection, at time: EventTime,
     _ run: (_ completion: @escaping @Sendable (EndpointResponse) -> Void) -> Task<Void, Never>?
@@ -111,14 +109,12 @@ extension EventLoop {
     (connection.placedRequest, connection.task) = (nil, nil)
   }
 
-  /// Runs a handler outside of the event loop.
   private static func response(
     of handler: @Sendable (EndpointRequest) async throws -> EndpointResponse, to request: EndpointRequest
   ) async -> EndpointResponse {
     (try? await handler(request)) ?? .refusal(.internalServerError, "the handler failed")
   }
 
-  /// Sends an answer.
   /// - Returns: `false` if its connection is closed, or no longer waits for it.
   private func answer(_ response: EndpointResponse, to id: UInt64, on number: Connection.ID) -> Bool {
     guard let connection = connections.open[number], connection.state.isCurrent(id) else { return false }

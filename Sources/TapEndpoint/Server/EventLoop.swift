@@ -231,7 +231,6 @@ actor EventLoop {
     }
   }
 
-  /// Closes what is left.
   func abort() {
     isAborting = true
     for connection in connections.open.values { close(connection, reset: true) }

@@ -3,7 +3,6 @@ import TapLibc
 
 /// A socket that listens, and the address that the system gave it.
 struct ListeningSocket: Sendable {
-  /// The result of an accept.
   enum Accepted {
     case connection(Int32)
     /// No connection waits.
@@ -20,7 +19,6 @@ struct ListeningSocket: Sendable {
   /// The file of a Unix socket.
   private let file: (path: String, status: System.FileStatus)?
 
-  /// Binds and listens.
   init(_ address: EndpointAddress) throws(EndpointError) {
     switch address.kind {
     case .tcp(let host, let port):
@@ -95,7 +93,6 @@ struct ListeningSocket: Sendable {
     file = nil
   }
 
-  /// The next connection that waits.
   func accept() -> Accepted {
     while true {
       if let descriptor = try? System.aboveStandard(acceptClosingOnExec()), descriptor >= 0 {
@@ -150,7 +147,6 @@ struct ListeningSocket: Sendable {
     private static let accept4 = dlsym(nil, "accept4").map { unsafeBitCast($0, to: Accept4.self) }
   #endif
 
-  /// Explains an `errno`.
   static func failure(_ code: Int32, _ address: EndpointAddress) -> EndpointError {
     switch code {
     case EADDRINUSE:

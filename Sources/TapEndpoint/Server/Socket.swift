@@ -1,6 +1,5 @@
 import TapLibc
 
-/// The options of descriptors.
 enum Socket {
   /// Descriptors must not block, nor leak into child processes, which would keep the port and the connections open.
   static func configure(_ descriptor: Int32) {

@@ -2,7 +2,6 @@ import Synchronization
 import TapCore
 
 extension LogQueue {
-  /// The batch that is being written.
   struct Writing {
     var batch = LineBuffer()
     /// When to try again after an attempt that wrote nothing.

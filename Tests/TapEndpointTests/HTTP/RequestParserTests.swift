@@ -201,7 +201,7 @@ import Testing
     let fitting = frame.replacing("X: ", with: "X: " + String(repeating: "a", count: 100 - frame.utf8.count))
     #expect(fitting.utf8.count == 100)
     #expect(events(of: fitting, limits: limits).count == 1)
-    guard case .request? = events(of: fitting, limits: limits).first else {
+    guard case .success? = events(of: fitting, limits: limits).first else {
       Issue.record("refused at the limit")
       return
     }
