@@ -27,9 +27,10 @@ let package = Package(
   ],
   dependencies: [],
   targets: [
-    .target(name: "TapCore", swiftSettings: settings),
-    .target(name: "TapLog", dependencies: ["TapCore"], swiftSettings: settings),
-    .target(name: "TapEndpoint", dependencies: ["TapCore"], swiftSettings: settings),
+    .target(name: "TapLibc", swiftSettings: settings),
+    .target(name: "TapCore", dependencies: ["TapLibc"], swiftSettings: settings),
+    .target(name: "TapLog", dependencies: ["TapCore", "TapLibc"], swiftSettings: settings),
+    .target(name: "TapEndpoint", dependencies: ["TapCore", "TapLibc"], swiftSettings: settings),
     .target(
       name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], resources: [.embedInCode("Web")],
       swiftSettings: settings),

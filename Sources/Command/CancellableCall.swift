@@ -12,11 +12,8 @@ import Synchronization
 final class CancellableCall: Sendable {
   private let state = Mutex<(task: URLSessionTask?, isCancelled: Bool)>((nil, false))
 
-  /// Starts a task, and waits for its completion, which comes soon after a cancel.
-  ///
-  /// - Parameters:
-  ///   - delay: When the task is cancelled in any case.
-  ///   - make: Makes the task, whose completion calls what it is given.
+  /// Starts a task, whose completion calls what `make` is given, and waits for that. It comes soon after a cancel: that of the Swift
+  /// task, or the one after the delay.
   static func run<Answer: Sendable>(
     cancelledAfter delay: Duration? = nil, _ make: (@escaping @Sendable (Answer) -> Void) -> URLSessionTask
   ) async -> Answer {

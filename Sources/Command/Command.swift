@@ -1,4 +1,3 @@
-/// The command of a command line.
 enum Command {
   case demo(Options)
   case probe(Options)

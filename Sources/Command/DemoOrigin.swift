@@ -3,7 +3,6 @@ import SessionTap
 /// The server that the demo makes requests to: a small shop with its latencies and its failures.
 struct DemoOrigin {
   private let endpoint: Endpoint
-  /// The address of the listener.
   let address: EndpointAddress
 
   init() throws(EndpointError) {
@@ -54,9 +53,7 @@ struct DemoOrigin {
     EndpointRoute("/legacy", immediate: { _ in .reset }),
   ]
 
-  private static let monthlyReport = Array(String(repeating: "2026-11,42,1299\n", count: 12_000).utf8)
-  /// The bytes of a report.
-  static var monthlyReportSize: Int { monthlyReport.count }
+  static let monthlyReport = Array(String(repeating: "2026-11,42,1299\n", count: 12_000).utf8)
 
   private static func json(_ text: String) -> EndpointResponse {
     EndpointResponse(headers: ["Content-Type": "application/json"], body: Array(text.utf8))

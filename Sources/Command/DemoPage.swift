@@ -1,96 +1,68 @@
 import SessionTap
 
-/// The kinds of requests that the demo's app serves. Each makes requests of its own to the demo's origin.
-enum DemoPage: CaseIterable {
-  case product, search, checkout, login, report, stock, abandoned, export, payment, missing
+/// A kind of request that the demo's app serves.
+struct DemoPage {
+  /// The relative frequency.
+  private let weight: Int
+  let method: String
+  /// What a router would match. `nil` for what it does not know.
+  private let route: String?
+  /// The requests that the app makes to the demo's origin, all at once. The first one decides how the page ends.
+  let calls: [DemoRequest]
 
-  /// A kind, chosen by its weight.
-  static func random(from pages: [DemoPage] = allCases) -> DemoPage {
-    var rest = Int.random(in: 0..<max(1, pages.reduce(0) { $0 + $1.weight }))
-    for page in pages {
-      rest -= page.weight
-      if rest < 0 { return page }
-    }
-    return .product
+  private init(_ weight: Int, _ method: String, _ route: String?, _ calls: [DemoRequest]) {
+    (self.weight, self.method, self.route, self.calls) = (weight, method, route, calls)
   }
+
+  private static let common = [
+    DemoPage(18, "GET", "/search", [.search]),
+    DemoPage(4, "POST", "/login", [.login]),
+  ]
 
   /// Those that neither fail nor take long.
-  static let withoutFaults: [DemoPage] = [.product, .search, .checkout, .login]
+  static let withoutFaults =
+    common + [
+      DemoPage(40, "GET", "/products/{id}", [.product]),
+      DemoPage(12, "POST", "/checkout", [.order]),
+    ]
 
-  /// The relative frequency.
-  private var weight: Int {
-    switch self {
-    case .product: 40
-    case .search: 18
-    case .checkout: 12
-    case .login, .missing: 4
-    case .stock, .abandoned, .export: 2
-    case .report, .payment: 1
-    }
-  }
+  static let withFaults =
+    common + [
+      DemoPage(28, "GET", "/products/{id}", [.product]),
+      DemoPage(12, "GET", "/products/{id}", [.product, .recommendations]),
+      // Each grant of a token opens a connection, which is a fault too.
+      DemoPage(12, "POST", "/checkout", [.order, .token]),
+      DemoPage(1, "GET", "/reports/{name}", Array(repeating: .report, count: 6)),
+      DemoPage(2, "GET", "/stock/{id}", [.warehouse]),
+      DemoPage(2, "GET", "/stock/{id}", [.abandoned]),
+      DemoPage(2, "GET", "/export", [.legacy]),
+      DemoPage(1, "POST", "/payments", [.refused]),
+      DemoPage(4, "GET", nil, [.missing]),
+    ]
 
-  /// The requests that the app makes, all at once. The first one decides how the page ends.
-  func calls(withFaults: Bool) -> [DemoRequest] {
-    switch self {
-    case .product: withFaults && Int.random(in: 0..<10) < 3 ? [.product, .recommendations] : [.product]
-    case .search: [.search]
-    // Each grant of a token opens a connection, which is a fault too.
-    case .checkout: withFaults ? [.order, .token] : [.order]
-    case .login: [.login]
-    case .report: Array(repeating: .report, count: 6)
-    case .stock: [.warehouse]
-    case .abandoned: [.abandoned]
-    case .export: [.legacy]
-    case .payment: [.refused]
-    case .missing: [.missing]
-    }
-  }
-
-  var method: String {
-    switch self {
-    case .checkout, .login, .payment: "POST"
-    default: "GET"
-    }
+  /// A kind, chosen by its weight.
+  static func random(from pages: [DemoPage]) -> DemoPage {
+    var rest = Int.random(in: 0..<pages.reduce(0) { $0 + $1.weight })
+    return pages.first { page in
+      rest -= page.weight
+      return rest < 0
+    } ?? pages[0]
   }
 
   /// What the caller asks for.
   func path() -> String {
-    switch self {
-    case .product: "/products/\(Int.random(in: 1...500))"
-    case .report: "/reports/monthly.csv"
-    case .stock, .abandoned: "/stock/\(Int.random(in: 1...500))"
-    case .missing: "/no/such/page"
-    default: route ?? "/"
-    }
+    (route ?? "/no/such/page").replacing("{id}", with: String(Int.random(in: 1...500)))
+      .replacing("{name}", with: "monthly.csv")
   }
 
-  /// What a router would match. `nil` for what it does not know.
-  private var route: String? {
-    switch self {
-    case .product: "/products/{id}"
-    case .search: "/search"
-    case .checkout: "/checkout"
-    case .login: "/login"
-    case .report: "/reports/{name}"
-    case .stock, .abandoned: "/stock/{id}"
-    case .export: "/export"
-    case .payment: "/payments"
-    case .missing: nil
-    }
-  }
-
-  /// Ends a request of this kind.
-  ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - answers: What the calls came to, in their order.
+  /// - Parameter answers: What the calls came to, in their order.
   func end(_ request: ActiveRequest, with answers: [DemoAnswer]) {
     let sent = method == "POST" ? 48 : 0
     let received = answers.reduce(0) { $0 + $1.bytes }
-    switch self {
+    switch calls.first {
     case .abandoned:
       request.cancel(route: route)
-    case .export:
+    case .legacy:
       // The head has gone out before the origin broke off.
       request.fail(
         .connectionLost, statusCode: 200, route: route, requestBodySize: sent, responseBodySize: received)
@@ -106,9 +78,9 @@ enum DemoPage: CaseIterable {
   private func statusCode(for upstream: Int?) -> Int {
     switch upstream {
     case 404?: 404
-    case (200..<400)?: self == .checkout ? 201 : 200
-    case nil where self == .stock: 504
-    case nil where self == .payment: 503
+    case (200..<400)?: calls.first == .order ? 201 : 200
+    case nil where calls.first == .warehouse: 504
+    case nil where calls.first == .refused: 503
     default: 502
     }
   }

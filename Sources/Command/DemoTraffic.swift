@@ -18,21 +18,20 @@ struct DemoTraffic: Sendable {
     self.origin = origin
     self.hasFaults = hasFaults
     sessions = Dictionary(
-      uniqueKeysWithValues: DemoClient.allCases.map { client in
-        let configuration = tap.sessionConfiguration(from: client.configuration, client: client.rawValue)
-        return (client, URLSession(configuration: configuration))
+      uniqueKeysWithValues: DemoClient.allCases.map {
+        ($0, tap.session(client: $0.rawValue, configuration: $0.configuration))
       })
   }
 
   /// Makes requests until the task is cancelled or so many are made, and waits for those under way.
   func run(rate: Int, limit: Int?) async {
     let start = ContinuousClock.now
-    let pages = hasFaults ? DemoPage.allCases : DemoPage.withoutFaults
+    let pages = hasFaults ? DemoPage.withFaults : DemoPage.withoutFaults
     await withDiscardingTaskGroup { group in
       var made = 0
       while made < limit ?? .max, !Task.isCancelled {
         let page = DemoPage.random(from: pages)
-        let calls = page.calls(withFaults: hasFaults).prefix((limit ?? .max) - made)
+        let calls = page.calls.prefix((limit ?? .max) - made)
         group.addTask { await serve(page, by: Array(calls)) }
         made += calls.count
         // By the schedule and not by the last request, so that the rate holds.
@@ -52,7 +51,7 @@ struct DemoTraffic: Sendable {
     inbound.add(["user.id": .string("u\(Int.random(in: 1...20))")])
     let answers = await TraceContext.$current.withValue(inbound.trace) {
       await withTaskGroup(of: (Int, DemoAnswer).self) { group in
-        for (number, call) in calls.enumerated() { group.addTask { (number, await make(call)) } }
+        for (number, call) in calls.enumerated() { group.addTask { (number, await answer(to: call)) } }
         return await group.reduce(into: Array(repeating: DemoAnswer(), count: calls.count)) {
           $0[$1.0] = $1.1
         }
@@ -62,11 +61,20 @@ struct DemoTraffic: Sendable {
     page.end(inbound, with: answers)
   }
 
-  private func make(_ kind: DemoRequest) async -> DemoAnswer {
+  /// Makes the request, and waits for its answer. The tap records failures. Here a failed call has an empty answer.
+  private func answer(to kind: DemoRequest) async -> DemoAnswer {
     guard let session = sessions[kind.client], let request = kind.request(to: origin) else {
       return DemoAnswer()
     }
-    return await kind.answer(to: request, in: session)
+    @Sendable func answer(_ response: URLResponse?, _ error: (any Error)?, _ bytes: Int) -> DemoAnswer {
+      guard error == nil, let response = response as? HTTPURLResponse else { return DemoAnswer() }
+      return DemoAnswer(statusCode: response.statusCode, bytes: bytes)
+    }
+    return await CancellableCall.run(cancelledAfter: kind == .abandoned ? .milliseconds(200) : nil) { done in
+      kind == .report
+        ? session.downloadTask(with: request) { done(answer($1, $2, DemoOrigin.monthlyReport.count)) }
+        : session.dataTask(with: request) { done(answer($1, $2, $0?.count ?? 0)) }
+    }
   }
 }
 
@@ -78,7 +86,6 @@ enum DemoClient: String, CaseIterable {
   /// Opens a connection for each request: its server closes them.
   case tokens
 
-  /// The settings of the session.
   var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = self == .warehouse ? 2 : 10
@@ -92,7 +99,6 @@ enum DemoRequest {
   case product, search, order, report, recommendations, login, token, missing, warehouse, abandoned, legacy
   case refused
 
-  /// The client, that is the session, which makes the request.
   var client: DemoClient {
     switch self {
     case .order, .login: .accounts
@@ -120,8 +126,11 @@ enum DemoRequest {
       case .legacy: "/legacy"
       case .refused: "http://127.0.0.1:1/"
       }
+    // The origin under another name, so that the demo has more than one host.
     let isByName = client == .accounts || client == .tokens
-    guard let url = URL(string: path, relativeTo: isByName ? Self.byName(origin) : origin) else { return nil }
+    var base = URLComponents(url: origin, resolvingAgainstBaseURL: false)
+    if isByName { base?.host = "localhost" }
+    guard let url = URL(string: path, relativeTo: base?.url) else { return nil }
     var request = URLRequest(url: url.absoluteURL)
     request.setTrace()
     if self == .order {
@@ -130,12 +139,5 @@ enum DemoRequest {
       request.httpBody = Data(#"{"product":17,"count":\#(Int.random(in: 1...9))}"#.utf8)
     }
     return request
-  }
-
-  /// The origin under another name, so that the demo has more than one host.
-  private static func byName(_ origin: URL) -> URL {
-    var components = URLComponents(url: origin, resolvingAgainstBaseURL: false)
-    components?.host = "localhost"
-    return components?.url ?? origin
   }
 }

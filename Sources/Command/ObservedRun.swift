@@ -8,7 +8,6 @@ struct ObservedRun {
   private let tap: Tap
   private let counter = RequestCounter()
 
-  /// Starts the tap.
   init(_ options: Options, templates: PathTemplates = []) throws(TapError) {
     var configuration = Tap.Configuration(environment: ProcessInfo.processInfo.environment)
     for warning in configuration.warnings { Terminal.say("warning  \(warning)") }
@@ -34,9 +33,7 @@ struct ObservedRun {
     Terminal.say("log      \(options.log == "-" ? "standard error" : options.log)")
   }
 
-  /// Makes requests until they come to their end, the time is over, or a signal asks to stop.
-  ///
-  /// - Parameter endsWithRequests: Whether the run is over when the requests are, or goes on serving.
+  /// Makes requests until the time is over, a signal asks to stop, or, if it ends with them, they come to their end.
   func run(
     atMost duration: Duration?, endsWithRequests: Bool, requests: @escaping @Sendable (Tap) async -> Void
   ) async {
@@ -96,7 +93,6 @@ private final class RequestCounter: RequestObserver {
     }
   }
 
-  /// The counts in one line.
   func summary(elapsed: Duration) -> String {
     let counts = counts.withLock { $0 }
     let seconds = elapsed / .seconds(1)

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The options of the commands.
 struct Options {
   static let defaultRate = 20
 
@@ -71,30 +70,23 @@ struct Options {
     case "--rate": rate = try Self.integer(value, of: name, in: 1...2_000)
     case "--requests": requests = try Self.integer(value, of: name, in: 0...1_000_000_000)
     case "--duration": duration = try Self.duration(value, of: name)
-    case "--faults": hasFaults = try Self.isOn(value, of: name)
+    case "--faults":
+      hasFaults = value == "on"
+      if !hasFaults, value != "off" { throw UsageError("--faults takes on or off, not '\(value)'") }
     case "--every": every = try Self.duration(value, of: name)
     case "--count": count = try Self.integer(value, of: name, in: 1...1_000_000_000)
     default: timeout = try Self.duration(value, of: name)
     }
   }
 
-  private static func integer(_ text: String, of name: String, in range: ClosedRange<Int>) throws(UsageError)
-    -> Int
-  {
+  private static func integer(
+    _ text: String, of name: String, in range: ClosedRange<Int>
+  ) throws(UsageError) -> Int {
     guard let value = Int(text), range.contains(value) else {
       throw UsageError(
         "\(name) takes a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
     }
     return value
-  }
-
-  /// `on` or `off`.
-  private static func isOn(_ text: String, of name: String) throws(UsageError) -> Bool {
-    switch text {
-    case "on": return true
-    case "off": return false
-    default: throw UsageError("\(name) takes on or off, not '\(text)'")
-    }
   }
 
   /// A number with a unit: `ms`, `s`, `m` or `h`. Without one it means seconds.

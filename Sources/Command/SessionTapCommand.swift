@@ -1,7 +1,6 @@
 import Foundation
 import SessionTap
 
-/// The entry of the command.
 @main enum SessionTapCommand {
   static func main() async {
     // A reader of our output that goes away must not end the run.
@@ -9,12 +8,13 @@ import SessionTap
     // Without /proc, Swift's runtime has no arguments, not even the program's name. No arguments would print the help.
     guard !CommandLine.arguments.isEmpty else {
       Terminal.complain("the command line cannot be read (mount /proc)")
-      exit(ExitCode.unavailable.rawValue)
+      exit(EX_UNAVAILABLE)
     }
-    exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    exit(await run(Array(CommandLine.arguments.dropFirst())))
   }
 
-  private static func run(_ words: [String]) async -> ExitCode {
+  /// - Returns: The exit code, by `sysexits.h`.
+  private static func run(_ words: [String]) async -> Int32 {
     do {
       switch try Command(parsing: words) {
       case .help(let text):
@@ -22,20 +22,20 @@ import SessionTap
       case .demo(let options):
         try await demo(options)
       case .probe(let options):
-        try await ObservedRun(options).run(atMost: nil, endsWithRequests: true) { tap in
-          await ProbeRounds(tap: tap, options: options).run(every: options.every, count: options.count)
+        try await ObservedRun(options).run(atMost: nil, endsWithRequests: true) {
+          await options.probe(with: $0)
         }
       }
-      return .success
+      return EX_OK
     } catch let error as UsageError {
       Terminal.complain("\(error); see --help")
-      return .usage
+      return EX_USAGE
     } catch let error as TapError {
       Terminal.complain("\(error)")
-      return error.code == .log ? .cannotCreate : .unavailable
+      return error.code == .log ? EX_CANTCREAT : EX_UNAVAILABLE
     } catch {
       Terminal.complain("\(error)")
-      return .unavailable
+      return EX_UNAVAILABLE
     }
   }
 
@@ -51,15 +51,4 @@ import SessionTap
     }
     await origin.stop()
   }
-}
-
-/// The exit codes of the command, by `sysexits.h`.
-enum ExitCode: Int32 {
-  case success = 0
-  /// `EX_USAGE`: the command line is wrong.
-  case usage = 64
-  /// `EX_UNAVAILABLE`: the address to serve at is taken, or not this machine's; or there is no /proc.
-  case unavailable = 69
-  /// `EX_CANTCREAT`: the log cannot be opened.
-  case cannotCreate = 73
 }

@@ -5,10 +5,8 @@ enum Terminal {
   /// Whether standard output is a terminal: a line may then be written over.
   static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
-  /// Writes a line to standard output.
   static func say(_ line: String) { emit(line + "\n", to: STDOUT_FILENO) }
 
-  /// Writes over the current line of a terminal.
   static func replaceLine(_ line: String) {
     // ECMA-48: carriage return, erase to the end of the line.
     emit("\r\u{1B}[K" + line, to: STDOUT_FILENO)
@@ -19,7 +17,6 @@ enum Terminal {
     if isInteractive { replaceLine(line + "\n") } else { say(line) }
   }
 
-  /// Writes a line to standard error.
   static func complain(_ line: String) { emit("session-tap: " + line + "\n", to: STDERR_FILENO) }
 
   private static func emit(_ text: String, to descriptor: Int32) {

@@ -158,10 +158,8 @@ public struct PushRetry: Sendable, Hashable {
   /// Makes the default.
   public init() {}
 
-  /// The delay after the given try, which is counted from 1.
-  ///
-  /// - Parameter jitter: 0 to 1. It shortens the delay by up to half, so that the tries of many jobs spread
-  ///   after a failure of their gateway.
+  /// The delay after a try, which is counted from 1. The jitter, 0 to 1, shortens it by up to half, so that the tries of many jobs
+  /// spread after a failure of their gateway.
   package func delay(after attempt: Int, jitter: Double) -> Duration {
     let maximum = min(max(maximumDelay, .zero), .seconds(86_400))
     var delay = min(max(firstDelay, .zero), maximum)

@@ -69,15 +69,14 @@ public struct PushGateway: Sendable, Hashable {
 public struct PushError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
   /// The causes. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
-    private enum Name { case invalidTarget, unreachable, refused }
-    private let name: Name
+    private let name: String
 
     /// The URL, the job or a label is invalid.
-    public static let invalidTarget = Code(name: .invalidTarget)
+    public static let invalidTarget = Code(name: "invalidTarget")
     /// No server answers at the address, or not in time.
-    public static let unreachable = Code(name: .unreachable)
+    public static let unreachable = Code(name: "unreachable")
     /// The gateway refuses the metrics.
-    public static let refused = Code(name: .refused)
+    public static let refused = Code(name: "refused")
   }
 
   /// The cause.

@@ -43,7 +43,6 @@ package final class TerminationSignals: Sendable {
 
   private let asked: AsyncStream<Void>
 
-  /// Begins to listen.
   package init() {
     let (asked, ask) = AsyncStream.makeStream(of: Void.self)
     self.asked = asked
@@ -65,7 +64,6 @@ package final class TerminationSignals: Sendable {
     for await _ in asked {}
   }
 
-  /// Waits for a signal.
   private static func signalCame() {
     _ = pipe.fileHandleForReading.availableData
     let listeners = state.withLock { state in

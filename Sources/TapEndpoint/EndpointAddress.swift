@@ -1,6 +1,5 @@
 /// The address that an endpoint listens at.
 public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
-  /// The kinds of addresses.
   package enum Kind: Sendable, Hashable {
     case tcp(host: String, port: Int)
     case unix(path: String)

@@ -2,28 +2,24 @@
 public struct EndpointError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The causes. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
-    private enum Name {
-      case addressInUse, addressNotAvailable, permissionDenied, invalidConfiguration
-      case alreadyRunning, tooManyOpenFiles, accessNotRestricted, system
-    }
-    private let name: Name
+    private let name: String
 
     /// Another socket listens at the address.
-    public static let addressInUse = Code(name: .addressInUse)
+    public static let addressInUse = Code(name: "addressInUse")
     /// The host is not an address of this machine, or its name does not resolve.
-    public static let addressNotAvailable = Code(name: .addressNotAvailable)
+    public static let addressNotAvailable = Code(name: "addressNotAvailable")
     /// The process is not permitted to listen at the address.
-    public static let permissionDenied = Code(name: .permissionDenied)
+    public static let permissionDenied = Code(name: "permissionDenied")
     /// A setting is out of its range, or two contradict each other.
-    public static let invalidConfiguration = Code(name: .invalidConfiguration)
+    public static let invalidConfiguration = Code(name: "invalidConfiguration")
     /// The endpoint is already running.
-    public static let alreadyRunning = Code(name: .alreadyRunning)
+    public static let alreadyRunning = Code(name: "alreadyRunning")
     /// The process or the system has no file descriptor left.
-    public static let tooManyOpenFiles = Code(name: .tooManyOpenFiles)
+    public static let tooManyOpenFiles = Code(name: "tooManyOpenFiles")
     /// Other machines could read without credentials, and the configuration does not allow that.
-    public static let accessNotRestricted = Code(name: .accessNotRestricted)
+    public static let accessNotRestricted = Code(name: "accessNotRestricted")
     /// A system call failed for another reason.
-    public static let system = Code(name: .system)
+    public static let system = Code(name: "system")
   }
 
   /// The cause.

@@ -1,6 +1,5 @@
 package import Dispatch
 import Synchronization
-import TapCore
 
 /// A path, the methods that it takes, and the handler that answers.
 public struct EndpointRoute: Sendable {
@@ -8,7 +7,6 @@ public struct EndpointRoute: Sendable {
   package typealias Completion =
     @Sendable (EndpointResponse, _ isSent: @escaping @Sendable (Bool) -> Void) -> Void
 
-  /// The kinds of handlers.
   package enum Handler: Sendable {
     case immediate(@Sendable (EndpointRequest) -> EndpointResponse)
     /// One that calls back once. It needs no thread of Swift's pool, and so works while the app blocks them all, which
@@ -25,8 +23,8 @@ public struct EndpointRoute: Sendable {
   /// Whether it answers whatever host the request names, where others answer for this machine's names alone: what it shows is for
   /// everybody on this machine.
   package var isPublic = false
-  /// Where handlers are counted that outlive their requests, if this is the route that shows them.
-  package var overdueHandlers: OverdueHandlers?
+  /// Counts handlers that outlive their requests by the path of their route, if this is the route that shows them.
+  var countOverdue: (@Sendable (_ change: Double, _ path: String) -> Void)?
   /// Its handlers that run, if they may outlive their requests.
   let running: RunningHandlers?
 
@@ -93,26 +91,4 @@ final class RunningHandlers: Sendable {
   }
 
   func end() { count.withLock { $0 -= 1 } }
-}
-
-/// Counts, by route, the handlers that still run after their request has ended: at its deadline, or when its client left.
-package struct OverdueHandlers: Sendable {
-  private struct RouteLabels: LabelSet {
-    let path: String
-
-    static var labels: [Label<RouteLabels>] { [Label("path", \.path)] }
-  }
-
-  private let gauges: Family<RouteLabels, Registry.Gauge>
-
-  init(in registry: Registry) throws(RegistryError) {
-    gauges = try registry.gauge(
-      "session_tap_overdue_handlers",
-      help:
-        "Handlers of routes that run although their request is over: its deadline has passed, or its client is gone.",
-      by: RouteLabels.self)
-  }
-
-  /// - Parameter path: That of the route.
-  func add(_ count: Double, at path: String) { gauges[RouteLabels(path: path)].increment(by: count) }
 }

@@ -26,7 +26,11 @@ extension EndpointRoute {
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
     let inFlight = try registry.gauge(
       "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
-    let overdue = try OverdueHandlers(in: registry)
+    let overdue = try registry.gauge(
+      "session_tap_overdue_handlers",
+      help:
+        "Handlers of routes that run although their request is over: its deadline has passed, or its client is gone.",
+      by: RouteLabels.self)
     let queue = DispatchQueue(label: "session-tap.scrapes", qos: .utility)
     let handler = ScrapeHandler(registry: registry) { work in queue.async(execute: work) }
     var route = EndpointRoute(
@@ -42,7 +46,7 @@ extension EndpointRoute {
         ) { answer in
           let time = start.duration(to: .now)
           var headers: EndpointHeaders = [
-            "Content-Type": answer.contentType, "Vary": "Accept, Accept-Encoding",
+            "Content-Type": answer.format.contentType, "Vary": "Accept, Accept-Encoding",
             "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",
           ]
@@ -55,7 +59,8 @@ extension EndpointRoute {
           }
         }
       })
-    (route.isPublic, route.overdueHandlers) = (true, overdue)
+    route.isPublic = true
+    route.countOverdue = { change, path in overdue[RouteLabels(path: path)].increment(by: change) }
     return route
   }
 
@@ -64,5 +69,11 @@ extension EndpointRoute {
     let format: String
 
     static var labels: [Label<ScrapeLabels>] { [Label("code", \.code), Label("format", \.format)] }
+  }
+
+  private struct RouteLabels: LabelSet {
+    let path: String
+
+    static var labels: [Label<RouteLabels>] { [Label("path", \.path)] }
   }
 }

@@ -44,8 +44,6 @@ public final class Readiness: Sendable {
   }
 
   /// A line for each check, in the order in which they were added, and whether all is well.
-  ///
-  /// - Parameter time: how long to wait for the checks.
   package func report(within time: Duration) async -> (isReady: Bool, text: String) {
     let checks = checks.withLock { $0 }
     let (answers, answer) = AsyncStream.makeStream(of: (Int, String?).self)

@@ -4,11 +4,11 @@ struct Router: Sendable {
   /// The routes that end in `/*`, by what stands before the star, the longest first.
   private let below: [(prefix: String, routes: [EndpointRoute])]
   private var methods = EndpointMethod.standard
-  /// Where handlers are counted that outlive their requests, if a route shows them.
-  let overdueHandlers: OverdueHandlers?
+  /// That of the route that shows these handlers, if there is one.
+  let countOverdue: (@Sendable (_ change: Double, _ path: String) -> Void)?
 
   init(_ routes: [EndpointRoute]) {
-    overdueHandlers = routes.lazy.compactMap(\.overdueHandlers).first
+    countOverdue = routes.lazy.compactMap(\.countOverdue).first
     var prefixes: [String: [EndpointRoute]] = [:]
     for route in routes {
       methods.formUnion(route.methods)

@@ -8,9 +8,7 @@ public enum LogDropReason: Int, Sendable, Hashable, CaseIterable {
   case shutdown
 
   /// The value of the label.
-  public var text: String { staticText.description }
-
-  var staticText: StaticString {
+  public var text: String {
     switch self {
     case .queueFull: "queue_full"
     case .writeError: "write_error"

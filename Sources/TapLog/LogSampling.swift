@@ -36,9 +36,7 @@ public struct LogSampling: Sendable, Hashable {
 }
 
 extension LogSampling {
-  /// Whether a request gets a line, and why not.
-  ///
-  /// - Parameter random: Decides for a request without a trace: any 56 bits, evenly spread.
+  /// Whether a request gets a line, and why not. `random` decides for one without a trace: any 56 bits, evenly spread.
   func decision(
     on severity: LogSeverity, duration: Duration, trace: TraceContext?, random: () -> UInt64
   ) -> LogFilterReason? {

@@ -40,8 +40,7 @@ public final class RequestLog: RequestObserver {
       lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit))
     queue = LogQueue(
       to: try destination.makeOutput(configuration),
-      limits: .init(
-        bytes: max(32_768, configuration.queueByteLimit), lines: max(1, configuration.queueLineLimit)),
+      limits: (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit)),
       recentLines: configuration.recentLineLimit > 0 ? recentLines : nil,
       worker: destination.isCustom ? Worker() : worker)
     do {
@@ -111,7 +110,6 @@ public final class RequestLog: RequestObserver {
     LineWriter.withLine(of: observation, write: { encoder.write($0, to: &$1) }, body)
   }
 
-  /// Puts a line that is ready into the buffer.
   package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
     queue.append(line, severity: severity)
   }

@@ -29,9 +29,9 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-private func events(of bytes: [UInt8], step: Int) -> [RequestParser.Event] {
+private func events(of bytes: [UInt8], step: Int) -> [Result<EndpointRequest, RequestParser.Failure>] {
   var parser = RequestParser(limits: limits)
-  var events: [RequestParser.Event] = []
+  var events: [Result<EndpointRequest, RequestParser.Failure>] = []
   for start in stride(from: 0, to: bytes.count, by: max(step, 1)) {
     var input = bytes[start..<min(start + max(step, 1), bytes.count)]
     while !input.isEmpty {

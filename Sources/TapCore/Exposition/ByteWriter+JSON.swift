@@ -1,4 +1,3 @@
-/// Texts and numbers of JSON.
 extension ByteWriter {
   /// A further key, which needs no escaping: `,"key":`. In one piece, since a line has some 20.
   package mutating func key(_ key: StaticString) {

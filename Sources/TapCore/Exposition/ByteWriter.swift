@@ -15,13 +15,10 @@ package struct ByteWriter {
     end = capacity
   }
 
-  /// Whether something did not fit.
   package private(set) var isFull = false
 
-  /// The number of bytes written so far.
   @inlinable package var count: Int { written }
 
-  /// The written bytes.
   package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: written) }
 
   /// What `body` writes into an array of that capacity.
@@ -47,7 +44,6 @@ package struct ByteWriter {
   }
 }
 
-/// Bytes as they are.
 extension ByteWriter {
   @inlinable @inline(__always)
   package mutating func append(_ source: UnsafePointer<UInt8>, count length: Int) {
@@ -73,7 +69,6 @@ extension ByteWriter {
     bytes.withUnsafeBufferPointer { append($0) }
   }
 
-  /// Repeats what was written first.
   @inline(__always)
   mutating func repeatBeginning(_ length: Int) { append(memory, count: min(length, written)) }
 
@@ -86,15 +81,12 @@ extension ByteWriter {
   }
 }
 
-/// Numbers and times.
 extension ByteWriter {
-  /// An integer in decimal.
   package mutating func integer(_ value: Int64) {
     if value < 0 { append(UInt8(ascii: "-")) }
     integer(value.magnitude)
   }
 
-  /// A natural number in decimal.
   @inline(__always)
   package mutating func integer(_ value: UInt64) {
     var digits = 1
@@ -121,7 +113,6 @@ extension ByteWriter {
     written &+= digits
   }
 
-  /// All 16 hexadecimal digits of a number.
   package mutating func hexadecimal(_ number: UInt64) {
     guard 16 <= end &- written else { return close() }
     HexadecimalDigits.write(number, to: memory + written)

@@ -24,32 +24,21 @@ extension ExpositionFormat {
   }
 }
 
-/// How the body of an answer is coded (RFC 9110, section 8.4.1).
-package enum ContentCoding: String, Sendable, Hashable {
-  /// As it is.
-  case identity
-  /// Compressed (RFC 1952).
-  case gzip
-
-  /// The best coding for the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3).
-  init(acceptEncoding: String?) {
-    let codings = QualityList(acceptEncoding ?? "").items
-    func quality(_ names: [String]) -> Double? {
-      codings.first { names.contains($0.value) }?.quality
-    }
-    // "x-gzip" is the same (section 8.4.1.3), and "*" is every coding that is not named.
-    let gzip = quality(["gzip", "x-gzip"]) ?? quality(["*"]) ?? 0
-    // Without its name, identity is acceptable but not asked for.
-    self = gzip > 0 && gzip >= quality(["identity"]) ?? 0 ? .gzip : .identity
-  }
-}
-
 /// The items of an `Accept` or `Accept-Encoding` header: values with parameters and a weight (RFC 9110, sections
 /// 5.6.6 and 12.4.2).
 ///
 /// An item that cannot be parsed is left out. The caller bounds the header's length.
 struct QualityList: Sendable, Hashable {
   let items: [Item]
+
+  /// Whether the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3) prefers gzip to a body as it is.
+  var prefersGzip: Bool {
+    func quality(_ names: String...) -> Double? { items.first { names.contains($0.value) }?.quality }
+    // "x-gzip" is the same (section 8.4.1.3), and "*" is every coding that is not named.
+    let gzip = quality("gzip", "x-gzip") ?? quality("*") ?? 0
+    // Without its name, identity is acceptable but not asked for.
+    return gzip > 0 && gzip >= quality("identity") ?? 0
+  }
 
   init(_ header: String) {
     items = Self.split(header, at: ",").compactMap { element in
@@ -58,7 +47,6 @@ struct QualityList: Sendable, Hashable {
     }
   }
 
-  /// A value, its parameters and its weight.
   struct Item: Sendable, Hashable {
     /// In lower case.
     let value: String

@@ -8,9 +8,7 @@ public struct Exposition: Sendable, Hashable {
   /// The value of the `Content-Type` header.
   public var contentType: String { format.contentType }
 
-  /// - Parameters:
-  ///   - families: In order.
-  ///   - names: Of families or of their samples, to which the exposition is limited; `nil` for all.
+  /// - Parameter names: Of families or of their samples, to which the exposition is limited; `nil` for all.
   init(of families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil) {
     var bytes: [UInt8] = []
     Self.write(families, in: format, names: names, to: &bytes)
@@ -57,7 +55,6 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 
 /// Writes metric families in one format. No lock is held while it writes.
 protocol ExpositionWriter: AnyObject {
-  /// What has been written.
   var bytes: [UInt8] { get set }
   /// Begins a family; its samples follow.
   func begin(_ family: FamilyDescriptor)
@@ -65,8 +62,6 @@ protocol ExpositionWriter: AnyObject {
   func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?)
   /// A sample of a gauge or an info.
   func gauge(_ value: Double, labels: RenderedLabels)
-  /// A series of a histogram.
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
-  /// Ends the exposition.
   func finish()
 }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// Compression with the zlib that the system has, if it has one.
 ///
@@ -47,11 +41,8 @@ package struct Gzip: Sendable {
     return isWhole ? output : nil
   }
 
-  /// Compresses piece by piece. `false` if anything fails; what has been given out is then of no use.
-  ///
-  /// - Parameters:
-  ///   - next: Gives the next bytes: how many, 0 at the end, `nil` if it fails.
-  ///   - output: Takes compressed bytes. `false` if it fails.
+  /// Compresses piece by piece. `false` if anything fails; what has been given out is then of no use. `next` gives how many bytes
+  /// come next, 0 at the end, or `nil` if it fails, and `output` gives `false` if it does.
   package func compress(
     level: Int32, from next: (UnsafeMutableRawBufferPointer) -> Int?,
     to output: (UnsafeRawBufferPointer) -> Bool

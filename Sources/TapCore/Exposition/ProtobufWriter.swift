@@ -33,7 +33,7 @@ final class ProtobufWriter: ExpositionWriter {
   }
 
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
-    histogram.read(.everything, into: &reading)
+    histogram.read(native: true, exemplars: true, into: &reading)
     var message: [UInt8] = []
     message.append(unsigned: reading.count, field: 1)
     message.append(double: reading.sum, field: 2)
@@ -109,10 +109,7 @@ extension [UInt8] {
   }
 
   private static func zigZag(_ value: Int64) -> UInt64 { UInt64(bitPattern: value << 1 ^ value >> 63) }
-}
 
-/// Parts of a family.
-extension [UInt8] {
   /// `LabelPair`
   fileprivate mutating func append(label name: [UInt8], _ value: [UInt8]) {
     var label: [UInt8] = []

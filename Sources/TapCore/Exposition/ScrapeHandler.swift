@@ -22,15 +22,11 @@ package final class ScrapeHandler: Sendable {
   /// What a scrape asks for. Scrapes of the same form get the same bytes.
   private struct Form: Hashable {
     let format: ExpositionFormat
-    let coding: ContentCoding
+    let prefersGzip: Bool
     let names: Set<String>?
   }
 
-  /// Makes a handler.
-  ///
-  /// - Parameters:
-  ///   - registry: what is exposed.
-  ///   - perform: runs the work away from the caller, such as `{ queue.async(execute: $0) }`.
+  /// - Parameter perform: Runs the work away from the caller, such as `{ queue.async(execute: $0) }`.
   package init(
     registry: Registry, perform: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
@@ -38,18 +34,14 @@ package final class ScrapeHandler: Sendable {
     self.perform = perform
   }
 
-  /// Answers one scrape. Returns at once.
+  /// Answers one scrape, by the headers of these names. Returns at once.
   ///
-  /// - Parameters:
-  ///   - accept: the value of the request's `Accept` header, if it has one.
-  ///   - acceptEncoding: the value of its `Accept-Encoding` header, if it has one.
-  ///   - names: the families that are wanted, by their names or those of their samples; `nil` for all.
-  ///   - completion: takes the answer, which is to be sent with status 200.
+  /// - Parameter names: The families that are wanted, by their names or those of their samples; `nil` for all.
   package func scrape(
     accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
   ) {
     let form = Form(
-      format: ExpositionFormat(accept: accept), coding: ContentCoding(acceptEncoding: acceptEncoding),
+      format: ExpositionFormat(accept: accept), prefersGzip: QualityList(acceptEncoding ?? "").prefersGzip,
       names: names)
     let isFirst = state.withLock { state in
       state.waiting.append((form, completion))
@@ -73,7 +65,8 @@ package final class ScrapeHandler: Sendable {
       for (form, completion) in waiting {
         let answer =
           answers[form]
-          ?? ScrapeAnswer(Exposition(of: families, in: form.format, names: form.names), form.coding)
+          ?? ScrapeAnswer(
+            Exposition(of: families, in: form.format, names: form.names), compressed: form.prefersGzip)
         answers[form] = answer
         completion(answer)
       }
@@ -85,26 +78,15 @@ package final class ScrapeHandler: Sendable {
 package struct ScrapeAnswer: Sendable, Hashable {
   /// The format of the body before any compression.
   package let format: ExpositionFormat
-  /// How the body is coded.
-  package let coding: ContentCoding
-  /// The body.
+  /// The value of the `Content-Encoding` header, `nil` where there is to be none.
+  package let contentEncoding: String?
   package let bytes: [UInt8]
 
-  /// The value of the `Content-Type` header.
-  package var contentType: String { format.contentType }
-
-  /// The value of the `Content-Encoding` header, `nil` where there is to be none.
-  package var contentEncoding: String? { coding == .identity ? nil : coding.rawValue }
-
-  /// Codes an exposition as asked, or not at all where the system cannot.
-  init(_ exposition: Exposition, _ coding: ContentCoding) {
+  /// Compresses an exposition if asked, unless the system cannot.
+  init(_ exposition: Exposition, compressed: Bool) {
     format = exposition.format
-    if coding == .gzip, let compressed = Gzip.system?.compress(exposition.bytes) {
-      self.coding = .gzip
-      bytes = compressed
-    } else {
-      self.coding = .identity
-      bytes = exposition.bytes
-    }
+    let gzip = compressed ? Gzip.system?.compress(exposition.bytes) : nil
+    contentEncoding = gzip == nil ? nil : "gzip"
+    bytes = gzip ?? exposition.bytes
   }
 }

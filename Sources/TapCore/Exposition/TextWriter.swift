@@ -46,7 +46,7 @@ final class TextWriter: ExpositionWriter {
 
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     let layout = histogram.layout
-    histogram.read(isOpenMetrics ? .classicAndExemplars : .classic, into: &reading)
+    histogram.read(native: false, exemplars: isOpenMetrics, into: &reading)
     let exemplars = reading.exemplars.map { $0.map(Self.text) ?? [] }
     // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
     // nor the count, which must not stand alone, may appear then.

@@ -35,7 +35,7 @@ extension Registry {
     }
 
     /// Changes with every write, even of the same value.
-    var writes: UInt64 {
+    var activity: UInt64 {
       state.withLock { $0.writes }
     }
 

@@ -22,12 +22,18 @@ extension Registry {
     /// counted in `session_tap_dropped_values_total`.
     public func record(_ value: Double) {
       guard value.isFinite else { return dropped.increment() }
+      record(value) { _, _ in }
+    }
+
+    @inline(__always)
+    private func record(_ value: Double, _ keepExemplar: (inout Cell, _ bucket: Int) -> Void) {
       let bucket = layout.bucket(for: value)
       let nativeBucket = layout.nativeBucket(for: value)
       cells.withCell { cell, counts in
         counts[bucket] &+= 1
         cell.sum += value
         cell.native.record(value, bucket: nativeBucket)
+        keepExemplar(&cell, bucket)
       }
     }
 
@@ -86,22 +92,18 @@ extension Registry {
       exemplars: ExemplarPolicy
     ) {
       guard let trace, trace.isSampled || exemplars == .all, value.isFinite else { return record(value) }
-      let bucket = layout.bucket(for: value)
-      let nativeBucket = layout.nativeBucket(for: value)
       let exemplar = Exemplar(value: value, timestamp: timestamp(), trace: trace)
       let bucketCount = layout.bucketCount
-      cells.withCell { cell, counts in
-        counts[bucket] &+= 1
-        cell.sum += value
-        cell.native.record(value, bucket: nativeBucket)
-        cell.keep(exemplar, bucket: bucket, of: bucketCount)
+      record(value) { cell, bucket in
+        if cell.exemplars.isEmpty { cell.exemplars = Array(repeating: nil, count: bucketCount) }
+        cell.exemplars[bucket] = exemplar
       }
     }
 
     /// Everything recorded so far, added up.
     public var snapshot: HistogramSnapshot {
       var reading = HistogramReading()
-      read(.everything, into: &reading)
+      read(native: true, exemplars: true, into: &reading)
       return HistogramSnapshot(reading, upperBounds: layout.upperBounds)
     }
 
@@ -111,27 +113,19 @@ extension Registry {
       snapshot.native.quantile(quantile)
     }
 
-    /// The parts to read.
-    enum Parts {
-      case classic
-      case classicAndExemplars
-      case everything
-    }
-
-    /// Reads the parts, one cell after another, in place of the content of `reading`.
-    func read(_ parts: Parts, into reading: inout HistogramReading) {
+    /// Reads the classic part and others, one cell after another, in place of the content of `reading`.
+    func read(native: Bool, exemplars: Bool, into reading: inout HistogramReading) {
       reading.reset(bucketCount: layout.bucketCount)
       cells.forEachCell { cell, counts in
         reading.add(sum: cell.sum, counts: counts)
-        if parts == .everything { reading.add(cell.native) }
-        if parts != .classic, !cell.exemplars.isEmpty { reading.add(cell.exemplars) }
+        if native { reading.add(cell.native) }
+        if exemplars, !cell.exemplars.isEmpty { reading.add(cell.exemplars) }
       }
     }
 
-    /// The number of values.
-    var count: UInt64 {
+    var activity: UInt64 {
       var reading = HistogramReading()
-      read(.classic, into: &reading)
+      read(native: false, exemplars: false, into: &reading)
       return reading.count
     }
 
@@ -141,11 +135,6 @@ extension Registry {
       var native = NativeBuckets()
       /// The latest exemplar of each classic bucket; empty until there is one.
       var exemplars: [Exemplar?] = []
-
-      mutating func keep(_ exemplar: Exemplar, bucket: Int, of bucketCount: Int) {
-        if exemplars.isEmpty { exemplars = Array(repeating: nil, count: bucketCount) }
-        exemplars[bucket] = exemplar
-      }
     }
   }
 }

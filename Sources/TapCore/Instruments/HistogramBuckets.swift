@@ -69,14 +69,11 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   }
 }
 
-/// The part that the histograms of one family share: the bounds, and the bounds as text.
-///
-/// The bounds must be finite and ascending.
+/// The part that the histograms of one family share: the bounds, finite and ascending, and the bounds as text.
 final class BucketLayout: Sendable {
   let upperBounds: [Double]
   /// For each bucket, `+Inf` last: `0.005"} `, the end of a sample's name as the text formats write it.
   let sampleEnds: [[UInt8]]
-  /// The bytes of all `sampleEnds`.
   let sampleEndsLength: Int
   /// The bounds in blocks of eight; the last is padded with infinity, which no value is above.
   private let blocks: [SIMD8<Double>]

@@ -62,7 +62,6 @@ struct HistogramReading: Sendable {
   /// The latest of each bucket; empty where there is none or it is not asked for.
   private(set) var exemplars: [Exemplar?] = []
 
-  /// The number of values.
   var count: UInt64 { counts.reduce(0, &+) }
 
   /// Sets everything to 0 and keeps the capacity.
@@ -74,7 +73,6 @@ struct HistogramReading: Sendable {
     exemplars.removeAll(keepingCapacity: true)
   }
 
-  /// Adds the classic part of a cell.
   mutating func add(sum: Double, counts cellCounts: UnsafeMutablePointer<UInt64>) {
     self.sum = Self.finite(self.sum + Self.finite(sum))
     for index in counts.indices { counts[index] &+= cellCounts[index] }
@@ -84,7 +82,6 @@ struct HistogramReading: Sendable {
     min(max(value, -.greatestFiniteMagnitude), .greatestFiniteMagnitude)
   }
 
-  /// Adds the native part of a cell.
   mutating func add(_ other: NativeBuckets) {
     if native.isEmpty { native = other } else { native.add(other) }
   }

@@ -20,16 +20,12 @@ extension Registry.Gauge: Instrument {
   func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
     writer.gauge(value, labels: labels)
   }
-
-  var activity: UInt64 { writes }
 }
 
 extension Registry.Histogram: Instrument {
   func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
     writer.histogram(self, labels: labels, created: created)
   }
-
-  var activity: UInt64 { count }
 }
 
 /// Counts the values that the instruments of a family drop, exposed as `session_tap_dropped_values_total`.

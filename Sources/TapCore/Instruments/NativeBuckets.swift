@@ -39,7 +39,6 @@ struct NativeBuckets: Sendable, Hashable {
     }
   }
 
-  /// Nothing has been counted.
   var isEmpty: Bool {
     zeroCount == 0 && positive.populatedCount == 0 && negative.populatedCount == 0
   }
@@ -87,7 +86,6 @@ struct NativeCounts: Sendable, Hashable {
   /// The widest range: at schema 4, a factor of 10^19 between the least and the greatest value.
   static let maximumRange = 1_024
 
-  /// The number of buckets that have a count.
   private(set) var populatedCount = 0
   private var first = 0
   private var lowCounts: [UInt16] = []
@@ -140,7 +138,6 @@ struct NativeCounts: Sendable, Hashable {
     return halved
   }
 
-  /// A bucket's number and count.
   struct Entry: Sendable, Hashable {
     let bucket: Int
     let count: UInt64

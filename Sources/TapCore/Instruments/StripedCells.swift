@@ -17,7 +17,6 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
   /// `nil` until the first contention. Every table holds the cells of the one before it.
   private let table: Atomic<UnsafeMutablePointer<Table>?>
 
-  /// Makes one cell.
   init(counterCount: Int) {
     self.counterCount = counterCount
     home = Cell(counterCount: counterCount)
@@ -35,9 +34,7 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
     }
   }
 
-  /// Runs `body` on one cell, under its lock.
-  ///
-  /// `body` must not index past `counterCount`.
+  /// Runs `body` on one cell, under its lock. It must not index past `counterCount`.
   @inline(__always)
   func withCell(_ body: (inout Header, UnsafeMutablePointer<UInt64>) -> Void) {
     let cell: Cell
@@ -55,7 +52,6 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
     for index in 0..<table.pointee.count { table.pointee.cells[index].lock(body) }
   }
 
-  /// The number of cells now.
   var count: Int { table.load(ordering: .acquiring)?.pointee.count ?? 1 }
 
   /// Contention: grow the table, move this thread to another cell, and block only if all cells are locked.
@@ -97,7 +93,6 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
     let previous: UnsafeMutablePointer<Table>?
   }
 
-  /// A handle of one cell's memory.
   private struct Cell {
     let mutex: UnsafeMutablePointer<Mutex<Header>>
 
@@ -136,7 +131,6 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
 
 /// The value in a cell of ``StripedCells`` beside its counters.
 protocol StripedCellHeader: Sendable {
-  /// An empty cell.
   init()
 }
 

@@ -1,12 +1,5 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
-/// Files and descriptors.
 extension System {
   /// Opens a file for appending, and creates it if it does not exist. Never blocks, not for the reader of a FIFO either.
   package static func openForAppending(_ path: String, permissions: Int) throws(Failure) -> Int32 {
@@ -30,18 +23,17 @@ extension System {
   }
 
   /// Closes a descriptor. Not repeated after EINTR: on Linux the descriptor is gone by then.
-  package static func close(_ descriptor: Int32) { callClose(descriptor) }
+  package static func close(_ descriptor: Int32) { _ = TapLibc.close(descriptor) }
 
   /// Reads once. Gives 0 at the end of the file.
   package static func read(
     _ descriptor: Int32, into memory: UnsafeMutableRawBufferPointer
   ) throws(Failure) -> Int {
-    try uninterrupted { callRead(descriptor, memory) }
+    try uninterrupted { TapLibc.read(descriptor, memory.baseAddress, memory.count) }
   }
 
-  /// Writes once, and gives the number of written bytes.
   package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) -> Int {
-    try uninterrupted { callWrite(descriptor, bytes) }
+    try uninterrupted { TapLibc.write(descriptor, bytes.baseAddress, bytes.count) }
   }
 
   /// Throws if a descriptor is not open for writing, as a write would.
@@ -154,12 +146,11 @@ extension System {
     _ = try uninterrupted { Int(fsync(descriptor)) }
   }
 
-  /// Removes all that is in a file.
   package static func empty(_ descriptor: Int32) -> Bool { ftruncate(descriptor, 0) == 0 }
 
   /// Puts a file in the place of another, or of none.
   package static func rename(_ path: String, to newPath: String) throws(Failure) {
-    _ = try uninterrupted { Int(callRename(path, newPath)) }
+    _ = try uninterrupted { Int(TapLibc.rename(path, newPath)) }
   }
 
   package static func remove(_ path: String) { _ = unlink(path) }
@@ -183,13 +174,3 @@ extension System {
     return names
   }
 }
-
-// The calls whose names the methods above hide.
-private func callRead(_ descriptor: Int32, _ memory: UnsafeMutableRawBufferPointer) -> Int {
-  read(descriptor, memory.baseAddress, memory.count)
-}
-private func callWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  write(descriptor, bytes.baseAddress, bytes.count)
-}
-private func callClose(_ descriptor: Int32) { _ = close(descriptor) }
-private func callRename(_ path: String, _ newPath: String) -> Int32 { rename(path, newPath) }

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// The C library, apart from threads (``BackgroundThread``, ``EventCount``, ``ThreadProbe``) and zlib (``Gzip``).
 package enum System {
@@ -24,12 +18,10 @@ package enum System {
   static var coreCount: Int { configuration(Int32(_SC_NPROCESSORS_ONLN)) }
   /// The unit of the times under `/proc`.
   static var ticksPerSecond: Int { configuration(Int32(_SC_CLK_TCK)) }
-  /// In bytes.
   static var pageSize: Int { configuration(Int32(_SC_PAGESIZE)) }
 
   private static func configuration(_ name: Int32) -> Int { max(1, sysconf(name)) }
 
-  /// The value of an environment variable.
   static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
   /// An `errno`.
@@ -49,7 +41,6 @@ package enum System {
     package static let tooManyFiles = Failure(code: EMFILE)
     package static let nameTooLong = Failure(code: ENAMETOOLONG)
 
-    /// The system's description.
     package var text: String {
       var buffer = [CChar](repeating: 0, count: 256)
       // Not `strerror`, which is not safe in threads.
@@ -67,12 +58,9 @@ package enum System {
     }
   }
 
-  /// Runs a function at a normal exit of the process.
   static func atExit(_ function: @convention(c) () -> Void) { atexit(function) }
 
-  /// `base` to the power of `exponent`.
   static func power(_ base: Double, _ exponent: Double) -> Double { pow(base, exponent) }
 
-  /// 2 to the power of `exponent`.
   static func powerOfTwo(_ exponent: Double) -> Double { exp2(exponent) }
 }

@@ -30,7 +30,6 @@ public struct TargetInfo: Collector {
       resourceAttributes: System.environment("OTEL_RESOURCE_ATTRIBUTES"))
   }
 
-  /// The value of a label.
   package subscript(label: String) -> String? { labels.pairs.first { $0.name == label }?.value }
 
   /// One family, or none.

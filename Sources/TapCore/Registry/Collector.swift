@@ -42,6 +42,4 @@ struct CollectorSource: MetricSource {
       return GatheredSamples(descriptor: descriptor, samples: samples)
     }
   }
-
-  var statistics: [FamilyStatistics] { [] }
 }

@@ -10,7 +10,6 @@ import Synchronization
 public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   let descriptor: FamilyDescriptor
   private let dropped = DroppedValues()
-  /// The buckets of a family of histograms.
   let buckets: HistogramBuckets?
   private let render: @Sendable (Key) -> RenderedLabels
   private let make: @Sendable (DroppedValues) -> Element
@@ -53,15 +52,13 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     remove(render(key))
   }
 
+  func remove(_ labels: RenderedLabels) -> Bool {
+    table.withLock { $0.remove(labels) }
+  }
+
   /// Removes all series, from the next scrape on.
   public func removeAll() {
     table.withLock { $0.removeAll() }
-  }
-}
-
-extension Family: SeriesRemoval {
-  func remove(_ labels: RenderedLabels) -> Bool {
-    table.withLock { $0.remove(labels) }
   }
 }
 

@@ -5,7 +5,6 @@ protocol GatheredFamily: Sendable {
   func writeSamples(to writer: any ExpositionWriter)
 }
 
-/// A family of plain values.
 struct GatheredSamples: GatheredFamily {
   let descriptor: FamilyDescriptor
   /// By label values, no label set twice.

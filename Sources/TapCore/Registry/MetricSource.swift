@@ -6,6 +6,17 @@ protocol MetricSource: Sendable {
   func gather(at now: Instant) -> [any GatheredFamily]
   /// What the families tell about themselves.
   var statistics: [FamilyStatistics] { get }
+  /// Removes the series with these labels, or all. A source of other metrics keeps them.
+  func remove(_ labels: RenderedLabels) -> Bool
+  func removeAll()
+}
+
+extension MetricSource {
+  var statistics: [FamilyStatistics] { [] }
+
+  func remove(_ labels: RenderedLabels) -> Bool { false }
+
+  func removeAll() {}
 }
 
 /// What a family tells about itself.

@@ -61,11 +61,6 @@ public final class Registry: Sendable {
     return families.sorted { $0.descriptor.name < $1.descriptor.name }
   }
 
-  /// The family of that name, if its series have run-time labels.
-  func removableFamily(_ name: String) -> (any SeriesRemoval)? {
-    state.withLock { $0.byName[name] } as? any SeriesRemoval
-  }
-
   private struct State {
     var sources: [any MetricSource] = []
     var byName: [String: any MetricSource] = [:]
@@ -130,19 +125,11 @@ extension Registry {
   /// - Returns: whether the series existed.
   @discardableResult
   public func removeSeries(of name: String, labels: Labels) -> Bool {
-    removableFamily(name)?.remove(RenderedLabels(labels.pairs)) ?? false
+    state.withLock { $0.byName[name] }?.remove(RenderedLabels(labels.pairs)) ?? false
   }
 
   /// Removes all series of a metric. Its name stays taken.
   public func removeAllSeries(of name: String) {
-    removableFamily(name)?.removeAll()
+    state.withLock { $0.byName[name] }?.removeAll()
   }
-}
-
-/// A family whose series are named by labels at run time and can be removed.
-protocol SeriesRemoval {
-  /// Removes the series with these labels. `false` if there is none.
-  func remove(_ labels: RenderedLabels) -> Bool
-  /// Removes all series.
-  func removeAll()
 }

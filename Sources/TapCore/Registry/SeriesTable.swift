@@ -1,7 +1,5 @@
 /// The series of one family, or of families that share their labels: found by key, found by labels, listed in order, bounded
-/// in number.
-///
-/// A pure value, kept under a lock by its owner.
+/// in number. A pure value, kept under a lock by its owner.
 struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   private let options: SeriesOptions
   /// The keys seen: a cache of `byLabels`. Many keys may lead to one series, so it has its own bound.
@@ -69,16 +67,14 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     return true
   }
 
-  /// Forgets all series.
   mutating func removeAll() {
     let count = overflowCount
     self = SeriesTable(options)
     overflowCount = count
   }
 
-  /// Parks the series that have been idle for too long, and takes back those that are no longer idle.
-  ///
-  /// - Parameter activity: A number that changes with every record, or `nil` for an element that is in use.
+  /// Parks the series that have been idle for too long, and takes back those that are no longer idle. `activity` changes with every
+  /// record, and is `nil` for an element that is in use.
   mutating func expire(at now: Instant, activity: (Element) -> UInt64?) {
     guard let expiry = options.leastIdleTime else { return }
     for (labels, former) in parked {
@@ -139,9 +135,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   }
 }
 
-/// One series of a family: its labels and its instrument.
-///
-/// What changes is guarded by the lock of the table's owner.
+/// One series of a family. What changes is guarded by the lock of the table's owner.
 final class Series<Element: AnyObject & Sendable>: @unchecked Sendable {
   let labels: RenderedLabels
   let element: Element
@@ -156,12 +150,9 @@ final class Series<Element: AnyObject & Sendable>: @unchecked Sendable {
     self.created = created
   }
 
-  /// The series has been asked for.
   fileprivate func touch() { idleSince = nil }
 
-  /// For how long nothing has been recorded.
-  ///
-  /// - Parameter activity: A number that changes with every record.
+  /// For how long nothing has been recorded, where each record changes `activity`.
   fileprivate func idleNanoseconds(at now: Instant, activity: UInt64) -> Int64 {
     guard let idleSince, activity == self.activity else {
       (self.activity, idleSince) = (activity, now)

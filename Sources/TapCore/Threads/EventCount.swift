@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// Wakes threads that wait for a condition which another lock guards.
 ///
@@ -41,14 +35,12 @@ package final class EventCount: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// The number of events so far.
   package var ticket: UInt64 {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return events
   }
 
-  /// Wakes every waiter.
   package func signal() {
     pthread_mutex_lock(mutex)
     events &+= 1

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// A small number per thread that chooses the thread's cell, as in Striped64 and LongAdder: after contention in a cell, a
 /// thread moves on to another one, and soon each thread has a cell of its own.

@@ -2,8 +2,6 @@ import Synchronization
 
 /// Work that a ``Worker`` does for its owner, when it is asked and when it is due.
 package protocol BackgroundJob: AnyObject, Sendable {
-  /// Does what there is to do.
-  ///
   /// - Returns: When to do so again at the latest, ``Instant/never`` if only when asked, or `nil` if the worker may forget the job
   ///   until it is asked again.
   func run(at now: Instant) -> Instant?

@@ -29,20 +29,6 @@ package struct ConnectionState: Sendable {
     case answering
   }
 
-  /// The order in which connections are closed when there is no room for another: the smallest first. Idle ones come
-  /// before those that wait for their clients, and of these the one that has been so longest.
-  package struct ClosingOrder: Sendable, Comparable {
-    package let activity: Activity
-    /// The number of the request that the activity is for.
-    let request: UInt64
-    /// When the connection took up the activity.
-    let begin: ContinuousClock.Instant
-
-    package static func < (lhs: ClosingOrder, rhs: ClosingOrder) -> Bool {
-      (lhs.activity.rawValue, lhs.begin) < (rhs.activity.rawValue, rhs.begin)
-    }
-  }
-
   private enum Phase {
     case receiving
     case answering(Exchange)
@@ -60,7 +46,6 @@ package struct ConnectionState: Sendable {
     let id: UInt64
     let isHead: Bool
     let minorVersion: Int
-    /// Whether the connection persists after the answer.
     let keepsAlive: Bool
   }
 
@@ -86,21 +71,19 @@ package struct ConnectionState: Sendable {
   private var wait = Wait.idle
   private var waitDeadline: ContinuousClock.Instant
   private var writeDeadline: ContinuousClock.Instant?
-  /// The requests so far.
   private var requestCount: UInt64 = 0
 
   /// Whether the socket takes no more for now.
   package var isWriteBlocked = false
-  /// Compares this connection, which waits for an event, with others.
-  package private(set) var closingOrder: ClosingOrder
-  /// What is to be sent.
+  /// The activity in which it waits for an event, the request that this is for, and since when.
+  private var waiting: (activity: Activity, request: UInt64, since: ContinuousClock.Instant)
   package private(set) var output = UnsentBytes()
 
   package init(limits: Endpoint.Configuration.Limits, at time: EventTime) {
     self.limits = limits
     parser = RequestParser(limits: limits)
     waitDeadline = time.instant + limits.idleDeadline
-    closingOrder = ClosingOrder(activity: .waiting, request: 0, begin: time.instant)
+    waiting = (.waiting, 0, time.instant)
   }
 
   // MARK: Queries
@@ -134,6 +117,12 @@ package struct ConnectionState: Sendable {
     }
   }
 
+  /// The order in which connections are closed when there is no room for another: the smallest first. Idle ones come
+  /// before those that wait for their clients, and of these the one that has been so longest.
+  package var closingOrder: (activity: Int, since: ContinuousClock.Instant) {
+    (waiting.activity.rawValue, waiting.since)
+  }
+
   /// Whether this is the request that is being answered.
   package func isCurrent(_ id: UInt64) -> Bool {
     if case .answering(let exchange) = phase { exchange.id == id } else { false }
@@ -141,7 +130,6 @@ package struct ConnectionState: Sendable {
 
   // MARK: The socket
 
-  /// Bytes have arrived.
   package mutating func received(_ bytes: ArraySlice<UInt8>) {
     switch phase {
     case .lingering:
@@ -163,7 +151,6 @@ package struct ConnectionState: Sendable {
   /// The socket has failed: the client has gone.
   package mutating func failed() { phase = .closed(reset: true) }
 
-  /// That many bytes of the output were sent.
   package mutating func wrote(_ count: Int, at time: EventTime) {
     output.removeFirst(count)
     progress += count
@@ -177,7 +164,6 @@ package struct ConnectionState: Sendable {
 
   // MARK: The clock and the endpoint
 
-  /// A deadline may have passed.
   package mutating func deadlinePassed(at time: EventTime) {
     guard deadline <= time.instant else { return }
     switch (wait, phase) {
@@ -265,8 +251,8 @@ package struct ConnectionState: Sendable {
       break
     }
     // A client that sends a byte now and then for the same request begins nothing new.
-    if closingOrder.activity != activity || closingOrder.request != requestCount {
-      closingOrder = ClosingOrder(activity: activity, request: requestCount, begin: time.instant)
+    if waiting.activity != activity || waiting.request != requestCount {
+      waiting = (activity, requestCount, time.instant)
     }
     return .wait
   }
@@ -274,7 +260,7 @@ package struct ConnectionState: Sendable {
   /// Parses what has arrived. A failure is answered here.
   private mutating func nextRequest(at time: EventTime) -> EndpointRequest? {
     switch parser.next(from: &input) {
-    case .request(let request):
+    case .success(let request):
       if input.isEmpty { input = [] }
       return request
     case .failure(let failure): fail(failure, at: time)

@@ -73,11 +73,8 @@ extension EndpointRequest {
     headers.add(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
   }
 
-  /// The head is complete.
   /// - Returns: the length of the body.
-  mutating func endHead(
-    _ limits: Endpoint.Configuration.Limits
-  ) throws(RequestParser.Failure) -> Int {
+  mutating func endHead(_ limits: Endpoint.Configuration.Limits) throws(RequestParser.Failure) -> Int {
     // Section 3.2: 400 to any HTTP/1.1 request without a Host, and to any request with more than one or with an invalid one.
     // An http URL with an empty host is invalid too (RFC 9110, section 4.2.1).
     let hosts = headers.values(of: "Host")

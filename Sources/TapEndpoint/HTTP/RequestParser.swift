@@ -5,18 +5,9 @@ import TapCore
 /// It takes a head line by line, so that what comes out does not depend on how the bytes were split. It holds no more
 /// than one head and one body, both bounded, and no socket or clock.
 package struct RequestParser: Sendable {
-  /// The result of the bytes so far.
-  package enum Event: Sendable, Hashable {
-    /// A request is complete.
-    case request(EndpointRequest)
-    /// The bytes are not a request. No event can follow.
-    case failure(Failure)
-  }
-
   /// Why bytes are not a request that this server accepts, and the status of the response. The connection is closed
   /// after it, because the start of the next request is unknown.
   package struct Failure: Error, Sendable, Hashable {
-    /// The status of the answer.
     package let status: EndpointStatus
     /// One clause for the answer's body.
     package let reason: String
@@ -28,11 +19,9 @@ package struct RequestParser: Sendable {
   }
 
   private let limits: Endpoint.Configuration.Limits
-  /// The bytes of the head so far.
   private var headBytes = 0
   /// The begin of a line whose end has not arrived.
   private var line: [UInt8] = []
-  /// The request from its first line on.
   private var request: EndpointRequest?
   /// The length of the body when the head is complete.
   private var bodyLength: Int?
@@ -48,15 +37,16 @@ package struct RequestParser: Sendable {
   /// Whether the head is complete and the body is not.
   package var isInBody: Bool { bodyLength != nil }
 
-  /// Takes bytes from the front of the input up to the next event. `nil` means that all were taken and more are needed.
-  package mutating func next(from input: inout ArraySlice<UInt8>) -> Event? {
+  /// Takes bytes from the front of the input up to the end of a request, or to a failure, behind which nothing can follow. `nil`
+  /// means that all were taken and more are needed.
+  package mutating func next(from input: inout ArraySlice<UInt8>) -> Result<EndpointRequest, Failure>? {
     do throws(Failure) {
       guard !hasFailed, let request = try parse(&input) else {
         input = []
         return nil
       }
       self = RequestParser(limits: limits)
-      return .request(request)
+      return .success(request)
     } catch {
       self = RequestParser(limits: limits)
       hasFailed = true

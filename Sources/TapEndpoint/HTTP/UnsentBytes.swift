@@ -26,7 +26,6 @@ package struct UnsentBytes: Sendable {
     (first.isEmpty ? rest : first).withUnsafeBytes(body)
   }
 
-  /// Removes bytes that have been sent.
   package mutating func removeFirst(_ count: Int) {
     let ofFirst = min(count, first.count)
     first = first.dropFirst(ofFirst)

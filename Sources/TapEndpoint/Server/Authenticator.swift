@@ -1,6 +1,5 @@
 import TapCore
 
-/// Authenticates requests by their credentials.
 struct Authenticator: Sendable {
   /// More than enough for a list of secrets.
   private static let maximumFileSize = 65_536
@@ -48,10 +47,7 @@ struct Authenticator: Sendable {
   /// The current secrets of a file; `nil` if it cannot be read or has none. It is small, and read again each time, so
   /// that secrets can be exchanged.
   private static func credentials(_ path: String, _ scheme: Credentials.Scheme) -> Credentials? {
-    let credentials = System.contents(ofPath: path, limit: maximumFileSize).map {
-      Credentials($0, scheme: scheme)
-    }
-    return credentials?.isEmpty == false ? credentials : nil
+    System.contents(ofPath: path, limit: maximumFileSize).flatMap { Credentials($0, scheme: scheme) }
   }
 }
 
@@ -68,14 +64,15 @@ package struct Credentials: Sendable, Hashable {
   private let secrets: [[UInt8]]
 
   /// Takes a secret from each line, without the blanks around it; empty lines do not count. Those of the Basic
-  /// scheme are kept as they are presented, in Base64.
-  package init(_ text: [UInt8], scheme: Scheme) {
+  /// scheme are kept as they are presented, in Base64. `nil` if there is none.
+  package init?(_ text: [UInt8], scheme: Scheme) {
     let lines = text.split { $0 == ByteClass.lineFeed || $0 == ByteClass.carriageReturn }
     secrets = lines.compactMap { line in
       let secret = line.trimmingBlanks
       if secret.isEmpty { return nil }
       return scheme == .basic ? Self.base64(secret) : Array(secret)
     }
+    if secrets.isEmpty { return nil }
   }
 
   /// RFC 4648, section 4.
@@ -87,8 +84,6 @@ package struct Credentials: Sendable, Hashable {
       return (0..<4).map { $0 <= group.count ? alphabet[bits >> (18 - 6 * $0) & 63] : UInt8(ascii: "=") }
     }
   }
-
-  package var isEmpty: Bool { secrets.isEmpty }
 
   /// Whether one of the secrets was presented. The time depends on the length of what was presented and on the
   /// number of secrets, and not on how many bytes are equal.

@@ -1,13 +1,6 @@
 import Dispatch
 import TapCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// An accepted socket with its dispatch sources and the state machine that decides what happens on it. Only the
 /// event loop uses it. No call blocks, and none raises SIGPIPE.
@@ -56,8 +49,7 @@ final class Connection {
     writing?.watch(isWanted)
   }
 
-  /// Reads the bytes that have arrived.
-  /// - Returns: `false` if there were none.
+  /// - Returns: `false` if no bytes have arrived.
   func receive(into buffer: inout [UInt8]) -> Bool {
     do throws(System.Failure) {
       let count = try System.uninterrupted {
@@ -71,7 +63,6 @@ final class Connection {
     return true
   }
 
-  /// Sends the first bytes of the output.
   func write(at time: EventTime) {
     #if canImport(Darwin)
       // The socket has SO_NOSIGPIPE.
@@ -89,7 +80,6 @@ final class Connection {
     }
   }
 
-  /// Ends the sending direction.
   func endOutput() {
     shutdown(descriptor, Int32(SHUT_WR))
   }

@@ -24,21 +24,14 @@ struct ConnectionTable {
     capacity = limit
   }
 
-  /// The connection to close when there is no room for another: the one that has been idle longest; without an
-  /// idle one, the one that has waited for its client longest. Never one whose handler works: these are bounded by
-  /// the limits of requests, and so leave connections to scrapes.
+  /// The connection to close when there is no room for another. Never one whose handler works: these are bounded by the limits of
+  /// requests, and so leave connections to scrapes.
   ///
   /// Only a new connection at a full table causes a scan, which takes less time than its accept with the default limit,
   /// and some 0.4 ms with 10,000 connections.
   func firstToClose(except kept: Connection?) -> Connection? {
-    var first: Connection?
-    for connection in open.values where connection !== kept {
-      let order = connection.state.closingOrder
-      if order.activity != .answering, first.map({ order < $0.state.closingOrder }) ?? true {
-        first = connection
-      }
-    }
-    return first
+    open.values.lazy.filter { $0 !== kept && $0.state.activity != .answering }
+      .min { $0.state.closingOrder < $1.state.closingOrder }
   }
 
   /// Reads the limit of descriptors, which the app may change, and ends a shortage after its time.

@@ -13,7 +13,6 @@ final class DescriptorSource {
     source.activate()
   }
 
-  /// Starts or stops the events.
   func watch(_ isWanted: Bool) {
     guard isWanted != isWatching, !isCancelled else { return }
     isWatching = isWanted

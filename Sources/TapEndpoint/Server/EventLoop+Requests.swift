@@ -31,9 +31,7 @@ extension EventLoop {
     }
   }
 
-  /// Runs a handler away from this queue, unless there are too many.
-  ///
-  /// - Parameter run: Begins to run it, and gives its task if it has one.
+  /// Runs a handler away from this queue, unless there are too many. `run` begins to, and gives its task if it has one.
   private func start(
     _ route: EndpointRoute, _ id: UInt64, on connection: Connection, at time: EventTime,
     _ run: (_ completion: @escaping @Sendable (EndpointResponse) -> Void) -> Task<Void, Never>?
@@ -63,7 +61,7 @@ extension EventLoop {
 
   private func handlerReturned(_ response: EndpointResponse, to id: HandlerID, at path: String) {
     if overdueHandlers.remove(id) != nil {
-      router.overdueHandlers?.add(-1, at: path)
+      router.countOverdue?(-1, path)
     } else if let connection = connections.open[id.connection] {
       (connection.placedRequest, connection.task) = (nil, nil)
       requestsInFlight -= 1
@@ -105,20 +103,18 @@ extension EventLoop {
       return
     }
     overdueHandlers.insert(HandlerID(connection: connection.id, request: id))
-    router.overdueHandlers?.add(1, at: path)
+    router.countOverdue?(1, path)
     requestsInFlight -= 1
     connection.task?.cancel()
     (connection.placedRequest, connection.task) = (nil, nil)
   }
 
-  /// Runs a handler outside of the event loop.
   private static func response(
     of handler: @Sendable (EndpointRequest) async throws -> EndpointResponse, to request: EndpointRequest
   ) async -> EndpointResponse {
     (try? await handler(request)) ?? .refusal(.internalServerError, "the handler failed")
   }
 
-  /// Sends an answer.
   /// - Returns: `false` if its connection is closed, or no longer waits for it.
   private func answer(_ response: EndpointResponse, to id: UInt64, on number: Connection.ID) -> Bool {
     guard let connection = connections.open[number], connection.state.isCurrent(id) else { return false }

@@ -7,7 +7,7 @@ actor EventLoop {
   /// Descriptors that may wait to be closed before no further connection is accepted.
   private static let pendingCloses = 8
 
-  nonisolated let executor = QueueExecutor(label: "session-tap.endpoint")
+  nonisolated let executor = QueueExecutor()
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   let router: Router
@@ -231,7 +231,6 @@ actor EventLoop {
     }
   }
 
-  /// Closes what is left.
   func abort() {
     isAborting = true
     for connection in connections.open.values { close(connection, reset: true) }
@@ -242,11 +241,7 @@ actor EventLoop {
 /// Runs an actor on a serial dispatch queue, so that the handlers of dispatch sources, which run on the same
 /// queue, are isolated to the actor. (`DispatchSerialQueue`, which is such an executor, is not on Linux.)
 final class QueueExecutor: SerialExecutor {
-  let queue: DispatchQueue
-
-  init(label: String) {
-    queue = DispatchQueue(label: label, qos: .userInitiated)
-  }
+  let queue = DispatchQueue(label: "session-tap.endpoint", qos: .userInitiated)
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

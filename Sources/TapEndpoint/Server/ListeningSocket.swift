@@ -1,16 +1,8 @@
 import TapCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// A socket that listens, and the address that the system gave it.
 struct ListeningSocket: Sendable {
-  /// The result of an accept.
   enum Accepted {
     case connection(Int32)
     /// No connection waits.
@@ -27,7 +19,6 @@ struct ListeningSocket: Sendable {
   /// The file of a Unix socket.
   private let file: (path: String, status: System.FileStatus)?
 
-  /// Binds and listens.
   init(_ address: EndpointAddress) throws(EndpointError) {
     switch address.kind {
     case .tcp(let host, let port):
@@ -102,7 +93,6 @@ struct ListeningSocket: Sendable {
     file = nil
   }
 
-  /// The next connection that waits.
   func accept() -> Accepted {
     while true {
       if let descriptor = try? System.aboveStandard(acceptClosingOnExec()), descriptor >= 0 {
@@ -143,12 +133,8 @@ struct ListeningSocket: Sendable {
       if let accept4 = Self.accept4 {
         return accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
       }
-      let accepted = Glibc.accept(descriptor, nil, nil)
-    #elseif canImport(Musl)
-      let accepted = Musl.accept(descriptor, nil, nil)
-    #else
-      let accepted = Darwin.accept(descriptor, nil, nil)
     #endif
+    let accepted = TapLibc.accept(descriptor, nil, nil)
     if accepted >= 0 { Socket.configure(accepted) }
     return accepted
   }
@@ -161,7 +147,6 @@ struct ListeningSocket: Sendable {
     private static let accept4 = dlsym(nil, "accept4").map { unsafeBitCast($0, to: Accept4.self) }
   #endif
 
-  /// Explains an `errno`.
   static func failure(_ code: Int32, _ address: EndpointAddress) -> EndpointError {
     switch code {
     case EADDRINUSE:

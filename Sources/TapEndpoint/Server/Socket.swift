@@ -1,12 +1,5 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
-/// The options of descriptors.
 enum Socket {
   /// Descriptors must not block, nor leak into child processes, which would keep the port and the connections open.
   static func configure(_ descriptor: Int32) {

@@ -1,12 +1,5 @@
 import TapCore
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// An address of the socket API, and the kind of socket that it is for.
 struct SocketAddress: Sendable {
@@ -115,7 +108,6 @@ struct SocketAddress: Sendable {
     return .tcp(host: text, port: port)
   }
 
-  /// Whether the text is an IPv4 address.
   static func isIPv4(_ text: String) -> Bool {
     var address = in_addr()
     return !text.utf8.contains(0) && inet_pton(AF_INET, text, &address) == 1

@@ -14,9 +14,7 @@ struct LineBuffer {
   /// The bytes of the first line that have been taken already.
   private(set) var takenOfFirst = 0
 
-  /// How many lines there are.
   var count: Int { lines.count - takenLines }
-  /// How many bytes they have.
   var byteCount: Int { bytes.count - takenBytes }
   var isEmpty: Bool { count == 0 }
   /// The bytes of the first line that are still there, or 0.
@@ -45,7 +43,6 @@ struct LineBuffer {
     return length
   }
 
-  /// Calls with all bytes.
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -80,7 +77,6 @@ struct LineBuffer {
     return complete
   }
 
-  /// Takes the first line out.
   mutating func removeFirst() {
     takenBytes += firstLength
     takenOfFirst = 0

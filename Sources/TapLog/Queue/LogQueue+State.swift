@@ -1,7 +1,6 @@
 import TapCore
 
 extension LogQueue {
-  /// All that the lock guards.
   struct State {
     var lines = LineBuffer()
     var phase = Phase.running
@@ -32,7 +31,6 @@ extension LogQueue {
     case ended
   }
 
-  /// What the worker does after a batch.
   enum Step: Equatable {
     /// Flush the output; the lines up to there are flushed then.
     case flush(through: UInt64)
@@ -100,7 +98,6 @@ extension LogQueue.State {
     settled &+= result.written.total &+ result.dropped
   }
 
-  /// What the worker does after a batch.
   mutating func next() -> LogQueue.Step {
     if phase == .closed { return .close }
     if phase == .ended { return .end }

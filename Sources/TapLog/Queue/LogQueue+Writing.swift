@@ -2,7 +2,6 @@ import Synchronization
 import TapCore
 
 extension LogQueue {
-  /// The batch that is being written.
   struct Writing {
     var batch = LineBuffer()
     /// When to try again after an attempt that wrote nothing.
@@ -39,10 +38,24 @@ extension LogQueue: BackgroundJob {
   }
 
   private func take(into batch: inout LineBuffer) {
-    if let dropped = state.withLock({ $0.take(into: &batch) }) {
-      DropReport(dropped: dropped, time: .now).append(to: &batch)
-    }
+    if let dropped = state.withLock({ $0.take(into: &batch) }) { report(dropped, in: &batch) }
     recentLines?.add(batch)
+  }
+
+  /// A line says how many lines are missing at its place, and why.
+  private func report(_ dropped: Tally<LogDropReason>, in batch: inout LineBuffer) {
+    LineWriter.withLine(of: Timestamp.now) { time, line in
+      line.begin(time, .warn, event: "session_tap.log.dropped")
+      line.part { $0.member("dropped", Int64(clamping: dropped.total)) }
+      for reason in LogDropReason.allCases where dropped[reason] > 0 {
+        line.part { json in
+          json.append(text: ",\"dropped.\(reason.text)\":")
+          json.integer(dropped[reason])
+        }
+      }
+    } _: {
+      batch.append($0, severity: .warn)
+    }
   }
 
   /// Gives when to go on, or `nil` when the batch is written or given up.

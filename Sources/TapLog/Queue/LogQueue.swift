@@ -6,17 +6,6 @@ import TapCore
 /// There are two buffers: lines go into one while the other is written, and they change places under the lock. No lock that a
 /// maker of lines takes is held while bytes are written.
 final class LogQueue: Sendable {
-  /// What bounds the queue. A line that finds it full is dropped and counted.
-  struct Limits: Sendable {
-    var bytes: Int
-    var lines: Int
-
-    /// Whether the queue is half full, or has enough lines for one write.
-    fileprivate func areMany(_ buffer: LineBuffer) -> Bool {
-      buffer.byteCount >= min(65_536, bytes / 2) || buffer.count > lines / 2
-    }
-  }
-
   let output: any LogOutput
   let recentLines: RecentLines?
   let state: Mutex<State>
@@ -24,10 +13,14 @@ final class LogQueue: Sendable {
   let writing = Mutex(Writing())
   /// Wakes the threads that wait in a flush or a shutdown.
   let progress = EventCount()
-  private let limits: Limits
+  /// A line that finds the queue full is dropped and counted.
+  private let limits: (bytes: Int, lines: Int)
   private let worker: Worker
 
-  init(to output: any LogOutput, limits: Limits, recentLines: RecentLines? = nil, worker: Worker = Worker()) {
+  init(
+    to output: any LogOutput, limits: (bytes: Int, lines: Int), recentLines: RecentLines? = nil,
+    worker: Worker = Worker()
+  ) {
     self.output = output
     self.recentLines = recentLines
     self.limits = limits
@@ -60,13 +53,18 @@ final class LogQueue: Sendable {
         state.drop(state.isFaulted ? .writeError : .queueFull)
         return (false, false)
       }
-      let wereMany = limits.areMany(state.lines)
+      let wereMany = isMuch(state.lines)
       state.lines.append(line, severity: severity)
       state.accepted &+= 1
       defer { state.isWorkerAsked = true }
-      return (!state.isWorkerAsked, !wereMany && limits.areMany(state.lines))
+      return (!state.isWorkerAsked, !wereMany && isMuch(state.lines))
     }
     if isFirst || areMany { askWorker(by: areMany ? .now : .nextTick) }
+  }
+
+  /// Whether the queue is half full, or has enough lines for one write.
+  private func isMuch(_ lines: LineBuffer) -> Bool {
+    lines.byteCount >= min(65_536, limits.bytes / 2) || lines.count > limits.lines / 2
   }
 
   /// Where the system gives no thread, the next line tries again.

@@ -27,7 +27,6 @@ package final class RecentLines: Sendable {
     byteLimit = bytes
   }
 
-  /// Adds the lines of a batch, in their order.
   func add(_ batch: LineBuffer) {
     newest.withLock { newest in
       batch.forEach { line, severity in

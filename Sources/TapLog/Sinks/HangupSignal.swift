@@ -1,12 +1,5 @@
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import TapLibc
 
 /// Counts SIGHUP, for logs that reopen their file on it.
 ///
@@ -25,10 +18,8 @@ enum HangupSignal {
   private static let previousFlags = Atomic<Int32>(0)
   private static var once: Int32 { Int32(truncatingIfNeeded: SA_RESETHAND) }
 
-  /// The number of signals so far.
   static var count: Int { counter.load(ordering: .relaxed) }
 
-  /// Starts to count. A later call does nothing.
   static func install() { _ = installation }
 
   private static let installation: Void = {

@@ -49,13 +49,8 @@ public struct LogRotation: Sendable, Hashable {
 }
 
 extension LogRotation {
-  /// The number of bytes that the file can still take, or `nil` if it is time for a new one.
-  ///
-  /// - Parameters:
-  ///   - size: The size of the file.
-  ///   - modified: When it was last written to, in nanoseconds since 1970.
-  ///   - now: The time of the lines that come, in the same unit.
-  ///   - next: The length of the first of them.
+  /// The number of bytes that a file of that size can still take, or `nil` if it is time for a new one. Times are nanoseconds since
+  /// 1970; `next` is the length of the first line that comes.
   func capacity(size: Int, modified: Int64, now: Int64, next: Int) -> Int? {
     guard size > 0 else { return max(next, maximumSize ?? .max) }
     if let interval {

@@ -50,7 +50,6 @@ final class RotatedFiles: BackgroundJob {
   /// Starts to compress and remove old files. Where the system gives no thread, the next rotation tries again.
   func tidy() { try? worker.run(self) }
 
-  /// Compresses and removes old files.
   func run(at now: Instant) -> Instant? {
     let names = rotatedNames()
     for name in names.dropLast(max(0, rotation.keep)) { System.remove("\(folder)/\(name)") }

@@ -71,12 +71,14 @@ struct ScrapeHandlerTests {
     let histogram = try registry.histogram("h", help: "", by: JobLabels.self)
     for number in 0..<500 { histogram[JobLabels(kind: "kind-\(number)")].record(Double(number)) }
     let exposition = registry.exposition()
-    let answer = ScrapeAnswer(exposition, .gzip)
+    let answer = ScrapeAnswer(exposition, compressed: true)
     #expect(answer.contentEncoding == "gzip")
     #expect(answer.bytes.count * 5 < exposition.bytes.count)
     #expect(try await Tool("gzip").run(["-dc"], input: answer.bytes).bytes == exposition.bytes)
     #expect(
-      try await Tool("gzip").run(["-dc"], input: ScrapeAnswer(Registry().exposition(), .gzip).bytes).bytes
+      try await Tool("gzip").run(
+        ["-dc"], input: ScrapeAnswer(Registry().exposition(), compressed: true).bytes
+      ).bytes
         == [])
   }
 }

@@ -25,7 +25,7 @@ final class PrometheusServer: Sendable {
       isDone.waitBlocking()
       guard let scrape = answer.withLock({ $0 }) else { return [.close] }
       scrapes.add(scrape)
-      var headers = [("Content-Type", scrape.contentType)]
+      var headers = [("Content-Type", scrape.format.contentType)]
       if let coding = scrape.contentEncoding { headers.append(("Content-Encoding", coding)) }
       return [.response(headers: headers, body: scrape.bytes)]
     }
@@ -47,7 +47,7 @@ final class PrometheusServer: Sendable {
   var format: ExpositionFormat? { scrapes.last?.format }
 
   /// Whether the last answer was compressed.
-  var isCompressed: Bool { scrapes.last?.coding == .gzip }
+  var isCompressed: Bool { scrapes.last?.contentEncoding == "gzip" }
 
   /// Waits until that many scrapes more have come.
   func waitForScrapes(_ count: Int) async throws {

@@ -14,7 +14,7 @@ import Testing
       let after = ProcFile.read("/proc/self/stat").flatMap(ProcessStatus.init)?.residentPages ?? 0
       // 2,000 series of three histograms, of a few KiB each. Kept as they came, the hosts alone would take 100 MiB and the
       // methods as much.
-      #expect(after < before + (96 << 20) / 4_096)
+      #expect(after < before + 96 * 1_048_576 / 4_096)
 
       let text = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
       func count(_ name: String) -> Int { text.count { $0.hasPrefix(name + "{") } }

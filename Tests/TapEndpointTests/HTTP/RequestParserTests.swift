@@ -185,7 +185,7 @@ import Testing
     let bytes =
       Array("GET / HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nx-a:  2 3 \r\nB: ".utf8) + [0xFF, 0xC3, 0xA4]
       + Array("\r\n\r\n".utf8)
-    guard case .request(let request)? = events(of: bytes).first else {
+    guard case .success(let request)? = events(of: bytes).first else {
       Issue.record("no request")
       return
     }
@@ -201,7 +201,7 @@ import Testing
     let fitting = frame.replacing("X: ", with: "X: " + String(repeating: "a", count: 100 - frame.utf8.count))
     #expect(fitting.utf8.count == 100)
     #expect(events(of: fitting, limits: limits).count == 1)
-    guard case .request? = events(of: fitting, limits: limits).first else {
+    guard case .success? = events(of: fitting, limits: limits).first else {
       Issue.record("refused at the limit")
       return
     }

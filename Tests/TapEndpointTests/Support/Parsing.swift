@@ -3,15 +3,15 @@ import TapEndpoint
 /// What a parser makes of the text, given in pieces that end at the offsets.
 func events(
   of text: String, splitAt offsets: [Int] = [], limits: Endpoint.Configuration.Limits = .init()
-) -> [RequestParser.Event] {
+) -> [Result<EndpointRequest, RequestParser.Failure>] {
   events(of: Array(text.utf8), splitAt: offsets, limits: limits)
 }
 
 func events(
   of bytes: [UInt8], splitAt offsets: [Int] = [], limits: Endpoint.Configuration.Limits = .init()
-) -> [RequestParser.Event] {
+) -> [Result<EndpointRequest, RequestParser.Failure>] {
   var parser = RequestParser(limits: limits)
-  var events: [RequestParser.Event] = []
+  var events: [Result<EndpointRequest, RequestParser.Failure>] = []
   var start = 0
   for end in offsets + [bytes.count] {
     var input = bytes[start..<end]
@@ -25,6 +25,6 @@ func events(
 
 /// The only request in the text.
 func onlyRequest(in text: String) -> EndpointRequest? {
-  guard case .request(let request)? = events(of: text).first else { return nil }
+  guard case .success(let request)? = events(of: text).first else { return nil }
   return request
 }

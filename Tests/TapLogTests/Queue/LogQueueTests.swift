@@ -54,7 +54,7 @@ import Testing
     let worker = Worker()
     try worker.run(occupation)
     occupation.entered.waitBlocking()
-    queue = LogQueue(to: output, limits: .init(bytes: 1_000, lines: 4), worker: worker)
+    queue = LogQueue(to: output, limits: (bytes: 1_000, lines: 4), worker: worker)
   }
 
   private func add(_ lines: String...) {

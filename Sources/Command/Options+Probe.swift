@@ -5,21 +5,13 @@ import SessionTap
   import FoundationNetworking
 #endif
 
-/// Requests some URLs in rounds.
-struct ProbeRounds: Sendable {
-  private let session: URLSession
-  private let urls: [URL]
-
-  init(tap: Tap, options: Options) {
+extension Options {
+  /// Requests the URLs in rounds, until the task is cancelled or there were so many.
+  func probe(with tap: Tap) async {
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = options.timeout / .seconds(1)
+    configuration.timeoutIntervalForRequest = timeout / .seconds(1)
     configuration.urlCache = nil
-    session = URLSession(configuration: tap.sessionConfiguration(from: configuration, client: "probe"))
-    urls = options.urls
-  }
-
-  /// Makes rounds until the task is cancelled or there were so many.
-  func run(every pause: Duration, count: Int?) async {
+    let session = tap.session(client: "probe", configuration: configuration)
     let start = ContinuousClock.now
     var made = 0
     while made < count ?? .max, !Task.isCancelled {
@@ -33,7 +25,7 @@ struct ProbeRounds: Sendable {
       made += 1
       if made == count { break }
       // A round that took longer than the pause is followed by the next one at once.
-      if (try? await Task.sleep(until: start + pause * made)) == nil { break }
+      if (try? await Task.sleep(until: start + every * made)) == nil { break }
     }
     session.finishTasksAndInvalidate()
   }
