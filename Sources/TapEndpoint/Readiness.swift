@@ -11,14 +11,19 @@ public final class Readiness: Sendable {
   /// A check returns `nil` if all is well, else the reason in one line.
   public typealias Check = @Sendable () async -> String?
 
-  private let checks: Mutex<[RunningCheck]>
+  private struct State {
+    var checks: [String: RunningCheck] = [:]
+    var addedCount = 0
+  }
+
+  private let state = Mutex(State())
 
   /// Without a check, an app is ready.
-  public init() { checks = Mutex([]) }
+  public init() {}
 
   /// Begins with some checks, in the order of their names.
   package init(_ checks: [String: Check]) {
-    self.checks = Mutex(checks.sorted { $0.key < $1.key }.map(RunningCheck.init))
+    for (name, check) in checks.sorted(by: { $0.key < $1.key }) { add(name, check) }
   }
 
   /// Adds a check, or replaces the one of that name.
@@ -32,22 +37,22 @@ public final class Readiness: Sendable {
   ///   - name: stands before the check's line in the answer, and in ``remove(_:)``.
   ///   - check: asked at each request, so it should be quick; what it returns is shown to every client.
   public func add(_ name: String, _ check: @escaping Check) {
-    checks.withLock { checks in
-      checks.removeAll { $0.name == name }
-      checks.append(RunningCheck(name, check))
+    state.withLock { state in
+      state.addedCount += 1
+      state.checks[name] = RunningCheck(name, number: state.addedCount, check)
     }
   }
 
   /// Removes the check of that name.
   public func remove(_ name: String) {
-    checks.withLock { $0.removeAll { $0.name == name } }
+    state.withLock { $0.checks[name] = nil }
   }
 
   /// A line for each check, in the order in which they were added, and whether all is well.
   ///
   /// - Parameter time: how long to wait for the checks.
   package func report(within time: Duration) async -> (isReady: Bool, text: String) {
-    let checks = checks.withLock { $0 }
+    let checks = state.withLock { $0.checks }.values.sorted { $0.number < $1.number }
     let (answers, answer) = AsyncStream.makeStream(of: (Int, String?).self)
     let requests = checks.enumerated().map { index, check in check.ask { answer.yield((index, $0)) } }
     let limit = Task {
@@ -84,11 +89,14 @@ private final class RunningCheck: Sendable {
   }
 
   let name: String
+  /// Its place in the order of the answer.
+  let number: Int
   private let check: Readiness.Check
   private let state = Mutex(State())
 
-  init(_ name: String, _ check: @escaping Readiness.Check) {
+  init(_ name: String, number: Int, _ check: @escaping Readiness.Check) {
     self.name = name
+    self.number = number
     self.check = check
   }
 
