@@ -3,6 +3,9 @@
 /// The formats have the same sample lines. They differ in the header of a family, and in what only OpenMetrics has: units,
 /// exemplars, the time when each series began, and an end.
 final class TextWriter: ExpositionWriter {
+  /// An array: a debug build appends it at once, and any other sequence byte by byte.
+  private static let zeros = [UInt8](repeating: 0, count: 4_096)
+
   /// What has been written, and up to the end zeros in its place, which the next samples are written over.
   var bytes: [UInt8] = []
   /// How many of them have been written.
@@ -107,10 +110,7 @@ final class TextWriter: ExpositionWriter {
   @inline(__always)
   private func append(atMost capacity: Int, _ body: (inout ByteWriter) -> Void) {
     let start = count
-    // Twice as much each time, so that few bytes are set more than twice.
-    if bytes.count - start < capacity {
-      bytes += repeatElement(0, count: max(capacity, bytes.capacity, 4_096))
-    }
+    while bytes.count - start < capacity { bytes += Self.zeros }
     count = bytes.withUnsafeMutableBufferPointer { memory in
       guard let base = memory.baseAddress else { return start }
       var text = ByteWriter(base + start, capacity: memory.count - start)

@@ -43,6 +43,14 @@ extension ExtremeTrial {
         try await running.serveAll(
           [.readiness(readiness)], .init(address: .loopback(port: 0)), [get("/readyz")])
       }
+      + use("Readiness.add(_:_:)", at: [("many checks", 3 * manyElements)]) { running, count in
+        let readiness = Readiness()
+        // A search through all of them for each takes longer than a trial may.
+        for number in 0..<count { readiness.add("check-\(number)") { nil } }
+        for number in 1..<count { readiness.remove("check-\(number)") }
+        try await running.serveAll(
+          [.readiness(readiness)], .init(address: .loopback(port: 0)), [get("/readyz")])
+      }
       + use("Readiness.remove(_:)") { Readiness().remove($1) }
     return access + readiness + routes
       + listen("tcp(host:port:)", at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }
