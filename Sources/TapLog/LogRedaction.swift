@@ -11,7 +11,8 @@ public struct LogRedaction: Sendable {
   /// `REDACTED`; the segments that stand for themselves are shown, and so is what `*` stands for. A path that fits none
   /// becomes `/REDACTED`.
   public var allowedPaths: PathTemplates?
-  /// The request headers that are shown, as `http.request.header.<name>`; case does not matter. None by default.
+  /// The request headers that are shown, as `http.request.header.<name>`; case does not matter. None by default. Of a client or
+  /// server without an adapter, a request has those that `begin` and `withRequest` are given.
   public var allowedRequestHeaders: Set<String> = []
   /// The response headers that are shown, as `http.response.header.<name>`; case does not matter. None by default.
   public var allowedResponseHeaders: Set<String> = []
@@ -22,4 +23,9 @@ public struct LogRedaction: Sendable {
 
   /// The defaults.
   public init() {}
+
+  /// The names of the headers that are shown.
+  package var headers: HeaderNames {
+    HeaderNames(request: allowedRequestHeaders, response: allowedResponseHeaders)
+  }
 }

@@ -22,16 +22,20 @@ public struct OutboundRequests: Sendable {
   ///   - trace: The place of the request in its trace, whose `traceparent` header it is to carry. By default a child of
   ///     ``TraceContext/current``, and a new trace where there is none.
   ///   - fields: What the app adds to the request's log line.
+  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
+  ///     at once, for each name that the log shows, in lowercase; never by default.
   /// - Returns: The request, to be ended once. One that is let go without an end has been cancelled.
   public func begin(
     client: String, method: String, url: String, urlTemplate: String? = nil,
-    trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:]
+    trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:],
+    headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
     let server = URLAuthority(url)
     return ActiveRequest(
       RequestDescription(
         client: client, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
-        urlTemplate: urlTemplate, traceContext: trace, fields: fields),
+        urlTemplate: urlTemplate, traceContext: trace, fields: fields,
+        headers: recorder.headers.request.values(headers)),
       trace: trace, recorder: recorder)
   }
 }
@@ -52,17 +56,21 @@ extension OutboundRequests {
   ///   - trace: The place of the request in its trace, whose `traceparent` header it is to carry. By default a child of
   ///     ``TraceContext/current``, and a new trace where there is none.
   ///   - fields: What the app adds to the request's log line.
+  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
+  ///     at once, for each name that the log shows, in lowercase; never by default.
   ///   - isolation: The actor that the operation runs on: by default that of the caller.
   ///   - operation: Makes the request, and ends it.
   /// - Returns: What the operation returns. Errors of the operation are thrown on.
   public func withRequest<Result>(
     client: String, method: String, url: String, urlTemplate: String? = nil,
     trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:],
+    headers: (String) -> String? = { _ in nil },
     isolation: isolated (any Actor)? = #isolation,
     _ operation: (ActiveRequest) async throws -> Result
   ) async rethrows -> Result {
     try await begin(
-      client: client, method: method, url: url, urlTemplate: urlTemplate, trace: trace, fields: fields
+      client: client, method: method, url: url, urlTemplate: urlTemplate, trace: trace, fields: fields,
+      headers: headers
     ).run(isolation: isolation, operation)
   }
 }

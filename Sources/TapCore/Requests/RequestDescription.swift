@@ -39,7 +39,8 @@ public struct RequestDescription: Sendable, Hashable {
   public var traceContext: TraceContext?
   /// What the app adds to the request's log line, by key. Metrics take no notice of it.
   public var fields: [String: FieldValue]
-  /// Headers of the request, by name, for a consumer that the app allows to show some. Empty where they are not collected.
+  /// Headers of the request, by name, for a consumer that the app allows to show some. Of a URLSession's request they are all there,
+  /// of another those that the log shows, by their names in lowercase. Empty where they are not collected.
   public var headers: [String: String]
 
   /// Makes a description. Only the client and the method always apply.

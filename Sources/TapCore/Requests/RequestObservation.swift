@@ -50,8 +50,7 @@ public struct RequestObservation: Sendable, Hashable {
   public var resendCount: Int?
   /// Whether the response came from the session's cache and not from the server.
   public var isFromCache = false
-  /// Headers of the response, by name, for a consumer that the app allows to show some. Empty where they are not
-  /// collected.
+  /// Headers of the response, by name, likewise (``RequestDescription/headers``).
   public var responseHeaders: [String: String] = [:]
 
   /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
