@@ -98,8 +98,8 @@ public final class Tap: Sendable {
       let consumers: [(any RequestConsumer)?] = [requestLog, history, recorded]
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
-        exemplars: configuration.exemplars, consumers: consumers.compactMap { $0 },
-        observers: configuration.observers, worker: worker)
+        exemplars: configuration.exemplars, headers: configuration.logOptions.redaction.headers,
+        consumers: consumers.compactMap { $0 }, observers: configuration.observers, worker: worker)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)

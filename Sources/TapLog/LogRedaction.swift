@@ -11,7 +11,8 @@ public struct LogRedaction: Sendable {
   /// `REDACTED`. Literal segments are shown, and so is the part that `*` matches. A path that matches no
   /// template becomes `/REDACTED`.
   public var allowedPaths: PathTemplates?
-  /// The request headers that are shown, as `http.request.header.<name>`; case does not matter. None by default.
+  /// The request headers that are shown, as `http.request.header.<name>`; case does not matter. None by default. Of a client or
+  /// server without an adapter, a request has those that `begin` and `withRequest` are given.
   public var allowedRequestHeaders: Set<String> = []
   /// The response headers that are shown, as `http.response.header.<name>`; case does not matter. None by default.
   public var allowedResponseHeaders: Set<String> = []
@@ -23,4 +24,9 @@ public struct LogRedaction: Sendable {
 
   /// The defaults.
   public init() {}
+
+  /// The names of the headers that are shown.
+  package var headers: HeaderNames {
+    HeaderNames(request: allowedRequestHeaders, response: allowedResponseHeaders)
+  }
 }

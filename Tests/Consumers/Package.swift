@@ -67,6 +67,7 @@ let package = Package(
     .testTarget(
       name: "AdapterTests",
       dependencies: [
+        .product(name: "SessionTap", package: "session-tap"),
         .product(name: "TapCore", package: "session-tap"),
         .product(name: "TapLog", package: "session-tap"),
         .product(name: "TapAsyncHTTPClient", package: "Adapters"),

@@ -10,12 +10,12 @@ struct Soak {
   let threads: Int
   /// Lines a second of all threads together, or as fast as they can.
   let rate: Double?
-  /// Where the log moves its own file aside, in bytes.
+  /// Where the log moves its own file aside, in bytes. It compresses the old ones.
   let rotationSize: Int?
 
   func run() throws {
     var configuration = RequestLog.Configuration()
-    configuration.rotation = rotationSize.map { .size($0, keep: 10_000) }
+    configuration.rotation = rotationSize.map { .size($0, keep: 10_000, compresses: true) }
     let log = try RequestLog(to: .file(path), configuration: configuration)
     let pace = rate.map { Pace(perSecond: $0) }
     DispatchQueue.concurrentPerform(iterations: threads) { thread in

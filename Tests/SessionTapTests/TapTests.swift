@@ -142,6 +142,32 @@ import Testing
     #expect(!lines.contains("secret"))
   }
 
+  @Test func `headers of any client and server are in the log if they are allowed`() async throws {
+    var configuration = Self.configuration(log: .memory)
+    configuration.servesLog = true
+    configuration.endpoint = nil
+    configuration.logOptions.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
+    configuration.logOptions.redaction.allowedResponseHeaders = ["X-Served-By"]
+    configuration.logOptions.redaction.custom = { $1 == "a7" ? "a*" : $1 }
+    let tap = try Tap.start(configuration)
+    let (sent, answered) = (
+      ["accept": "text/plain", "authorization": "secret"], ["x-served-by": "a7", "set-cookie": "secret"]
+    )
+    let url = "http://h/"
+    await tap.outbound.withRequest(client: "c", method: "GET", url: url, headers: { sent[$0] }) {
+      $0.end(statusCode: 200, responseHeaders: { answered[$0] })
+    }
+    await tap.inbound.withRequest(method: "GET", path: "/", headers: { sent[$0] }) {
+      $0.fail(statusCode: 200, responseHeaders: { answered[$0] })
+    }
+    await tap.shutdown()
+    let lines = String(decoding: try #require(tap.requestLog).recent(), as: UTF8.self)
+    #expect(lines.ranges(of: #""http.request.header.accept":["text/plain"]"#).count == 2)
+    #expect(lines.ranges(of: #""http.response.header.x-served-by":["a*"]"#).count == 2)
+    #expect(!lines.contains("secret"))
+    #expect(!lines.contains("missing"))
+  }
+
   @Test func `the process is measured, unless the app does that itself`() async throws {
     for isWanted in [true, false] {
       var configuration = Self.configuration()

@@ -66,7 +66,8 @@ public struct TapHTTPClient: Sendable {
     let header = request.headers.first(name: "traceparent")
     let active = outbound.begin(
       client: name, method: request.method.rawValue, url: request.url, urlTemplate: urlTemplate,
-      trace: header.flatMap { TraceContext(traceparent: $0) } ?? TraceContext.current?.child() ?? .random())
+      trace: header.flatMap { TraceContext(traceparent: $0) } ?? TraceContext.current?.child() ?? .random(),
+      headers: { request.headers.value(of: $0) })
     if header == nil, client.tracer == nil || client.tracer is NoOpTracer {
       request.headers.add(name: "traceparent", value: active.trace.traceparent)
     }
@@ -110,21 +111,22 @@ private final class Exchange: Sendable {
     body = .stream(counted, length: total.map { .known($0) } ?? .unknown)
   }
 
-  func end(_ statusCode: Int, responseBodySize: Int?) {
+  func end(_ response: HTTPClientResponse, responseBodySize: Int?) {
     active.end(
-      statusCode: statusCode, requestBodySize: streamed.withLock { $0 } ?? size,
-      responseBodySize: responseBodySize)
+      statusCode: Int(response.status.code), requestBodySize: streamed.withLock { $0 } ?? size,
+      responseBodySize: responseBodySize, responseHeaders: { response.headers.value(of: $0) })
   }
 
-  func fail(_ error: any Error, statusCode: Int? = nil, responseBodySize: Int? = nil) {
+  func fail(_ error: any Error, _ response: HTTPClientResponse? = nil, responseBodySize: Int? = nil) {
     if error is CancellationError || (error as? HTTPClientError) == .cancelled { return cancel() }
     let (known, streamed) = (RequestErrorType(error), streamed.withLock { $0 })
     active.fail(
       // Of an unknown error, most likely the stream of the request's body threw it.
       known ?? (streamed == nil ? .other : .body),
       message: (error as? HTTPClientError)?.shortDescription ?? known.map { _ in "\(error)" },
-      statusCode: statusCode, requestBodySize: streamed ?? (statusCode == nil ? nil : size),
-      responseBodySize: responseBodySize)
+      statusCode: response.map { Int($0.status.code) },
+      requestBodySize: streamed ?? (response == nil ? nil : size), responseBodySize: responseBodySize,
+      responseHeaders: { response?.headers.value(of: $0) })
   }
 
   func cancel() { active.cancel() }
@@ -134,29 +136,27 @@ private final class Exchange: Sendable {
 private final class ObservedBody: AsyncSequence, Sendable {
   /// The length of what is transferred, if the head tells.
   let length: Int?
-  private let base: HTTPClientResponse.Body
   private let exchange: Exchange
-  private let statusCode: Int
+  private let response: HTTPClientResponse
   /// The client may decode the body: then what is read is not what was transferred.
   private let isEncoded: Bool
 
   init(of response: HTTPClientResponse, to request: HTTPClientRequest, _ exchange: Exchange) {
-    base = response.body
+    self.response = response
     self.exchange = exchange
-    statusCode = Int(response.status.code)
     let isHead = (response.history.last?.request.method ?? request.method) == .HEAD
     let isBodiless = isHead || [.noContent, .notModified].contains(response.status)
     length = isBodiless ? 0 : response.headers.first(name: "content-length").flatMap { Int($0) }
     isEncoded = response.headers.contains(name: "content-encoding")
-    if length == 0 { exchange.end(statusCode, responseBodySize: 0) }
+    if length == 0 { exchange.end(response, responseBodySize: 0) }
   }
 
   deinit { release(after: 0) }
 
   /// The caller reads no more. Does nothing where the request has ended.
   private func release(after count: Int) {
-    if count != length, Task.isCancelled || (count > 0 && statusCode < 400) { exchange.cancel() }
-    exchange.end(statusCode, responseBodySize: count == length ? count : nil)
+    if count != length, Task.isCancelled || (count > 0 && response.status.code < 400) { exchange.cancel() }
+    exchange.end(response, responseBodySize: count == length ? count : nil)
   }
 
   func makeAsyncIterator() -> Iterator { Iterator(self) }
@@ -168,7 +168,7 @@ private final class ObservedBody: AsyncSequence, Sendable {
 
     init(_ body: ObservedBody) {
       self.body = body
-      base = body.base.makeAsyncIterator()
+      base = body.response.body.makeAsyncIterator()
     }
 
     deinit { body.release(after: count) }
@@ -178,14 +178,21 @@ private final class ObservedBody: AsyncSequence, Sendable {
         let part = try await base.next()
         count += part?.readableBytes ?? 0
         if part == nil {
-          body.exchange.end(body.statusCode, responseBodySize: body.isEncoded ? body.length : count)
+          body.exchange.end(body.response, responseBodySize: body.isEncoded ? body.length : count)
         }
         return part
       } catch {
-        body.exchange.fail(
-          error, statusCode: body.statusCode, responseBodySize: body.isEncoded ? nil : count)
+        body.exchange.fail(error, body.response, responseBodySize: body.isEncoded ? nil : count)
         throw error
       }
     }
+  }
+}
+
+extension HTTPHeaders {
+  /// The header of this name, its values joined.
+  fileprivate func value(of name: String) -> String? {
+    let values = self[name]
+    return values.isEmpty ? nil : values.joined(separator: ", ")
   }
 }

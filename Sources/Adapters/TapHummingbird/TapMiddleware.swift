@@ -36,10 +36,12 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
     let observed = inbound.begin(request, scheme: scheme)
     do {
       var response = try await ServiceContext.withTrace(observed.trace) { try await next(request, context) }
-      let (status, body) = (response.status.code, response.body)
+      let (status, headers, body) = (response.status.code, response.headers, response.body)
       response.body = ResponseBody(contentLength: body.contentLength) { writer in
         try await body.write(writer)
-        observed.end(statusCode: status, route: context.route, responseBodySize: body.contentLength)
+        observed.end(
+          statusCode: status, route: context.route, responseBodySize: body.contentLength,
+          responseHeaders: { headers.value(of: $0) })
       }
       return response
     } catch {
@@ -64,6 +66,11 @@ extension InboundRequests {
   func begin(_ request: Request, scheme: String) -> ActiveRequest {
     begin(
       method: request.method.rawValue, path: request.uri.path, scheme: scheme,
-      traceparent: traceparent.flatMap { request.headers[$0] })
+      traceparent: traceparent.flatMap { request.headers[$0] }, headers: { request.headers.value(of: $0) })
   }
+}
+
+extension HTTPFields {
+  /// The header of this name, its values joined.
+  func value(of name: String) -> String? { HTTPField.Name(name).flatMap { self[$0] } }
 }

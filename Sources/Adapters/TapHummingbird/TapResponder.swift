@@ -55,7 +55,8 @@ public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Contex
         try await base.respond(to: request, context: context)
       }
       let size = response.body.contentLength
-      connection.note(status: response.status.code, route: context.route, bodySize: size ?? 0)
+      connection.note(
+        status: response.status.code, route: context.route, bodySize: size ?? 0, headers: response.headers)
       if size == nil { response.body = connection.counting(response.body) }
       return response
     } catch {
@@ -77,6 +78,7 @@ private final class Connection: Sendable {
     var status: Int?
     var route: String?
     var bodySize = 0
+    var headers: HTTPFields?
   }
 
   private let exchange = Mutex<Exchange?>(nil)
@@ -86,11 +88,12 @@ private final class Connection: Sendable {
   /// The trace of the current request.
   var trace: TraceContext? { exchange.withLock { $0?.request.trace } }
 
-  func note(status: Int, route: String?, bodySize: Int) {
+  func note(status: Int, route: String?, bodySize: Int, headers: HTTPFields? = nil) {
     exchange.withLock { exchange in
       exchange?.status = status
       exchange?.route = route
       exchange?.bodySize = bodySize
+      exchange?.headers = headers
     }
   }
 
@@ -108,7 +111,9 @@ private final class Connection: Sendable {
   func end() {
     guard let exchange = exchange.withLock({ $0.take() }) else { return }
     guard let status = exchange.status else { return exchange.request.fail() }
-    exchange.request.end(statusCode: status, route: exchange.route, responseBodySize: exchange.bodySize)
+    exchange.request.end(
+      statusCode: status, route: exchange.route, responseBodySize: exchange.bodySize,
+      responseHeaders: { exchange.headers?.value(of: $0) })
   }
 }
 

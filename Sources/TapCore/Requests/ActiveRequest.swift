@@ -39,14 +39,16 @@ public final class ActiveRequest: Sendable {
   ///   - requestBodySize: The bytes of the request's body, or `nil` if unknown. Unknown is not 0. A negative
   ///     size is dropped, and counted in `session_tap_dropped_values_total`.
   ///   - responseBodySize: The bytes of the response's body, likewise.
+  ///   - responseHeaders: The value of a response header, as `headers` of the begin gives those of the request.
   public func end(
-    statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil
+    statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil,
+    responseHeaders: (String) -> String? = { _ in nil }
   ) {
-    end(.response(statusCode: statusCode), route, requestBodySize, responseBodySize)
+    end(.response(statusCode: statusCode), route, requestBodySize, responseBodySize, responseHeaders)
   }
 
   /// Ends the request as failed without a complete response. If an error is answered with a status code, call
-  /// ``end(statusCode:route:requestBodySize:responseBodySize:)`` with that code instead.
+  /// ``end(statusCode:route:requestBodySize:responseBodySize:responseHeaders:)`` with that code instead.
   ///
   /// - Parameters:
   ///   - type: What went wrong: the `error_type` label.
@@ -56,11 +58,15 @@ public final class ActiveRequest: Sendable {
   ///   - route: The template that the framework matched.
   ///   - requestBodySize: The transferred bytes of the request's body.
   ///   - responseBodySize: The transferred bytes of the response's body.
+  ///   - responseHeaders: The value of a response header, if the head had been sent or received.
   public func fail(
     _ type: RequestErrorType = .other, message: String? = nil, statusCode: Int? = nil, route: String? = nil,
-    requestBodySize: Int? = nil, responseBodySize: Int? = nil
+    requestBodySize: Int? = nil, responseBodySize: Int? = nil,
+    responseHeaders: (String) -> String? = { _ in nil }
   ) {
-    end(.failure(type, statusCode: statusCode), route, requestBodySize, responseBodySize, message: message)
+    end(
+      .failure(type, statusCode: statusCode), route, requestBodySize, responseBodySize, responseHeaders,
+      message: message)
   }
 
   /// Ends the request as cancelled: the caller has left, or the task that makes or serves the request was
@@ -68,7 +74,7 @@ public final class ActiveRequest: Sendable {
   ///
   /// - Parameter route: The template that the framework matched.
   public func cancel(route: String? = nil) {
-    end(.cancelled, route, nil, nil)
+    end(.cancelled, route)
   }
 
   /// Runs an operation within the trace of the request, and ends the request with it.
@@ -77,7 +83,7 @@ public final class ActiveRequest: Sendable {
   ) async rethrows -> Result {
     do {
       let result = try await TraceContext.$current.withValue(trace) { try await operation(self) }
-      end(.response(statusCode: nil), nil, nil, nil)
+      end(.response(statusCode: nil))
       return result
     } catch {
       // The text of an error may hold what belongs in no log.
@@ -91,14 +97,18 @@ public final class ActiveRequest: Sendable {
   }
 
   private func end(
-    _ end: RequestEnd, _ route: String?, _ requestBodySize: Int?, _ responseBodySize: Int?,
-    message: String? = nil
+    _ end: RequestEnd, _ route: String? = nil, _ requestBodySize: Int? = nil, _ responseBodySize: Int? = nil,
+    _ responseHeaders: (String) -> String? = { _ in nil }, message: String? = nil
   ) {
-    record?.end(end) { observation in
+    guard let record else { return }
+    // The app's code, which runs under no lock.
+    let headers = record.recorder.headers.response.values(responseHeaders)
+    record.end(end) { observation in
       observation.errorMessage = message
       if let route { observation.request.urlTemplate = route }
       observation.requestBodySize = requestBodySize.map(Int64.init)
       observation.responseBodySize = responseBodySize.map(Int64.init)
+      observation.responseHeaders = headers
     }
   }
 }

@@ -22,17 +22,20 @@ public struct InboundRequests: Sendable {
   ///   - traceparent: The header of this name. Without a valid one, a new trace begins.
   ///   - clientAddress: The caller's address, if the log may show it.
   ///   - fields: The app's fields of the request's log line.
+  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
+  ///     at once, for each name that the log shows, in lowercase; never by default.
   /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
-    clientAddress: String? = nil, fields: [String: FieldValue] = [:]
+    clientAddress: String? = nil, fields: [String: FieldValue] = [:],
+    headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
     let parent = traceparent.flatMap(TraceContext.init(traceparent:))
     let trace = parent?.child() ?? .random()
     return ActiveRequest(
       RequestDescription(
         direction: .inbound, method: method, url: path, scheme: scheme, clientAddress: clientAddress,
-        traceContext: trace, fields: fields),
+        traceContext: trace, fields: fields, headers: recorder.headers.request.values(headers)),
       trace: trace, recorder: recorder)
   }
 }
@@ -45,27 +48,30 @@ extension InboundRequests {
   /// ends as a response of unknown status. If it throws a `CancellationError`, or any error in a cancelled
   /// task, the request ends as cancelled. Any other error ends it as failed, ``RequestErrorType/other``, with
   /// the name of the error's type in the log. If the framework writes the response after the middleware's
-  /// return, use ``begin(method:path:scheme:traceparent:clientAddress:fields:)`` instead.
+  /// return, use ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)`` instead.
   ///
   /// - Parameters:
   ///   - method: The method as received.
-  ///   - path: The path as received; see ``begin(method:path:scheme:traceparent:clientAddress:fields:)``.
+  ///   - path: The path as received; see ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)``.
   ///   - scheme: `http` or `https` as the server knows it.
   ///   - traceparent: The header of this name. Without a valid one, a new trace begins.
   ///   - clientAddress: The caller's address, if the log may show it.
   ///   - fields: The app's fields of the request's log line.
+  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
+  ///     at once, for each name that the log shows, in lowercase; never by default.
   ///   - isolation: The actor that the operation runs on: by default the caller's.
   ///   - operation: Serves the request, and ends it.
   /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:],
+    headers: (String) -> String? = { _ in nil },
     isolation: isolated (any Actor)? = #isolation,
     _ operation: (ActiveRequest) async throws -> Result
   ) async rethrows -> Result {
     try await begin(
       method: method, path: path, scheme: scheme, traceparent: traceparent, clientAddress: clientAddress,
-      fields: fields
+      fields: fields, headers: headers
     ).run(isolation: isolation, operation)
   }
 }

@@ -23,16 +23,20 @@ public struct OutboundRequests: Sendable {
   ///   - trace: The place of the request in its trace, for its `traceparent` header. By default a child of
   ///     ``TraceContext/current``, or a new trace if there is none.
   ///   - fields: The app's fields of the request's log line.
+  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
+  ///     at once, for each name that the log shows, in lowercase; never by default.
   /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     client: String, method: String, url: String, urlTemplate: String? = nil,
-    trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:]
+    trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:],
+    headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
     let server = URLAuthority(url)
     return ActiveRequest(
       RequestDescription(
         client: client, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
-        urlTemplate: urlTemplate, traceContext: trace, fields: fields),
+        urlTemplate: urlTemplate, traceContext: trace, fields: fields,
+        headers: recorder.headers.request.values(headers)),
       trace: trace, recorder: recorder)
   }
 }
@@ -54,17 +58,21 @@ extension OutboundRequests {
   ///   - trace: The place of the request in its trace, for its `traceparent` header. By default a child of
   ///     ``TraceContext/current``, or a new trace if there is none.
   ///   - fields: The app's fields of the request's log line.
+  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
+  ///     at once, for each name that the log shows, in lowercase; never by default.
   ///   - isolation: The actor that the operation runs on: by default the caller's.
   ///   - operation: Makes the request, and ends it.
   /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
     client: String, method: String, url: String, urlTemplate: String? = nil,
     trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:],
+    headers: (String) -> String? = { _ in nil },
     isolation: isolated (any Actor)? = #isolation,
     _ operation: (ActiveRequest) async throws -> Result
   ) async rethrows -> Result {
     try await begin(
-      client: client, method: method, url: url, urlTemplate: urlTemplate, trace: trace, fields: fields
+      client: client, method: method, url: url, urlTemplate: urlTemplate, trace: trace, fields: fields,
+      headers: headers
     ).run(isolation: isolation, operation)
   }
 }

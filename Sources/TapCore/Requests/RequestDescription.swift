@@ -40,7 +40,8 @@ public struct RequestDescription: Sendable, Hashable {
   public var traceContext: TraceContext?
   /// The app's fields of the request's log line, by key. Metrics ignore them.
   public var fields: [String: FieldValue]
-  /// Headers of the request, by name, for a consumer that may show some. Empty if they are not collected.
+  /// Headers of the request, by name, for a consumer that may show some: all those of a URLSession's request; of other requests those
+  /// that the log shows, by their names in lowercase. Empty if they are not collected.
   public var headers: [String: String]
 
   /// Makes a description. Every request has a client and a method.

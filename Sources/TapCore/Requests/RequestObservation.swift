@@ -51,7 +51,7 @@ public struct RequestObservation: Sendable, Hashable {
   public var resendCount: Int?
   /// Whether the response came from the session's cache.
   public var isFromCache = false
-  /// Headers of the response, by name, for a consumer that may show some. Empty if they are not collected.
+  /// Headers of the response, by name, for a consumer that may show some, as ``RequestDescription/headers``.
   public var responseHeaders: [String: String] = [:]
 
   /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.

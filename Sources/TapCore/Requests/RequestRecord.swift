@@ -22,7 +22,7 @@ package final class RequestRecord: Sendable {
     var target: RequestSeries.Target?
   }
 
-  private let recorder: RequestRecorder
+  let recorder: RequestRecorder
   private let state: Mutex<State>
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.

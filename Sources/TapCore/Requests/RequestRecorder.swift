@@ -16,6 +16,7 @@ public final class RequestRecorder: Sendable {
   /// What is recorded of the requests that the app makes, and of those that it serves.
   package let outboundOptions: RequestOptions
   package let inboundOptions: RequestOptions
+  let headers: HeaderNames
   private let outboundMetrics: RequestFamilies
   private let inboundMetrics: RequestFamilies
   let consumers: [any RequestConsumer]
@@ -46,14 +47,15 @@ public final class RequestRecorder: Sendable {
   }
 
   /// - Parameters:
+  ///   - headers: Which headers the consumers show.
   ///   - consumers: What is called within ``drain()``.
   ///   - worker: The thread that drains.
   package init(
     registry: Registry, outbound: RequestOptions = .init(), inbound: RequestOptions = .init(),
-    exemplars: ExemplarPolicy = .sampled, consumers: [any RequestConsumer],
-    observers: [any RequestObserver] = [], worker: Worker = Worker()
+    exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
+    consumers: [any RequestConsumer], observers: [any RequestObserver] = [], worker: Worker = Worker()
   ) throws(RegistryError) {
-    (outboundOptions, inboundOptions) = (outbound, inbound)
+    (outboundOptions, inboundOptions, self.headers) = (outbound, inbound, headers)
     outboundMetrics = try RequestFamilies(.outbound, outbound, exemplars: exemplars)
     inboundMetrics = try RequestFamilies(.inbound, inbound, exemplars: exemplars)
     let queue = observers.isEmpty ? nil : ObserverQueue(observers)
@@ -148,6 +150,27 @@ extension RequestRecorder: MetricSource {
   }
 
   var statistics: [FamilyStatistics] { outboundMetrics.statistics + inboundMetrics.statistics }
+}
+
+/// The names of the headers that a log shows, sorted and in lowercase (OpenTelemetry, `http.request.header.<key>`): one order,
+/// and no key twice. No others are read of a request that no URLSession makes.
+package struct HeaderNames: Sendable {
+  package let request: [String]
+  package let response: [String]
+
+  package init(request: Set<String> = [], response: Set<String> = []) {
+    self.request = Set(request.map { $0.lowercased() }).sorted()
+    self.response = Set(response.map { $0.lowercased() }).sorted()
+  }
+}
+
+extension [String] {
+  /// The headers of these names that a message has.
+  func values(_ header: (String) -> String?) -> [String: String] {
+    var values: [String: String] = [:]
+    for name in self { values[name] = header(name) }
+    return values
+  }
 }
 
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing

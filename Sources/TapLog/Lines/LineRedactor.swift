@@ -14,12 +14,8 @@ struct LineRedactor: Sendable {
   init(_ redaction: LogRedaction, urlLimit: Int) {
     urls = URLRedactor(allowedQueryKeys: redaction.allowedQueryKeys, allowedPaths: redaction.allowedPaths)
     self.urlLimit = urlLimit
-    // Sorted and lowercased (OpenTelemetry, `http.request.header.<key>`): one order, and no key twice.
-    func headers(_ names: Set<String>, _ prefix: String) -> Headers {
-      Set(names.map { $0.lowercased() }).sorted().map { ($0, prefix + $0) }
-    }
-    requestHeaders = headers(redaction.allowedRequestHeaders, "http.request.header.")
-    responseHeaders = headers(redaction.allowedResponseHeaders, "http.response.header.")
+    requestHeaders = redaction.headers.request.map { ($0, "http.request.header.\($0)") }
+    responseHeaders = redaction.headers.response.map { ($0, "http.response.header.\($0)") }
     custom = redaction.custom
   }
 

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOSSL
+import SessionTap
 import TapAsyncHTTPClient
 import TapCore
 import Testing
@@ -58,6 +59,18 @@ final class Seen: RequestObserver {
   func requestEnded(_ observation: RequestObservation) { continuation.yield(observation) }
 }
 
+extension Tap.Configuration {
+  /// No endpoint, and an observer, which gets the headers that a log would show.
+  static func observed(by seen: Seen) -> Self {
+    var configuration = Self(environment: [:])
+    configuration.endpoint = nil
+    configuration.observers = [seen]
+    configuration.logOptions.redaction.allowedRequestHeaders = ["Accept"]
+    configuration.logOptions.redaction.allowedResponseHeaders = ["X-Served-By"]
+    return configuration
+  }
+}
+
 /// A client's configuration, but for one thing.
 func configured(_ change: (inout HTTPClient.Configuration) -> Void) -> HTTPClient.Configuration {
   var configuration = HTTPClient.Configuration()
@@ -76,14 +89,14 @@ func withClient(
 ) async throws {
   var configuration = configuration
   configuration.connectionPool.retryConnectionEstablishment = false
-  let (registry, seen) = (Registry(), Seen())
-  let recorder = try RequestRecorder(registry: registry, observers: [seen])
+  let seen = Seen()
+  let tap = try Tap(.observed(by: seen))
   let server = try await OddServer.start(tls: tls, script)
   let client = HTTPClient(
     eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
   let fixture = ClientFixture(
-    server: server, client: TapHTTPClient(client: client, name: "test", outbound: recorder.outbound),
-    untapped: client, outbound: recorder.outbound, seen: seen, registry: registry)
+    server: server, client: TapHTTPClient(client: client, name: "test", outbound: tap.outbound),
+    untapped: client, outbound: tap.outbound, seen: seen, registry: tap.registry)
   let result: Result<Void, any Error>
   do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
   try await client.shutdown()

@@ -36,6 +36,24 @@ struct HTTPClientTests {
     }
   }
 
+  @Test
+  func `headers that the log shows are recorded, of a response cut short too`() async throws {
+    let headers = "content-length: 5\r\nx-served-by: a7\r\nx-served-by: b8\r\n"
+    for body in ["hello", "he"] {
+      try await withClient { _ in
+        [.text("HTTP/1.1 200 OK\r\n\(headers)\r\n\(body)"), .close]
+      } _: { fixture in
+        var request = HTTPClientRequest(url: fixture.server.url())
+        request.headers = ["Accept": "text/plain", "Authorization": "secret"]
+        let response = try await fixture.client.execute(request, timeout: .seconds(60))
+        _ = try? await text(response)
+        let end = try await fixture.end()
+        #expect(end.request.headers == ["accept": "text/plain"])
+        #expect(end.responseHeaders == ["x-served-by": "a7, b8"])
+      }
+    }
+  }
+
   @Test(arguments: [404, 503])
   func `a status is an end, whatever it says`(code: Int) async throws {
     try await withClient { _ in

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import SessionTap
 import TapCore
 import TapHummingbird
 import Testing
@@ -35,17 +36,22 @@ import Testing
     _ count: Int, _ way: Way, of test: @escaping @Sendable (any TestClientProtocol) async throws -> Void
   ) async throws -> [RequestObservation] {
     let seen = Seen()
-    let recorder = try RequestRecorder(registry: Registry(), observers: [seen])
+    let inbound = try Tap(.observed(by: seen)).inbound
     let router = Router()
-    if way == .middleware { router.add(middleware: TapMiddleware(inbound: recorder.inbound)) }
+    if way == .middleware { router.add(middleware: TapMiddleware(inbound: inbound)) }
     router.get("hello") { _, _ in "Hello" }
+    router.get("headers") { _, _ in
+      var response = Response(status: .ok)
+      if let name = HTTPField.Name("X-Served-By") { response.headers[values: name] = ["a7", "b8"] }
+      return response
+    }
     router.get("trace") { _, _ in TraceContext.current?.traceparent ?? "" }
     router.get("failing/{status}") { _, context -> Response in
       guard let status = context.parameters.get("status", as: Int.self) else { throw Unforeseen() }
       throw HTTPError(.init(code: status))
     }
     let app: any ApplicationProtocol =
-      way == .server ? Application(router: router, observedBy: recorder.inbound) : Application(router: router)
+      way == .server ? Application(router: router, observedBy: inbound) : Application(router: router)
     try await app.test(.ahc(.http), test)
     var ends: [RequestObservation] = []
     for await end in seen.ends {
@@ -94,5 +100,15 @@ import Testing
       #expect(trace.isSampled)
     }
     #expect(ends.first?.request.traceContext?.traceID == caller.traceID)
+  }
+
+  @Test(arguments: Way.allCases)
+  func `headers that the log shows are recorded, and no others`(way: Way) async throws {
+    let ends = try await ends(1, way) { client in
+      let headers: HTTPFields = [.accept: "text/plain", .authorization: "secret"]
+      _ = try await client.execute(uri: "/headers", method: .get, headers: headers)
+    }
+    #expect(ends.first?.request.headers == ["accept": "text/plain"])
+    #expect(ends.first?.responseHeaders == ["x-served-by": "a7, b8"])
   }
 }

@@ -76,11 +76,15 @@ public func next<Incoming>(_ request: Incoming) async throws -> Response { unmad
 public func send(_ url: String, traceparent: String) async throws -> Response { unmade(Response.self) }
 /// The value of a header.
 public let header: String? = nil
+/// The headers of a request.
+public let headers: [String: String] = [:]
 
 /// A response as a web framework has it.
 public struct Response: Sendable {
   /// The status code.
   public var status: Int
+  /// The headers.
+  public var headers: [String: String]
 }
 
 private func unmade<Value>(_ type: Value.Type) -> Value { fatalError("code blocks are compiled, not run") }

@@ -95,7 +95,7 @@ extension ExtremeTrial {
 
   static var inbound: [ExtremeTrial] {
     func begin(_ make: @escaping @Sendable (InboundRequests, String) -> ActiveRequest) -> [ExtremeTrial] {
-      use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:)") {
+      use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:headers:)") {
         make($0.tap.inbound, $1).end(statusCode: 200)
       }
     }
@@ -104,29 +104,36 @@ extension ExtremeTrial {
     ) -> [ExtremeTrial] {
       use("ActiveRequest.\(function)") { end($0.tap.inbound.begin(method: "GET", path: "/"), $1) }
     }
-    let ends = "end(statusCode:route:requestBodySize:responseBodySize:)"
-    let fails = "fail(_:message:statusCode:route:requestBodySize:responseBodySize:)"
+    let ends = "end(statusCode:route:requestBodySize:responseBodySize:responseHeaders:)"
+    let fails = "fail(_:message:statusCode:route:requestBodySize:responseBodySize:responseHeaders:)"
     return begin { $0.begin(method: $1, path: "/") }
+      + begin { inbound, text in inbound.begin(method: "GET", path: "/", headers: { _ in text }) }
       + begin { $0.begin(method: "GET", path: $1) }
       + begin { $0.begin(method: "GET", path: "/", scheme: $1, traceparent: $1, clientAddress: $1) }
-      + use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:)") {
+      + use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:headers:)") {
         $0.tap.inbound.begin(method: "GET", path: "/", fields: $1).end(statusCode: 200)
       }
       + end(ends) { $0.end(statusCode: $1, route: "/", requestBodySize: $1, responseBodySize: $1) }
       + end(ends) { $0.end(statusCode: 200, route: $1) }
+      + end(ends) { request, text in request.end(statusCode: 200, responseHeaders: { _ in text }) }
       + end(fails) { $0.fail(.timeout, statusCode: $1, requestBodySize: $1, responseBodySize: $1) }
       + end(fails) { $0.fail(message: $1, route: $1) }
+      + end(fails) { request, text in request.fail(responseHeaders: { _ in text }) }
       + end("cancel(route:)") { $0.cancel(route: $1) }
       + end("add(_:)") { $0.add($1) }
   }
 
   static var outbound: [ExtremeTrial] {
-    let begin = "OutboundRequests.begin(client:method:url:urlTemplate:trace:fields:)"
+    let begin = "OutboundRequests.begin(client:method:url:urlTemplate:trace:fields:headers:)"
     return use(begin, requests: 1) {
       $0.tap.outbound.begin(client: $1, method: $1, url: $1, urlTemplate: $1).end(statusCode: 200)
     }
       + use(begin, requests: 1) {
         $0.tap.outbound.begin(client: "c", method: "GET", url: "http://h/", fields: $1).end(statusCode: 200)
+      }
+      + use(begin, requests: 1) { (running, text: String) in
+        running.tap.outbound.begin(client: "c", method: "GET", url: "http://h/", headers: { _ in text })
+          .end(statusCode: 200)
       }
   }
 

@@ -103,9 +103,9 @@ struct PublicSettings {
       "a tap makes it of its configuration",
     "URLSessionTap.sessionConfiguration(from:client:)": "the tap's function of that name calls it",
     "URLSessionTap.install(on:client:)": "the tap's function of that name calls it",
-    "InboundRequests.withRequest(method:path:scheme:traceparent:clientAddress:fields:isolation:_:)":
+    "InboundRequests.withRequest(method:path:scheme:traceparent:clientAddress:fields:headers:isolation:_:)":
       "begin takes them as they are",
-    "OutboundRequests.withRequest(client:method:url:urlTemplate:trace:fields:isolation:_:)":
+    "OutboundRequests.withRequest(client:method:url:urlTemplate:trace:fields:headers:isolation:_:)":
       "begin takes them as they are",
     "Registry.write(_:into:)": "the buffer is filled, not read",
   ]

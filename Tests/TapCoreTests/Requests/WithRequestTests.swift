@@ -69,6 +69,20 @@ import Testing
     #expect(seen.request.urlTemplate == "/q")
   }
 
+  @Test func `no header is asked for that no log shows`() async throws {
+    let recorder = try make()
+    var names: [String] = []
+    func value(of name: String) -> String? {
+      names.append(name)
+      return "text"
+    }
+    await recorder.inbound.withRequest(method: "GET", path: "/", headers: value) {
+      $0.end(statusCode: 200, responseHeaders: value)
+    }
+    let seen = try end(recorder)
+    #expect(names.isEmpty && seen.request.headers.isEmpty && seen.responseHeaders.isEmpty)
+  }
+
   @Test func `an operation that ends nothing leaves a response of unknown status`() async throws {
     let recorder = try make()
     await recorder.inbound.withRequest(method: "GET", path: "/") { _ in }

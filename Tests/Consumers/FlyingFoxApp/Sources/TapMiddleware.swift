@@ -15,13 +15,14 @@ struct TapMiddleware: HTTPHandler {
   func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
     try await inbound.withRequest(
       method: request.method.rawValue, path: request.path, scheme: "http",
-      traceparent: request.headers[HTTPHeader("traceparent")]
+      traceparent: request.headers[HTTPHeader("traceparent")],
+      headers: { request.headers[HTTPHeader($0)] }
     ) { recorded in
       do {
         let response = try await next.handleRequest(request)
         recorded.end(
           statusCode: response.statusCode.code, requestBodySize: request.bodySequence.count,
-          responseBodySize: response.bodySize)
+          responseBodySize: response.bodySize, responseHeaders: { response.headers[HTTPHeader($0)] })
         return response
       } catch let error as any AnsweredError {
         recorded.end(statusCode: error.statusCode.code)
