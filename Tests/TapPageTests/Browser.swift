@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A headless Chromium with one page, driven by the DevTools protocol over pipes.
+/// A page in a headless Chromium, driven by the DevTools protocol.
 final class Browser: Sendable {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -27,47 +27,39 @@ final class Browser: Sendable {
     let name: Value?
   }
 
-  private struct Reply<Content: Decodable>: Decodable {
-    let result: Content
-  }
+  private let chromium: Chromium
+  private let context: String
+  private let session: String
 
-  private let folder: TemporaryFolder
-  private let process: ChildProcess
-  private let pipe: BrowserPipe
-  private let session = Mutex<String?>(nil)
-
-  /// Starts the browser and opens an empty page.
-  private init() async throws {
-    folder = try TemporaryFolder()
-    pipe = try BrowserPipe(folder)
-    // The browser takes commands from descriptor 3, and answers at 4.
-    process = try ChildProcess(
-      Tool("sh").url,
-      [
-        "-c", "exec \"$0\" \"$@\" 3<\"\(pipe.input)\" 4>\"\(pipe.output)\"", "chromium", "--headless=new",
-        "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--user-data-dir=\(folder("profile"))",
-      ])
+  /// Opens an empty page in a window of its own, with a profile that it shares with no other one.
+  private init(_ chromium: Chromium) async throws {
+    struct Context: Decodable { let browserContextId: String }
     struct Target: Decodable { let targetId: String }
     struct Session: Decodable { let sessionId: String }
-    let target: Target = try await call("Target.createTarget", ["url": "about:blank"])
-    let attached: Session = try await call(
+    let context: Context = try await chromium.call("Target.createBrowserContext")
+    let target: Target = try await chromium.call(
+      "Target.createTarget",
+      ["url": "about:blank", "browserContextId": context.browserContextId, "newWindow": true])
+    let attached: Session = try await chromium.call(
       "Target.attachToTarget", ["targetId": target.targetId, "flatten": true])
-    session.withLock { $0 = attached.sessionId }
+    (self.chromium, self.context, session) = (chromium, context.browserContextId, attached.sessionId)
     for domain in ["Page", "Runtime", "Log", "Accessibility"] { try await command("\(domain).enable") }
+    // As if its reader looked at this page, and not at one of the tests beside it.
+    try await command("Emulation.setFocusEmulationEnabled", ["enabled": true])
   }
 
-  /// Ends the browser, and removes its files.
-  private func close() async throws {
-    try await process.terminate()
-    // Processes of its own end a little later, and write until then.
-    try await Poll.until("removal of the browser's files") { folder.remove() ? () : nil }
-  }
-
-  /// A browser for as long as the test needs it.
+  /// A page for as long as the test needs it.
   static func use(_ body: (Browser) async throws -> Void) async throws {
-    let browser = try await Browser()
-    try await body(browser)
-    try await browser.close()
+    let chromium = try await SharedChromium.shared.enter()
+    do {
+      let browser = try await Browser(chromium)
+      try await body(browser)
+      try await chromium.command("Target.disposeBrowserContext", ["browserContextId": browser.context])
+    } catch {
+      try? await SharedChromium.shared.leave()
+      throw error
+    }
+    try await SharedChromium.shared.leave()
   }
 
   /// Opens an address, and waits until the page says that it has drawn a scrape.
@@ -164,27 +156,19 @@ final class Browser: Sendable {
 
   /// What went wrong in the page so far: exceptions, blocked resources, messages of the console.
   var complaints: [String] {
-    pipe.events.filter { event in
+    chromium.pipe.events(of: session).filter { event in
       ["\"Runtime.exceptionThrown\"", "\"Runtime.consoleAPICalled\"", "\"Log.entryAdded\""]
         .contains { event.contains($0) }
     }
   }
 
   private func command(_ method: String, _ parameters: [String: any Sendable] = [:]) async throws {
-    struct Nothing: Decodable {}
-    let _: Nothing = try await call(method, parameters)
+    try await chromium.command(method, parameters, session: session)
   }
 
   private func call<Content: Decodable>(
     _ method: String, _ parameters: [String: any Sendable]
   ) async throws -> Content {
-    var message: [String: any Sendable] = ["method": method, "params": parameters]
-    if let session = session.withLock({ $0 }) { message["sessionId"] = session }
-    let reply = try await pipe.call(message)
-    do {
-      return try JSONDecoder().decode(Reply<Content>.self, from: reply).result
-    } catch {
-      throw Failure(description: "\(method): \(String(decoding: reply.prefix(500), as: UTF8.self))")
-    }
+    try await chromium.call(method, parameters, session: session)
   }
 }

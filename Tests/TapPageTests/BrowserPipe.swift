@@ -22,7 +22,8 @@ final class BrowserPipe: Sendable {
   let input: String
   /// The path of the pipe that the browser writes.
   let output: String
-  private let inputDescriptor: Int32
+  /// Tests that share a browser write one message after the other: a long one is not written at once.
+  private let inputDescriptor: Mutex<Int32>
   private let state = Mutex(State())
 
   init(_ folder: TemporaryFolder) throws {
@@ -32,7 +33,7 @@ final class BrowserPipe: Sendable {
       throw Browser.Failure(description: "mkfifo: \(errno)")
     }
     // Opened for both directions, a pipe does not wait for its other end.
-    inputDescriptor = Glibc.open(input, O_RDWR | O_CLOEXEC)
+    inputDescriptor = Mutex(Glibc.open(input, O_RDWR | O_CLOEXEC))
     Thread.detachNewThread { [weak self, output] in
       let descriptor = Glibc.open(output, O_RDONLY | O_CLOEXEC)
       var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -44,10 +45,12 @@ final class BrowserPipe: Sendable {
     }
   }
 
-  deinit { close(inputDescriptor) }
+  deinit { inputDescriptor.withLock { _ = close($0) } }
 
-  /// What the browser has told unasked.
-  var events: [String] { state.withLock { $0.events } }
+  /// What the browser has told unasked of one session.
+  func events(of session: String) -> [String] {
+    state.withLock { state in state.events.filter { $0.contains(session) } }
+  }
 
   /// Sends a message and waits for its answer.
   func call(_ message: [String: any Sendable]) async throws -> Data {
@@ -59,7 +62,7 @@ final class BrowserPipe: Sendable {
     }
     let content = message.merging(["id": id]) { $1 }
     let bytes = [UInt8](try JSONSerialization.data(withJSONObject: content)) + [0]
-    guard Glibc.write(inputDescriptor, bytes, bytes.count) == bytes.count else {
+    guard inputDescriptor.withLock({ Glibc.write($0, bytes, bytes.count) }) == bytes.count else {
       throw Browser.Failure(description: "write: \(errno)")
     }
     try await answer.gate.wait("answer of the browser")

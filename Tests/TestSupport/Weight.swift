@@ -16,8 +16,8 @@ package struct Weight: TestTrait, SuiteTrait, TestScoping {
     semaphore = count.map { AsyncSemaphore(count: $0) }
   }
 
-  /// A browser, which is a dozen processes.
-  package static let browser = Weight(count: 1)
+  /// A page in the browser that such tests share, which is two or three processes. It waits most of its time: for scrapes.
+  package static let browser = Weight(count: 4)
   /// Another program, such as Prometheus or a process of this package.
   package static let program = Weight(count: 2)
   /// A processor, for seconds.
