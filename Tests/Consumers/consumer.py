@@ -91,7 +91,7 @@ class Server:
     def url(self):
         return f"http://127.0.0.1:{self.ports['app']}"
 
-    def terminate(self, seconds=30):
+    def terminate(self, seconds=60):
         """SIGTERM, as a service manager sends it: the exit status."""
         self.process.terminate()
         try:
@@ -122,14 +122,14 @@ def build(configuration):
 
 
 def fetch(url):
-    with urllib.request.urlopen(url, timeout=10) as response:
+    with urllib.request.urlopen(url, timeout=60) as response:
         return response.read().decode()
 
 
 def answer(url):
     """The status of an answer, also of one that tells of an error."""
     try:
-        with urllib.request.urlopen(url, timeout=10) as response:
+        with urllib.request.urlopen(url, timeout=60) as response:
             return response.status
     except urllib.error.HTTPError as error:
         return error.code
@@ -151,10 +151,17 @@ def wrk(url, seconds, connections=8, threads=2):
 
 def exact_load(url, paths, seconds, connections=4):
     """A load of wrk that stops between two requests: how many of each path were answered with 200."""
-    command = ["wrk", f"-t{connections}", f"-c{connections}", f"-d{seconds + 1}s", "--timeout", "30s",
+    command = ["wrk", f"-t{connections}", f"-c{connections}", "-d300s", "--timeout", "30s",
                "-s", str(HERE / "exact-load.lua"), url, "--", str(seconds), *paths]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    counts = json.loads(output.strip().splitlines()[-1])
+    lines = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            lines.append(line)
+            if line == "stopped\n" and lines.count(line) == connections:
+                process.send_signal(signal.SIGINT)
+    output = "".join(lines)
+    check(process.returncode == 0 and lines.count("stopped\n") == connections, f"wrk did not stop:\n{output}")
+    counts = json.loads(lines[-1])
     check(counts.pop("others") == 0, f"not every answer was a 200:\n{output}")
     check(all(counts[path] > 0 for path in paths), f"a path was never asked for: {counts}")
     return counts

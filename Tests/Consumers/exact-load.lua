@@ -1,5 +1,6 @@
--- Asks for some paths in turn, and ends between two requests: `wrk -tN -cN -dSECONDS+1s -s exact-load.lua URL -- SECONDS
--- PATH…`, one connection a thread. The last line that it prints tells how many of each were answered with a 200.
+-- Asks for some paths in turn, and ends between two requests: `wrk -tN -cN -d300s -s exact-load.lua URL -- SECONDS PATH…`, one
+-- connection a thread. A thread that is done prints "stopped". wrk itself goes on until SIGINT: its last line tells how many of each
+-- path were answered with a 200.
 local threads = {}
 
 function setup(thread)
@@ -22,7 +23,11 @@ end
 
 function response(status)
   if status == 200 then counts[turn] = counts[turn] + 1 else others = others + 1 end
-  if os.time() >= deadline then wrk.thread:stop() end
+  if os.time() >= deadline then
+    wrk.thread:stop()
+    io.write("stopped\n")
+    io.flush()
+  end
 end
 
 function done()

@@ -18,7 +18,7 @@ struct Starve {
       log.log(.info, "starve", ["n": .integer(Int64(index))])
       if index.isMultiple(of: 64) { pace.wait(for: index) }
     }
-    let isWhole = log.shutdown(within: .seconds(10))
+    let isWhole = log.shutdown(within: .seconds(60))
     let statistics = log.statistics
     print(
       #"{"given":\#(lines),"written":\#(statistics.lines),"dropped":\#(statistics.droppedLines),"#

@@ -30,7 +30,7 @@ def _drawn(url, folder):
     """The page as it is after its script has drawn it once."""
     done = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/chromium", "--dump-dom",
-         "--virtual-time-budget=4000", url], capture_output=True, text=True, timeout=120)
+         "--virtual-time-budget=4000", url], capture_output=True, text=True, timeout=300)
     return done.stdout
 
 

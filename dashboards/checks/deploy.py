@@ -161,7 +161,7 @@ def _rotation(folder):
         except TimeoutError as error:
             return [f"rotation: {error}: {demo.log.read_text()[-1000:]}"]
         demo.process.send_signal(signal.SIGTERM)
-        if (status := demo.process.wait(30)) != 0:
+        if (status := demo.process.wait(60)) != 0:
             return [f"rotation: by SIGTERM the demo ended with {status}"]
         # Those that are made, and those that are served.
         requests = sum(int(re.findall(rf"(\d+) {kind}", demo.log.read_text())[-1]) for kind in ("requests", "served"))

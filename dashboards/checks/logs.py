@@ -25,7 +25,7 @@ def check(stage):
     for recipe in recipes:
         # lnav asks nothing and finds the format in this folder.
         script = recipe.replace("lnav -n ", f"lnav -n -I {folder} ")
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=environment, timeout=60,
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=environment, timeout=300,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if done.returncode or done.stderr or not done.stdout.strip():
             wrong.append(f"{recipe}\nexits with {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")

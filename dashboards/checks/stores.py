@@ -32,7 +32,7 @@ def check(stage):
         wrong.append(f"only {series} series were compared")
     with VMAlert(stage.victoria, RULES, stage.folder) as rules:
         try:
-            until("evaluation of all rules", lambda: not rules.unhealthy(), seconds=30)
+            until("evaluation of all rules", lambda: not rules.unhealthy())
         except TimeoutError:
             wrong += rules.unhealthy()
         wrong += _recorded(stage.victoria)
@@ -47,7 +47,7 @@ def check(stage):
 
 def _compared(prometheus, victoria, selector):
     """How many series both have, and what differs once the last lines of the log have been counted."""
-    end = time.monotonic() + 15
+    end = time.monotonic() + 60
     while True:
         now = round(time.time(), 3)
         ours, theirs = (server.query(selector, time=now) for server in (prometheus, victoria))
@@ -70,6 +70,6 @@ def _recorded(victoria):
     for name in ("job:http_client_request_duration_seconds_count:rate5m", "job:http_server_requests_bad:ratio_rate3d",
                  "job_route:http_server_request_duration_seconds:quantile_rate5m"):
         try:
-            until(name, lambda: victoria.query(name), seconds=60)
+            until(name, lambda: victoria.query(name))
         except TimeoutError as error:
             yield f"VictoriaMetrics: {error}"

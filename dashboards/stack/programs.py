@@ -31,7 +31,7 @@ def is_free(port):
     return True
 
 
-def until(what, question, seconds=60):
+def until(what, question, seconds=180):
     """Asks until there is an answer, and gives up when the time is over."""
     end = time.monotonic() + seconds
     while True:
@@ -43,7 +43,7 @@ def until(what, question, seconds=60):
         time.sleep(0.3)
 
 
-def get(url, seconds=10, headers=None):
+def get(url, seconds=60, headers=None):
     """The body of an answer, or None without an answer."""
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=seconds) as answer:
@@ -99,7 +99,7 @@ class Demo(Program):
         self.url = until("start of the demo", self._url)
         self.address = self.url.split("/")[2]
 
-    def until(self, what, question, seconds=60):
+    def until(self, what, question, seconds=180):
         """Asks until there is an answer, and gives up when the time is over or the demo has ended."""
         def answer():
             self.check()

@@ -45,7 +45,7 @@ class Prometheus(Program):
         return get(f"{self.url}/-/ready")
 
     def api(self, path, **parameters):
-        answer = get(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}", seconds=60)
+        answer = get(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}")
         answer = json.loads(answer or '{"status": "error", "error": "no answer"}')
         if answer["status"] != "success":
             raise ValueError(answer["error"])

@@ -1,6 +1,6 @@
 -- Each thread has one connection and stops after so many responses, so that what wrk counts is what the server answered.
 --
---     wrk -t 8 -c 8 -d 60s -s load.lua URL -- RESPONSES FOLDER
+--     wrk -t 8 -c 8 -d 300s -s load.lua URL -- RESPONSES FOLDER
 --
 -- A thread that is done makes FOLDER/done-N. wrk itself goes on until its duration is over, or until SIGINT, and writes what
 -- was counted to FOLDER/counted: "STATUS PATH COUNT" a line, from each thread.

@@ -5,9 +5,9 @@ import Testing
 @testable import TapCore
 
 /// No input grows memory past the limit or yields an exposition that a parser rejects.
-@Suite(.needs(.processor)) struct HostileRunTests {
+struct HostileRunTests {
   /// In a process of its own, whose memory no other test changes.
-  @Test func `memory and exposition stay bounded`() async {
+  @Test(.needs(.processor)) func `memory and exposition stay bounded`() async {
     await #expect(processExitsWith: .success) {
       let before = ProcFile.read("/proc/self/stat").flatMap(ProcessStatus.init)?.residentPages ?? 0
       let registry = try AttackedRegistry.make(limit: 2_000)
@@ -30,14 +30,14 @@ import Testing
   }
 
   @Test(
-    .usesReferenceParser,
+    .needs(.program), .usesReferenceParser,
     arguments: [ExpositionFormat.text, .openMetrics])
   func `the reference parser accepts it`(format: ExpositionFormat) async throws {
     let samples = try await ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
     #expect(samples.count { $0.name == "http_client_request_duration_seconds_count" } == 201)
   }
 
-  @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
+  @Test(.needs(.program), .enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
   func `promtool accepts it`() async throws {
     let result = try await Tool("promtool").run(
       ["check", "metrics"], input: AttackedRegistry.small.get().exposition().bytes)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"),
+    .needs(.program), .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"),
     arguments: [[], ["native-histograms"]])
   func `Prometheus accepts it`(features: [String]) async throws {
     let server = try await PrometheusServer.start(scraping: AttackedRegistry.small.get(), features: features)
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// The keys that an app makes are its own, and bounded all the same.
-  @Test func `typed keys of any length are bounded`() throws {
+  @Test(.needs(.thread)) func `typed keys of any length are bounded`() throws {
     let registry = Registry()
     let family = try registry.counter("a_total", help: "", by: JobLabels.self)
     let megabyte = String(repeating: "x", count: 1 << 20)
