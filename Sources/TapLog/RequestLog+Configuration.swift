@@ -32,8 +32,8 @@ extension RequestLog {
     public var filePermissions = 0o640
     /// When the log rotates its file itself. `nil` by default: `logrotate` can do it.
     public var rotation: LogRotation?
-    /// The maximum time between calls of `fsync`, so that a loss of power loses no more than this time. `nil`
-    /// by default: the system decides, usually within half a minute. With 0 or less, after each batch.
+    /// How long a line may stay in the system's memory before `fsync`: a loss of power takes no older lines.
+    /// `nil` by default: the system decides, usually within half a minute. With 0 or less, after each batch.
     public var synchronizationInterval: Duration?
     /// Whether SIGHUP makes the log reopen its file. Without this, the log notices at its next batch that the
     /// file was moved or replaced. A handler that was installed before is called too, with the arguments that

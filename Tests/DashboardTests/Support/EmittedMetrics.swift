@@ -1,7 +1,6 @@
 import Foundation
 import SessionTap
 import TestSupport
-import Testing
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -20,34 +19,32 @@ struct EmittedMetrics {
     func requestEnded(_ observation: RequestObservation) {}
   }
 
-  /// A tap that has an observer, has served a scrape and has a handler whose client has gone, and request metrics that have seen a
-  /// request of every kind.
+  /// A tap that has an observer, has served a scrape and has a handler that outlives its request, and request metrics that have
+  /// seen a request of every kind.
   static func everything() async throws -> EmittedMetrics {
     var emitted = EmittedMetrics()
     emitted.read(try requests().exposition(in: .text))
 
     let folder = try TemporaryFolder()
-    let (handlerStarted, handlerEnds) = (Gate(), Gate())
+    let handlerEnds = Gate()
+    var endpoint = Endpoint.Configuration(address: .loopback(port: 0))
+    endpoint.limits.answerDeadline = .milliseconds(100)
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
     configuration.log = .file(folder("requests.jsonl"))
     configuration.observers = [SilentObserver()]
+    configuration.endpoint = endpoint
     configuration.routes = [
       EndpointRoute("/stuck") { _ in
-        handlerStarted.open()
         try await handlerEnds.wait()
         return .text("late\n")
       }
     ]
-    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     let tap = try Tap.start(configuration)
-    let address = try #require(tap.address)
-    let origin = try #require(URL(string: "http://\(address)/"))
-    let session = URLSession(configuration: .ephemeral)
-    let stuck = session.dataTask(with: origin.appending(path: "stuck"))
-    stuck.resume()
-    try await handlerStarted.wait("the handler")
-    stuck.cancel()
-    _ = try await session.data(from: origin.appending(path: "metrics"))
+    for path in ["stuck", "metrics"] {
+      if let url = URL(string: "http://\(tap.address?.description ?? "")/\(path)") {
+        _ = try await URLSession(configuration: .ephemeral).data(from: url)
+      }
+    }
     // A scrape is counted when its answer has been sent, which may be after it was received.
     let exposition = try await Poll.until("the count of the scrape and of the handler") {
       let exposition = tap.registry.exposition(in: .text)
