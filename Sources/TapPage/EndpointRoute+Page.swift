@@ -60,13 +60,14 @@ extension EndpointRoute {
   }
 }
 
-/// The files of `Web` as one document: `page.html`, with the style and the scripts in place of the elements that name them.
+/// The files of `Web` as one document: `page.html`, with the style and the scripts in place of the elements that stand for them.
 private struct PageDocument {
+  /// One script, in this order.
   private static let scripts = [
-    "state": PackageResources.state_js, "data": PackageResources.data_js, "lines": PackageResources.lines_js,
-    "charts": PackageResources.charts_js, "tables": PackageResources.tables_js,
-    "phases": PackageResources.phases_js, "request": PackageResources.request_js,
-    "page": PackageResources.page_js,
+    PackageResources.state_js, PackageResources.data_js, PackageResources.lines_js,
+    PackageResources.charts_js,
+    PackageResources.tables_js, PackageResources.phases_js, PackageResources.request_js,
+    PackageResources.page_js,
   ]
 
   /// What stands before, between and after the nonces.
@@ -75,9 +76,9 @@ private struct PageDocument {
   init(showsLog: Bool, showsHistory: Bool) {
     for line in Self.lines(of: PackageResources.page_html) {
       if line == #"<link rel="stylesheet" href="page.css">"# {
-        embed("style", PackageResources.page_css)
-      } else if let script = Self.scripts.first(where: { line == "<script src=\"\($0.key).js\"></script>" }) {
-        embed("script", script.value)
+        embed("style", [PackageResources.page_css])
+      } else if line == #"<script src="page.js"></script>"# {
+        embed("script", Self.scripts)
       } else if line == #"<body data-log="no" data-history="no">"# {
         let answers = [showsLog, showsHistory].map { $0 ? "yes" : "no" }
         append("<body data-log=\"\(answers[0])\" data-history=\"\(answers[1])\">\n")
@@ -104,9 +105,9 @@ private struct PageDocument {
     }
   }
 
-  private mutating func embed(_ element: String, _ content: [UInt8]) {
+  private mutating func embed(_ element: String, _ files: [[UInt8]]) {
     append("<\(element) nonce=\"")
-    let lines = Self.lines(of: content).map { $0 + "\n" }.joined()
+    let lines = files.flatMap(Self.lines).map { $0 + "\n" }.joined()
     parts.append(Array("\">\n\(lines)</\(element)>\n".utf8))
   }
 

@@ -5,7 +5,7 @@ import TapCore
 /// ```json
 /// {"slot_s": 5, "covered_s": 432.1, "bounds": {"outbound": [0.005, 0.01], "inbound": [0.005, 0.01]},
 ///  "parties": [{"direction": "outbound", "client": "payments", "server_address": "api.example.com", "server_port": "443",
-///               "url_template": "/users/{id}"}],
+///               "http_request_method": "GET", "url_template": "/users/{id}"}],
 ///  "slots": [{"age_s": 12.3, "totals": [[0, 1.25, {"503": 1}, 0, 4, 7]]}]}
 /// ```
 ///
@@ -51,10 +51,11 @@ extension HistoryWindow.Party {
   fileprivate var json: String {
     let labels: [(name: String, value: String)] =
       switch self {
-      case .outbound(let client, let address, let port, let template):
+      case .outbound(let client, let address, let port, let method, let template):
         [
           ("direction", "outbound"), ("client", client), ("server_address", address ?? ""),
-          ("server_port", port.map(String.init) ?? ""), ("url_template", template ?? ""),
+          ("server_port", port.map(String.init) ?? ""), ("http_request_method", method ?? ""),
+          ("url_template", template ?? ""),
         ]
       case .inbound(let method, let route):
         [("direction", "inbound"), ("http_request_method", method), ("http_route", route ?? "")]

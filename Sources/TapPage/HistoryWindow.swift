@@ -7,7 +7,7 @@ import TapCore
 struct HistoryWindow: Sendable {
   /// The labels by which the page tells requests apart.
   enum Party: Hashable, Sendable {
-    case outbound(client: String, address: String?, port: Int?, template: String?)
+    case outbound(client: String, address: String?, port: Int?, method: String?, template: String?)
     case inbound(method: String, route: String?)
     /// All parties beyond ``partyLimit``.
     case other(RequestDirection)
@@ -23,7 +23,7 @@ struct HistoryWindow: Sendable {
     /// How many parties of the direction there may be before this one is counted with others.
     fileprivate var limit: Int {
       switch self {
-      case .outbound(_, _, _, .some): HistoryWindow.templateLimit
+      case .outbound(_, _, _, _, .some): HistoryWindow.templateLimit
       case .outbound, .inbound: HistoryWindow.partyLimit
       case .other: .max
       }
@@ -32,8 +32,8 @@ struct HistoryWindow: Sendable {
     /// The party that stands for this one and others.
     fileprivate var coarser: Party {
       switch self {
-      case .outbound(let client, let address, let port, .some):
-        .outbound(client: client, address: address, port: port, template: nil)
+      case .outbound(let client, let address, let port, _, .some):
+        .outbound(client: client, address: address, port: port, method: nil, template: nil)
       case .outbound, .inbound, .other: .other(direction)
       }
     }
@@ -68,7 +68,7 @@ struct HistoryWindow: Sendable {
   static let slotCount = 120
   /// The most parties of a direction in all slots, beside the one that stands for all others.
   static let partyLimit = 24
-  /// The most of them that are told apart by the template of the path, too.
+  /// The most of them that are told apart by method and template of the path, too.
   static let templateLimit = 16
   /// The most kinds of failures of a party in a slot, beside those that stand for all others.
   static let kindLimit = 4

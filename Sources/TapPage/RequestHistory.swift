@@ -12,14 +12,16 @@ package final class RequestHistory: RequestConsumer {
     var written: (bytes: [UInt8], at: Instant)?
   }
 
-  private let methods: KnownMethods
+  private let outboundMethods: KnownMethods
+  private let inboundMethods: KnownMethods
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - outbound: the buckets of the durations of requests that the app makes.
-  ///   - inbound: the same of those that it serves, and the methods that appear as themselves.
+  ///   - outbound: the buckets of the durations of requests that the app makes, and the methods that appear as themselves.
+  ///   - inbound: the same of those that it serves.
   package init(outbound: RequestOptions, inbound: RequestOptions) {
-    methods = KnownMethods(inbound.knownMethods)
+    outboundMethods = KnownMethods(outbound.knownMethods)
+    inboundMethods = KnownMethods(inbound.knownMethods)
     let window = HistoryWindow(
       outbound: outbound.durationBuckets, inbound: inbound.durationBuckets, start: .now)
     state = Mutex(State(window: window))
@@ -53,9 +55,9 @@ package final class RequestHistory: RequestConsumer {
     case .outbound:
       .outbound(
         client: request.client.asLabel, address: request.serverAddress?.asLabel, port: request.serverPort,
-        template: request.urlTemplate?.asLabel)
+        method: outboundMethods.label(of: request.method), template: request.urlTemplate?.asLabel)
     case .inbound:
-      .inbound(method: methods.label(of: request.method), route: request.urlTemplate?.asLabel)
+      .inbound(method: inboundMethods.label(of: request.method), route: request.urlTemplate?.asLabel)
     }
   }
 }

@@ -1,6 +1,4 @@
 import Foundation
-import Glibc
-import Synchronization
 import TestSupport
 
 /// A page in a headless Chromium, driven by the DevTools protocol.
@@ -98,6 +96,12 @@ final class Browser: Sendable {
       "[...document.getElementById('\(id)').rows].map(row => [...row.cells].map(cell => cell.textContent).join('|'))"
     return try await evaluate("\(rows).join('\\n')").replacing("\u{A0}", with: " ").split(separator: "\n")
       .map(String.init)
+  }
+
+  /// Waits until something is drawn in a chart.
+  func waitForDrawing(_ id: String) async throws {
+    try await wait(
+      "(chart => chart.toDataURL() !== chart.cloneNode().toDataURL())(document.getElementById('\(id)'))")
   }
 
   /// Clicks on the first element that a selector of CSS finds.

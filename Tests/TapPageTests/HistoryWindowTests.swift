@@ -62,7 +62,7 @@ import Testing
   }
 
   private func party(_ number: Int = 0) -> HistoryWindow.Party {
-    .outbound(client: "client-\(number)", address: "a", port: 443, template: nil)
+    .outbound(client: "client-\(number)", address: "a", port: 443, method: nil, template: nil)
   }
 
   private func after(_ slots: Int64) -> Instant {
@@ -137,12 +137,14 @@ import Testing
   @Test func `tells templates apart while there are few`() throws {
     var window = window()
     for number in 0..<100 {
-      let party = HistoryWindow.Party.outbound(client: "c", address: "a", port: 1, template: "/\(number)")
+      let party = HistoryWindow.Party.outbound(
+        client: "c", address: "a", port: 1, method: "GET", template: "/\(number)")
       window.add(party, nanoseconds: 1, failure: nil, at: Self.start)
     }
     let answer = try Answer(window.json(at: Self.start))
     #expect(answer.count == 100)
     #expect(answer.parties.count == HistoryWindow.templateLimit + 1)
+    #expect(answer.parties.first?["http_request_method"] == "GET")
     #expect(
       answer.parties.last == [
         "direction": "outbound", "client": "c", "server_address": "a", "server_port": "1",
@@ -190,7 +192,7 @@ import Testing
         for second in 0..<300 {
           let nanoseconds = Int64(second) * 1_000_000_000
           window.add(
-            .outbound(client: "\(number)\(name)", address: name, port: number, template: nil),
+            .outbound(client: "\(number)\(name)", address: name, port: number, method: nil, template: nil),
             nanoseconds: nanoseconds,
             failure: "503", at: after(slot))
           window.add(

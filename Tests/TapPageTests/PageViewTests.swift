@@ -33,7 +33,7 @@ struct PageViewTests {
       """
     try await content.show(log: log + "\n") { browser, _ in
       record()
-      try await browser.wait("document.querySelector('#made-rate path')?.getAttribute('d')")
+      try await browser.waitForDrawing("made-rate")
       try await browser.wait("document.querySelectorAll('#phases li').length === 10")
       try await browser.wait("document.getElementById('routes').rows.length === 12")
       for width in [1280, 768, 390, 320] {

@@ -1,6 +1,4 @@
 // The lines of the log: read as they come, searched here. Touches no document.
-"use strict";
-
 const hasLog = document.body.dataset.log === "yes";
 // More than the process keeps unless it is told otherwise, so that older lines stay while the page is open.
 const KEPT_LINES = 5000;
@@ -9,34 +7,37 @@ const EVENTS = { "http.client.request": "made", "http.server.request": "served",
 const log = { lines: [], last: "" };
 
 async function readLog() {
-  const answer = await get(`logs?limit=${KEPT_LINES}${log.last && `&after=${log.last}`}`, "application/x-ndjson");
-  const last = answer.headers.get("Session-Tap-Last-Line"), lines = [];
-  await readLines(answer, text => { if (text) lines.push(lineOf(text)); });
+  const answer = await get(`logs?limit=${KEPT_LINES}${log.last && `&after=${log.last}`}`), lines = [];
+  const last = answer.headers.get("Session-Tap-Last-Line") || "";
+  await readLines(answer, text => lines.push(lineOf(text)));
   // Another server's answer has no number: then it is all that there is.
   log.lines = last && log.last ? [...log.lines, ...lines].slice(-KEPT_LINES) : lines;
-  log.last = last || "";
+  log.last = last;
 }
 
-const textOf = value => value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value)
-  : String(value);
+const textOf = value => value && typeof value === "object" ? JSON.stringify(value) : String(value ?? "");
+const LABELS = ["client", "server.address", "server.port", "url.template", "http.route", "http.request.method"];
 
 // A line with what is asked of it again and again. Its values may be anything: an app writes fields of its own.
 function lineOf(text) {
   let fields;
   try { fields = JSON.parse(text); } catch { }
   if (!fields || typeof fields !== "object") fields = { message: text };
-  const of = name => textOf(fields[name]), side = EVENTS[of("event")] || "";
-  const party = partyOf(side, { client: of("client"), server_address: of("server.address"), server_port: of("server.port"),
-    url_template: of("url.template"), http_route: of("http.route"), http_request_method: of("http.request.method") });
-  const seconds = typeof fields.duration_s === "number" ? fields.duration_s : undefined, end = timeOf(of("timestamp"));
-  return { text, fields, of, party, seconds, end, start: end - 1000 * (seconds || 0), trace: of("trace_id"),
-    key: `${of("timestamp")} ${of("span_id")}`.trim() || text,
-    failure: failureOf(of("error.type"), of("http.response.status_code")) || (of("severity") === "ERROR" ? "_OTHER" : "") };
+  const of = name => textOf(fields[name]), numberOf = name => typeof fields[name] === "number" ? fields[name] : undefined;
+  const labels = Object.fromEntries(LABELS.map(name => [name.replaceAll(".", "_"), of(name)]));
+  const seconds = numberOf("duration_s"), end = timeOf(of("timestamp"));
+  return { text, fields, of, numberOf, party: partyOf(EVENTS[of("event")] || "", labels), seconds, end,
+    start: end - 1000 * (seconds || 0), trace: of("trace_id"), key: `${of("timestamp")} ${of("span_id")}`.trim() || text,
+    failure: failureOf(of("error.type"), codeOf({ of })) || (of("severity") === "ERROR" ? "_OTHER" : "") };
 }
 
 // In milliseconds since 1970: a line says it to the microsecond, Date.parse reads the milliseconds.
 const timeOf = text => text.length < 20 ? NaN : Date.parse(`${text.slice(0, 19)}Z`) + Number(`0${text.slice(19, -1)}`) * 1000;
 
+const codeOf = ({ of }) => of("http.response.status_code");
+const statusOf = line => codeOf(line) || line.of("error.type") || line.of("outcome");
+const kindOf = ({ of, party }) => of("event").endsWith(".waiting") ? "waits" : party.side;
+const clockOf = line => line.of("timestamp").slice(11, 23);
 // What was asked for, or what the app says.
 const requestOf = ({ of }) => of("http.request.method")
   ? `${of("http.request.method")} ${of("url.full") || of("url.path")}` : of("message") || of("event");
@@ -52,11 +53,8 @@ function foundLines() {
 }
 
 // The newest line of each failure.
-function newestFailures() {
-  const newest = new Map();
-  for (const line of log.lines) if (line.failure) newest.set(failureKey(line.party, line.failure), line);
-  return newest;
-}
+const newestFailures = () => new Map(log.lines.filter(line => line.failure)
+  .map(line => [failureKey(line.party, line.failure), line]));
 
 const lineAt = key => log.lines.find(line => line.key === key || line.of("span_id") === key);
 const linesOfTrace = trace => log.lines.filter(line => line.trace === trace);

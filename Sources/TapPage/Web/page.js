@@ -1,25 +1,19 @@
 // Makes the parts of the page, scrapes, draws, and does what its reader chooses.
-"use strict";
-
 const INTERVAL = 2000;
 let hasHistory = document.body.dataset.history === "yes";
 
 // What there is of both sides.
-const PARTS = { figures: side => [makeFigures(side)], charts: side => Object.keys(CHARTS).map(name => makeChart(side, name)),
-  numbers: side => [makeTable(`${side}-by-time`), makeTable(`${side}-by-bucket`)] };
+const PARTS = { figures: side => makeFigures(side), charts: side => Object.keys(CHARTS).map(name => makeChart(side, name)),
+  numbers: side => [`${side}-by-time`, `${side}-by-bucket`].map(makeTable) };
 
 function makeParts() {
-  for (const node of document.querySelectorAll("[data-part]")) {
-    node.append(...SIDES.map(side => element("div", { class: "side", "data-side": side, hidden: "" },
-      ...PARTS[node.dataset.part](side))));
+  for (const node of all("[data-part]")) {
+    node.append(...SIDES.map(side => element("div.side", { "data-side": side, hidden: "" }, PARTS[node.dataset.part](side))));
   }
-  for (const node of document.querySelectorAll("[data-table]")) node.append(makeTable(node.dataset.table));
-  $("legend").append(...Object.entries(PHASES).map(([name, [words]]) =>
-    element("span", { class: `phase ${name}` }, element("b", {}, name), ` ${words}`)));
+  for (const node of all("[data-table]")) node.append(makeTable(node.dataset.table));
+  $("legend").append(...Object.entries(PHASES).map(([name, [words]]) => element(`span.phase.${name}`, element("b", name), ` ${words}`)));
   // What a percentile is, for a pointer that rests on its name.
-  for (const node of document.querySelectorAll("dt, th")) {
-    if (/^p\d+$/.test(node.textContent)) node.title = $("estimate").textContent;
-  }
+  for (const node of all("dt, th")) if (/^p\d+$/.test(node.textContent)) node.title = $("estimate").textContent;
 }
 
 // A choice stays even where no scrape has it: it may come, and the address says so.
@@ -33,7 +27,7 @@ function options(name, values) {
 }
 
 function showControls() {
-  const parties = [...SIDES.flatMap(side => [...known[side].series.values()].map(one => one.party)), ...known.active.values()];
+  const parties = [...SIDES, "active"].flatMap(seriesOf);
   for (const name of ["client", "host", "path"]) options(name, parties.map(party => party[name]));
   options("only", known.steps.flatMap(step => [...step.failures.values()].map(one => one.failure)));
   for (const name of CHOICES) {
@@ -45,20 +39,19 @@ function showControls() {
   $("all").hidden = !FILTERS.some(name => chosen[name]);
 }
 
+const hasSide = side => known[side].size > 0 || known.steps.some(step => step[side].size);
+
 // The requests that the app serves have no client and no host.
-const isSideShown = side => (!chosen.side || chosen.side === side) && (side === "made" || !chosen.client && !chosen.host)
-  && (side === "made" && !chosen.path || known[side].series.size > 0 || known.steps.some(step => step[side].size))
-  && (!chosen.path || [...known[side].series.values()].some(one => isChosen(one.party)));
+const isSideShown = side => chosen.path ? seriesOf(side).some(isChosen) : (!chosen.side || chosen.side === side)
+  && (side === "made" || hasSide(side) && !chosen.client && !chosen.host);
 
 function showSides() {
-  const isEmpty = !known.made.series.size && !known.served.series.size
-    && !known.steps.some(step => step.made.size || step.served.size);
-  const waiting = [...known.active.values(), ...known.serving.values()].reduce((sum, one) => sum + one.value, 0);
+  const isEmpty = !SIDES.some(hasSide), waiting = sum(["active", "serving"].flatMap(seriesOf));
   document.body.classList.toggle("is-empty", isEmpty);
   $("none-yet").hidden = !isEmpty || waiting > 0;
   $("none-ended").hidden = !isEmpty || !waiting;
   setText($("waiting"), plural(waiting, "request"));
-  for (const side of SIDES) for (const node of document.querySelectorAll(`[data-side=${side}]`)) node.hidden = !isSideShown(side);
+  for (const side of SIDES) for (const node of all(`[data-side=${side}]`)) node.hidden = !isSideShown(side);
 }
 
 function duration(time) {
@@ -69,34 +62,42 @@ function duration(time) {
 
 // Whom the reader looks at. Without a name of its own the service is its address.
 function showService() {
-  const { target, build, started } = known;
-  const name = target.service_name || location.host;
-  const facts = [target.service_version && `version ${target.service_version}`, target.service_instance_id
-    || target.service_name && location.host,
-    started && `up ${duration(Date.now() / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim()].filter(Boolean);
+  const [{ service_name: given, service_version: version, service_instance_id: instance } = {}, build = {}] =
+    ["target", "build"].map(place => seriesOf(place)[0]?.labels), started = sum(seriesOf("started"));
+  const name = given || location.host;
   setText($("service"), name);
-  setText($("about"), facts.join(" · "));
-  document.title = [name, target.service_version, target.service_instance_id].filter(Boolean).join(" ") + " – SessionTap";
+  setText($("about"), [version && `version ${version}`, instance || given && location.host,
+    started && `up ${duration(Date.now() / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim()].filter(Boolean).join(" · "));
+  const title = `${[name, version, instance].filter(Boolean).join(" ")} – SessionTap`;
+  if (document.title !== title) document.title = title;
 }
 
 // Part by part, so that the page can scroll in between. A later drawing replaces one that is not complete, which ends with it.
-let drawing = 0, lastDrawing;
+let drawing = 0, lastDrawing, drawn;
 const draw = () => lastDrawing = drawParts(++drawing);
 
 async function drawParts(current) {
-  const parts = known.time === undefined ? [] : [showService, showControls, showSides, charts, figures, failures, parties,
-    phases, slowest, numbers];
-  for (const part of [...parts, found, drawDrawer]) {
+  // What is of the last minutes changes with the columns of the charts: redrawn more often, it costs time and shows no difference.
+  const isDue = !(known.time - drawn < shown.span / 120);
+  const parts = [showService, showControls, showSides, figures,
+    ...isDue ? [setSpan, charts, failures, parties, phases, slowest, numbers] : []];
+  for (const part of [...known.time === undefined ? [] : parts, found, drawDrawer]) {
     if (current !== drawing) return lastDrawing;
     part();
     await breathe();
   }
+  drawn = shown.time;
+}
+
+function redraw() {
+  drawn = undefined;
+  return draw();
 }
 
 // What a choice changes at once, and then the rest.
 function show() {
   drawDrawer();
-  draw();
+  redraw();
 }
 
 // Screen readers announce it, so it changes only when there is something to announce.
@@ -106,8 +107,8 @@ function say(text, isFailure) {
 }
 
 async function scrape() {
-  const next = new Scrape();
-  await readLines(await get(METRICS, "text/plain;version=0.0.4"), line => next.take(line));
+  const next = makeFamilies();
+  await readLines(await get(METRICS), line => takeSample(next, line));
   await breathe();
   const before = known.time;
   learn(next, performance.now());
@@ -115,8 +116,9 @@ async function scrape() {
   // The first scrape, or one after a time without: the page was paused, its tab hidden, or the app gone. Where a proxy
   // does not pass the path of the history, the page does without it from then on.
   if (hasHistory && !(known.time - before < 3 * INTERVAL)) {
-    const history = await get(HISTORY, "application/json").then(answer => answer.json()).catch(() => undefined);
+    const history = await get("page/history").then(answer => answer.json()).catch(() => undefined);
     if (history) backfill(history); else hasHistory = false;
+    drawn = undefined;
   }
   // The metrics are drawn even where the lines cannot be had.
   const trouble = hasLog && await readLog().then(() => "", error => error.message);
@@ -124,14 +126,14 @@ async function scrape() {
   await draw();
 }
 
-const isPaused = () => $("pause").getAttribute("aria-pressed") === "true";
+const isPaused = () => $("pause").ariaPressed === "true", live = `Live, every ${INTERVAL / 1000} s`;
 
-async function live() {
+async function run() {
   for (;;) {
     if (!isPaused() && !document.hidden) {
       try {
         await scrape();
-        if (!isPaused()) say(`Live, every ${INTERVAL / 1000} s`);
+        if (!isPaused()) say(live);
       } catch (error) {
         say(`No scrape: ${error.message}`, true);
       }
@@ -141,26 +143,26 @@ async function live() {
 }
 
 function pause() {
-  $("pause").setAttribute("aria-pressed", String(!isPaused()));
+  $("pause").ariaPressed = !isPaused();
   setText($("pause"), isPaused() ? "Resume" : "Pause");
-  say(isPaused() ? `Paused at ${clock(performance.now())}` : `Live, every ${INTERVAL / 1000} s`);
+  say(isPaused() ? `Paused at ${clock(performance.now())}` : live);
 }
 
 makeParts();
 $("lines-part").hidden = !hasLog;
 for (const form of document.forms) {
-  form.addEventListener("submit", event => event.preventDefault());
-  form.addEventListener("input", ({ target }) => choose({ [target.id]: target.value }, target.tagName === "SELECT"));
+  form.onsubmit = event => event.preventDefault();
+  form.oninput = ({ target }) => choose({ [target.id]: target.value }, target.tagName === "SELECT");
 }
-$("all").addEventListener("click", () => choose({ side: "", client: "", host: "", path: "" }));
-$("pause").addEventListener("click", pause);
-$("more").addEventListener("click", () => { TABLES.lines.limit += 200; draw(); });
-$("drawer-close").addEventListener("click", closeDrawer);
-addEventListener("keydown", event => { if (event.key === "Escape" && !$("drawer").hidden) closeDrawer(); });
-addEventListener("popstate", () => { readAddress(); show(); });
-for (const name of ["pointermove", "pointerdown"]) addEventListener(name, point);
-for (const id of ["numbers", "phase-numbers"]) $(id).addEventListener("toggle", draw);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", fitHeat);
-const resized = new ResizeObserver(fitHeat);
+$("all").onclick = () => filterBy({ side: "", client: "", host: "", path: "" });
+$("pause").onclick = pause;
+$("more").onclick = () => { TABLES.lines.limit += 200; draw(); };
+$("drawer-close").onclick = closeDrawer;
+onkeydown = ({ key }) => { if (key === "Escape" && !$("drawer").hidden) closeDrawer(); };
+onpopstate = () => { readAddress(); show(); };
+onpointermove = onpointerdown = point;
+for (const id of ["numbers", "phase-numbers"]) $(id).ontoggle = redraw;
+matchMedia("(prefers-color-scheme: dark)").onchange = fit;
+const resized = new ResizeObserver(fit);
 for (const side of SIDES) resized.observe($(`${side}-heat`));
-live();
+run();

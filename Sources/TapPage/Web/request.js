@@ -1,8 +1,7 @@
 // One request, and all of its trace, in a drawer beside the page.
-"use strict";
-
 // What the drawer shows in words of its own; all else in a line is a field.
 const SAID = /^(timestamp|severity|event|client|message|outcome|from_cache|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
+const GONE = "any more: look for it where the log is written.";
 
 // What the drawer has been drawn of, and all lines of it that there were: older ones may have been dropped since.
 const drawer = { key: "", lines: new Map() };
@@ -12,16 +11,18 @@ function drawDrawer() {
   const one = chosen.request && (lineAt(chosen.request) || drawer.lines.get(chosen.request));
   const about = JSON.stringify([chosen.request, chosen.trace]), trace = chosen.trace || one?.trace || "";
   if (drawer.about !== about) drawer.lines.clear();
-  if (one) drawer.lines.set(one.key, one);
-  if (trace) for (const line of linesOfTrace(trace)) drawer.lines.set(line.key, line);
-  const isOpened = isOpen && $("drawer").hidden, key = `${about} ${drawer.lines.size} ${log.lines.length > 0}`;
-  if (isOpened) drawer.opener = document.activeElement;
+  for (const line of [...(one ? [one] : []), ...(trace ? linesOfTrace(trace) : [])]) drawer.lines.set(line.key, line);
+  const key = `${about} ${drawer.lines.size} ${log.lines.length > 0}`;
+  if (isOpen && $("drawer").hidden) drawer.opener = document.activeElement;
   $("drawer").hidden = !isOpen;
   if (!isOpen) {
     if (drawer.key) drawer.opener?.focus({ preventScroll: true });
     drawer.key = drawer.about = "";
   } else if (drawer.key !== key) {
-    $("drawer-content").replaceChildren(...drawerContent(one, trace));
+    const title = one ? requestOf(one) : chosen.request ? "This request" : `Trace ${trace}`;
+    $("drawer-content").replaceChildren(element("h2", { id: "drawer-title", tabindex: -1 }, title), ...one ? requestContent(one)
+      : trace ? [] : [element("p", log.lines.length ? `This process holds no such line ${GONE}` : "Reading the lines…")],
+      ...trace ? traceContent(trace, one) : []);
     // What is new is read from its heading on; what has only more lines stays where the reader is.
     if (drawer.about !== about) {
       $("drawer").scrollTop = 0;
@@ -34,97 +35,76 @@ function drawDrawer() {
 const openLine = line => choose({ request: line.key, trace: "" });
 const closeDrawer = () => choose({ request: "", trace: "" });
 
-function drawerContent(one, trace) {
-  const lines = [...drawer.lines.values()].filter(line => trace && line.trace === trace);
-  const title = element("h2", { id: "drawer-title", tabindex: -1 }, one ? requestOf(one) : chosen.request ? "This request"
-    : `Trace ${trace}`);
-  if (one) return [title, ...requestContent(one), ...traceContent(trace, lines, one)];
-  if (chosen.trace) return [title, ...traceContent(trace, lines)];
-  return [title, element("p", {}, log.lines.length
-    ? "This process holds no such line any more: look for it where the log is written." : "Reading the lines…")];
-}
-
-const heading = text => element("h3", {}, text);
-
 function requestContent(one) {
-  const fields = Object.entries(one.fields).filter(([name]) => !SAID.test(name));
-  const trouble = troubleOf(one);
+  const fields = Object.entries(one.fields).filter(([name]) => !SAID.test(name)).map(([name, value]) => [name, textOf(value)]);
+  const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
+  const times = pieces.length ? [verdict(pieces, one.seconds, roundTrip), waterfall(one, pieces, roundTrip)]
+    : [element("p.none", one.party.side === "served"
+      ? "In this app: what it asked others meanwhile is in its trace." : "No phase of this request is known.")];
   return [
-    ...(trouble ? [element("p", { class: `trouble ${one.of("severity")}` }, trouble)] : []),
+    ...trouble ? [element(`p.trouble.${one.of("severity")}`, trouble)] : [],
     factList(factsOf(one)),
-    ...timeContent(one),
-    ...(fields.length ? [heading("Fields"), factList(fields.map(([name, value]) => [name, textOf(value)]))] : []),
-    element("details", {}, element("summary", {}, "The line of the log"), element("pre", {}, one.text)),
+    ...one.seconds === undefined ? [] : [element("h3", "Where the time went"), ...times],
+    ...fields.length ? [element("h3", "Fields"), factList(fields)] : [],
+    element("details", element("summary", "The line of the log"), element("pre", one.text)),
   ];
 }
 
-function timeContent(one) {
-  if (one.seconds === undefined) return [];
-  const title = heading("Where the time went"), pieces = piecesOfLine(one);
-  if (pieces.length) {
-    return [title, element("p", { class: "verdict" }, verdict(pieces, one.seconds, secondsOf(one, "network.round_trip_s"))),
-      waterfall(one, pieces)];
-  }
-  return [title, element("p", { class: "none" }, one.party.side === "served"
-    ? "In this app: what it asked others meanwhile is in its trace." : "No phase of this request is known.")];
-}
-
 // The error in words.
-function troubleOf({ of, party, failure }) {
-  const code = of("http.response.status_code"), message = of("error.message");
-  const who = party.side === "served" ? "This app" : "The server";
-  const what = failure && (failure === code ? `${who} answered ${failureText(code)}.` : `It failed: ${failureText(failure)}${code ? `, after the head of a ${code}` : ""}.`);
-  const cancelled = of("outcome") === "cancelled" ? "It was cancelled, which is no error." : "";
-  return [what || cancelled, message].filter(Boolean).join(" ");
+function troubleOf(one) {
+  const { of, party, failure } = one, code = codeOf(one), who = party.side === "served" ? "This app" : "The server";
+  const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
+    : `It failed: ${failureText(failure)}${code && `, after the head of a ${code}`}.`);
+  return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")].filter(Boolean).join(" ");
 }
 
 function factsOf(one) {
-  const { of, party, fields } = one, isReused = fields["connection.reused"], from = of("client.address") || of("client");
-  const day = Number.isFinite(one.start) ? new Date(one.start).toISOString().replace("T", " ").replace("Z", " UTC") : "";
-  const size = name => secondsOf(one, name) === undefined ? "" : bytes(fields[name]), again = of("http.request.resend_count");
+  const { of, party, numberOf, fields } = one, isReused = fields["connection.reused"], again = of("http.request.resend_count");
+  // What is said of a value, where there is one.
+  const say = (value, words = value) => value || value === 0 ? words : "";
+  const size = name => say(numberOf(name), bytes(numberOf(name))), time = value => say(value, seconds(value));
+  const [version, address, retransmits] = ["network.protocol.version", "network.peer.address", "network.retransmits"].map(of);
+  const firstByte = numberOf("time_to_first_byte_s");
   return [
-    [of("event") === "app" ? "Said" : "Began", day],
-      [kindOf(one) === "waits" ? "Waits for" : "Took", one.seconds === undefined ? "" : seconds(one.seconds)],
-    ["Status", failureText(statusOf(one))], [party.side === "served" ? "Asked by" : "Made by", from],
+    [of("event") === "app" ? "Said" : "Began", isFinite(one.start)
+      ? new Date(one.start).toISOString().replace("T", " ").replace("Z", " UTC") : ""],
+    [kindOf(one) === "waits" ? "Waits for" : "Took", time(one.seconds)],
+    ["Status", failureText(statusOf(one))],
+    [party.side === "served" ? "Asked by" : "Made by", of("client.address") || of("client")],
     ["Message", requestOf(one) === of("message") ? "" : of("message")],
-    ["To", [party.host, of("network.peer.address") && `at ${of("network.peer.address")}`].filter(Boolean).join(" ")],
-      ["Path", party.path],
+    ["To", `${party.host} ${say(address, `at ${address}`)}`.trim()],
+    ["Path", party.path],
     ["Sent", size("http.request.body.size")], ["Received", size("http.response.body.size")],
-    ["First byte", secondsOf(one, "time_to_first_byte_s") === undefined ? "" : `after ${seconds(fields.time_to_first_byte_s)}`],
-    ["Connection", [of("network.protocol.version") && `HTTP/${of("network.protocol.version")}`, isReused === undefined ? ""
-      : isReused ? "reused" : "new",
-      of("network.retransmits") && `${of("network.retransmits")} segments sent again`].filter(Boolean).join(", ")],
-    ["Sent again", again && `${again} times, for redirects or credentials`], ["From cache", of("from_cache") && "yes"],
+    ["First byte", say(firstByte, `after ${seconds(firstByte)}`)],
+    ["Connection", [say(version, `HTTP/${version}`), isReused === undefined ? "" : isReused ? "reused" : "new",
+      say(retransmits, `${retransmits} segments sent again`)].filter(Boolean).join(", ")],
+    ["Sent again", say(again, `${again} times, for redirects or credentials`)], ["From cache", say(of("from_cache"), "yes")],
     ["Trace", one.trace], ["Span", of("span_id")],
   ].filter(([, text]) => text);
 }
 
-const factList = facts => element("dl", { class: "facts" },
-  ...facts.map(([name, text]) => element("div", {}, element("dt", {}, name), element("dd", {}, text))));
+const factList = facts => element("dl.facts", facts.map(([name, text]) =>
+  element("div", element("dt", name), element("dd", text))));
 
 // What a row of a waterfall says, its bar from a part of the whole time on, and a text at the end.
 function rowOf(name, words, bar, start, part, text) {
   bar.style.left = `${100 * Math.min(1, Math.max(0, start))}%`;
   bar.style.width = `${100 * Math.min(1, part)}%`;
-  return [element("span", {}, element("b", {}, name), ` ${words}`),
-    element("span", { class: "track", "aria-hidden": "true" }, bar),
-    element("span", { class: "number" }, text)];
+  return [element("span", element("b", name), ` ${words}`), element("span.track", { "aria-hidden": true }, bar),
+    element("span.number", text)];
 }
 
 // Each phase behind the one before; the round trip beside `processing`, of which it is a part.
-function waterfall(one, pieces) {
-  const list = element("ol", { class: "waterfall" }), trip = secondsOf(one, "network.round_trip_s"),
-    total = Math.max(one.seconds, 1e-9);
+function waterfall(one, pieces, roundTrip) {
+  const total = Math.max(one.seconds, 1e-9), row = (name, kind, words, time) =>
+    element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
   let start = 0;
-  const add = (name, kind, words, time) =>
-    list.append(element("li", { class: "step" },
-      ...rowOf(name, words, element("span", { class: kind }), start / total, time / total, seconds(time))));
-  for (const { name, time } of pieces) {
-    add(name, name, PHASES[name][0], time);
-    if (name === "processing" && trip !== undefined) add("round trip", "trip", "the network's part of it", trip);
+  return element("ol.waterfall", pieces.flatMap(({ name, time }) => {
+    const rows = [row(name, name, PHASES[name][0], time)];
+    if (name === "processing" && roundTrip >= 0) rows.push(row("round trip", "trip", "the network's part of it", roundTrip));
     start += time;
-  }
-  return list;
+    return rows;
+  }));
 }
 
 // The request without what a narrow column has no room for.
@@ -132,24 +112,19 @@ const nameOf = line => line.of("http.request.method") ? requestOf(line).replace(
   : requestOf(line);
 
 // All of a trace, by when it began: a made request in the colours of its phases, a served one around those that it made.
-function traceContent(trace, lines, one) {
-  if (!trace) return [];
-  const spans = lines.filter(({ start }) => Number.isFinite(start)).sort((a, b) => a.start - b.start || b.end - a.end);
-  if (!spans.length) return [heading("Trace"),
-    element("p", {}, "This process holds no line of this trace any more: look for it where the log is written.")];
+function traceContent(trace, one) {
+  const spans = [...drawer.lines.values()].filter(line => line.trace === trace && isFinite(line.start))
+    .sort((a, b) => a.start - b.start || b.end - a.end);
+  if (!spans.length) return [element("h3", "Trace"), element("p", `This process holds no line of this trace ${GONE}`)];
   const first = spans[0].start, total = Math.max(...spans.map(({ end }) => end - first), 1e-3);
   const items = spans.map(line => {
-    const bar = element("span", { class: `bar ${line.party.side}` }, ...barOf(piecesOfLine(line), line.seconds));
-    const button = element("button", { type: "button", class: `step ${line.of("severity")}`,
-      ...(line === one && { "aria-current": "true" }) },
-      ...rowOf(`${kindOf(line) || "said"} ${line.of("client")}`.trim(), nameOf(line), bar, (line.start - first) / total,
-        (line.end - line.start) / total,
-        `${statusOf(line)} ${line.seconds === undefined ? "" : seconds(line.seconds)}`.trim()));
-    button.addEventListener("click", () => openLine(line));
-    return element("li", {}, button);
+    const { party, of, start, end, seconds: time } = line;
+    const bar = element(`span.bar.${party.side}`, barOf(piecesOfLine(line), time));
+    return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line), ...line === one && { "aria-current": true } },
+      rowOf(`${kindOf(line) || "said"} ${of("client")}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
+        `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
   });
-  const other = element("button", { type: "button" }, "Its lines in the list");
-  other.addEventListener("click", () => { choose({ text: trace, request: "", trace: "" }); $("lines-part").scrollIntoView(); });
-  return [heading(`Trace: ${plural(spans.length, "line")}, ${seconds(total / 1000)} in all`),
-    element("ol", { class: "waterfall trace" }, ...items), element("p", {}, other)];
+  const search = () => { choose({ text: trace, request: "", trace: "" }); $("lines-part").scrollIntoView(); };
+  return [element("h3", `Trace: ${plural(spans.length, "line")}, ${seconds(total / 1000)} in all`),
+    element("ol.waterfall.trace", items), element("p", element("button", { onclick: search }, "Its lines in the list"))];
 }

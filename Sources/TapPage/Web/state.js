@@ -2,13 +2,14 @@
 "use strict";
 
 const CHOICES = ["side", "client", "host", "path", "minutes", "only", "slower", "text", "request", "trace"];
+const FILTERS = CHOICES.slice(0, 4);
 const chosen = {};
 // Tells the sums of one choice of parties from those of another.
 let choiceKey = "";
 
 function take(changes) {
   Object.assign(chosen, changes);
-  choiceKey = JSON.stringify([chosen.side, chosen.client, chosen.host, chosen.path]);
+  choiceKey = JSON.stringify(FILTERS.map(name => chosen[name]));
 }
 
 function readAddress() {
@@ -20,20 +21,13 @@ function readAddress() {
 function choose(changes, isStep = true) {
   take(changes);
   const there = new URLSearchParams(CHOICES.filter(name => chosen[name]).map(name => [name, chosen[name]]));
-  const address = location.pathname + location.search + (there.size ? `#${there}` : "");
-  history[isStep ? "pushState" : "replaceState"](null, "", address);
+  history[isStep ? "pushState" : "replaceState"](null, "", location.href.split("#")[0] + (there.size ? `#${there}` : ""));
   show();
 }
 
-const FILTERS = ["side", "client", "host", "path"];
 const isChosen = party => FILTERS.every(name => !chosen[name] || party[name] === chosen[name]);
 
 // Of gauges and connections no path is known: those of the client and the host.
 const isChosenServer = party => isChosen({ ...party, path: chosen.path });
-
-function shownSteps() {
-  const start = chosen.minutes ? known.time - 60000 * chosen.minutes : -Infinity;
-  return known.steps.filter(step => step.to > start);
-}
 
 readAddress();

@@ -1,132 +1,102 @@
 // Figures and tables: what each row says, what a click on it chooses, and by which columns it is sorted.
-"use strict";
-
-const TYPES = { timeout: "no whole answer in time", dns: "the host's name cannot be resolved",
-  connect: "no connection can be made",
-  connection_lost: "the connection broke", tls: "no TLS with this server, or not with its certificate",
-  too_many_redirects: "redirected too often", body: "a body cannot be read or decoded",
-    unsupported_url: "no loader takes such a URL" };
-const CODES = { 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 429: "Too Many Requests",
-  500: "Internal Server Error",
+const FAILURES = { timeout: "no whole answer in time", dns: "the host's name cannot be resolved",
+  connect: "no connection can be made", connection_lost: "the connection broke",
+  tls: "no TLS with this server, or not with its certificate", too_many_redirects: "redirected too often",
+  body: "a body cannot be read or decoded", unsupported_url: "no loader takes such a URL", 400: "Bad Request",
+  401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error",
   502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout" };
-const failureText = failure => CODES[failure] ? `${failure} ${CODES[failure]}` : TYPES[failure]
-  ? `${failure}: ${TYPES[failure]}` : failure;
-
-const shownOr = text => text || "–";
-const filterBy = ({ side, client, host, path }) => choose({ side, client, host, path });
-const SERVER = [{ name: "Client", of: one => shownOr(one.client) }, { name: "Host", of: one => shownOr(one.host) }];
-const REQUESTS = { name: "Requests", of: one => one.numbers[COUNT], as: number };
-const RATE = { name: "Requests/s", of: one => one.numbers[COUNT] / covered(), as: number };
-const MEAN = { name: "Mean", of: one => one.numbers[SUM] / one.numbers[COUNT], as: seconds };
-const [ERROR_SHARE, REFUSED_SHARE] = [["Errors", ERRORS], ["4xx", REFUSED]].map(([name, place]) =>
-  ({ name, of: one => share(one.numbers, place), as: percent }));
-const [P50, P90, P99] = [.5, .9, .99].map(q => ({ name: `p${100 * q}`, of: one => quantile(q, one.numbers, one.bounds),
-  as: (value, one) => quantileText(q, one.numbers, one.bounds) }));
-
-// A column has a value, by which it is sorted, and a text of it: `as` makes it a column of numbers, `act` one of buttons.
-// A click elsewhere in a row acts as the row's first button.
-const TABLES = {
-  failures: { none: "Nothing has failed in these minutes.", columns: [
-    { name: "Failure", of: one => failureText(one.failure), act: one => choose({ ...filtersOf(one.party), only: one.failure }) },
-    { name: "Kind", of: one => one.party.side }, { name: "Client", of: one => shownOr(one.party.client) },
-    { name: "Host", of: one => shownOr(one.party.host) }, { name: "Path", of: one => shownOr(one.party.path) },
-    { name: "Requests", of: one => one.count, as: number },
-    { name: "Newest line", of: one => one.line ? clockOf(one.line) : "", act: one => openLine(one.line) }] },
-  slowest: { limit: 10, none: "No request has ended yet.", columns: [
-    { name: "Path", of: one => shownOr(one.path), act: filterBy }, { name: "Method", of: one => shownOr(one.method) },
-      SERVER[1], SERVER[0], REQUESTS,
-    ERROR_SHARE, REFUSED_SHARE, MEAN, P99] },
-  parties: { limit: 10, none: "No request has ended in these minutes.", columns: [
-    { ...SERVER[0], act: one => filterBy({ ...one, path: "" }) }, SERVER[1], RATE, ERROR_SHARE, REFUSED_SHARE, P50, P99,
-    { name: "In flight", of: one => one.active, as: number }] },
-  routes: { none: "No request has ended in these minutes.", columns: [
-    { name: "Route", of: one => shownOr(one.path), act: filterBy }, { name: "Method", of: one => shownOr(one.method) }, RATE,
-      ERROR_SHARE, REFUSED_SHARE,
-    MEAN, P99] },
-  "by-phase": { limit: 100, none: "No phase is known.",
-    columns: [...SERVER, { name: "Phase", of: one => one.phase }, REQUESTS, MEAN, P99] },
-  lines: { limit: 50, none: "No line is like this.", columns: [
-    { name: "Time", of: line => clockOf(line) || "–", act: line => openLine(line) },
-    { name: "Severity", of: line => line.of("severity") }, { name: "Kind", of: kindOf },
-      { name: "Client", of: line => line.of("client") },
-    { name: "Request", of: requestOf }, { name: "Status", of: statusOf },
-    { name: "Duration", of: line => line.seconds, as: value => value === undefined ? "" : seconds(value) },
-    { name: "Trace", of: line => line.trace.slice(0, 8), act: line => line.trace
-      && choose({ request: "", trace: line.trace }) }] },
-};
-for (const side of SIDES) {
-  TABLES[`${side}-by-time`] = { caption: `Requests ${side}, by time`, none: "No scrape yet.", columns: [
-    { name: "When", of: one => one.age, as: (age, one) => clock(one.to) }, { ...RATE, of: one => one.rate }, ERROR_SHARE,
-      REFUSED_SHARE, P50, P90, P99] };
-  TABLES[`${side}-by-bucket`] = { caption: `Requests ${side}, by latency`, limit: 300, none: "No scrape yet.", columns: [
-    { name: "Latency", of: one => one.bound, as: (bound, one) => one.name },
-      { name: "Requests", of: one => one.count, as: number }] };
-}
+const failureText = failure => FAILURES[failure] ? `${failure}${failure > 0 ? "" : ":"} ${FAILURES[failure]}` : failure;
 
 const filtersOf = ({ side, client, host, path }) => ({ side, client, host, path });
-const clockOf = line => line.of("timestamp").slice(11, 23);
-function kindOf({ of, party }) { return of("event").endsWith(".waiting") ? "waits" : party.side; }
-function statusOf({ of }) { return of("http.response.status_code") || of("error.type") || of("outcome"); }
+const filterBy = one => choose(filtersOf(one));
+const serverKey = ({ client, host }) => JSON.stringify([client, host]);
+
+// A column has a name and a value, by which it is sorted. `as` makes it one of numbers and says their text, `act` one of buttons.
+const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of, act) => column(name, of, undefined, act);
+const clientOf = one => one.client || "–";
+const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
+const CLIENT = column("Client", clientOf), HOST = column("Host", one => one.host || "–");
+const REQUESTS = column("Requests", one => one.numbers[COUNT], number);
+const RATE = column("Requests/s", one => one.numbers[COUNT] / (one.time ?? covered()), number);
+const MEAN = column("Mean", one => one.numbers[SUM] / one.numbers[COUNT], seconds);
+const SHARES = [["Errors", ERRORS], ["4xx", REFUSED]].map(([name, place]) => column(name, one => share(one.numbers, place), percent));
+const [P50, P90, P99] = QUANTILES.map(q =>
+  column(`p${100 * q}`, one => quantile(q, one.numbers, one.bounds), (value, one) => quantileText(q, one)));
+const none = "No request has ended in these minutes.";
+
+// A click on a row acts as the row's first button.
+const TABLES = {
+  failures: { title: "What fails, in these minutes", none: "Nothing has failed in these minutes.", columns: [
+    link("Failure", one => failureText(one.failure), one => choose({ ...filtersOf(one), only: one.failure })),
+    column("Kind", one => one.side), CLIENT, HOST, column("Request", pathOf), REQUESTS,
+    link("Newest line", one => one.line ? clockOf(one.line) : "", one => openLine(one.line))] },
+  slowest: { title: "The slowest requests made, by p99", none, limit: 10,
+    columns: [link("Request", pathOf, filterBy), HOST, CLIENT, REQUESTS, ...SHARES, MEAN, P99] },
+  parties: { title: "Requests made, by client and host, in these minutes", none, limit: 10, columns: [
+    link("Client", clientOf, one => filterBy({ ...one, path: "" })), HOST, RATE, ...SHARES, P50, P99,
+    column("In flight", one => one.active, number)] },
+  routes: { title: "Requests served, by route, in these minutes", none,
+    columns: [link("Request", pathOf, filterBy), RATE, ...SHARES, MEAN, P99] },
+  "by-phase": { title: "The phases, of the requests that had them", none, limit: 100,
+    columns: [CLIENT, HOST, column("Phase", one => one.phase), REQUESTS, MEAN, P99] },
+  lines: { title: "The lines of the log, newest first", none: "No line is like this.", limit: 50, columns: [
+    link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")), column("Kind", kindOf),
+    column("Client", ({ of }) => of("client")), column("Request", requestOf), column("Status", statusOf),
+    column("Duration", line => line.seconds, value => value === undefined ? "" : seconds(value)),
+    link("Trace", line => line.trace.slice(0, 8), line => line.trace && choose({ request: "", trace: line.trace }))] },
+};
+for (const side of SIDES) {
+  TABLES[`${side}-by-time`] = { title: `Requests ${side}, by time`, none: "No scrape yet.",
+    columns: [column("When", one => -one.to, (age, one) => clock(one.to)), RATE, ...SHARES, P50, P90, P99] };
+  TABLES[`${side}-by-bucket`] = { title: `Requests ${side}, by latency`, none: "No scrape yet.", limit: 300,
+    columns: [column("Latency", one => one.bound, (bound, one) => one.name), REQUESTS] };
+}
 
 // What a table is sorted by, and what its rows are of.
 const sorts = {}, subjects = new WeakMap();
 
 function makeTable(id) {
-  const { columns, caption } = TABLES[id], heads = element("tr"), body = element("tbody", { id });
-  columns.forEach((column, i) => {
-    const button = element("button", { type: "button" }, column.name);
-    button.addEventListener("click", () => sort(id, i));
-    heads.append(element("th", { scope: "col", class: column.as ? "number" : "" }, button));
-  });
-  body.addEventListener("click", event => act(event, columns));
-  const title = element("caption", { id: `${id}-caption`, class: caption ? "" : "unseen" }, caption
-    || $(`${id}-title`).textContent);
-  return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": `${id}-caption` },
-    element("table", {}, title, element("thead", {}, heads), body));
+  const { columns, title } = TABLES[id], label = `${id}-title`, heads = columns.map(({ name, as }, i) =>
+    element(as ? "th.number" : "th", { scope: "col" }, element("button", { onclick: () => sort(id, i) }, name)));
+  return element("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": label }, element("table",
+    element("caption", element(id.includes("by-") ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
+    element("tbody", { id, onclick: event => act(event, columns) })));
 }
 
 // First the largest number or the first text, then the other way round, then as before.
 function sort(id, index) {
   const first = TABLES[id].columns[index].as ? -1 : 1, before = sorts[id]?.index === index ? sorts[id].sign : 0;
   sorts[id] = before === -first ? undefined : { index, sign: before ? -first : first };
-  [...$(id).previousSibling.rows[0].cells].forEach((head, i) => {
-    if (sorts[id]?.index !== i) head.removeAttribute("aria-sort");
-    else head.setAttribute("aria-sort", sorts[id].sign > 0 ? "ascending" : "descending");
-  });
-  draw();
+  [...$(id).previousSibling.rows[0].cells].forEach((head, i) =>
+    head.ariaSort = sorts[id]?.index !== i ? null : sorts[id].sign > 0 ? "ascending" : "descending");
+  redraw();
 }
 
 function sorted(id, list) {
   if (!sorts[id]) return list;
   const { index, sign } = sorts[id], { of, as } = TABLES[id].columns[index];
   // What has no number is last, whichever way.
-  const less = as ? (a, b) => (of(a) ?? -sign * Infinity) - (of(b) ?? -sign * Infinity) || 0
-    : (a, b) => of(a).localeCompare(of(b));
-  return [...list].sort((a, b) => sign * less(a, b));
+  const valueOf = one => of(one) ?? -sign * Infinity;
+  return [...list].sort((a, b) => sign * (as ? valueOf(a) - valueOf(b) || 0 : of(a).localeCompare(of(b))));
 }
 
 // A click that ends a selection of text is none.
-function act(event, columns) {
-  const one = subjects.get(event.target.closest("tr")), button = event.target.closest("button");
+function act({ target }, columns) {
+  const one = subjects.get(target.closest("tr")), button = target.closest("button");
   if (!one || !button && String(getSelection())) return;
-  const column = columns[event.target.closest("td").cellIndex];
-  (button ? column : columns.find(column => column.act))?.act(one);
+  (button ? columns[target.closest("td").cellIndex] : columns.find(column => column.act))?.act(one);
 }
 
-function makeRow(columns) {
-  return element("tr", {}, ...columns.map(({ name, as, act }) => {
-    const cell = element("td", { class: as ? "number" : "", "data-name": name });
-    if (act) cell.append(element("button", { type: "button", class: "link" }));
-    return cell;
-  }));
-}
+const makeRow = columns => element("tr", columns.map(({ name, as, act }) =>
+  element(as ? "td.number" : "td", { "data-name": name }, act && element("button.link"))));
 
-// A row that stays keeps its elements: a click, the focus and a selection outlast a drawing.
+// A row that stays keeps its elements: a click, the focus and a selection outlast a drawing. Others take over those of rows that go.
 function fill(id, list) {
-  const { columns, limit = 20, none } = TABLES[id], body = $(id),
-    there = new Map([...body.rows].map(row => [row.dataset.key, row]));
-  const rows = sorted(id, list).slice(0, limit).map(one => {
-    const row = there.get(one.key) || makeRow(columns);
+  const { columns, limit = 20, none } = TABLES[id], body = $(id), there = new Map([...body.rows].map(row => [row.dataset.key, row]));
+  const ones = sorted(id, list).slice(0, limit), keys = new Set(ones.map(one => one.key));
+  const free = [...body.rows].filter(row => !keys.has(row.dataset.key) && row.dataset.key && !row.contains(document.activeElement));
+  const rows = ones.map(one => {
+    const row = there.get(one.key) || free.pop() || makeRow(columns);
     there.delete(one.key);
     row.dataset.key = one.key;
     row.className = one.of?.("severity").match(/^(WARN|ERROR)$/)?.[0] || "";
@@ -138,83 +108,70 @@ function fill(id, list) {
     });
     return row;
   });
-  if (!rows.length) {
-    rows.push(there.get("none") || element("tr", { "data-key": "none" },
-      element("td", { colspan: columns.length, class: "none" }, none)));
-    there.delete("none");
-  }
-  for (const row of there.values()) row.remove();
+  if (!rows.length) rows.push(there.get("") || element("tr", { "data-key": "" }, element("td.none", { colspan: columns.length }, none)));
+  for (const row of [...body.rows]) if (!rows.includes(row)) row.remove();
   rows.forEach((row, i) => { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i] || null); });
 }
 
-function grouped(list, bounds, keyOf, start) {
+// Sums by what keyOf says of each, those with the most requests first.
+function grouped(list, bounds, keyOf, isWanted = isChosen) {
   const groups = new Map();
   for (const one of list) {
+    if (!isWanted(one)) continue;
     const key = keyOf(one);
-    if (!groups.has(key)) groups.set(key, { ...start(one), key, bounds, numbers: nothing(bounds) });
+    if (!groups.has(key)) groups.set(key, { ...one, key, bounds, numbers: nothing(bounds) });
     add(groups.get(key).numbers, one.numbers);
   }
   return [...groups.values()].sort((a, b) => b.numbers[COUNT] - a.numbers[COUNT]);
 }
 
-const FIGURES = { requests: "Requests", errors: "Errors", refused: "4xx", active: "In flight", p50: "p50", p90: "p90",
-  p99: "p99" };
+const inSteps = place => shown.steps.flatMap(step => [...step[place].values()]);
+// Whether the steps have all that happened in the time that is shown, and of a minute at least.
+const isWhole = place => shown.steps[0]?.from >= known.since[place] && shown.time - known.since[place] >= 60000;
+const sumsOf = (place, isRecent) => isRecent ? inSteps(place) : seriesOf(place);
+const setTitle = (id, text, isRecent) => setText($(`${id}-title`), text + (isRecent ? ", in these minutes" : ", since the start"));
+
 // Said where it stands: what counts as an error.
-const ERROR_WORDS = { made: "Errors: no whole response, or 5xx", served: "Errors: 5xx, or broken off" };
+const FIGURES = { requests: [side => `Requests ${side}`, total => number(total[COUNT])],
+  errors: [side => side === "made" ? "Errors: no whole response, or 5xx" : "Errors: 5xx, or broken off", total => partText(total, ERRORS)],
+  refused: [() => "4xx", total => partText(total, REFUSED)],
+  active: [() => "In flight", (total, side) => chosen.path ? "–" : number(sum(seriesOf(GAUGES[side]).filter(isChosen)))],
+  ...Object.fromEntries(QUANTILES.map(q => [`p${100 * q}`, [() => `p${100 * q}`,
+    (numbers, side) => quantileText(q, { numbers, bounds: known[side].bounds })]])) };
+const GAUGES = { made: "active", served: "serving" };
 
-const makeFigures = side => element("dl", {}, ...Object.entries(FIGURES).map(([name, words]) => element("div", {},
-  element("dt", {}, name === "requests" ? `Requests ${side}` : name === "errors" ? ERROR_WORDS[side] : words),
-    element("dd", { id: `${side}-${name}` }, "–"))));
+const sum = list => list.reduce((sum, one) => sum + one.numbers[COUNT], 0);
+const partText = (numbers, place) => numbers[place] ? `${number(numbers[place])} (${percent(share(numbers, place))})` : "0";
 
-const partCount = (numbers, place) => numbers[place] ? `${number(numbers[place])} (${percent(share(numbers, place))})` : "0";
+const makeFigures = side => element("dl", Object.entries(FIGURES).map(([name, [words]]) =>
+  element("div", element("dt", words(side)), element("dd", { id: `${side}-${name}` }, "–"))));
 
 function figures() {
-  for (const [side, gauges] of [["made", known.active], ["served", known.serving]]) {
-    const { series, bounds } = known[side], total = nothing(bounds), set = (name, text) => setText($(`${side}-${name}`), text);
-    for (const one of series.values()) if (isChosen(one.party)) add(total, one.numbers);
-    set("requests", number(total[COUNT]));
-    set("errors", partCount(total, ERRORS));
-    set("refused", partCount(total, REFUSED));
-    set("active", chosen.path ? "–" : number([...gauges.values()].filter(isChosen).reduce((sum, one) => sum + one.value, 0)));
-    for (const [name, q] of [["p50", .5], ["p90", .9], ["p99", .99]]) set(name, quantileText(q, total, bounds));
+  for (const side of SIDES) {
+    const total = nothing(known[side].bounds);
+    for (const one of seriesOf(side)) if (isChosen(one)) add(total, one.numbers);
+    for (const [name, [, text]] of Object.entries(FIGURES)) setText($(`${side}-${name}`), text(total, side));
   }
 }
 
-// The parties of one side that had requests in these minutes, those with the most first.
-function recent(side, keyOf) {
-  const list = drawn.steps.flatMap(step => [...step[side].values()].filter(isChosen));
-  return grouped(list, known[side].bounds, keyOf, one => one);
-}
-
-const covered = () => drawn.steps.length ? (known.time - drawn.steps[0].from) / 1000 : 1;
-const serverKey = ({ client, host }) => JSON.stringify([client, host]);
+const requestKey = ({ client, host, method, path }) => JSON.stringify([client, host, method, path]);
 
 function parties() {
-  const active = new Map();
-  for (const one of known.active.values()) active.set(serverKey(one), (active.get(serverKey(one)) || 0) + one.value);
-  fill("parties", recent("made", serverKey).map(one => ({ ...one, active: active.get(one.key) || 0 })));
-  fill("routes", recent("served", one => one.key));
-}
-
-function failures() {
-  const all = new Map(), newest = newestFailures();
-  for (const step of drawn.steps) {
-    for (const one of step.failures.values()) {
-      if (!isChosen(one.party)) continue;
-      const before = all.get(one.key);
-      all.set(one.key, { ...one, count: one.count + (before ? before.count : 0), line: newest.get(one.key) });
-    }
-  }
-  fill("failures", [...all.values()].sort((a, b) => b.count - a.count));
+  const active = Map.groupBy(seriesOf("active"), serverKey);
+  fill("parties", grouped(inSteps("made"), known.made.bounds, serverKey)
+    .map(one => ({ ...one, active: sum(active.get(one.key) || []) })));
+  fill("routes", grouped(inSteps("served"), known.served.bounds, requestKey));
 }
 
 function slowest() {
-  const { series, bounds } = known.made;
-  const list = grouped([...series.values()].filter(one => isChosen(one.party)), bounds,
-    ({ party, labels }) => party.key + labels.http_request_method,
-      ({ party, labels }) => ({ ...party, method: labels.http_request_method }));
-  for (const one of list) one.p99 = quantile(.99, one.numbers, bounds);
-  fill("slowest", list.sort((a, b) => b.p99 - a.p99 || b.numbers[COUNT] - a.numbers[COUNT]));
+  const isRecent = isWhole("made"), list = grouped(sumsOf("made", isRecent), known.made.bounds, requestKey);
+  setTitle("slowest", TABLES.slowest.title, isRecent);
+  fill("slowest", list.map(one => ({ ...one, p99: P99.of(one) })).sort((a, b) => b.p99 - a.p99));
+}
+
+function failures() {
+  const newest = newestFailures();
+  fill("failures", grouped(inSteps("failures"), [], one => one.key).map(one => ({ ...one, line: newest.get(one.key) })));
 }
 
 // What the charts show, for those who do not see them. Only if it is open.
@@ -224,25 +181,21 @@ function numbers() {
 
 function numbersOf(side) {
   const { bounds } = known[side], rows = [], all = nothing(bounds), part = 30000;
-  for (let to = known.time; drawn.steps.some(step => step.to <= to); to -= part) {
-    const steps = drawn.steps.filter(step => step.to <= to && step.to > to - part);
-    const numbers = steps.reduce((sum, step) => add(sum, sumOf(step, side)), nothing(bounds));
-    const time = steps.reduce((time, step) => time + step.to - step.from, 0);
+  for (let to = shown.time; shown.steps.some(step => step.to <= to); to -= part) {
+    const steps = shown.steps.filter(step => step.to <= to && step.to > to - part), numbers = nothing(bounds);
+    for (const step of steps) add(numbers, sumOf(step, side));
     add(all, numbers);
-    rows.push({ key: String(rows.length), age: known.time - to, to, rate: time ? numbers[COUNT] * 1000 / time : NaN, numbers,
-      bounds });
+    rows.push({ key: `${rows.length}`, to, time: steps.reduce((time, step) => time + step.to - step.from, 0) / 1000, numbers, bounds });
   }
   fill(`${side}-by-time`, rows);
   fill(`${side}-by-bucket`, bounds.map((bound, i) =>
-    ({ key: String(bound), bound, name: bucketName(bounds, i), count: all[BUCKETS + i] })));
+    ({ key: `${bound}`, bound, name: bucketName(bounds, i), numbers: [all[BUCKETS + i]] })));
 }
 
 function found() {
   if (!hasLog) return;
-  const lines = foundLines();
+  const lines = foundLines(), times = [log.lines[0], log.lines[log.lines.length - 1]].map(line => line ? clockOf(line).slice(0, 8) : "");
   fill("lines", lines);
-  const times = [log.lines[0], log.lines[log.lines.length - 1]].map(line => line ? clockOf(line).slice(0, 8) : "");
-  setText($("found"), log.lines.length
-    ? `${number(lines.length)} of ${number(log.lines.length)} lines, ${times.join(" to ")} UTC` : "");
+  setText($("found"), log.lines.length ? `${number(lines.length)} of ${number(log.lines.length)} lines, ${times.join(" to ")} UTC` : "");
   $("more").hidden = lines.length <= TABLES.lines.limit;
 }
