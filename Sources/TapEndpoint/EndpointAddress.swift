@@ -56,9 +56,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
     guard case .tcp(let host, _) = kind else { return false }
     return !(host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127."))
   }
-}
 
-extension EndpointAddress {
   /// A host as users write it: an IP address, an IPv6 one in brackets or without, or a name, which need not resolve.
   /// - Returns: the host without brackets; `nil` if the text is none.
   package static func parseHost(_ text: String) -> String? {

@@ -9,7 +9,7 @@ public import TapCore
 /// A line is put into a bounded buffer, and written by a thread of the log's own within a tenth of a second. No request waits for a
 /// disk. When the destination fails, lines wait in the queue; what does not fit is dropped and counted; and writing goes on by
 /// itself when the fault has ended.
-public final class RequestLog: RequestObserver {
+public final class RequestLog: RequestObserver, RequestConsumer {
   private let encoder: RequestLineEncoder
   private let appFields: LineFields
   private let filter: LogFilter
@@ -154,5 +154,3 @@ public final class RequestLog: RequestObserver {
     queue.shutdown(until: Instant.now.advanced(by: limit))
   }
 }
-
-extension RequestLog: RequestConsumer {}

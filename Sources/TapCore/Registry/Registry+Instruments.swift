@@ -100,9 +100,7 @@ extension Registry {
     let render = try MetricName.renderer(of: key, metric: name)
     return try histograms(name, help, unit, buckets, options, render: render)
   }
-}
 
-extension Registry {
   private func histograms<Key>(
     _ name: String, _ help: String, _ unit: String?, _ buckets: HistogramBuckets,
     _ options: SeriesOptions = SeriesOptions(), render: @escaping @Sendable (Key) -> RenderedLabels

@@ -81,9 +81,7 @@ public final class Registry: Sendable {
       }
     }
   }
-}
 
-extension Registry {
   /// Writes all metrics in the format that a scraper prefers.
   ///
   /// Families are in the order of their names, series in the order of their label values. No lock is held while
@@ -112,9 +110,7 @@ extension Registry {
   public func write(_ format: ExpositionFormat, into buffer: inout [UInt8]) {
     Exposition.write(gather(), in: format, to: &buffer)
   }
-}
 
-extension Registry {
   /// Removes one series that was made with run-time labels, from the next scrape on.
   ///
   /// An instrument of it that the app keeps goes on recording unseen; to ask for the series again makes a new one. Typed families
