@@ -1,3 +1,5 @@
+import TapCore
+
 /// The address that an endpoint listens at.
 public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
@@ -83,7 +85,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
     let name = text.hasSuffix(".") ? text.dropLast() : text[...]
     let hyphen = UInt8(ascii: "-")
     let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard name.utf8.count <= 253, let last = labels.last, !last.allSatisfy(ByteClass.isDigit) else {
+    guard name.utf8.count <= 253, let last = labels.last, !last.allSatisfy(\.isASCIIDigit) else {
       return false
     }
     return labels.allSatisfy { label in
