@@ -35,7 +35,7 @@ enum Command {
 
     Starts a small origin server on loopback and makes requests to it through observed URLSessions, as
     an app would that serves requests and calls others for them, until Ctrl-C or SIGTERM.
-      --rate N            requests per second (default \(Options.defaultRate))
+      --rate N            requests per second (default 20)
       --requests N        stop making requests after N, and go on serving
       --duration TIME     end after this time, such as 30s, 500ms or 2m
       --faults on|off     whether some requests fail, are slow or cancelled (default on)

@@ -1,24 +1,14 @@
 import SessionTap
 
 /// The server that the demo makes requests to: a small shop with its latencies and its failures.
-struct DemoOrigin {
-  private let endpoint: Endpoint
-  let address: EndpointAddress
-
-  init() throws(EndpointError) {
-    endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: Self.routes)
-    address = try endpoint.start()
-  }
-
+enum DemoOrigin {
   /// The paths in their low-cardinality form.
   static let templates: PathTemplates = [
     "/products/{id}", "/search", "/orders", "/reports/{name}", "/recommendations", "/login", "/token",
     "/warehouse", "/legacy",
   ]
 
-  func stop() async { await endpoint.shutdown(within: .zero) }
-
-  private static let routes = [
+  static let routes = [
     EndpointRoute("/products/*") { request in
       try await pause(2...25)
       return json(#"{"path":"\#(request.path.filter { $0 != "\"" })","price":1299}"#)

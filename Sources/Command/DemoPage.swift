@@ -2,7 +2,6 @@ import SessionTap
 
 /// A kind of request that the demo's app serves.
 struct DemoPage {
-  /// The relative frequency.
   private let weight: Int
   let method: String
   /// What a router would match. `nil` for what it does not know.
@@ -40,7 +39,6 @@ struct DemoPage {
       DemoPage(4, "GET", nil, [.missing]),
     ]
 
-  /// A kind, chosen by its weight.
   static func random(from pages: [DemoPage]) -> DemoPage {
     var rest = Int.random(in: 0..<pages.reduce(0) { $0 + $1.weight })
     return pages.first { page in
@@ -49,7 +47,6 @@ struct DemoPage {
     } ?? pages[0]
   }
 
-  /// What the caller asks for.
   func path() -> String {
     (route ?? "/no/such/page").replacing("{id}", with: String(Int.random(in: 1...500)))
       .replacing("{name}", with: "monthly.csv")

@@ -70,11 +70,12 @@ struct DemoTraffic: Sendable {
       guard error == nil, let response = response as? HTTPURLResponse else { return DemoAnswer() }
       return DemoAnswer(statusCode: response.statusCode, bytes: bytes)
     }
-    return await CancellableCall.run(cancelledAfter: kind == .abandoned ? .milliseconds(200) : nil) { done in
+    let delay = kind == .abandoned ? Duration.milliseconds(200) : nil
+    return await cancellableCall(cancelledAfter: delay) { done in
       kind == .report
         ? session.downloadTask(with: request) { done(answer($1, $2, DemoOrigin.monthlyReport.count)) }
         : session.dataTask(with: request) { done(answer($1, $2, $0?.count ?? 0)) }
-    }
+    } ?? DemoAnswer()
   }
 }
 

@@ -18,7 +18,7 @@ extension Options {
       await withDiscardingTaskGroup { group in
         for url in urls {
           group.addTask {
-            await CancellableCall.run { done in session.dataTask(with: url) { _, _, _ in done(()) } }
+            _ = await cancellableCall { done in session.dataTask(with: url) { _, _, _ in done(()) } }
           }
         }
       }

@@ -1,14 +1,12 @@
 import Foundation
 
 struct Options {
-  static let defaultRate = 20
-
   // Of both.
   private(set) var port = 9464
   private(set) var log = "requests.jsonl"
 
   // Of `demo`.
-  private(set) var rate = Options.defaultRate
+  private(set) var rate = 20
   private(set) var requests: Int?
   private(set) var duration: Duration?
   private(set) var hasFaults = true
@@ -36,7 +34,6 @@ struct Options {
     guard !urls.isEmpty else { throw UsageError("probe needs at least one URL") }
   }
 
-  /// - Returns: The operands.
   private mutating func read(
     _ words: some Sequence<String>, names: Set<String>
   ) throws(UsageError) -> [String] {

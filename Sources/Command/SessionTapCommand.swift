@@ -41,14 +41,15 @@ import SessionTap
 
   private static func demo(_ options: Options) async throws {
     let run = try ObservedRun(options, templates: DemoOrigin.templates)
-    let origin = try DemoOrigin()
-    Terminal.say("origin   http://\(origin.address)/")
-    if let url = URL(string: "http://\(origin.address)/") {
+    let origin = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: DemoOrigin.routes)
+    let text = "http://\(try origin.start())/"
+    Terminal.say("origin   \(text)")
+    if let url = URL(string: text) {
       await run.run(atMost: options.duration, endsWithRequests: false) { tap in
         await DemoTraffic(tap: tap, origin: url, hasFaults: options.hasFaults)
           .run(rate: options.rate, limit: options.requests)
       }
     }
-    await origin.stop()
+    await origin.shutdown(within: .zero)
   }
 }

@@ -12,7 +12,6 @@ enum Terminal {
     emit("\r\u{1B}[K" + line, to: STDOUT_FILENO)
   }
 
-  /// Writes the last state of the current line.
   static func finishLine(_ line: String) {
     if isInteractive { replaceLine(line + "\n") } else { say(line) }
   }

@@ -1,3 +1,5 @@
+import TapCore
+
 /// The address that an endpoint listens at.
 public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
@@ -57,9 +59,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
     guard case .tcp(let host, _) = kind else { return false }
     return !(host.hasPrefix("127.") || host == "::1" || host.hasPrefix("::ffff:127."))
   }
-}
 
-extension EndpointAddress {
   /// A host as users write it: an IP address, an IPv6 one in brackets or without, or a name, which need not resolve.
   /// - Returns: the host without brackets; `nil` if the text is none.
   package static func parseHost(_ text: String) -> String? {
@@ -86,7 +86,7 @@ extension EndpointAddress {
     let name = text.hasSuffix(".") ? text.dropLast() : text[...]
     let hyphen = UInt8(ascii: "-")
     let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard name.utf8.count <= 253, let last = labels.last, !last.allSatisfy(ByteClass.isDigit) else {
+    guard name.utf8.count <= 253, let last = labels.last, !last.allSatisfy(\.isASCIIDigit) else {
       return false
     }
     return labels.allSatisfy { label in

@@ -33,9 +33,7 @@ public struct LogSampling: Sendable, Hashable {
     self.minimumSeverity = minimumSeverity
     self.keepsFrom = keepsFrom
   }
-}
 
-extension LogSampling {
   /// Whether a request gets a line, and why not. `random` decides for one without a trace: any 56 bits, evenly spread.
   func decision(
     on severity: LogSeverity, duration: Duration, trace: TraceContext?, random: () -> UInt64

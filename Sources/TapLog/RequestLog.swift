@@ -9,7 +9,7 @@ public import TapCore
 /// The log puts a line into a bounded buffer, and its thread writes the buffer within a tenth of a second. No
 /// request waits for a disk. When the destination fails, lines wait in the queue, and those that do not fit
 /// are dropped and counted. Writing resumes by itself when the fault has ended.
-public final class RequestLog: RequestObserver {
+public final class RequestLog: RequestObserver, RequestConsumer {
   private let encoder: RequestLineEncoder
   private let appFields: LineFields
   private let filter: LogFilter
@@ -156,5 +156,3 @@ public final class RequestLog: RequestObserver {
     queue.shutdown(until: Instant.now.advanced(by: limit))
   }
 }
-
-extension RequestLog: RequestConsumer {}

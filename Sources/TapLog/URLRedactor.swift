@@ -64,8 +64,10 @@ struct URLRedactor: Sendable {
   /// All before the query: scheme, authority and path. `false` if the rest is not to be shown.
   @inline(__always)
   private func hierarchy(_ text: Bytes, emit: Emit) -> Bool {
-    let scheme = text.prefix { $0.isLetter || $0.isDigit || $0 == .plus || $0 == .minus || $0 == .dot }
-    guard let first = scheme.first, first.isLetter, text[scheme.endIndex...].first == .colon else {
+    let scheme = text.prefix {
+      $0.isASCIILetter || $0.isASCIIDigit || $0 == .plus || $0 == .minus || $0 == .dot
+    }
+    guard let first = scheme.first, first.isASCIILetter, text[scheme.endIndex...].first == .colon else {
       // Without a scheme (section 3.1) the place of an authority is unknown: everything before an @ is removed.
       path(text.afterLastAt, emit: emit)
       return true
@@ -167,9 +169,6 @@ extension URLRedactor.Bytes {
 }
 
 extension UInt8 {
-  fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
-  fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-
   fileprivate static let slash = UInt8(ascii: "/")
   fileprivate static let colon = UInt8(ascii: ":")
   fileprivate static let at = UInt8(ascii: "@")

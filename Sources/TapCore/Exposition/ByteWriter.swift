@@ -42,9 +42,7 @@ package struct ByteWriter {
     isFull = true
     end = written
   }
-}
 
-extension ByteWriter {
   @inlinable @inline(__always)
   package mutating func append(_ source: UnsafePointer<UInt8>, count length: Int) {
     guard length <= end &- written else { return close() }
@@ -79,9 +77,7 @@ extension ByteWriter {
   private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
     if let base = bytes.baseAddress { append(base, count: bytes.count) }
   }
-}
 
-extension ByteWriter {
   package mutating func integer(_ value: Int64) {
     if value < 0 { append(UInt8(ascii: "-")) }
     integer(value.magnitude)

@@ -51,7 +51,6 @@ package final class ScrapeHandler: Sendable {
     if isFirst { perform { [self] in work() } }
   }
 
-  /// Answers the waiting scrapes until there are none.
   private func work() {
     while true {
       let waiting = state.withLock { state in

@@ -3,7 +3,7 @@ extension Registry {
   ///
   /// A counter is a cheap handle: keep it, so that an increment needs no look-up. Counters may be used from
   /// any thread, and cores that increment the same one do not wait for each other.
-  public final class Counter: Sendable {
+  public final class Counter: Sendable, Instrument {
     private let cells: StripedCells<Cell>
     private let dropped: DroppedValues
 
@@ -39,6 +39,12 @@ extension Registry {
         fraction += cell.fraction
       }
       return min(whole + fraction, .greatestFiniteMagnitude)
+    }
+
+    var activity: UInt64 { value.bitPattern }
+
+    func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
+      writer.counter(value, labels: labels, created: created)
     }
 
     private struct Cell: StripedCellHeader {

@@ -4,7 +4,7 @@ extension Registry {
   /// A value that goes up and down: jobs in a queue, the temperature of a room.
   ///
   /// May be used from any thread.
-  public final class Gauge: Sendable {
+  public final class Gauge: Sendable, Instrument {
     private let state = Mutex(State())
 
     init() {}
@@ -37,6 +37,10 @@ extension Registry {
     /// Changes with every write, even of the same value.
     var activity: UInt64 {
       state.withLock { $0.writes }
+    }
+
+    func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
+      writer.gauge(value, labels: labels)
     }
 
     private struct State {

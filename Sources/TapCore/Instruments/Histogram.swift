@@ -7,7 +7,7 @@ extension Registry {
   /// A histogram is a cheap handle: keep it, so that a record needs no look-up. Histograms may be used from
   /// any thread. Cores that record in the same one do not wait for each other, and a scrape holds a lock only
   /// while it copies one cell.
-  public final class Histogram: Sendable {
+  public final class Histogram: Sendable, Instrument {
     let layout: BucketLayout
     private let cells: StripedCells<Cell>
     private let dropped: DroppedValues
@@ -127,6 +127,10 @@ extension Registry {
       var reading = HistogramReading()
       read(native: false, exemplars: false, into: &reading)
       return reading.count
+    }
+
+    func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
+      writer.histogram(self, labels: labels, created: created)
     }
 
     /// The part of a cell beside the counts of its classic buckets.

@@ -8,26 +8,6 @@ protocol Instrument: AnyObject, Sendable {
   var activity: UInt64 { get }
 }
 
-extension Registry.Counter: Instrument {
-  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
-    writer.counter(value, labels: labels, created: created)
-  }
-
-  var activity: UInt64 { value.bitPattern }
-}
-
-extension Registry.Gauge: Instrument {
-  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
-    writer.gauge(value, labels: labels)
-  }
-}
-
-extension Registry.Histogram: Instrument {
-  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
-    writer.histogram(self, labels: labels, created: created)
-  }
-}
-
 /// Counts the values that the instruments of a family drop, exposed as `session_tap_dropped_values_total`.
 final class DroppedValues: Sendable {
   private let counter = Atomic<UInt64>(0)

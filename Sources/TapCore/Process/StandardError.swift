@@ -11,7 +11,7 @@ package enum StandardError {
     let text = line.map { $0.isNewline ? " " : $0 }
     var bytes = Array(String(text).prefix(utf8Length: limit - 1).utf8)
     bytes.append(UInt8(ascii: "\n"))
-    guard System.isWritable(2) else { return }
+    guard System.waitUntilWritable(2, milliseconds: 0) else { return }
     withoutBrokenPipeSignal {
       _ = bytes.withUnsafeBytes { try? System.write($0, to: 2) }
     }

@@ -48,12 +48,6 @@ extension System {
     return poll(&request, 1, milliseconds) != 0
   }
 
-  /// Whether a descriptor takes bytes now: without its reader too, which a write then tells.
-  static func isWritable(_ descriptor: Int32) -> Bool {
-    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    return poll(&request, 1, 0) == 1 && Int32(request.revents) & POLLNVAL == 0
-  }
-
   /// The file at a path or of a descriptor.
   package struct FileStatus: Hashable {
     private let device: UInt64

@@ -5,7 +5,6 @@ struct FamilyDescriptor: Sendable, Hashable {
   let type: MetricType
   let unit: String?
 
-  /// Checks the name for its type and unit.
   init(name: String, help: String, type: MetricType, unit: String?) throws(RegistryError) {
     guard MetricName.isValid(name) else { throw RegistryError(.invalidName, metric: name) }
     self.name = name

@@ -12,13 +12,11 @@ package enum MetricName {
 
   private static func matches(_ name: String, _ isHead: (UInt8) -> Bool) -> Bool {
     guard let first = name.utf8.first, isHead(first) else { return false }
-    return name.utf8.dropFirst().allSatisfy {
-      isHead($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-    }
+    return name.utf8.dropFirst().allSatisfy { isHead($0) || $0.isASCIIDigit }
   }
 
   private static func isLetter(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_")
+    byte.isASCIILetter || byte == UInt8(ascii: "_")
   }
 
   /// `le` and `quantile` belong to the samples of histograms and summaries.

@@ -42,8 +42,7 @@ extension Registry {
     _ value: @escaping @Sendable () -> Double
   ) throws(RegistryError) {
     let render = try MetricName.renderer(of: labels, metric: name)
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
-    let family = try family(descriptor, SeriesOptions(limit: .max), render: render) { _ in
+    let family = try family(name, help, type, unit, SeriesOptions(limit: .max), render: render) { _ in
       Callback(type, value)
     }
     guard family.add(Callback(type, value), for: labels) else {

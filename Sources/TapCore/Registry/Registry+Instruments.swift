@@ -11,8 +11,7 @@ extension Registry {
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Counter {
     let render = try MetricName.renderer(of: labels, metric: name)
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: .counter, unit: unit)
-    return try family(descriptor, render: render, make: Counter.init)[labels]
+    return try family(name, help, .counter, unit, render: render, make: Counter.init)[labels]
   }
 
   /// A family of counters, made on first use.
@@ -32,8 +31,7 @@ extension Registry {
     options: SeriesOptions = SeriesOptions()
   ) throws(RegistryError) -> Family<Key, Counter> {
     let render = try MetricName.renderer(of: key, metric: name)
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: .counter, unit: unit)
-    return try family(descriptor, options, render: render, make: Counter.init)
+    return try family(name, help, .counter, unit, options, render: render, make: Counter.init)
   }
 
   /// A gauge, made on first use.
@@ -48,8 +46,7 @@ extension Registry {
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Gauge {
     let render = try MetricName.renderer(of: labels, metric: name)
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: unit)
-    return try family(descriptor, render: render) { _ in Gauge() }[labels]
+    return try family(name, help, .gauge, unit, render: render) { _ in Gauge() }[labels]
   }
 
   /// A family of gauges, made on first use.
@@ -66,8 +63,7 @@ extension Registry {
     options: SeriesOptions = SeriesOptions()
   ) throws(RegistryError) -> Family<Key, Gauge> {
     let render = try MetricName.renderer(of: key, metric: name)
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: unit)
-    return try family(descriptor, options, render: render) { _ in Gauge() }
+    return try family(name, help, .gauge, unit, options, render: render) { _ in Gauge() }
   }
 
   /// A histogram, made on first use.
@@ -84,8 +80,7 @@ extension Registry {
     labels: Labels = .none
   ) throws(RegistryError) -> Histogram {
     let render = try MetricName.renderer(of: labels, metric: name)
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
-    return try histograms(descriptor, buckets, render: render)[labels]
+    return try histograms(name, help, unit, buckets, render: render)[labels]
   }
 
   /// A family of histograms, made on first use.
@@ -103,16 +98,14 @@ extension Registry {
     by key: Key.Type, options: SeriesOptions = SeriesOptions()
   ) throws(RegistryError) -> Family<Key, Histogram> {
     let render = try MetricName.renderer(of: key, metric: name)
-    let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
-    return try histograms(descriptor, buckets, options, render: render)
+    return try histograms(name, help, unit, buckets, options, render: render)
   }
-}
 
-extension Registry {
   private func histograms<Key>(
-    _ descriptor: FamilyDescriptor, _ buckets: HistogramBuckets, _ options: SeriesOptions = SeriesOptions(),
-    render: @escaping @Sendable (Key) -> RenderedLabels
+    _ name: String, _ help: String, _ unit: String?, _ buckets: HistogramBuckets,
+    _ options: SeriesOptions = SeriesOptions(), render: @escaping @Sendable (Key) -> RenderedLabels
   ) throws(RegistryError) -> Family<Key, Histogram> {
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
     guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: descriptor.name) }
     let histograms = try source(descriptor) {
       let layout = BucketLayout(buckets)
@@ -128,10 +121,12 @@ extension Registry {
 
   /// The family of that description, made on first use.
   func family<Key, Element: Instrument>(
-    _ descriptor: FamilyDescriptor, _ options: SeriesOptions = SeriesOptions(),
+    _ name: String, _ help: String, _ type: MetricType, _ unit: String?,
+    _ options: SeriesOptions = SeriesOptions(),
     render: @escaping @Sendable (Key) -> RenderedLabels, make: @escaping @Sendable (DroppedValues) -> Element
   ) throws(RegistryError) -> Family<Key, Element> {
-    try source(descriptor) {
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
+    return try source(descriptor) {
       Family(descriptor: descriptor, options: options, buckets: nil, render: render, make: make)
     }
   }

@@ -81,9 +81,7 @@ public final class Registry: Sendable {
       }
     }
   }
-}
 
-extension Registry {
   /// Writes all metrics in the scraper's preferred format.
   ///
   /// Sorts families by name and series by label values. Holds no lock while it writes bytes.
@@ -111,9 +109,7 @@ extension Registry {
   public func write(_ format: ExpositionFormat, into buffer: inout [UInt8]) {
     Exposition.write(gather(), in: format, to: &buffer)
   }
-}
 
-extension Registry {
   /// Removes one series with run-time labels, from the next scrape on.
   ///
   /// An instrument that the app has kept goes on recording, but is no longer exposed. Asking for the series

@@ -2,7 +2,7 @@
 ///
 /// Rendered once, when the series is made. Label values are cut at ``maximumValueLength`` bytes, at the
 /// boundary of a Unicode scalar; two values that differ only after that are one series.
-struct RenderedLabels: Sendable, Hashable {
+struct RenderedLabels: Sendable, Hashable, Comparable {
   /// The longest label value, in bytes of UTF-8.
   static let maximumValueLength = 256
 
@@ -37,18 +37,14 @@ struct RenderedLabels: Sendable, Hashable {
   func hash(into hasher: inout Hasher) {
     hasher.combine(bytes)
   }
-}
 
-extension RenderedLabels: Comparable {
   /// Orders by label values, the first label first. The closing quote ranks below every character, so that
   /// a value comes before those that it is the beginning of.
   static func < (lhs: RenderedLabels, rhs: RenderedLabels) -> Bool {
     func rank(_ byte: UInt8) -> UInt8 { byte == UInt8(ascii: "\"") ? 0 : byte }
     return lhs.bytes.lexicographicallyPrecedes(rhs.bytes) { rank($0) < rank($1) }
   }
-}
 
-extension RenderedLabels {
   /// The names and values, no longer escaped: for a format that does not escape.
   var pairs: [(name: [UInt8], value: [UInt8])] {
     var pairs: [(name: [UInt8], value: [UInt8])] = []

@@ -1,3 +1,5 @@
+import TapCore
+
 /// The classes of bytes in the grammars of HTTP and of URIs.
 enum ByteClass {
   static let tab = UInt8(ascii: "\t")
@@ -5,12 +7,7 @@ enum ByteClass {
   static let carriageReturn = UInt8(ascii: "\r")
   static let space = UInt8(ascii: " ")
 
-  /// `DIGIT` (RFC 5234, appendix B.1).
-  static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
-
-  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-    isDigit(byte) || byte.asciiLowercased &- UInt8(ascii: "a") < 26
-  }
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool { byte.isASCIIDigit || byte.isASCIILetter }
 
   /// `tchar` (RFC 9110, section 5.6.2), the bytes of methods and field names.
   static func isToken(_ byte: UInt8) -> Bool { isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte) }

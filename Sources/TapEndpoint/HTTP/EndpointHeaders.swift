@@ -1,3 +1,5 @@
+import TapCore
+
 /// Header fields in their order in the message (RFC 9110, section 5). Names are compared case-insensitively
 /// (ASCII). A name may occur more than once.
 public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
@@ -54,12 +56,5 @@ extension String {
     let right = other.utf8
     return left.count == right.count
       && zip(left, right).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
-  }
-}
-
-extension UInt8 {
-  /// The lowercase form of an ASCII letter, and any other byte itself.
-  package var asciiLowercased: UInt8 {
-    self &- UInt8(ascii: "A") < 26 ? self | 0x20 : self
   }
 }

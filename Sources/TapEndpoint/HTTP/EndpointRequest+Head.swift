@@ -12,7 +12,7 @@ extension EndpointRequest {
     // Section 2.3: `HTTP/` DIGIT `.` DIGIT, in upper case.
     let version = Array(parts[2])
     guard version.count == 8, version.starts(with: "HTTP/".utf8), version[6] == UInt8(ascii: "."),
-      ByteClass.isDigit(version[5]), ByteClass.isDigit(version[7])
+      version[5].isASCIIDigit, version[7].isASCIIDigit
     else { throw .malformed("invalid HTTP version") }
     guard version[5] == UInt8(ascii: "1") else {
       throw .init(.httpVersionNotSupported, "this server speaks HTTP/1.1")
@@ -118,7 +118,7 @@ extension EndpointRequest {
     guard let length = lengths.first else { return 0 }
     // Item 5: an invalid value, or more than one, is an unrecoverable error. The exception for a list of equal numbers is
     // optional, and not made here.
-    guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy(ByteClass.isDigit) else {
+    guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy(\.isASCIIDigit) else {
       throw .malformed("more than one Content-Length, or an invalid one")
     }
     // RFC 9110, section 8.6: "anticipate potentially large decimal numerals".
@@ -172,7 +172,7 @@ extension EndpointRequest {
     // RFC 3986, section 3.2.3: the port may be empty.
     guard let colon = rest.popFirst() else { return true }
     let port = String(decoding: rest, as: UTF8.self)
-    return colon == UInt8(ascii: ":") && rest.allSatisfy(ByteClass.isDigit)
+    return colon == UInt8(ascii: ":") && rest.allSatisfy(\.isASCIIDigit)
       && (rest.isEmpty || UInt16(port) != nil)
   }
 }

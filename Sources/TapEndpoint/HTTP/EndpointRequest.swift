@@ -56,9 +56,7 @@ public struct EndpointRequest: Sendable, Hashable {
       return (parts[0], parts.count > 1 ? parts[1] : "")
     }
   }
-}
 
-extension EndpointRequest {
   /// How long the answer may take within a deadline: somewhat less than `X-Prometheus-Scrape-Timeout-Seconds`. A 503 that
   /// states its reason is more useful than an answer that comes after the scraper has disconnected.
   func answerTime(within deadline: Duration) -> Duration {

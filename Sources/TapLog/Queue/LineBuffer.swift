@@ -21,15 +21,13 @@ struct LineBuffer {
   var firstLength: Int { isEmpty ? 0 : Int(lines[takenLines].length) - takenOfFirst }
 
   mutating func append(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    if takenBytes > byteCount { compact() }
+    if takenBytes > byteCount {
+      bytes.removeFirst(takenBytes)
+      lines.removeFirst(takenLines)
+      (takenBytes, takenLines) = (0, 0)
+    }
     bytes.append(contentsOf: line)
     lines.append(Line(length: UInt32(truncatingIfNeeded: line.count), severity: severity))
-  }
-
-  private mutating func compact() {
-    bytes.removeFirst(takenBytes)
-    lines.removeFirst(takenLines)
-    (takenBytes, takenLines) = (0, 0)
   }
 
   /// How many bytes the first lines have, as many lines as `limit` allows but one at least.

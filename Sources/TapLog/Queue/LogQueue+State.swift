@@ -86,7 +86,6 @@ extension LogQueue.State {
     phase = .closed
   }
 
-  /// Counts what came of a write.
   mutating func account(_ result: LogOutputResult) {
     if result.state == .failed { statistics.writeErrors &+= 1 }
     // Once given up, the lines of the batch have been counted as dropped.

@@ -5,7 +5,7 @@ import TapCore
 ///
 /// There are two buffers: lines go into one while the other is written, and they change places under the lock. No lock that a
 /// maker of lines takes is held while bytes are written.
-final class LogQueue: Sendable {
+final class LogQueue: FlushedAtExit {
   let output: any LogOutput
   let recentLines: RecentLines?
   let state: Mutex<State>
@@ -126,9 +126,7 @@ final class LogQueue: Sendable {
       }
     }
   }
-}
 
-extension LogQueue: FlushedAtExit {
   func flushAtExit(within limit: Duration) {
     _ = flush(until: Instant.now.advanced(by: limit))
   }

@@ -20,9 +20,7 @@ public struct LogQuery: Sendable, Hashable {
     self.client = client
     self.traceID = traceID
   }
-}
 
-extension LogQuery {
   /// Reads the query of a URL such as `/logs?limit=20&severity=warn&client=payments`.
   ///
   /// `trace_id` asks for the lines of one trace, `after` for the lines after the one with this number. All

@@ -46,9 +46,7 @@ public struct LogRotation: Sendable, Hashable {
     self.keep = keep
     self.compresses = compresses
   }
-}
 
-extension LogRotation {
   /// The number of bytes that a file of that size can still take, or `nil` if it is time for a new one. Times are nanoseconds since
   /// 1970; `next` is the length of the first line that comes.
   func capacity(size: Int, modified: Int64, now: Int64, next: Int) -> Int? {

@@ -124,8 +124,7 @@ final class RotatedFiles: BackgroundJob {
 
   /// Whether this is the end of a name that ``stamp(_:)`` made: no other file of the folder may be removed.
   private static func isStamp(_ text: Substring) -> Bool {
-    let zero = UInt8(ascii: "0")
-    let shape = text.utf8.map { (zero...UInt8(ascii: "9")).contains($0) ? zero : $0 }
+    let shape = text.utf8.map { $0.isASCIIDigit ? UInt8(ascii: "0") : $0 }
     return shape.elementsEqual("00000000T000000.000000Z".utf8)
   }
 }

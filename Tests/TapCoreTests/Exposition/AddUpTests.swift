@@ -59,7 +59,7 @@ struct AddUpTests {
       #expect(total >= last)
       last = total
     }
-    #expect(last == histograms.reduce(0) { $0 + $1.count })
+    #expect(last == histograms.reduce(0) { $0 + $1.snapshot.count })
   }
 
   private struct Series {

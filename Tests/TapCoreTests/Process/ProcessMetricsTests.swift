@@ -15,7 +15,7 @@ struct ProcessMetricsTests {
     let text =
       "42 (a) b (c)) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 4 0 12345 1000000 256 18446744073709551615"
     let status = try #require(ProcessStatus(text))
-    #expect(status.cpuTicks == 300)
+    #expect(status.userTicks + status.systemTicks == 300)
     #expect(status.startTicks == 12_345)
     #expect(status.virtualBytes == 1_000_000)
     #expect(status.residentPages == 256)
@@ -27,23 +27,22 @@ struct ProcessMetricsTests {
   }
 
   @Test func `parses limits`() {
-    let limits = ProcessLimits(
+    let limits =
       """
       Limit                     Soft Limit           Hard Limit           Units
       Max open files            1024                 524288               files
       Max address space         unlimited            unlimited            bytes
-      """)
-    #expect(limits.openFiles == 1_024)
-    #expect(limits.addressSpace == 0x1p64)
-    #expect(ProcessLimits("").openFiles == nil)
+      """
+    #expect(ProcessMetrics.limit("Max open files", in: limits) == 1_024)
+    #expect(ProcessMetrics.limit("Max address space", in: limits) == 0x1p64)
+    #expect(ProcessMetrics.limit("Max open files", in: "") == nil)
   }
 
-  @Test func `parses octets`() throws {
-    let octets = try #require(
-      NetworkOctets("TcpExt: A B\nTcpExt: 1 2\nIpExt: InOctets X OutOctets\nIpExt: 10 20 30\n"))
-    #expect(octets.received == 10)
-    #expect(octets.sent == 30)
-    #expect(NetworkOctets("IpExt: InOctets\nIpExt:\n") == nil)
+  @Test func `parses octets`() {
+    let counts = "TcpExt: A B\nTcpExt: 1 2\nIpExt: InOctets X OutOctets\nIpExt: 10 20 30\n"
+    #expect(ProcessMetrics.octets("InOctets", in: counts) == 10)
+    #expect(ProcessMetrics.octets("OutOctets", in: counts) == 30)
+    #expect(ProcessMetrics.octets("InOctets", in: "IpExt: InOctets\nIpExt:\n") == nil)
   }
 
   #if os(Linux)
