@@ -4,7 +4,6 @@ enum Command {
   /// Shows a text.
   case help(String)
 
-  /// Parses the words after the program's name.
   init(parsing words: [String]) throws(UsageError) {
     let rest = words.dropFirst()
     let asksForHelp = rest.contains { $0 == "--help" || $0 == "-h" }

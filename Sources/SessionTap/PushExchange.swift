@@ -19,11 +19,10 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   }
 
   private struct State {
-    var caller: CheckedContinuation<Answer, Never>?
-    var deadline: DispatchWorkItem?
+    /// It has ended, be it before there was a task.
+    var isOver = false
     /// The task until it is complete.
     var task: URLSessionTask?
-    /// The begin of the body.
     var reason: [UInt8] = []
     var bodySize = 0
   }
@@ -33,32 +32,28 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   private static let reasonLimit = 200
 
   private let state = Mutex(State())
+  /// The first answer counts.
+  private let (answers, sink) = AsyncStream.makeStream(of: Answer.self)
   /// The delegate's calls, one at a time.
   private let calls = OperationQueue()
 
   /// - Parameter time: at most a day.
   func send(_ request: URLRequest, body: Data, within time: Duration) async -> Answer {
     guard time > .zero else { return .late }
+    let time = min(time, .seconds(86_400))
+    // Foundation has one queue for all sessions, which calls of sessions wait for. The deadline does not, nor for Swift's threads,
+    // which may all wait for that queue.
+    let queue = DispatchQueue.global(qos: .utility)
+    let deadline = DispatchWorkItem { self.giveUp(with: .late) }
+    defer { deadline.cancel() }
+    queue.asyncAfter(deadline: .now() + time / .seconds(1), execute: deadline)
+    queue.async { self.start(request, body, time) }
+    // In a task that nobody cancels, since a stream ends with the task that reads it.
+    let first = Task { [answers] in await answers.first { _ in true } ?? .late }
     return await withTaskCancellationHandler {
-      await exchange(request, body, min(time, .seconds(86_400)))
+      await first.value
     } onCancel: {
       giveUp(with: .failure("the task was cancelled"))
-    }
-  }
-
-  private func exchange(_ request: URLRequest, _ body: Data, _ time: Duration) async -> Answer {
-    await withCheckedContinuation { caller in
-      // Foundation has one queue for all sessions, which calls of sessions wait for. The deadline does not, nor for Swift's threads,
-      // which may all wait for that queue.
-      let queue = DispatchQueue.global(qos: .utility)
-      state.withLock { state in
-        let deadline = DispatchWorkItem { self.giveUp(with: .late) }
-        (state.caller, state.deadline) = (caller, deadline)
-        queue.asyncAfter(deadline: .now() + time / .seconds(1), execute: deadline)
-      }
-      queue.async { self.start(request, body, time) }
-      // If the task was cancelled earlier, the handler above found no caller to resume.
-      if Task.isCancelled { giveUp(with: .failure("the task was cancelled")) }
     }
   }
 
@@ -76,7 +71,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     state.withLock { $0.task = task }
     task.resume()
     session.finishTasksAndInvalidate()
-    if state.withLock({ $0.caller == nil }) { cancel() }
+    if state.withLock({ $0.isOver }) { cancel() }
   }
 
   private func giveUp(with answer: Answer) {
@@ -85,12 +80,8 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   }
 
   private func end(with answer: Answer) {
-    let (caller, deadline) = state.withLock { state in
-      defer { (state.caller, state.deadline) = (nil, nil) }
-      return (state.caller, state.deadline)
-    }
-    deadline?.cancel()
-    caller?.resume(returning: answer)
+    state.withLock { $0.isOver = true }
+    sink.yield(answer)
   }
 
   /// Cancels what goes on after the end. Foundation on Linux ends the process where a cancel meets the end of a request

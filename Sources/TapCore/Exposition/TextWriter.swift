@@ -16,7 +16,6 @@ final class TextWriter: ExpositionWriter {
   private var createdName: [UInt8] = []
   /// The place of a family's header, which is removed again if no sample follows.
   private var header = 0..<0
-  /// Used again for each series.
   private var reading = HistogramReading()
 
   init(_ format: ExpositionFormat) {

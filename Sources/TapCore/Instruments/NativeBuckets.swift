@@ -119,7 +119,6 @@ struct NativeCounts: Sendable, Hashable {
     return true
   }
 
-  /// The buckets that have a count, by number.
   var entries: [Entry] {
     var entries: [Entry] = []
     entries.reserveCapacity(populatedCount)
@@ -130,7 +129,6 @@ struct NativeCounts: Sendable, Hashable {
     return entries
   }
 
-  /// The same counts at half the resolution.
   var halved: NativeCounts {
     var halved = NativeCounts()
     // A range that fits does so at half its width.

@@ -12,9 +12,6 @@ public struct SeriesOptions: Sendable, Hashable {
   /// record.
   public var idleExpiry: Duration?
 
-  /// The expiry in nanoseconds, at least so long that what has just been recorded is not idle.
-  var leastIdleTime: Int64? { idleExpiry.map { max($0.nanoseconds, 1) } }
-
   /// 2,000 series, the default of the OpenTelemetry metrics SDK, without expiry.
   public init(limit: Int = 2_000, idleExpiry: Duration? = nil) {
     self.limit = limit

@@ -76,7 +76,8 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   /// Parks the series that have been idle for too long, and takes back those that are no longer idle. `activity` changes with every
   /// record, and is `nil` for an element that is in use.
   mutating func expire(at now: Instant, activity: (Element) -> UInt64?) {
-    guard let expiry = options.leastIdleTime else { return }
+    // At least so long that what has just been recorded is not idle.
+    guard let expiry = options.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return }
     for (labels, former) in parked {
       if let element = former.element {
         guard activity(element) != former.activity, byLabels.count < options.limit else { continue }
