@@ -50,7 +50,7 @@ final class ProgramRunner: Sendable {
   ///
   /// - Parameter deadline: The seconds that a step may take.
   /// - Returns: What is not as the model says.
-  static func findings(_ program: RandomProgram, deadline: Double = 10) async throws -> [String] {
+  static func findings(_ program: RandomProgram, deadline: Double = 30) async throws -> [String] {
     let runner = try ProgramRunner(deadline: deadline)
     // The shared session outlives the program.
     let shared = URLSession.shared.configuration.protocolClasses

@@ -52,7 +52,7 @@ final class RandomRun: Sendable {
       }
     }
     threads.notify(queue: .global()) { isDone.open() }
-    try await isDone.wait(seconds: 240, "the end of all requests")
+    try await isDone.wait(seconds: 900, "the end of all requests")
     plain.finishTasksAndInvalidate()
     delegated.finishTasksAndInvalidate()
     origin.stop()

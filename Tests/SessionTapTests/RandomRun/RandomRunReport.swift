@@ -49,7 +49,7 @@ struct RandomRunReport: Codable, Sendable {
       .run(count: requests, seed: seed, cancelsEnding: cancelsEnding)
     let watched = await scrapes?.end()
     // Foundation lets go of a loader after the app has heard of the end.
-    let live = try? await Poll.until(seconds: 30, "no live loader") {
+    let live = try? await Poll.until("no live loader") {
       recorder.requestCount == 0 ? 0 : nil
     }
     recorder.drain()
