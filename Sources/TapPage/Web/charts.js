@@ -36,6 +36,7 @@ function scaled(value, units) {
 }
 const seconds = value => scaled(value, value ? [["s", 1], ["ms", 1e-3], ["µs", 1e-6]] : [["ms", 1]]);
 const bytes = value => scaled(value, [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]]);
+const duration = value => scaled(value, [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]]);
 const percent = value => scaled(value * 100, [["%", 1]]);
 const FORMATS = [0, 1, 2].map(maximumFractionDigits => new Intl.NumberFormat("en-US", { maximumFractionDigits }));
 const number = value => isFinite(value) ? FORMATS[value < 10 ? 2 : value < 100 ? 1 : 0].format(value) : "–";
@@ -65,6 +66,7 @@ function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+const HIDDEN = { "aria-hidden": true };
 const QUANTILES = [.5, .9, .99], LINES = ["one", "two", "three"], DASHES = [[], [7, 4], [1, 4]];
 const rateOf = (count, { from, to }) => count * 1000 / (to - from);
 // What each is about, its lines, their values in a step, the text of a value, and the least top of the scale. That of the latency is
@@ -81,11 +83,11 @@ const titleOf = (side, name) => `Requests ${side} ${CHARTS[name][0]}`;
 function makeChart(side, name) {
   const id = `${side}-${name}`, title = titleOf(side, name), keys = CHARTS[name][1].map((key, i) =>
     element(key ? `span.key.${LINES[i]}` : "span", `${key} `, element("b", { id: `${id}-now-${i}` }, "–")));
-  const scale = element("div.scale", { id: `${id}-scale`, "aria-hidden": true }, [0, 1, 2].map(() => element("span")));
+  const scale = element("div.scale", HIDDEN, { id: `${id}-scale` }, [0, 1, 2].map(() => element("span")));
   return element("figure", element("figcaption", element("span", title), element("span.now", keys)),
     element("div.plot", scale,
       element("div.area", element("canvas", { id, role: "img", "aria-label": title }), element("i.cross", { hidden: "" })),
-      element("div.times", { "aria-hidden": true }, element("span.from"), element("b.moment"), element("span", "now"))));
+      element("div.times", HIDDEN, element("span.from"), element("b.moment"), element("span", "now"))));
 }
 
 // What is drawn: the steps that the reader chooses, the time that they cover, and what each chart says of a step in words. Unless the
@@ -183,8 +185,8 @@ function charts() {
 // The size and the colours of the charts. They are asked for when they may have changed: to ask makes the browser lay the page out.
 function fit() {
   for (const canvas of all("canvas")) {
-    canvas.width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
-    canvas.height = Math.max(1, Math.round(canvas.clientHeight * devicePixelRatio));
+    canvas.width = canvas.clientWidth * devicePixelRatio;
+    canvas.height = canvas.clientHeight * devicePixelRatio;
     shown.colours = LINES.map(name => {
       canvas.style.color = `var(--${name})`;
       return getComputedStyle(canvas).color;

@@ -66,7 +66,7 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
   const means = pieces.map(piece => ({ ...piece, time: piece.time / count }));
   return element("li", element("p", element("b", [client || "–", "→", host || "–", chosen.path].join(" ").trim()),
     element("span.now", element("b", `${seconds(time / count)} mean`), [plural(count, "request"), ...facts].map(fact => element("span", fact)))),
-    element("div.bar", { "aria-hidden": true }, barOf(means, time / count)),
+    element("div.bar", HIDDEN, barOf(means, time / count)),
     element("p", means.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`))),
     means.length ? verdict(means, time / count, roundTrip) : "");
 }

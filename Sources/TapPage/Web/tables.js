@@ -77,7 +77,7 @@ function sorted(id, list) {
   const { index, sign } = sorts[id], { of, as } = TABLES[id].columns[index];
   // What has no number is last, whichever way.
   const valueOf = one => of(one) ?? -sign * Infinity;
-  return [...list].sort((a, b) => sign * (as ? valueOf(a) - valueOf(b) || 0 : of(a).localeCompare(of(b))));
+  return list.toSorted((a, b) => sign * (as ? valueOf(a) - valueOf(b) || 0 : of(a).localeCompare(of(b))));
 }
 
 // A click that ends a selection of text is none.
@@ -131,27 +131,24 @@ const isWhole = place => shown.steps[0]?.from >= known.since[place] && shown.tim
 const sumsOf = (place, isRecent) => isRecent ? inSteps(place) : seriesOf(place);
 const setTitle = (id, text, isRecent) => setText($(`${id}-title`), text + (isRecent ? ", in these minutes" : ", since the start"));
 
-// Said where it stands: what counts as an error.
-const FIGURES = { requests: [side => `Requests ${side}`, total => number(total[COUNT])],
-  errors: [side => side === "made" ? "Errors: no whole response, or 5xx" : "Errors: 5xx, or broken off", total => partText(total, ERRORS)],
-  refused: [() => "4xx", total => partText(total, REFUSED)],
-  active: [() => "In flight", (total, side) => chosen.path ? "–" : number(sum(seriesOf(GAUGES[side]).filter(isChosen)))],
-  ...Object.fromEntries(QUANTILES.map(q => [`p${100 * q}`, [() => `p${100 * q}`,
-    (numbers, side) => quantileText(q, { numbers, bounds: known[side].bounds })]])) };
-const GAUGES = { made: "active", served: "serving" };
-
 const sum = list => list.reduce((sum, one) => sum + one.numbers[COUNT], 0);
-const partText = (numbers, place) => numbers[place] ? `${number(numbers[place])} (${percent(share(numbers, place))})` : "0";
 
-const makeFigures = side => element("dl", Object.entries(FIGURES).map(([name, [words]]) =>
-  element("div", element("dt", words(side)), element("dd", { id: `${side}-${name}` }, "–"))));
+// What each is called, which says where it stands what counts as an error, and what it is of those who are chosen.
+function figuresOf(side) {
+  const isMade = side === "made", { bounds } = known[side], numbers = nothing(bounds);
+  for (const one of seriesOf(side)) if (isChosen(one)) add(numbers, one.numbers);
+  const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
+  return [["requests", `Requests ${side}`, number(numbers[COUNT])],
+    ["errors", `Errors: ${isMade ? "no whole response, or 5xx" : "5xx, or broken off"}`, part(ERRORS)], ["refused", "4xx", part(REFUSED)],
+    ["active", "In flight", chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)))],
+    ...QUANTILES.map(q => [`p${100 * q}`, `p${100 * q}`, quantileText(q, { numbers, bounds })])];
+}
+
+const makeFigures = side => element("dl", figuresOf(side).map(([name, words]) =>
+  element("div", element("dt", words), element("dd", { id: `${side}-${name}` }, "–"))));
 
 function figures() {
-  for (const side of SIDES) {
-    const total = nothing(known[side].bounds);
-    for (const one of seriesOf(side)) if (isChosen(one)) add(total, one.numbers);
-    for (const [name, [, text]] of Object.entries(FIGURES)) setText($(`${side}-${name}`), text(total, side));
-  }
+  for (const side of SIDES) for (const [name, , text] of figuresOf(side)) setText($(`${side}-${name}`), text);
 }
 
 const requestKey = ({ client, host, method, path }) => JSON.stringify([client, host, method, path]);
