@@ -69,8 +69,8 @@ function setText(node, text) {
 const HIDDEN = { "aria-hidden": true };
 const QUANTILES = [.5, .9, .99], LINES = ["one", "two", "three"], DASHES = [[], [7, 4], [1, 4]];
 const rateOf = (count, { from, to }) => count * 1000 / (to - from);
-// What each is about, its lines, their values in a step, the text of a value, and the least top of the scale. That of the latency is
-// logarithmic: a p99 of seconds must not hide a p50 of milliseconds.
+// What each is about, its lines, their values in a step, the text of a value, and the least top of the scale. That of the
+// latency is logarithmic: a p99 of seconds must not hide a p50 of milliseconds.
 const CHARTS = {
   rate: ["per second", [""], (sum, step) => [rateOf(sum[COUNT], step)], number, 1],
   share: ["that failed", ["errors", "4xx"], sum => [ERRORS, REFUSED].map(place => share(sum, place)), percent, 0.01],
@@ -90,8 +90,8 @@ function makeChart(side, name) {
       element("div.times", HIDDEN, element("span.from"), element("b.moment"), element("span", "now"))));
 }
 
-// What is drawn: the steps that the reader chooses, the time that they cover, and what each chart says of a step in words. Unless the
-// reader chooses, that is the last minute at first, and more as there is more.
+// What is drawn: the steps that the reader chooses, the time that they cover, and what each chart says of a step in words. Unless
+// the reader chooses, that is the last minute at first, and more as there is more.
 const shown = { steps: [], span: 60000, time: NaN, words: {}, colours: [] };
 
 function setSpan() {

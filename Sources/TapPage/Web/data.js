@@ -48,7 +48,8 @@ function labelsOf(text) {
 function partyOf(side, labels) {
   const { client = "", server_address: address = "", server_port: port = "", http_request_method: method = "" } = labels;
   const host = side === "made" ? `${address}:${port}`.replace(/:(80|443)?$/, "") : "";
-  const party = { side, client, host, path: labels.url_template || labels.http_route || "", method, isCached: labels.cache === "hit" };
+  const party = { side, client, host, path: labels.url_template || labels.http_route || "", method,
+    isCached: labels.cache === "hit" };
   return { ...party, key: JSON.stringify(Object.values(party)) };
 }
 

@@ -11,7 +11,8 @@ function makeParts() {
     node.append(...SIDES.map(side => element("div.side", { "data-side": side, hidden: "" }, PARTS[node.dataset.part](side))));
   }
   for (const node of all("[data-table]")) node.append(makeTable(node.dataset.table));
-  $("legend").append(...Object.entries(PHASES).map(([name, [words]]) => element(`span.phase.${name}`, element("b", name), ` ${words}`)));
+  $("legend").append(...Object.entries(PHASES).map(([name, [words]]) =>
+    element(`span.phase.${name}`, element("b", name), ` ${words}`)));
   // What a percentile is, for a pointer that rests on its name.
   for (const node of all("dt, th")) if (/^p\d+$/.test(node.textContent)) node.title = $("estimate").textContent;
 }
@@ -58,7 +59,8 @@ function showService() {
   const name = given || location.host;
   setText($("service"), name);
   setText($("about"), [version && `version ${version}`, instance || given && location.host,
-    started && `up ${duration(Date.now() / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim()].filter(Boolean).join(" · "));
+    started && `up ${duration(Date.now() / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim()]
+    .filter(Boolean).join(" · "));
   const title = `${[name, version, instance].filter(Boolean).join(" ")} – SessionTap`;
   if (document.title !== title) document.title = title;
 }

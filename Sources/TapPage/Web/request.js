@@ -57,14 +57,17 @@ function troubleOf(one) {
   const { of, party, failure } = one, code = codeOf(one), who = party.side === "served" ? "This app" : "The server";
   const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
     : `It failed: ${failureText(failure)}${code && `, after the head of a ${code}`}.`);
-  return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")].filter(Boolean).join(" ");
+  return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")]
+    .filter(Boolean).join(" ");
 }
 
 function factsOf(one) {
-  const { of, party, numberOf, fields, start } = one, isReused = fields["connection.reused"], again = of("http.request.resend_count");
+  const { of, party, numberOf, fields, start } = one;
+  const isReused = fields["connection.reused"], again = of("http.request.resend_count");
   const [version, address, retransmits] = ["network.protocol.version", "network.peer.address", "network.retransmits"].map(of);
   return [
-    [of("event") === "app" ? "Said" : "Began", Math.abs(start) < 8e15 ? new Date(start).toISOString().replace("T", " ").replace("Z", " UTC") : ""],
+    [of("event") === "app" ? "Said" : "Began", Math.abs(start) < 8e15
+      ? new Date(start).toISOString().replace("T", " ").replace("Z", " UTC") : ""],
     [kindOf(one) === "waits" ? "Waits for" : "Took", seconds(one.seconds)],
     ["Status", failureText(statusOf(one))],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || of("client")],
@@ -116,7 +119,8 @@ function traceContent(trace, one) {
   const items = spans.map(line => {
     const { party, of, start, end, seconds: time } = line;
     const bar = element(`span.bar.${party.side}`, barOf(piecesOfLine(line), time));
-    return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line), ...line === one && { "aria-current": true } },
+    return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line),
+      ...line === one && { "aria-current": true } },
       rowOf(`${kindOf(line) || "said"} ${of("client")}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
         `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
   });
