@@ -111,9 +111,9 @@ function roundTop(value, least) {
   return [1, 2, 5, 10].map(step => step * power).find(top => top >= value * 0.999) || least;
 }
 
-// A line for each column, interrupted where there is no value.
+// A line for each column, interrupted where there is no value. What a step's sum comes to stays with it: most steps never change.
 function drawLines(context, sums, { bounds }, id, [, keys, valuesOf, format, least, isLogarithmic]) {
-  const { width, height } = context.canvas, rows = sums.map((sum, i) => valuesOf(sum, shown.steps[i], bounds));
+  const { width, height } = context.canvas, rows = sums.map((sum, i) => sum[id] ??= valuesOf(sum, shown.steps[i], bounds));
   const highest = Math.max(...rows.flat().filter(isFinite), 0), top = roundTop(highest, isLogarithmic ? 10 * least : least);
   const unit = devicePixelRatio, said = value => isFinite(value) ? (isLogarithmic ? "≈\u00a0" : "") + format(value) : "–";
   context.lineWidth = 2 * unit;
@@ -140,7 +140,7 @@ const bucketName = (bounds, i) => bounds[i] === Infinity ? `over ${seconds(bound
 // A column for each step, a row for each bucket; the more requests in a second, the stronger.
 function drawHeat(context, sums, { bounds }, id) {
   const { width, height } = context.canvas, count = Math.max(bounds.length, 1), finite = bounds.filter(isFinite);
-  const rates = sums.map((sum, i) => Array.from(sum.subarray(BUCKETS), count => rateOf(count, shown.steps[i])));
+  const rates = sums.map((sum, i) => sum[id] ??= Array.from(sum.subarray(BUCKETS), count => rateOf(count, shown.steps[i])));
   const positive = rates.flat().filter(rate => rate > 0), highest = Math.max(...positive), lowest = Math.min(...positive);
   context.fillStyle = shown.colours[0];
   rates.forEach((rate, i) => {

@@ -14,8 +14,9 @@ async function readLog() {
   log.last = last;
 }
 
-const textOf = value => value && typeof value === "object" ? JSON.stringify(value) : String(value ?? "");
-const LABELS = ["client", "server.address", "server.port", "url.template", "http.route", "http.request.method"];
+const textOf = value => value && typeof value === "object" ? JSON.stringify(value) : `${value ?? ""}`;
+const LABELS = ["client", "server.address", "server.port", "url.template", "http.route", "http.request.method"]
+  .map(name => [name.replaceAll(".", "_"), name]);
 
 const sideOf = event => event.startsWith("http.client.") ? "made" : event.startsWith("http.server.") ? "served" : "";
 
@@ -25,7 +26,7 @@ function lineOf(text) {
   try { fields = JSON.parse(text); } catch { }
   if (!fields || typeof fields !== "object") fields = { message: text };
   const of = name => textOf(fields[name]), numberOf = name => typeof fields[name] === "number" ? fields[name] : undefined;
-  const labels = Object.fromEntries(LABELS.map(name => [name.replaceAll(".", "_"), of(name)]));
+  const labels = Object.fromEntries(LABELS.map(([label, name]) => [label, of(name)]));
   const seconds = numberOf("duration_s"), end = timeOf(of("timestamp"));
   return { text, fields, of, numberOf, party: partyOf(sideOf(of("event")), labels), seconds, end,
     start: end - 1000 * (seconds || 0), trace: of("trace_id"), key: `${of("timestamp")} ${of("span_id")}`.trim() || text,

@@ -48,7 +48,7 @@ function requestContent(one) {
     factList(factsOf(one)),
     one.seconds !== undefined && [element("h3", "Where the time went"), times],
     fields.length > 0 && [element("h3", "Fields"), factList(fields)],
-    element("details", element("summary", "The line of the log"), element("pre", one.text)),
+    element("details", element("summary", "Its line"), element("pre", one.text)),
   ];
 }
 
