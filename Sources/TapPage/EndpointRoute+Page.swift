@@ -76,9 +76,9 @@ private struct PageDocument {
   init(showsLog: Bool, showsHistory: Bool) {
     for line in Self.lines(of: PackageResources.page_html) {
       if line == #"<link rel="stylesheet" href="page.css">"# {
-        embed("style", [PackageResources.page_css])
+        embed("style", Self.lines(of: PackageResources.page_css).map(Self.withoutSpaces))
       } else if line == #"<script src="page.js"></script>"# {
-        embed("script", Self.scripts)
+        embed("script", Self.scripts.flatMap(Self.lines))
       } else if line == #"<body data-log="no" data-history="no">"# {
         let answers = [showsLog, showsHistory].map { $0 ? "yes" : "no" }
         append("<body data-log=\"\(answers[0])\" data-history=\"\(answers[1])\">\n")
@@ -88,13 +88,21 @@ private struct PageDocument {
     }
   }
 
-  /// The lines of a file, without what is there for its readers alone: the indentation, and lines that are a comment.
+  /// The lines of a file, without what is there for its readers alone: indentation, and comments that are a line.
   private static func lines(of file: [UInt8]) -> [String] {
     file.split(separator: UInt8(ascii: "\n"))
       .map { line in String(decoding: line.drop { $0 == UInt8(ascii: " ") }, as: UTF8.self) }
       .filter { line in
         !line.hasPrefix("//") && !(line.hasPrefix("/*") && line.hasSuffix("*/")) && !line.hasPrefix("<!--")
       }
+  }
+
+  /// A line of the style, without the spaces that separate nothing. One with a string stays as it is.
+  private static func withoutSpaces(_ line: String) -> String {
+    if line.contains("\"") { return line }
+    return [": ", "; ", ", ", "{ ", " {", " }"].reduce(line) { line, mark in
+      line.replacing(mark, with: mark.filter { $0 != " " })
+    }
   }
 
   /// The document of one response.
@@ -105,10 +113,9 @@ private struct PageDocument {
     }
   }
 
-  private mutating func embed(_ element: String, _ files: [[UInt8]]) {
+  private mutating func embed(_ element: String, _ lines: [String]) {
     append("<\(element) nonce=\"")
-    let lines = files.flatMap(Self.lines).map { $0 + "\n" }.joined()
-    parts.append(Array("\">\n\(lines)</\(element)>\n".utf8))
+    parts.append(Array("\">\n\(lines.map { $0 + "\n" }.joined())</\(element)>\n".utf8))
   }
 
   private mutating func append(_ text: String) { parts[parts.count - 1] += text.utf8 }

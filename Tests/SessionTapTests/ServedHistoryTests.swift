@@ -31,7 +31,8 @@ import Testing
     #expect(response.value(forHTTPHeaderField: "Content-Type") == "application/json")
     #expect(
       text.contains(
-        #"{"direction":"outbound","client":"search","server_address":"search.example.com","server_port":"8443"}"#
+        #"{"direction":"outbound","client":"search","server_address":"search.example.com","server_port":"8443","#
+          + #""http_request_method":"GET"}"#
       ))
     #expect(text.contains(#"{"direction":"inbound","http_request_method":"GET","http_route":"/users/{id}"}"#))
     #expect(try await get("/", tap).0.contains(#"data-history="yes""#))

@@ -30,6 +30,9 @@ struct PageHistoryTests {
             "503 Service Unavailable|made|\(Self.hostile)|api.example.com|GET /users/{id}|300|"
           ])
         #expect(try await browser.rows("routes")[0].hasPrefix("GET /carts/{id}|"))
+        #expect(
+          try await browser.text("slowest-title") == "The slowest requests made, by p99, in these minutes")
+        #expect(try await browser.rows("slowest").count == 2)
         for id in ["made-rate", "made-latency", "served-rate", "served-latency"] {
           try await browser.waitForDrawing(id)
         }

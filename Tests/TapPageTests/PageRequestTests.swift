@@ -49,7 +49,7 @@ struct PageRequestTests {
           Path: /users/{id}
           Sent: 48 B
           Received: 2.05 kB
-          First byte: after 70 ms
+          First byte after: 70 ms
           Connection: HTTP/1.1, new
           Trace: \(Self.trace)
           Span: 1

@@ -36,6 +36,7 @@ function scaled(value, units) {
 }
 const seconds = value => scaled(value, value ? [["s", 1], ["ms", 1e-3], ["µs", 1e-6]] : [["ms", 1]]);
 const bytes = value => scaled(value, [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]]);
+const duration = value => scaled(value, [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]]);
 const percent = value => scaled(value * 100, [["%", 1]]);
 const FORMATS = [0, 1, 2].map(maximumFractionDigits => new Intl.NumberFormat("en-US", { maximumFractionDigits }));
 const number = value => isFinite(value) ? FORMATS[value < 10 ? 2 : value < 100 ? 1 : 0].format(value) : "–";
@@ -65,10 +66,11 @@ function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+const HIDDEN = { "aria-hidden": true };
 const QUANTILES = [.5, .9, .99], LINES = ["one", "two", "three"], DASHES = [[], [7, 4], [1, 4]];
 const rateOf = (count, { from, to }) => count * 1000 / (to - from);
-// What each is about, its lines, their values in a step, the text of a value, and the least top of the scale. That of the latency is
-// logarithmic: a p99 of seconds must not hide a p50 of milliseconds.
+// What each is about, its lines, their values in a step, the text of a value, and the least top of the scale. That of the
+// latency is logarithmic: a p99 of seconds must not hide a p50 of milliseconds.
 const CHARTS = {
   rate: ["per second", [""], (sum, step) => [rateOf(sum[COUNT], step)], number, 1],
   share: ["that failed", ["errors", "4xx"], sum => [ERRORS, REFUSED].map(place => share(sum, place)), percent, 0.01],
@@ -81,15 +83,15 @@ const titleOf = (side, name) => `Requests ${side} ${CHARTS[name][0]}`;
 function makeChart(side, name) {
   const id = `${side}-${name}`, title = titleOf(side, name), keys = CHARTS[name][1].map((key, i) =>
     element(key ? `span.key.${LINES[i]}` : "span", `${key} `, element("b", { id: `${id}-now-${i}` }, "–")));
-  const scale = element("div.scale", { id: `${id}-scale`, "aria-hidden": true }, [0, 1, 2].map(() => element("span")));
+  const scale = element("div.scale", HIDDEN, { id: `${id}-scale` }, [0, 1, 2].map(() => element("span")));
   return element("figure", element("figcaption", element("span", title), element("span.now", keys)),
     element("div.plot", scale,
       element("div.area", element("canvas", { id, role: "img", "aria-label": title }), element("i.cross", { hidden: "" })),
-      element("div.times", { "aria-hidden": true }, element("span.from"), element("b.moment"), element("span", "now"))));
+      element("div.times", HIDDEN, element("span.from"), element("b.moment"), element("span", "now"))));
 }
 
-// What is drawn: the steps that the reader chooses, the time that they cover, and what each chart says of a step in words. Unless the
-// reader chooses, that is the last minute at first, and more as there is more.
+// What is drawn: the steps that the reader chooses, the time that they cover, and what each chart says of a step in words. Unless
+// the reader chooses, that is the last minute at first, and more as there is more.
 const shown = { steps: [], span: 60000, time: NaN, words: {}, colours: [] };
 
 function setSpan() {
@@ -109,9 +111,9 @@ function roundTop(value, least) {
   return [1, 2, 5, 10].map(step => step * power).find(top => top >= value * 0.999) || least;
 }
 
-// A line for each column, interrupted where there is no value.
+// A line for each column, interrupted where there is no value. What a step's sum comes to stays with it: most steps never change.
 function drawLines(context, sums, { bounds }, id, [, keys, valuesOf, format, least, isLogarithmic]) {
-  const { width, height } = context.canvas, rows = sums.map((sum, i) => valuesOf(sum, shown.steps[i], bounds));
+  const { width, height } = context.canvas, rows = sums.map((sum, i) => sum[id] ??= valuesOf(sum, shown.steps[i], bounds));
   const highest = Math.max(...rows.flat().filter(isFinite), 0), top = roundTop(highest, isLogarithmic ? 10 * least : least);
   const unit = devicePixelRatio, said = value => isFinite(value) ? (isLogarithmic ? "≈\u00a0" : "") + format(value) : "–";
   context.lineWidth = 2 * unit;
@@ -138,7 +140,7 @@ const bucketName = (bounds, i) => bounds[i] === Infinity ? `over ${seconds(bound
 // A column for each step, a row for each bucket; the more requests in a second, the stronger.
 function drawHeat(context, sums, { bounds }, id) {
   const { width, height } = context.canvas, count = Math.max(bounds.length, 1), finite = bounds.filter(isFinite);
-  const rates = sums.map((sum, i) => Array.from(sum.subarray(BUCKETS), count => rateOf(count, shown.steps[i])));
+  const rates = sums.map((sum, i) => sum[id] ??= Array.from(sum.subarray(BUCKETS), count => rateOf(count, shown.steps[i])));
   const positive = rates.flat().filter(rate => rate > 0), highest = Math.max(...positive), lowest = Math.min(...positive);
   context.fillStyle = shown.colours[0];
   rates.forEach((rate, i) => {
@@ -183,8 +185,8 @@ function charts() {
 // The size and the colours of the charts. They are asked for when they may have changed: to ask makes the browser lay the page out.
 function fit() {
   for (const canvas of all("canvas")) {
-    canvas.width = Math.max(1, Math.round(canvas.clientWidth * devicePixelRatio));
-    canvas.height = Math.max(1, Math.round(canvas.clientHeight * devicePixelRatio));
+    canvas.width = canvas.clientWidth * devicePixelRatio;
+    canvas.height = canvas.clientHeight * devicePixelRatio;
     shown.colours = LINES.map(name => {
       canvas.style.color = `var(--${name})`;
       return getComputedStyle(canvas).color;

@@ -8,7 +8,6 @@ const FAMILIES = { made: "http_client_request_duration_seconds", served: "http_s
   started: "process_start_time_seconds", build: "session_tap_build_info" };
 const PLACES = Object.keys(FAMILIES), SUMMED = PLACES.slice(0, 6), SIDES = ["made", "served"];
 const METRICS = `metrics?${PLACES.map(place => `name[]=${FAMILIES[place]}`).join("&")}`;
-const ESCAPES = { "\\n": "\n", "\\\\": "\\", '\\"': '"' };
 // The places in an array of numbers: these four, then the requests in each bucket, not cumulative. A counter has the first.
 const COUNT = 0, SUM = 1, ERRORS = 2, REFUSED = 3, BUCKETS = 4;
 const WINDOW = 600000;
@@ -40,7 +39,7 @@ async function readLines(answer, take) {
 function labelsOf(text) {
   const labels = {};
   for (const [, name, value] of text.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)) {
-    labels[name] = value.replace(/\\[n\\"]/g, escape => ESCAPES[escape]);
+    labels[name] = value.replace(/\\[n\\"]/g, escape => escape === "\\n" ? "\n" : escape[1]);
   }
   return labels;
 }
@@ -49,7 +48,8 @@ function labelsOf(text) {
 function partyOf(side, labels) {
   const { client = "", server_address: address = "", server_port: port = "", http_request_method: method = "" } = labels;
   const host = side === "made" ? `${address}:${port}`.replace(/:(80|443)?$/, "") : "";
-  const party = { side, client, host, path: labels.url_template || labels.http_route || "", method, isCached: labels.cache === "hit" };
+  const party = { side, client, host, path: labels.url_template || labels.http_route || "", method,
+    isCached: labels.cache === "hit" };
   return { ...party, key: JSON.stringify(Object.values(party)) };
 }
 
@@ -93,8 +93,8 @@ const makeStep = (from, to) => ({ from, to, sums: {},
 function learn(scrape, now) {
   const step = makeStep(known.time, now);
   for (const place of PLACES) learnFamily(place, scrape[place], step);
-  if (known.time === undefined) for (const place of SUMMED) known.since[place] = now;
-  else known.steps.push(step);
+  if (known.time) known.steps.push(step);
+  else for (const place of SUMMED) known.since[place] = now;
   known.steps = coarser(known.steps.filter(one => one.to > now - WINDOW), now);
   known.time = now;
 }

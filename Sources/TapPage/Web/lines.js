@@ -2,7 +2,6 @@
 const hasLog = document.body.dataset.log === "yes";
 // More than the process keeps unless it is told otherwise, so that older lines stay while the page is open.
 const KEPT_LINES = 5000;
-const EVENTS = { "http.client.request": "made", "http.server.request": "served", "http.client.request.waiting": "made" };
 // Oldest first. `last` is the number of the newest line, after which the next answer begins.
 const log = { lines: [], last: "" };
 
@@ -15,8 +14,11 @@ async function readLog() {
   log.last = last;
 }
 
-const textOf = value => value && typeof value === "object" ? JSON.stringify(value) : String(value ?? "");
-const LABELS = ["client", "server.address", "server.port", "url.template", "http.route", "http.request.method"];
+const textOf = value => value && typeof value === "object" ? JSON.stringify(value) : `${value ?? ""}`;
+const LABELS = ["client", "server.address", "server.port", "url.template", "http.route", "http.request.method"]
+  .map(name => [name.replaceAll(".", "_"), name]);
+
+const sideOf = event => event.startsWith("http.client.") ? "made" : event.startsWith("http.server.") ? "served" : "";
 
 // A line with what is asked of it again and again. Its values may be anything: an app writes fields of its own.
 function lineOf(text) {
@@ -24,9 +26,9 @@ function lineOf(text) {
   try { fields = JSON.parse(text); } catch { }
   if (!fields || typeof fields !== "object") fields = { message: text };
   const of = name => textOf(fields[name]), numberOf = name => typeof fields[name] === "number" ? fields[name] : undefined;
-  const labels = Object.fromEntries(LABELS.map(name => [name.replaceAll(".", "_"), of(name)]));
+  const labels = Object.fromEntries(LABELS.map(([label, name]) => [label, of(name)]));
   const seconds = numberOf("duration_s"), end = timeOf(of("timestamp"));
-  return { text, fields, of, numberOf, party: partyOf(EVENTS[of("event")] || "", labels), seconds, end,
+  return { text, fields, of, numberOf, party: partyOf(sideOf(of("event")), labels), seconds, end,
     start: end - 1000 * (seconds || 0), trace: of("trace_id"), key: `${of("timestamp")} ${of("span_id")}`.trim() || text,
     failure: failureOf(of("error.type"), codeOf({ of })) || (of("severity") === "ERROR" ? "_OTHER" : "") };
 }
@@ -55,6 +57,3 @@ function foundLines() {
 // The newest line of each failure.
 const newestFailures = () => new Map(log.lines.filter(line => line.failure)
   .map(line => [failureKey(line.party, line.failure), line]));
-
-const lineAt = key => log.lines.find(line => line.key === key || line.of("span_id") === key);
-const linesOfTrace = trace => log.lines.filter(line => line.trace === trace);

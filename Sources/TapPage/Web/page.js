@@ -3,33 +3,31 @@ const INTERVAL = 2000;
 let hasHistory = document.body.dataset.history === "yes";
 
 // What there is of both sides.
-const PARTS = { figures: side => makeFigures(side), charts: side => Object.keys(CHARTS).map(name => makeChart(side, name)),
-  numbers: side => [`${side}-by-time`, `${side}-by-bucket`].map(makeTable) };
+const PARTS = { figures: makeFigures, charts: side => Object.keys(CHARTS).map(name => makeChart(side, name)),
+  numbers: side => [makeTable(`${side}-by-time`), makeTable(`${side}-by-bucket`)] };
 
 function makeParts() {
   for (const node of all("[data-part]")) {
     node.append(...SIDES.map(side => element("div.side", { "data-side": side, hidden: "" }, PARTS[node.dataset.part](side))));
   }
   for (const node of all("[data-table]")) node.append(makeTable(node.dataset.table));
-  $("legend").append(...Object.entries(PHASES).map(([name, [words]]) => element(`span.phase.${name}`, element("b", name), ` ${words}`)));
+  $("legend").append(...Object.entries(PHASES).map(([name, [words]]) =>
+    element(`span.phase.${name}`, element("b", name), ` ${words}`)));
   // What a percentile is, for a pointer that rests on its name.
   for (const node of all("dt, th")) if (/^p\d+$/.test(node.textContent)) node.title = $("estimate").textContent;
 }
 
 // A choice stays even where no scrape has it: it may come, and the address says so.
-function options(name, values) {
-  const select = $(name), there = new Set([...select.options].map(option => option.value));
-  for (const value of [...new Set([...values, chosen[name]])].sort()) {
-    if (value && !there.has(value) && there.size < 2000) select.append(element("option", { value }, name === "only"
-      ? failureText(value) : value));
-    there.add(value);
-  }
+function options(name, values, textOf = value => value) {
+  const there = new Set(Array.from($(name).options, ({ value }) => value));
+  const more = [...new Set([...values, chosen[name]])].filter(value => value && !there.has(value)).sort();
+  $(name).append(...more.slice(0, 2000 - there.size).map(value => element("option", { value }, textOf(value))));
 }
 
 function showControls() {
   const parties = [...SIDES, "active"].flatMap(seriesOf);
   for (const name of ["client", "host", "path"]) options(name, parties.map(party => party[name]));
-  options("only", known.steps.flatMap(step => [...step.failures.values()].map(one => one.failure)));
+  options("only", known.steps.flatMap(step => [...step.failures.values()].map(one => one.failure)), failureText);
   for (const name of CHOICES) {
     const control = $(name);
     // Not under the hands of somebody who types.
@@ -54,12 +52,6 @@ function showSides() {
   for (const side of SIDES) for (const node of all(`[data-side=${side}]`)) node.hidden = !isSideShown(side);
 }
 
-function duration(time) {
-  const minutes = Math.floor(time / 60), hours = Math.floor(minutes / 60), days = Math.floor(hours / 24);
-  return days ? `${days} d ${hours % 24} h` : hours ? `${hours} h ${minutes % 60} min` : minutes ? `${minutes} min`
-    : `${Math.floor(time)} s`;
-}
-
 // Whom the reader looks at. Without a name of its own the service is its address.
 function showService() {
   const [{ service_name: given, service_version: version, service_instance_id: instance } = {}, build = {}] =
@@ -67,7 +59,8 @@ function showService() {
   const name = given || location.host;
   setText($("service"), name);
   setText($("about"), [version && `version ${version}`, instance || given && location.host,
-    started && `up ${duration(Date.now() / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim()].filter(Boolean).join(" · "));
+    started && `up ${duration(Date.now() / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim()]
+    .filter(Boolean).join(" · "));
   const title = `${[name, version, instance].filter(Boolean).join(" ")} – SessionTap`;
   if (document.title !== title) document.title = title;
 }
@@ -81,7 +74,7 @@ async function drawParts(current) {
   const isDue = !(known.time - drawn < shown.span / 120);
   const parts = [showService, showControls, showSides, figures,
     ...isDue ? [setSpan, charts, failures, parties, phases, slowest, numbers] : []];
-  for (const part of [...known.time === undefined ? [] : parts, found, drawDrawer]) {
+  for (const part of [...known.time ? parts : [], found, drawDrawer]) {
     if (current !== drawing) return lastDrawing;
     part();
     await breathe();
@@ -161,8 +154,8 @@ $("drawer-close").onclick = closeDrawer;
 onkeydown = ({ key }) => { if (key === "Escape" && !$("drawer").hidden) closeDrawer(); };
 onpopstate = () => { readAddress(); show(); };
 onpointermove = onpointerdown = point;
-for (const id of ["numbers", "phase-numbers"]) $(id).ontoggle = redraw;
+$("numbers").ontoggle = $("phase-numbers").ontoggle = redraw;
 matchMedia("(prefers-color-scheme: dark)").onchange = fit;
 const resized = new ResizeObserver(fit);
-for (const side of SIDES) resized.observe($(`${side}-heat`));
+for (const canvas of all("canvas")) resized.observe(canvas);
 run();

@@ -29,7 +29,8 @@ const piecesOfLine = ({ seconds = 0, numberOf }) =>
 function verdict(pieces, time, roundTrip) {
   const { name, time: most } = pieces.reduce((a, b) => b.time > a.time ? b : a), isAnswer = name === "processing" && roundTrip >= 0;
   const [words, slow] = isAnswer && roundTrip > most / 2 ? ["the network's way there and back"] : PHASES[name];
-  return element("p.verdict", `${percent(most / time)} is ${name}: ${words}${slow ? `, by the network or a server that ${slow} slowly` : ""}.`,
+  return element("p.verdict",
+    `${percent(most / time)} is ${name}: ${words}${slow ? `, by the network or a server that ${slow} slowly` : ""}.`,
     isAnswer ? ` The network's round trip is ${seconds(roundTrip)} of ${seconds(most)}.` : "");
 }
 
@@ -65,8 +66,9 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
   const pieces = piecesOf(time, name => phases.find(one => one.phase === name)?.numbers[SUM]);
   const means = pieces.map(piece => ({ ...piece, time: piece.time / count }));
   return element("li", element("p", element("b", [client || "–", "→", host || "–", chosen.path].join(" ").trim()),
-    element("span.now", element("b", `${seconds(time / count)} mean`), [plural(count, "request"), ...facts].map(fact => element("span", fact)))),
-    element("div.bar", { "aria-hidden": true }, barOf(means, time / count)),
+    element("span.now", element("b", `${seconds(time / count)} mean`),
+      [plural(count, "request"), ...facts].map(fact => element("span", fact)))),
+    element("div.bar", HIDDEN, barOf(means, time / count)),
     element("p", means.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`))),
     means.length ? verdict(means, time / count, roundTrip) : "");
 }

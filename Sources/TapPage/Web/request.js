@@ -1,17 +1,18 @@
 // One request, and all of its trace, in a drawer beside the page.
 // What the drawer shows in words of its own; all else in a line is a field.
-const SAID = /^(timestamp|severity|event|client|message|outcome|from_cache|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
-const GONE = "any more: look for it where the log is written.";
+const SAID = /^(timestamp|severity|event|message|outcome|from_cache|trace_id|span_id|\w+_s|client|(http|url|server|client|network|connection|error)\..*)$/;
+const GONE = "any more: look where the log is written.";
 
 // What the drawer has been drawn of, and all lines of it that there were: older ones may have been dropped since.
 const drawer = { key: "", lines: new Map() };
 
 function drawDrawer() {
   const isOpen = hasLog && (chosen.request || chosen.trace);
-  const one = chosen.request && (lineAt(chosen.request) || drawer.lines.get(chosen.request));
+  const isOne = line => line.key === chosen.request || line.of("span_id") === chosen.request;
+  const one = chosen.request && (log.lines.find(isOne) || drawer.lines.get(chosen.request));
   const about = JSON.stringify([chosen.request, chosen.trace]), trace = chosen.trace || one?.trace || "";
   if (drawer.about !== about) drawer.lines.clear();
-  for (const line of [...(one ? [one] : []), ...(trace ? linesOfTrace(trace) : [])]) drawer.lines.set(line.key, line);
+  for (const line of log.lines) if (line === one || trace && line.trace === trace) drawer.lines.set(line.key, line);
   const key = `${about} ${drawer.lines.size} ${log.lines.length > 0}`;
   if (isOpen && $("drawer").hidden) drawer.opener = document.activeElement;
   $("drawer").hidden = !isOpen;
@@ -20,9 +21,10 @@ function drawDrawer() {
     drawer.key = drawer.about = "";
   } else if (drawer.key !== key) {
     const title = one ? requestOf(one) : chosen.request ? "This request" : `Trace ${trace}`;
-    $("drawer-content").replaceChildren(element("h2", { id: "drawer-title", tabindex: -1 }, title), ...one ? requestContent(one)
-      : trace ? [] : [element("p", log.lines.length ? `This process holds no such line ${GONE}` : "Reading the lines…")],
-      ...trace ? traceContent(trace, one) : []);
+    const content = [element("h2", { id: "drawer-title", tabindex: -1 }, title), one ? requestContent(one)
+      : !trace && element("p", log.lines.length ? `This process holds no such line ${GONE}` : "Reading the lines…"),
+      trace && traceContent(trace, one)];
+    $("drawer-content").replaceChildren(...content.flat(3).filter(Boolean));
     // What is new is read from its heading on; what has only more lines stays where the reader is.
     if (drawer.about !== about) {
       $("drawer").scrollTop = 0;
@@ -42,11 +44,11 @@ function requestContent(one) {
     : [element("p.none", one.party.side === "served"
       ? "In this app: what it asked others meanwhile is in its trace." : "No phase of this request is known.")];
   return [
-    ...trouble ? [element(`p.trouble.${one.of("severity")}`, trouble)] : [],
+    trouble && element(`p.trouble.${one.of("severity")}`, trouble),
     factList(factsOf(one)),
-    ...one.seconds === undefined ? [] : [element("h3", "Where the time went"), ...times],
-    ...fields.length ? [element("h3", "Fields"), factList(fields)] : [],
-    element("details", element("summary", "The line of the log"), element("pre", one.text)),
+    one.seconds !== undefined && [element("h3", "Where the time went"), times],
+    fields.length > 0 && [element("h3", "Fields"), factList(fields)],
+    element("details", element("summary", "Its line"), element("pre", one.text)),
   ];
 }
 
@@ -55,32 +57,29 @@ function troubleOf(one) {
   const { of, party, failure } = one, code = codeOf(one), who = party.side === "served" ? "This app" : "The server";
   const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
     : `It failed: ${failureText(failure)}${code && `, after the head of a ${code}`}.`);
-  return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")].filter(Boolean).join(" ");
+  return [what || of("outcome") === "cancelled" && "It was cancelled, which is no error.", of("error.message")]
+    .filter(Boolean).join(" ");
 }
 
 function factsOf(one) {
-  const { of, party, numberOf, fields } = one, isReused = fields["connection.reused"], again = of("http.request.resend_count");
-  // What is said of a value, where there is one.
-  const say = (value, words = value) => value || value === 0 ? words : "";
-  const size = name => say(numberOf(name), bytes(numberOf(name))), time = value => say(value, seconds(value));
+  const { of, party, numberOf, fields, start } = one;
+  const isReused = fields["connection.reused"], again = of("http.request.resend_count");
   const [version, address, retransmits] = ["network.protocol.version", "network.peer.address", "network.retransmits"].map(of);
-  const firstByte = numberOf("time_to_first_byte_s");
   return [
-    [of("event") === "app" ? "Said" : "Began", isFinite(one.start)
-      ? new Date(one.start).toISOString().replace("T", " ").replace("Z", " UTC") : ""],
-    [kindOf(one) === "waits" ? "Waits for" : "Took", time(one.seconds)],
+    [of("event") === "app" ? "Said" : "Began", Math.abs(start) < 8e15
+      ? new Date(start).toISOString().replace("T", " ").replace("Z", " UTC") : ""],
+    [kindOf(one) === "waits" ? "Waits for" : "Took", seconds(one.seconds)],
     ["Status", failureText(statusOf(one))],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || of("client")],
     ["Message", requestOf(one) === of("message") ? "" : of("message")],
-    ["To", `${party.host} ${say(address, `at ${address}`)}`.trim()],
-    ["Path", party.path],
-    ["Sent", size("http.request.body.size")], ["Received", size("http.response.body.size")],
-    ["First byte", say(firstByte, `after ${seconds(firstByte)}`)],
-    ["Connection", [say(version, `HTTP/${version}`), isReused === undefined ? "" : isReused ? "reused" : "new",
-      say(retransmits, `${retransmits} segments sent again`)].filter(Boolean).join(", ")],
-    ["Sent again", say(again, `${again} times, for redirects or credentials`)], ["From cache", say(of("from_cache"), "yes")],
+    ["To", `${party.host} ${address && `at ${address}`}`.trim()], ["Path", party.path],
+    ["Sent", bytes(numberOf("http.request.body.size"))], ["Received", bytes(numberOf("http.response.body.size"))],
+    ["First byte after", seconds(numberOf("time_to_first_byte_s"))],
+    ["Connection", [version && `HTTP/${version}`, isReused ? "reused" : isReused === false && "new",
+      retransmits && `${retransmits} segments sent again`].filter(Boolean).join(", ")],
+    ["Sent again", again && `${again} times, for redirects or credentials`], ["From cache", of("from_cache") && "yes"],
     ["Trace", one.trace], ["Span", of("span_id")],
-  ].filter(([, text]) => text);
+  ].filter(([, text]) => text && text !== "–");
 }
 
 const factList = facts => element("dl.facts", facts.map(([name, text]) =>
@@ -90,7 +89,7 @@ const factList = facts => element("dl.facts", facts.map(([name, text]) =>
 function rowOf(name, words, bar, start, part, text) {
   bar.style.left = `${100 * Math.min(1, Math.max(0, start))}%`;
   bar.style.width = `${100 * Math.min(1, part)}%`;
-  return [element("span", element("b", name), ` ${words}`), element("span.track", { "aria-hidden": true }, bar),
+  return [element("span", element("b", name), ` ${words}`), element("span.track", HIDDEN, bar),
     element("span.number", text)];
 }
 
@@ -120,7 +119,8 @@ function traceContent(trace, one) {
   const items = spans.map(line => {
     const { party, of, start, end, seconds: time } = line;
     const bar = element(`span.bar.${party.side}`, barOf(piecesOfLine(line), time));
-    return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line), ...line === one && { "aria-current": true } },
+    return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line),
+      ...line === one && { "aria-current": true } },
       rowOf(`${kindOf(line) || "said"} ${of("client")}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
         `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
   });

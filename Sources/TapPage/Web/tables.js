@@ -19,7 +19,8 @@ const CLIENT = column("Client", clientOf), HOST = column("Host", one => one.host
 const REQUESTS = column("Requests", one => one.numbers[COUNT], number);
 const RATE = column("Requests/s", one => one.numbers[COUNT] / (one.time ?? covered()), number);
 const MEAN = column("Mean", one => one.numbers[SUM] / one.numbers[COUNT], seconds);
-const SHARES = [["Errors", ERRORS], ["4xx", REFUSED]].map(([name, place]) => column(name, one => share(one.numbers, place), percent));
+const SHARES = [["Errors", ERRORS], ["4xx", REFUSED]].map(([name, place]) =>
+  column(name, one => share(one.numbers, place), percent));
 const [P50, P90, P99] = QUANTILES.map(q =>
   column(`p${100 * q}`, one => quantile(q, one.numbers, one.bounds), (value, one) => quantileText(q, one)));
 const none = "No request has ended in these minutes.";
@@ -39,9 +40,9 @@ const TABLES = {
     columns: [link("Request", pathOf, filterBy), RATE, ...SHARES, MEAN, P99] },
   "by-phase": { title: "The phases, of the requests that had them", none, limit: 100,
     columns: [CLIENT, HOST, column("Phase", one => one.phase), REQUESTS, MEAN, P99] },
-  lines: { title: "The lines of the log, newest first", none: "No line is like this.", limit: 50, columns: [
-    link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")), column("Kind", kindOf),
-    column("Client", ({ of }) => of("client")), column("Request", requestOf), column("Status", statusOf),
+  lines: { title: "The log, newest first", none: "No line is like this.", limit: 50, columns: [
+    link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")),
+    column("Kind", kindOf), column("Client", ({ of }) => of("client")), column("Request", requestOf), column("Status", statusOf),
     column("Duration", line => line.seconds, value => value === undefined ? "" : seconds(value)),
     link("Trace", line => line.trace.slice(0, 8), line => line.trace && choose({ request: "", trace: line.trace }))] },
 };
@@ -77,7 +78,7 @@ function sorted(id, list) {
   const { index, sign } = sorts[id], { of, as } = TABLES[id].columns[index];
   // What has no number is last, whichever way.
   const valueOf = one => of(one) ?? -sign * Infinity;
-  return [...list].sort((a, b) => sign * (as ? valueOf(a) - valueOf(b) || 0 : of(a).localeCompare(of(b))));
+  return list.toSorted((a, b) => sign * (as ? valueOf(a) - valueOf(b) || 0 : of(a).localeCompare(of(b))));
 }
 
 // A click that ends a selection of text is none.
@@ -90,9 +91,10 @@ function act({ target }, columns) {
 const makeRow = columns => element("tr", columns.map(({ name, as, act }) =>
   element(as ? "td.number" : "td", { "data-name": name }, act && element("button.link"))));
 
-// A row that stays keeps its elements: a click, the focus and a selection outlast a drawing. Others take over those of rows that go.
+// A row that stays keeps its elements: a click, the focus and a selection outlast a drawing. Others take those of rows that go.
 function fill(id, list) {
-  const { columns, limit = 20, none } = TABLES[id], body = $(id), there = new Map([...body.rows].map(row => [row.dataset.key, row]));
+  const { columns, limit = 20, none } = TABLES[id], body = $(id);
+  const there = new Map([...body.rows].map(row => [row.dataset.key, row]));
   const ones = sorted(id, list).slice(0, limit), keys = new Set(ones.map(one => one.key));
   const free = [...body.rows].filter(row => !keys.has(row.dataset.key) && row.dataset.key && !row.contains(document.activeElement));
   const rows = ones.map(one => {
@@ -108,7 +110,8 @@ function fill(id, list) {
     });
     return row;
   });
-  if (!rows.length) rows.push(there.get("") || element("tr", { "data-key": "" }, element("td.none", { colspan: columns.length }, none)));
+  if (!rows.length) rows.push(there.get("")
+    || element("tr", { "data-key": "" }, element("td.none", { colspan: columns.length }, none)));
   for (const row of [...body.rows]) if (!rows.includes(row)) row.remove();
   rows.forEach((row, i) => { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i] || null); });
 }
@@ -131,27 +134,25 @@ const isWhole = place => shown.steps[0]?.from >= known.since[place] && shown.tim
 const sumsOf = (place, isRecent) => isRecent ? inSteps(place) : seriesOf(place);
 const setTitle = (id, text, isRecent) => setText($(`${id}-title`), text + (isRecent ? ", in these minutes" : ", since the start"));
 
-// Said where it stands: what counts as an error.
-const FIGURES = { requests: [side => `Requests ${side}`, total => number(total[COUNT])],
-  errors: [side => side === "made" ? "Errors: no whole response, or 5xx" : "Errors: 5xx, or broken off", total => partText(total, ERRORS)],
-  refused: [() => "4xx", total => partText(total, REFUSED)],
-  active: [() => "In flight", (total, side) => chosen.path ? "–" : number(sum(seriesOf(GAUGES[side]).filter(isChosen)))],
-  ...Object.fromEntries(QUANTILES.map(q => [`p${100 * q}`, [() => `p${100 * q}`,
-    (numbers, side) => quantileText(q, { numbers, bounds: known[side].bounds })]])) };
-const GAUGES = { made: "active", served: "serving" };
-
 const sum = list => list.reduce((sum, one) => sum + one.numbers[COUNT], 0);
-const partText = (numbers, place) => numbers[place] ? `${number(numbers[place])} (${percent(share(numbers, place))})` : "0";
 
-const makeFigures = side => element("dl", Object.entries(FIGURES).map(([name, [words]]) =>
-  element("div", element("dt", words(side)), element("dd", { id: `${side}-${name}` }, "–"))));
+// What each is called, which says where it stands what counts as an error, and what it is of those who are chosen.
+function figuresOf(side) {
+  const isMade = side === "made", { bounds } = known[side], numbers = nothing(bounds);
+  for (const one of seriesOf(side)) if (isChosen(one)) add(numbers, one.numbers);
+  const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
+  return [["requests", `Requests ${side}`, number(numbers[COUNT])],
+    ["errors", `Errors: ${isMade ? "no whole response, or 5xx" : "5xx, or broken off"}`, part(ERRORS)],
+    ["refused", "4xx", part(REFUSED)],
+    ["active", "In flight", chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)))],
+    ...QUANTILES.map(q => [`p${100 * q}`, `p${100 * q}`, quantileText(q, { numbers, bounds })])];
+}
+
+const makeFigures = side => element("dl", figuresOf(side).map(([name, words]) =>
+  element("div", element("dt", words), element("dd", { id: `${side}-${name}` }, "–"))));
 
 function figures() {
-  for (const side of SIDES) {
-    const total = nothing(known[side].bounds);
-    for (const one of seriesOf(side)) if (isChosen(one)) add(total, one.numbers);
-    for (const [name, [, text]] of Object.entries(FIGURES)) setText($(`${side}-${name}`), text(total, side));
-  }
+  for (const side of SIDES) for (const [name, , text] of figuresOf(side)) setText($(`${side}-${name}`), text);
 }
 
 const requestKey = ({ client, host, method, path }) => JSON.stringify([client, host, method, path]);
@@ -185,7 +186,8 @@ function numbersOf(side) {
     const steps = shown.steps.filter(step => step.to <= to && step.to > to - part), numbers = nothing(bounds);
     for (const step of steps) add(numbers, sumOf(step, side));
     add(all, numbers);
-    rows.push({ key: `${rows.length}`, to, time: steps.reduce((time, step) => time + step.to - step.from, 0) / 1000, numbers, bounds });
+    rows.push({ key: `${rows.length}`, to, time: steps.reduce((time, step) => time + step.to - step.from, 0) / 1000,
+      numbers, bounds });
   }
   fill(`${side}-by-time`, rows);
   fill(`${side}-by-bucket`, bounds.map((bound, i) =>
@@ -194,8 +196,9 @@ function numbersOf(side) {
 
 function found() {
   if (!hasLog) return;
-  const lines = foundLines(), times = [log.lines[0], log.lines[log.lines.length - 1]].map(line => line ? clockOf(line).slice(0, 8) : "");
+  const lines = foundLines(), [first, last] = [0, log.lines.length - 1].map(i => log.lines[i] && clockOf(log.lines[i]).slice(0, 8));
   fill("lines", lines);
-  setText($("found"), log.lines.length ? `${number(lines.length)} of ${number(log.lines.length)} lines, ${times.join(" to ")} UTC` : "");
+  setText($("found"), log.lines.length
+    ? `${number(lines.length)} of ${number(log.lines.length)} lines, ${first} to ${last} UTC` : "");
   $("more").hidden = lines.length <= TABLES.lines.limit;
 }
