@@ -78,19 +78,25 @@ import Testing
   }
 
   @Test func `a tap that is released takes its parts with it`() async throws {
-    weak var registry: Registry?
+    /// Held by the tap's recorder, which the classes of its sessions lead to.
+    final class Observer: RequestObserver {
+      let gate: Gate
+      init(_ gate: Gate) { self.gate = gate }
+      deinit { gate.open() }
+      func requestEnded(_ observation: RequestObservation) {}
+    }
+    let released = Gate()
     let session: URLSession
     do {
-      let tap = try Tap(TapTests.configuration())
-      // The registry is held by the tap, and by what its sessions hold of it.
-      registry = tap.registry
-      session = tap.session(client: "orphan", configuration: .ephemeral)
+      var configuration = TapTests.configuration()
+      configuration.observers = [Observer(released)]
+      session = try Tap(configuration).session(client: "orphan", configuration: .ephemeral)
     }
+    try await released.wait("the release of the recorder")
     let closed = try ClosedPort()
     _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(closed.port)/")))
     session.invalidateAndCancel()
     withExtendedLifetime(closed) {}
-    #expect(registry == nil)
     #expect(session.configuration.protocolClasses?.isEmpty == false)
   }
 

@@ -65,7 +65,7 @@ import Testing
     let lines = try Self.output(result?.standardErrorContent)
     let taken = try #require(lines.first)
     #expect(taken.contains("address in use: 127.0.0.1:\(port)") && taken.contains("the app runs"))
-    #expect(taken.contains("OTEL_EXPORTER_PROMETHEUS_PORT"))
+    #expect(taken.contains("configuration.endpoint, or OTEL_EXPORTER_PROMETHEUS_PORT"))
   }
 
   @Test func `a port that is taken ends no app whose standard error nobody reads`() async throws {
