@@ -101,6 +101,7 @@ package final class RequestFamilies: Sendable {
     }
   }
 
+  /// The places are those of the list that `RequestOptions.histograms(of:)` makes.
   private func record(_ observation: RequestObservation, in series: RequestSeries.End) {
     let (trace, end) = (observation.request.traceContext, observation.endTime)
     func record(_ place: Int, _ value: Double) {

@@ -1,6 +1,7 @@
 // What the page knows: reads the exposition as it arrives, adds the scrapes up, and puts the history of the process before them.
 // Touches no document.
-// The families that the page asks for, by what they are called here. Those that are added up in steps first.
+// The families that the page asks for, by what they are called here. Those that are added up in steps first:
+// SUMMED has their number.
 const FAMILIES = { made: "http_client_request_duration_seconds", served: "http_server_request_duration_seconds",
   phases: "http_client_request_phase_duration_seconds", roundTrips: "http_client_network_round_trip_seconds",
   opened: "http_client_connections_opened_total", sentAgain: "http_client_retransmitted_segments_total",
