@@ -29,12 +29,15 @@ public struct EndpointRoute: Sendable {
   let running: RunningHandlers?
 
   /// Makes a route whose handler answers at once. The handler runs on the queue that serves every connection,
-  /// so it must return within microseconds and must not block.
+  /// so it must return within microseconds and must not block. Write its label: a trailing closure is the
+  /// handler of ``init(_:methods:handler:)``, even if it does not suspend.
+  ///
   /// - Parameters:
   ///   - path: a normalised path such as `/healthz`. One that ends in `/*` also takes every path below it for
   ///     which no other route is more exact.
   ///   - methods: the methods of the route; `[.get]` includes HEAD.
   ///   - handler: makes the answer.
+  @_disfavoredOverload
   public init(
     _ path: String, methods: [EndpointMethod] = [.get],
     immediate handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse

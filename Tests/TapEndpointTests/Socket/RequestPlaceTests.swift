@@ -191,6 +191,27 @@ import Testing
     }
   }
 
+  /// As a trailing closure it fits both initialisers, since it does not suspend.
+  @Test(.needs(.thread)) func `a handler that blocks keeps no probe from its answer`() async throws {
+    let (begun, end, ended) = (Gate(), Gate(), Gate())
+    defer { end.open() }
+    let route = EndpointRoute("/blocked") { _ in
+      begun.open()
+      end.waitBlocking()
+      ended.open()
+      return .text("late")
+    }
+    try await withEndpoint(routes: [.liveness(), route]) { port in
+      let client = try RawClient(port: port)
+      client.send("GET /blocked HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      try await begun.wait("the handler")
+      #expect(try await Self.status("/healthz", port) == "200")
+      #expect(!ended.isOpen)
+      end.open()
+      withExtendedLifetime(client) {}
+    }
+  }
+
   @Test func `a pipelined request takes the place of the one before`() async throws {
     var limits = Endpoint.Configuration.Limits()
     limits.requestsInFlight = 1
