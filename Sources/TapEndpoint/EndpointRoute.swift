@@ -60,6 +60,15 @@ public struct EndpointRoute: Sendable {
     self.init(path, methods, .asynchronous(handler), RunningHandlers())
   }
 
+  /// Makes a route whose handler does not suspend, and may take its time. It runs in a task of its own like any other
+  /// handler. Without this initializer, a trailing closure without `await` would be ``init(_:methods:immediate:)``'s.
+  public init(
+    _ path: String, methods: [EndpointMethod] = [.get],
+    handler: @escaping @Sendable (EndpointRequest) throws -> EndpointResponse
+  ) {
+    self.init(path, methods, .asynchronous(handler), RunningHandlers())
+  }
+
   package init(
     _ path: String, deferred handler: @escaping @Sendable (EndpointRequest, @escaping Completion) -> Void
   ) {
