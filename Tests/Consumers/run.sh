@@ -27,6 +27,8 @@ case "${1-}" in
 esac
 
 need curl jq openssl prometheus promtool python3 wrk
+# All debug builds here have the flags of one file, so that no check builds the packages again. Nobody debugs these programs, and
+# what a debugger needs takes time to make.
 for check in */check; do
   started=$SECONDS
   printf '%s\n' "${check%/check}"

@@ -11,6 +11,7 @@ HERE = Path(__file__).resolve().parents[1]
 GENERATED = HERE / ".build"
 # The apps beside this use the same packages: what they have built is not built again.
 SCRATCH = HERE.parent / ".build"
+FLAGS = (HERE.parent / "flags").read_text().split()
 ADAPTERS = HERE.parents[2] / "Sources/Adapters"
 
 # The manifest of the apps says where a module comes from, and in which version.
@@ -148,7 +149,7 @@ let package = Package(
 
 def _swift_build(*arguments):
     return subprocess.run(
-        ["swift", "build", "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
+        ["swift", "build", *FLAGS, "--package-path", GENERATED, "--scratch-path", SCRATCH, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
