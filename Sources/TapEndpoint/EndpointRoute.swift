@@ -30,7 +30,7 @@ public struct EndpointRoute: Sendable {
 
   /// Makes a route whose handler answers at once. The handler runs on the queue that serves every connection,
   /// so it must return within microseconds and must not block. Write its label: a trailing closure is the
-  /// handler of ``init(_:methods:handler:)``, even if it does not suspend.
+  /// one of `handler:`, even if it does not suspend.
   ///
   /// - Parameters:
   ///   - path: a normalised path such as `/healthz`. One that ends in `/*` also takes every path below it for
