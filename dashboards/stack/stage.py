@@ -14,9 +14,10 @@ from .victoria import VictoriaMetrics
 CONFIGURATIONS = DASHBOARDS / "prometheus"
 # Of the demo that comes to an end.
 REQUESTS = 500
-# The origin's rarest answer: once it is there, so is every other. The objectives have been recorded for some seconds, and so has
-# what they are recorded from.
+# The origin's rarest answer: once it is there, so is every other. A wait for a connection, which the traffic brings by chance. The
+# objectives have been recorded for some seconds, and so has what they are recorded from.
 READY = ('sum(rate(http_client_request_duration_seconds_count{error_type="connect"}[1m])) > 0',
+         'sum(rate(http_client_request_phase_duration_seconds_count{phase="queue"}[1m])) > 0',
          "count_over_time(job_client:http_client_requests_bad:ratio_rate3d[30s]) > 4",
          "count_over_time(job:http_server_requests_bad:ratio_rate3d[30s]) > 4")
 
