@@ -23,7 +23,7 @@ func cancellableCall<Answer: Sendable>(
   }
   task.resume()
   if let delay { cancel(after: delay) }
-  // In a task that nobody cancels, since a stream ends with the task that reads it.
+  // Cancelling the task that reads a stream would end the stream before its answer: a task of its own reads it.
   let completion = Task { await answers.first { _ in true } }
   return await withTaskCancellationHandler {
     await completion.value

@@ -48,7 +48,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     defer { deadline.cancel() }
     queue.asyncAfter(deadline: .now() + time / .seconds(1), execute: deadline)
     queue.async { self.start(request, body, time) }
-    // In a task that nobody cancels, since a stream ends with the task that reads it.
+    // Cancelling the task that reads a stream would end the stream before its answer: a task of its own reads it.
     let first = Task { [answers] in await answers.first { _ in true } ?? .late }
     return await withTaskCancellationHandler {
       await first.value

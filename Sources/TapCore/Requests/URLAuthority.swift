@@ -126,8 +126,8 @@ package struct URLAuthority {
     guard scheme.count == 4 || scheme.count == 5 else { return nil }
     // In lowercase, as one number.
     switch scheme.reduce(0, { $0 << 8 | UInt64($1 | 0x20) }) {
-    case 0x68_7474_70: return 80
-    case 0x68_7474_7073: return 443
+    case 0x6874_7470: return 80  // http
+    case 0x68_7474_7073: return 443  // https
     default: return nil
     }
   }
