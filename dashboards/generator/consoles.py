@@ -120,5 +120,6 @@ def _processes():
             *shown(processes, "Uptime")),
         ("SessionTap itself",
             *shown(health, "Scrapes by format", ("Lines by level", "Log lines by level"),
-                   ("Lines dropped by reason", "Log lines dropped"), "Observer calls dropped", "Versions"),
+                   ("Lines dropped by reason", "Log lines dropped"), "Observer calls dropped", "Overdue handlers",
+                   "Versions"),
             table("Samples of a scrape", "short", f"topk(10, {samples})", {"job": "Job", "instance": "Instance"}, "Series")))

@@ -40,7 +40,7 @@ const TABLES = {
     columns: [link("Request", pathOf, filterBy), RATE, ...SHARES, MEAN, P99] },
   "by-phase": { title: "The phases, of the requests that had them", none, limit: 100,
     columns: [CLIENT, HOST, column("Phase", one => one.phase), REQUESTS, MEAN, P99] },
-  lines: { title: "The log, newest first", none: "No line is like this.", limit: 50, columns: [
+  lines: { title: "The log, newest first", none: "No such line.", limit: 50, columns: [
     link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")),
     column("Kind", kindOf), column("Client", ({ of }) => of("client")), column("Request", requestOf), column("Status", statusOf),
     column("Duration", line => line.seconds, value => value === undefined ? "" : seconds(value)),
