@@ -419,6 +419,8 @@ struct PageTests {
       #expect(document.contains("\n<body data-log=\"no\" data-history=\"no\">\n"))
       // What is there for the readers of the files is not sent, so that it is small.
       #expect(response.body.count < 60_000, "\(response.body.count)")
+      let compressed = try Self.gzipLength(response.body)
+      #expect(compressed < 21_000, "\(compressed)")
       #expect(!document.contains("\n//") && !document.contains("<!--") && !document.contains("\n  "))
       // No other resource, no handler or style in an attribute.
       let attributes = document.matches(of: /\s(?:src|style|on[a-z]+)="/).count
@@ -427,5 +429,21 @@ struct PageTests {
       #expect(addresses == 0)
     }
     #expect(nonces.count == 2)
+  }
+
+  /// As `gzip -9` makes it.
+  private static func gzipLength(_ bytes: [UInt8]) throws -> Int {
+    var rest = bytes[...]
+    var length = 0
+    let isWhole = try #require(Gzip.system).compress(level: 9) { memory in
+      memory.copyBytes(from: rest.prefix(memory.count))
+      defer { rest = rest.dropFirst(memory.count) }
+      return min(rest.count, memory.count)
+    } to: {
+      length += $0.count
+      return true
+    }
+    #expect(isWhole)
+    return length
   }
 }
