@@ -28,8 +28,8 @@ public final class Tap: Sendable {
 
   private struct State {
     var phase = Phase.idle
-    /// Open when the attempt to listen that is under way has ended.
-    var attempt: Latch?
+    /// Comes when the attempt to listen that is under way has ended.
+    var attempt: Promise<Void>?
   }
 
   /// The metrics of the requests and of the app.
@@ -49,8 +49,8 @@ public final class Tap: Sendable {
   private let warnings: [String]
   let recorded: RecordedRequests?
   private let state = Mutex(State())
-  /// Open when a shutdown is complete.
-  private let end = Latch()
+  /// Comes when a shutdown is complete.
+  private let end = Promise<Void>()
 
   /// Makes a tap: opens the log and registers the metrics. The endpoint does not listen before ``start()``.
   ///
@@ -175,7 +175,7 @@ public final class Tap: Sendable {
   /// Starts the endpoint, unless the tap is shut down.
   private func listen() throws(EndpointError) {
     guard let endpoint else { return }
-    let attempt = Latch()
+    let attempt = Promise<Void>()
     let isRunning = state.withLock { state in
       if state.phase == .running { state.attempt = attempt }
       return state.phase == .running
@@ -183,7 +183,7 @@ public final class Tap: Sendable {
     guard isRunning else { return }
     defer {
       state.withLock { $0.attempt = nil }
-      attempt.open()
+      attempt.fulfill(())
     }
     sessions.exclude(ownPort: try endpoint.start().port)
   }
@@ -243,7 +243,7 @@ public final class Tap: Sendable {
   public func run() async throws(TapError) {
     if !state.withLock({ $0.phase == .running }) { try start() }
     await withTaskCancellationHandler {
-      await end.wait()
+      await end.value
     } onCancel: {
       Task { await self.shutdown() }
     }
@@ -272,9 +272,9 @@ public final class Tap: Sendable {
       defer { state.phase = .stopped }
       return (state.phase != .stopped, state.attempt)
     }
-    guard isFirst else { return await end.wait() }
+    guard isFirst else { return await end.value }
     sessions.stop()
-    await attempt?.wait()
+    await attempt?.value
     await endpoint?.shutdown(within: deadline)
     // What handlers and observers log comes before the log's end.
     await Self.onThread { [recorder, requestLog, deadline] in
@@ -282,7 +282,7 @@ public final class Tap: Sendable {
       recorder.flushObservers(until: .now.advanced(by: deadline))
       requestLog?.shutdown(within: deadline)
     }
-    end.open()
+    end.fulfill(())
   }
 
   /// What waits for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.

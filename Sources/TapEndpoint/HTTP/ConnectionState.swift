@@ -170,9 +170,9 @@ package struct ConnectionState: Sendable {
     case _ where writeDeadline != nil:
       phase = .closed(reset: true)
     case (.head, .receiving):
-      fail(.init(.requestTimeout, "the head took too long"), at: time)
+      fail(.init(408, "the head took too long"), at: time)
     case (.body, .receiving):
-      fail(.init(.requestTimeout, "the body took too long"), at: time)
+      fail(.init(408, "the body took too long"), at: time)
     case (.answer, .answering(let exchange)):
       answer(.refusal(.serviceUnavailable, "the answer took too long"), to: exchange.id, at: time)
     default:
@@ -279,5 +279,18 @@ package struct ConnectionState: Sendable {
     guard wait != self.wait else { return }
     self.wait = wait
     waitDeadline = time.instant + limit
+  }
+}
+
+/// The clocks' readings when an event reaches a connection.
+package struct EventTime: Sendable {
+  /// For deadlines.
+  package var instant: ContinuousClock.Instant
+  /// The encoded `Date` of a response that is made now (RFC 9110, section 6.6.1).
+  package let date: [UInt8]
+
+  package init(instant: ContinuousClock.Instant, date: [UInt8]) {
+    self.instant = instant
+    self.date = date
   }
 }

@@ -20,7 +20,8 @@ actor EventLoop {
   var connections: ConnectionTable
   /// The requests that wait for a handler of the app.
   var requestsInFlight = 0
-  /// The handlers that run although their requests are over.
+  /// The handlers that run, by the path of their route, and those of them whose requests are over.
+  var runningHandlers: [String: Int] = [:]
   var overdueHandlers: Set<HandlerID> = []
   /// The scrapes whose gathering has not ended.
   var scrapesInFlight = 0
@@ -250,20 +251,5 @@ final class QueueExecutor: SerialExecutor {
 
   func checkIsolated() {
     dispatchPrecondition(condition: .onQueue(queue))
-  }
-}
-
-/// Reads the clocks for the connections. The date is encoded again only when its second has changed.
-struct EventClock {
-  private var second: Int64 = .min
-  private var date: [UInt8] = []
-
-  mutating func now() -> EventTime {
-    let current = Timestamp.now.nanosecondsSinceEpoch / 1_000_000_000
-    if current != second {
-      second = current
-      date = EventTime.date(secondsSinceEpoch: current)
-    }
-    return EventTime(instant: .now, date: date)
   }
 }
