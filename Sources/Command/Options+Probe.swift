@@ -18,7 +18,7 @@ extension Options {
       await withDiscardingTaskGroup { group in
         for url in urls {
           group.addTask {
-            _ = await cancellableCall { done in session.dataTask(with: url) { _, _, _ in done(()) } }
+            await cancellableCall { done in session.dataTask(with: url) { _, _, _ in done(()) } }
           }
         }
       }

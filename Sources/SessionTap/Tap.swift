@@ -42,12 +42,8 @@ public final class Tap: Sendable {
   let recorder: RequestRecorder
   let sessions: URLSessionTap
   private let endpoint: Endpoint?
-  private let whenAddressInUse: AddressInUsePolicy
-  private let isAddressOfEnvironment: Bool
-  private let deadline: Duration
-  private let isQuiet: Bool
-  private let warnings: [String]
-  let recorded: RecordedRequests?
+  /// As it came, but for warnings of the start.
+  let configuration: Configuration
   private let state = Mutex(State())
   /// Comes when a shutdown is complete.
   private let end = Promise<Void>()
@@ -69,11 +65,6 @@ public final class Tap: Sendable {
     configuration.inbound.knownMethods = configuration.knownMethods
     self.registry = registry
     let readsInfo = URLSessionTap.readsTransferInfo && configuration.sessions.readsAccount
-    whenAddressInUse = configuration.whenAddressInUse
-    isAddressOfEnvironment = configuration.isAddressOfEnvironment
-    deadline = max(.zero, configuration.shutdownDeadline)
-    isQuiet = configuration.isQuiet
-    recorded = configuration.recorded
     readiness = Readiness(configuration.readinessChecks)
     do {
       try registry.register(BuildInfo(transferInfo: readsInfo ? "libcurl" : "none"))
@@ -86,8 +77,7 @@ public final class Tap: Sendable {
       // One thread records what has happened, and writes the log.
       let worker = Worker()
       requestLog = try configuration.makeLog(worker)
-      warnings = configuration.warnings
-      for warning in warnings { requestLog?.log(.warn, warning) }
+      for warning in configuration.warnings { requestLog?.log(.warn, warning) }
       if let requestLog { try registry.register(requestLog) }
       if !readsInfo {
         requestLog?.log(
@@ -95,7 +85,7 @@ public final class Tap: Sendable {
           "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
       }
       let history = configuration.makeHistory()
-      let consumers: [(any RequestConsumer)?] = [requestLog, history, recorded]
+      let consumers: [(any RequestConsumer)?] = [requestLog, history, configuration.recorded]
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logOptions.redaction.headers,
@@ -103,6 +93,7 @@ public final class Tap: Sendable {
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)
+      self.configuration = configuration
     } catch {
       throw TapError(error)
     }
@@ -148,16 +139,16 @@ public final class Tap: Sendable {
     case .running: throw TapError.startedBefore
     case .stopped: throw TapError.shutDown
     }
-    for warning in warnings { say("warning: \(warning)") }
+    for warning in configuration.warnings { say("warning: \(warning)") }
     do throws(EndpointError) {
       try listen()
       if let address { say("metrics at \(Self.url(of: address))") }
     } catch {
-      if error.code == .addressInUse, case .retry(let interval) = whenAddressInUse {
+      if error.code == .addressInUse, case .retry(let interval) = configuration.whenAddressInUse {
         warn("\(error.description); the app runs, and its metrics are served as soon as the address is free")
         return listenLater(every: max(interval, .milliseconds(10)))
       }
-      guard isAddressOfEnvironment else {
+      guard configuration.isAddressOfEnvironment else {
         state.withLock { if $0.phase == .running { $0.phase = .idle } }
         throw TapError(error)
       }
@@ -211,7 +202,7 @@ public final class Tap: Sendable {
   }
 
   private func say(_ text: String) {
-    if !isQuiet { StandardError.write(line: "session-tap: \(text)") }
+    if !configuration.isQuiet { StandardError.write(line: "session-tap: \(text)") }
   }
 
   /// Where the metrics are served, with the actual port. `nil` while the endpoint does not listen.
@@ -275,9 +266,10 @@ public final class Tap: Sendable {
     guard isFirst else { return await end.value }
     sessions.stop()
     await attempt?.value
+    let deadline = max(.zero, configuration.shutdownDeadline)
     await endpoint?.shutdown(within: deadline)
     // What handlers and observers log comes before the log's end.
-    await Self.onThread { [recorder, requestLog, deadline] in
+    await Self.onThread { [recorder, requestLog] in
       recorder.drain()
       recorder.flushObservers(until: .now.advanced(by: deadline))
       requestLog?.shutdown(within: deadline)

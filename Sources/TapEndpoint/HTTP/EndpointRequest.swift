@@ -163,9 +163,10 @@ public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLitera
 extension String {
   /// Whether both are equal up to the case of ASCII letters, as names and tokens of HTTP are compared (RFC 9110, section 5.1).
   package func isEqualIgnoringASCIICase(to other: String) -> Bool {
-    let left = utf8
-    let right = other.utf8
-    return left.count == right.count
-      && zip(left, right).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+    guard utf8.count == other.utf8.count else { return false }
+    var (left, right) = (self, other)
+    return left.withUTF8 { left in
+      right.withUTF8 { right in zip(left, right).allSatisfy { $0.asciiLowercased == $1.asciiLowercased } }
+    }
   }
 }

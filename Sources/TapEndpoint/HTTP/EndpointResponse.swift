@@ -159,7 +159,9 @@ package struct UnsentBytes: Sendable {
     write("HTTP/1.1 \(response.status.rawValue) \(response.status.reasonPhrase)\r\nDate: ")
     head.append(contentsOf: date)
     for field in response.headers.fields where isAllowed(field.name) {
-      write("\r\n\(field.name): ")
+      write("\r\n")
+      write(field.name)
+      write(": ")
       for byte in field.value.utf8 { head.append(ByteClass.isFieldValue(byte) ? byte : ByteClass.space) }
     }
     // RFC 9110, section 8.6: no field may announce a body where there can be none.

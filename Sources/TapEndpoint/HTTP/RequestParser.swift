@@ -84,10 +84,10 @@ package struct RequestParser: Sendable {
     {
       throw .malformed("the request does not begin with a method")
     }
-    let part = input.prefix { $0 != ByteClass.lineFeed }
-    input = input[part.endIndex...]
-    let isWhole = input.popFirst() != nil
-    headBytes += part.count + (isWhole ? 1 : 0)
+    let end = input.firstIndex(of: ByteClass.lineFeed)
+    let part = input[..<(end ?? input.endIndex)]
+    input = input[part.endIndex...].dropFirst()
+    headBytes += part.count + (end == nil ? 0 : 1)
     // RFC 9110, section 5.4: fields that are too large must not be processed.
     guard headBytes <= limits.headBytes else {
       // Section 3: "longer than any URI it wishes to parse MUST respond with 414".
@@ -97,11 +97,11 @@ package struct RequestParser: Sendable {
     }
     var whole = part
     // The usual line, which comes in one part, is not copied.
-    if !isWhole || !line.isEmpty {
+    if end == nil || !line.isEmpty {
       line.append(contentsOf: part)
       whole = line[...]
     }
-    guard isWhole else { return nil }
+    guard end != nil else { return nil }
     line = []
     // Section 2.2: "a recipient MAY recognize a single LF as a line terminator". This one does not: what others take for
     // two lines must not be one here, nor the reverse.
@@ -170,17 +170,16 @@ extension EndpointRequest {
     _ line: ArraySlice<UInt8>, _ limits: Endpoint.Configuration.Limits
   ) throws(RequestParser.Failure) {
     // White space before the first field (section 2.2), before a colon (5.1) or of a folded line (5.2) is in no name.
-    let name = line.prefix { $0 != UInt8(ascii: ":") }
-    guard !name.isEmpty, name.count < line.count, name.allSatisfy(ByteClass.isToken) else {
-      throw .malformed("a field without a valid name")
-    }
-    let value = line.dropFirst(name.count + 1).trimmingBlanks
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+      line[..<colon].allSatisfy(ByteClass.isToken)
+    else { throw .malformed("a field without a valid name") }
+    let value = line[colon...].dropFirst().trimmingBlanks
     guard value.allSatisfy(ByteClass.isFieldValue) else { throw .malformed("invalid byte in a field value") }
     guard headers.fields.count < limits.headerCount else {
       throw .init(431, "more than \(limits.headerCount) header fields")
     }
     // Bytes outside of ASCII are read as UTF-8, with a replacement character for invalid ones.
-    headers.add(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+    headers.add(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
   }
 
   /// - Returns: the length of the body.

@@ -39,10 +39,10 @@ final class Connection {
   }
 
   /// Starts or stops the events that the socket takes bytes again.
-  func watchWriting(_ isWanted: Bool, onWritable: @escaping () -> Void) {
+  func watchWriting(_ isWanted: Bool, onWritable: @autoclosure () -> () -> Void) {
     if isWanted, writing == nil, !isClosed {
       writing = DescriptorSource(
-        DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue), onEvent: onWritable)
+        DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: queue), onEvent: onWritable())
     }
     writing?.watch(isWanted)
   }

@@ -19,14 +19,11 @@ extension EventLoop {
         return refuse(id, on: connection, "too many scrapes are being answered", at: time)
       }
       scrapesInFlight += 1
-      handler(request) { [weak self, number = connection.id] response, isSent in
-        guard let self else { return isSent(false) }
-        executor.queue.async {
-          self.assumeIsolated { loop in
-            // Not at the deadline: what waits for a collector that hangs takes memory, which this bounds.
-            loop.scrapesInFlight -= 1
-            isSent(loop.answer(response, to: id, on: number))
-          }
+      handler(request) { [number = connection.id] response, isSent in
+        self.perform { loop in
+          // Not at the deadline: what waits for a collector that hangs takes memory, which this bounds.
+          loop.scrapesInFlight -= 1
+          isSent(loop.answer(response, to: id, on: number))
         }
       }
     case .elsewhere(let handler):
@@ -43,12 +40,9 @@ extension EventLoop {
       }
       requestsInFlight += 1
       runningHandlers[route.path, default: 0] += 1
-      let task = handler(request) { [number = connection.id] response in
-        self.executor.queue.async {
-          self.assumeIsolated {
-            $0.handlerReturned(response, to: HandlerID(connection: number, request: id), at: route.path)
-          }
-        }
+      let number = HandlerID(connection: connection.id, request: id)
+      let task = handler(request) { response in
+        self.perform { $0.handlerReturned(response, to: number, at: route.path) }
       }
       connection.place = (id, route.path, task)
     }

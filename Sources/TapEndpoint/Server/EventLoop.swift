@@ -50,18 +50,21 @@ actor EventLoop {
   }
 
   /// Begins to accept from the socket, whose ownership it takes.
-  nonisolated func start(_ socket: ListeningSocket) {
-    executor.queue.async { self.assumeIsolated { $0.listen(socket) } }
+  nonisolated func start(_ socket: ListeningSocket) { perform { $0.listen(socket) } }
+
+  nonisolated func perform(_ body: @escaping @Sendable (isolated EventLoop) -> Void) {
+    executor.queue.async { self.assumeIsolated(body) }
+  }
+
+  /// What a dispatch source calls, as long as there is the event loop.
+  private nonisolated func event(_ body: @escaping (isolated EventLoop) -> Void) -> () -> Void {
+    { [weak self] in self?.assumeIsolated(body) }
   }
 
   private func listen(_ socket: ListeningSocket) {
-    deadlines = DeadlineTimer(queue: executor.queue) { [weak self] in
-      self?.assumeIsolated { $0.checkDeadlines() }
-    }
+    deadlines = DeadlineTimer(queue: executor.queue, onDeadline: event { $0.checkDeadlines() })
     let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: executor.queue)
-    listener = (
-      socket, DescriptorSource(source) { [weak self] in self?.assumeIsolated { $0.acceptConnections() } }
-    )
+    listener = (socket, DescriptorSource(source, onEvent: event { $0.acceptConnections() }))
   }
 
   // MARK: New connections
@@ -97,10 +100,9 @@ actor EventLoop {
     let id = nextID
     nextID += 1
     let state = ConnectionState(limits: limits, at: clock.now())
-    let connection = Connection(id: id, descriptor: descriptor, state: state, queue: executor.queue) {
-      [weak self] in
-      self?.assumeIsolated { $0.receive(on: id) }
-    }
+    let connection = Connection(
+      id: id, descriptor: descriptor, state: state, queue: executor.queue,
+      onReadable: event { $0.receive(on: id) })
     connections.open[id] = connection
     openDescriptors += 1
     deadlines?.schedule(connection.state.deadline)
@@ -132,9 +134,7 @@ actor EventLoop {
   private func queueRead(_ connection: Connection) {
     connection.isReadQueued = true
     connection.reading.watch(false)
-    executor.queue.async { [weak self, id = connection.id] in
-      self?.assumeIsolated { $0.receive(on: id) }
-    }
+    perform { [id = connection.id] in $0.receive(on: id) }
   }
 
   private func writable(_ id: Connection.ID) {
@@ -183,16 +183,15 @@ actor EventLoop {
     } else if !connection.isReadQueued {
       queueRead(connection)
     }
-    connection.watchWriting(connection.state.wantsOutput) { [weak self, id = connection.id] in
-      self?.assumeIsolated { $0.writable(id) }
-    }
+    connection.watchWriting(
+      connection.state.wantsOutput, onWritable: event { [id = connection.id] in $0.writable(id) })
     deadlines?.schedule(connection.state.deadline)
   }
 
   private func close(_ connection: Connection, reset: Bool) {
     guard !connection.isClosed else { return }
     connections.open[connection.id] = nil
-    connection.close(reset: reset) { [weak self] in self?.assumeIsolated { $0.descriptorClosed() } }
+    connection.close(reset: reset, then: event { $0.descriptorClosed() })
     releasePlace(of: connection)
   }
 
