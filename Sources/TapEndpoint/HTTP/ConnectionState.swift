@@ -88,12 +88,16 @@ package struct ConnectionState: Sendable {
 
   // MARK: Queries
 
+  // Inlined, because else the whole state is copied for each of these questions.
+
   /// When ``deadlinePassed(at:)`` is to be called, unless an event comes before. While there is output, only its
   /// reader is waited for.
+  @inline(__always)
   package var deadline: ContinuousClock.Instant { writeDeadline ?? waitDeadline }
 
   /// Whether bytes are to be read. While a request is being answered, they are, up to a bound: only reading shows
   /// that the client has gone.
+  @inline(__always)
   package var wantsInput: Bool {
     if hasInputEnded { return false }
     return switch phase {
@@ -105,9 +109,9 @@ package struct ConnectionState: Sendable {
   }
 
   /// Whether ``isWriteBlocked`` is to be reset when the socket takes bytes again.
+  @inline(__always)
   package var wantsOutput: Bool { isWriteBlocked && !output.isEmpty }
 
-  /// Inlined, because else the whole state is copied for each request only to ask for this.
   @inline(__always)
   package var activity: Activity {
     switch phase {
@@ -124,6 +128,7 @@ package struct ConnectionState: Sendable {
   }
 
   /// Whether this is the request that is being answered.
+  @inline(__always)
   package func isCurrent(_ id: UInt64) -> Bool {
     if case .answering(let exchange) = phase { exchange.id == id } else { false }
   }

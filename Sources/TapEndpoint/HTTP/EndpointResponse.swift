@@ -156,7 +156,8 @@ package struct UnsentBytes: Sendable {
     var head: [UInt8] = []
     head.reserveCapacity(256)
     func write(_ text: String) { head.append(contentsOf: text.utf8) }
-    write("HTTP/1.1 \(response.status.rawValue) \(response.status.reasonPhrase)\r\nDate: ")
+    let status = response.status
+    for text in ["HTTP/1.1 ", String(status.rawValue), " ", status.reasonPhrase, "\r\nDate: "] { write(text) }
     head.append(contentsOf: date)
     for field in response.headers.fields where isAllowed(field.name) {
       write("\r\n")
@@ -166,7 +167,8 @@ package struct UnsentBytes: Sendable {
     }
     // RFC 9110, section 8.6: no field may announce a body where there can be none.
     if response.status.allowsBody {
-      write("\r\nContent-Length: \(response.body.count)")
+      write("\r\nContent-Length: ")
+      write(String(response.body.count))
     }
     if !keepsAlive {
       write("\r\nConnection: close")

@@ -22,7 +22,9 @@ package struct RequestParser: Sendable {
   private var headBytes = 0
   /// The begin of a line whose end has not arrived.
   private var line: [UInt8] = []
-  private var request: EndpointRequest?
+  /// The request so far, and whether its first line has come. No optional, which would be copied to look whether it is `nil`.
+  private var request = EndpointRequest(path: "")
+  private var hasLine = false
   /// The length of the body when the head is complete.
   private var bodyLength: Int?
   private var hasFailed = false
@@ -58,28 +60,24 @@ package struct RequestParser: Sendable {
   private mutating func parse(_ input: inout ArraySlice<UInt8>) throws(Failure) -> EndpointRequest? {
     while bodyLength == nil {
       guard let line = try nextLine(&input) else { return nil }
-      if !line.isEmpty {
-        if request == nil {
-          request = try EndpointRequest(line: line)
-        } else {
-          try request?.add(line, limits)
-        }
-      } else {
+      if hasLine {
+        if line.isEmpty { bodyLength = try request.endHead(limits) } else { try request.add(line, limits) }
+      } else if !line.isEmpty {
         // Section 2.2: "SHOULD ignore at least one empty line (CRLF) received prior to the request-line".
-        bodyLength = try request?.endHead(limits)
+        request = try EndpointRequest(line: line)
+        hasLine = true
       }
     }
-    guard let bodyLength, let count = request?.body.count else { return nil }
-    let part = input.prefix(bodyLength - count)
-    request?.body.append(contentsOf: part)
+    let part = input.prefix((bodyLength ?? 0) - request.body.count)
+    request.body.append(contentsOf: part)
     input = input.dropFirst(part.count)
-    return count + part.count == bodyLength ? request : nil
+    return request.body.count == bodyLength ? request : nil
   }
 
   /// The next line of the head without its end; `nil` if more bytes are needed.
   private mutating func nextLine(_ input: inout ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8>? {
     // No line need follow what is not HTTP, such as the first bytes of TLS.
-    if line.isEmpty, request == nil, let first = input.first, first != ByteClass.carriageReturn,
+    if line.isEmpty, !hasLine, let first = input.first, first != ByteClass.carriageReturn,
       !ByteClass.isToken(first)
     {
       throw .malformed("the request does not begin with a method")
@@ -91,9 +89,9 @@ package struct RequestParser: Sendable {
     // RFC 9110, section 5.4: fields that are too large must not be processed.
     guard headBytes <= limits.headBytes else {
       // Section 3: "longer than any URI it wishes to parse MUST respond with 414".
-      throw request == nil
-        ? Failure(414, "a request line of more than \(limits.headBytes) bytes")
-        : Failure(431, "a head of more than \(limits.headBytes) bytes")
+      throw hasLine
+        ? Failure(431, "a head of more than \(limits.headBytes) bytes")
+        : Failure(414, "a request line of more than \(limits.headBytes) bytes")
     }
     var whole = part
     // The usual line, which comes in one part, is not copied.
@@ -287,7 +285,7 @@ extension EndpointRequest {
 }
 
 /// The classes of bytes in the grammars of HTTP and of URIs.
-enum ByteClass {
+package enum ByteClass {
   static let tab = UInt8(ascii: "\t")
   static let lineFeed = UInt8(ascii: "\n")
   static let carriageReturn = UInt8(ascii: "\r")
@@ -301,7 +299,7 @@ enum ByteClass {
   static func isFieldValue(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == tab }
 
   /// `unreserved` (RFC 3986, section 2.3).
-  static func isUnreserved(_ byte: UInt8) -> Bool {
+  package static func isUnreserved(_ byte: UInt8) -> Bool {
     byte.isASCIILetter || byte.isASCIIDigit || "-._~".utf8.contains(byte)
   }
 

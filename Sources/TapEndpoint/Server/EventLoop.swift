@@ -72,27 +72,26 @@ actor EventLoop {
   private func acceptConnections() {
     guard let (socket, source) = listener else { return }
     connections.updateCapacity(at: .now)
-    // Bounded, so that a flood of new connections leaves time to the open ones.
-    for _ in 0..<64 {
-      // A descriptor is closed some time after its connection: a flood must not overtake that.
-      guard openDescriptors - connections.open.count < Self.pendingCloses else { return source.watch(false) }
-      switch socket.accept() {
-      case .connection(let descriptor):
+    do throws(System.Failure) {
+      // Bounded, so that a flood of new connections leaves time to the open ones.
+      for _ in 0..<64 {
+        // A descriptor is closed some time after its connection: a flood must not overtake that.
+        guard openDescriptors - connections.open.count < Self.pendingCloses else {
+          return source.watch(false)
+        }
+        guard let descriptor = try socket.accept() else { return }
         let connection = open(descriptor)
         connections.noteAccepted(descriptor, at: .now)
         if connections.open.count > connections.capacity, !makeRoom(except: connection) {
           close(connection, reset: true)
         }
-      case .none:
-        return
-      case .exhausted:
-        connections.noteShortage(at: .now)
-        // New connections stay in the system's queue.
-        source.watch(false)
-        // If it is the app that has taken all descriptors, it may give some back until the next attempt.
-        if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
-        return
       }
+    } catch {
+      connections.noteShortage(at: .now)
+      // New connections stay in the system's queue.
+      source.watch(false)
+      // If it is the app that has taken all descriptors, it may give some back until the next attempt.
+      if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
     }
   }
 

@@ -3,14 +3,6 @@ import TapLibc
 
 /// A socket that listens, and the address that the system gave it.
 struct ListeningSocket: Sendable {
-  enum Accepted {
-    case connection(Int32)
-    /// No connection waits.
-    case none
-    /// The process or the system is out of descriptors or memory: the connection stays in the queue.
-    case exhausted
-  }
-
   /// Connections that may wait to be accepted; the system may allow fewer.
   private static let backlog: Int32 = 1024
 
@@ -93,16 +85,18 @@ struct ListeningSocket: Sendable {
     file = nil
   }
 
-  func accept() -> Accepted {
+  /// - Returns: the descriptor of a connection; `nil` if none waits.
+  /// - Throws: if the process or the system is out of descriptors or memory. The connection stays in the queue.
+  func accept() throws(System.Failure) -> Int32? {
     while true {
       if let descriptor = try? System.aboveStandard(acceptClosingOnExec()), descriptor >= 0 {
         Socket.configureConnected(descriptor)
-        return .connection(descriptor)
+        return descriptor
       }
       switch errno {
       case EINTR, ECONNABORTED, EPROTO: continue
-      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
-      default: return .none
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: throw System.Failure(code: errno)
+      default: return nil
       }
     }
   }
