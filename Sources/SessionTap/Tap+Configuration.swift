@@ -147,12 +147,6 @@ extension Tap.Configuration {
     return sessions
   }
 
-  /// What the page shows before its first scrape, if there is a page to show it.
-  func makeHistory() -> RequestHistory? {
-    guard endpoint != nil, keepsPageHistory else { return nil }
-    return RequestHistory(outbound: outbound, inbound: inbound)
-  }
-
   /// The endpoint, if there is to be one: the routes of every tap, and the app's own.
   func makeEndpoint(
     registry: Registry, readiness: Readiness, log: RequestLog?, history: RequestHistory?,

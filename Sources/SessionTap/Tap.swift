@@ -4,6 +4,7 @@ import Synchronization
 public import TapCore
 public import TapEndpoint
 public import TapLog
+import TapPage
 import TapURLSession
 
 /// Observes the URLSessions of an app: metrics for Prometheus over HTTP, and one log line per request.
@@ -84,7 +85,10 @@ public final class Tap: Sendable {
           .warn,
           "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
       }
-      let history = configuration.makeHistory()
+      // What the page shows before its first scrape, if there is a page to show it.
+      let history =
+        configuration.endpoint == nil || !configuration.keepsPageHistory
+        ? nil : RequestHistory(outbound: configuration.outbound, inbound: configuration.inbound)
       let consumers: [(any RequestConsumer)?] = [requestLog, history, configuration.recorded]
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
@@ -142,7 +146,6 @@ public final class Tap: Sendable {
     for warning in configuration.warnings { say("warning: \(warning)") }
     do throws(EndpointError) {
       try listen()
-      if let address { say("metrics at \(Self.url(of: address))") }
     } catch {
       if error.code == .addressInUse, case .retry(let interval) = configuration.whenAddressInUse {
         warn("\(error.description); the app runs, and its metrics are served as soon as the address is free")
@@ -158,12 +161,7 @@ public final class Tap: Sendable {
     if state.withLock({ $0.phase == .stopped }) { throw TapError.shutDown }
   }
 
-  /// What a person may open.
-  private static func url(of address: EndpointAddress) -> String {
-    address.port == nil ? "\(address)" : "http://\(address)/metrics"
-  }
-
-  /// Starts the endpoint, unless the tap is shut down.
+  /// Starts the endpoint, unless the tap is shut down, and says where.
   private func listen() throws(EndpointError) {
     guard let endpoint else { return }
     let attempt = Promise<Void>()
@@ -176,19 +174,19 @@ public final class Tap: Sendable {
       state.withLock { $0.attempt = nil }
       attempt.fulfill(())
     }
-    sessions.exclude(ownPort: try endpoint.start().port)
+    let address = try endpoint.start()
+    sessions.exclude(ownPort: address.port)
+    say("metrics at " + (address.port == nil ? "\(address)" : "http://\(address)/metrics"))
   }
 
   /// Tries again until the endpoint listens, or the tap is shut down or released.
   private func listenLater(every interval: Duration) {
-    let pause = DispatchTimeInterval.milliseconds(Int(min(interval, .seconds(86_400)) / .milliseconds(1)))
+    let pause = min(interval, .seconds(86_400)) / .seconds(1)
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { [weak self] in
       guard let self, state.withLock({ $0.phase == .running }) else { return }
       do throws(EndpointError) {
         try listen()
-        guard let address else { return }
-        log(.info, "the metrics are served at \(address) now")
-        say("metrics at \(Self.url(of: address))")
+        if let address { log(.info, "the metrics are served at \(address) now") }
       } catch {
         listenLater(every: interval)
       }

@@ -13,8 +13,8 @@ package struct ConnectionState: Sendable {
     case shutdownOutput
     /// Close the socket, in order or by a reset.
     case close(reset: Bool)
-    /// Wait for the next event.
-    case wait
+    /// Wait for the next event: bytes, if they are wanted, room for those that are to be sent, the deadline.
+    case wait(input: Bool, output: Bool, until: ContinuousClock.Instant)
   }
 
   /// The kinds of connections for the choice of the one to close when there is no room for another.
@@ -88,16 +88,12 @@ package struct ConnectionState: Sendable {
 
   // MARK: Queries
 
-  // Inlined, because else the whole state is copied for each of these questions.
-
   /// When ``deadlinePassed(at:)`` is to be called, unless an event comes before. While there is output, only its
   /// reader is waited for.
-  @inline(__always)
   package var deadline: ContinuousClock.Instant { writeDeadline ?? waitDeadline }
 
   /// Whether bytes are to be read. While a request is being answered, they are, up to a bound: only reading shows
   /// that the client has gone.
-  @inline(__always)
   package var wantsInput: Bool {
     if hasInputEnded { return false }
     return switch phase {
@@ -109,9 +105,9 @@ package struct ConnectionState: Sendable {
   }
 
   /// Whether ``isWriteBlocked`` is to be reset when the socket takes bytes again.
-  @inline(__always)
   package var wantsOutput: Bool { isWriteBlocked && !output.isEmpty }
 
+  /// Inlined, because else the whole state is copied for each request only to ask for this.
   @inline(__always)
   package var activity: Activity {
     switch phase {
@@ -128,7 +124,6 @@ package struct ConnectionState: Sendable {
   }
 
   /// Whether this is the request that is being answered.
-  @inline(__always)
   package func isCurrent(_ id: UInt64) -> Bool {
     if case .answering(let exchange) = phase { exchange.id == id } else { false }
   }
@@ -222,7 +217,7 @@ package struct ConnectionState: Sendable {
 
   // MARK: Actions
 
-  /// The next action. To be called until it is ``Action/wait`` or ``Action/close(reset:)``.
+  /// The next action. To be called until it is ``Action/wait(input:output:until:)`` or ``Action/close(reset:)``.
   package mutating func nextAction(at time: EventTime) -> Action {
     // RFC 9112, section 9.3.2: pipelined requests are answered in their order. The next one is parsed when the answer to
     // the one before is sent, so that a connection owes no more than one answer.
@@ -259,7 +254,7 @@ package struct ConnectionState: Sendable {
     if waiting.activity != activity || waiting.request != requestCount {
       waiting = (activity, requestCount, time.instant)
     }
-    return .wait
+    return .wait(input: wantsInput, output: wantsOutput, until: deadline)
   }
 
   /// Parses what has arrived. A failure is answered here.

@@ -168,23 +168,24 @@ actor EventLoop {
       case .write: connection.write(at: time)
       case .shutdownOutput: connection.endOutput()
       case .close(let reset): return close(connection, reset: reset)
-      case .wait: return waitForEvents(connection)
+      case .wait(let input, let output, let deadline):
+        watch(connection, input: input, output: output)
+        deadlines?.schedule(deadline)
+        return
       }
     }
   }
 
-  private func waitForEvents(_ connection: Connection) {
+  private func watch(_ connection: Connection, input: Bool, output: Bool) {
     releasePlace(of: connection)
-    if !connection.state.wantsInput {
+    if !input {
       connection.reading.watch(false)
     } else if !connection.mayHaveInput {
       connection.reading.watch(true)
     } else if !connection.isReadQueued {
       queueRead(connection)
     }
-    connection.watchWriting(
-      connection.state.wantsOutput, onWritable: event { [id = connection.id] in $0.writable(id) })
-    deadlines?.schedule(connection.state.deadline)
+    connection.watchWriting(output, onWritable: event { [id = connection.id] in $0.writable(id) })
   }
 
   private func close(_ connection: Connection, reset: Bool) {
