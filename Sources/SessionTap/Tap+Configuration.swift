@@ -101,11 +101,6 @@ extension Tap {
     public init() {
       self.init(environment: ProcessInfo.processInfo.environment)
     }
-
-    /// - Parameter endpoint: Where the metrics are served.
-    init(endpoint: Endpoint.Configuration?) {
-      self.endpoint = endpoint
-    }
   }
 }
 

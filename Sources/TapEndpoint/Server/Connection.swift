@@ -17,10 +17,8 @@ final class Connection {
   var place: (id: UInt64, path: String, task: Task<Void, Never>?)?
   /// Whether the last read did not block, so that another one may find more.
   var mayHaveInput = false
-  /// Whether another read is in the queue.
   var isReadQueued = false
   private(set) var isClosed = false
-  /// The events that the socket can be read.
   let reading: DescriptorSource
 
   private let queue: DispatchQueue

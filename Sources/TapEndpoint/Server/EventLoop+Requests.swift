@@ -40,23 +40,24 @@ extension EventLoop {
       }
       requestsInFlight += 1
       runningHandlers[route.path, default: 0] += 1
-      let number = HandlerID(connection: connection.id, request: id)
-      let task = handler(request) { response in
-        self.perform { $0.handlerReturned(response, to: number, at: route.path) }
+      let task = handler(request) { [number = connection.id] response in
+        self.perform { $0.handlerReturned(response, to: id, on: number, at: route.path) }
       }
       connection.place = (id, route.path, task)
     }
   }
 
-  private func handlerReturned(_ response: EndpointResponse, to id: HandlerID, at path: String) {
+  private func handlerReturned(
+    _ response: EndpointResponse, to id: UInt64, on number: Connection.ID, at path: String
+  ) {
     runningHandlers[path, default: 1] -= 1
-    if overdueHandlers.remove(id) != nil {
+    guard let connection = connections.open[number], connection.place?.id == id else {
       router.countOverdue?(-1, path)
-    } else if let connection = connections.open[id.connection] {
-      connection.place = nil
-      requestsInFlight -= 1
-      _ = answer(response, to: id.request, on: id.connection)
+      return
     }
+    connection.place = nil
+    requestsInFlight -= 1
+    _ = answer(response, to: id, on: number)
   }
 
   private func refuse(_ id: UInt64, on connection: Connection, _ reason: String, at time: EventTime) {
@@ -68,7 +69,6 @@ extension EventLoop {
   func releasePlace(of connection: Connection) {
     guard let (id, path, task) = connection.place, connection.isClosed || !connection.state.isCurrent(id)
     else { return }
-    overdueHandlers.insert(HandlerID(connection: connection.id, request: id))
     router.countOverdue?(1, path)
     requestsInFlight -= 1
     task?.cancel()
@@ -91,12 +91,6 @@ extension EventLoop {
       "refused \(peer.isEmpty ? "a local client" : peer): \(status.rawValue) \(reason)"
         + (suppressed > 0 ? " (and \(suppressed) more since the last line)" : ""))
   }
-}
-
-/// One handler that runs: numbers are never used again.
-struct HandlerID: Hashable {
-  let connection: Connection.ID
-  let request: UInt64
 }
 
 /// Limits the lines about refused requests to ten a minute. A flood of bad requests must not become a flood of lines.

@@ -20,9 +20,8 @@ actor EventLoop {
   var connections: ConnectionTable
   /// The requests that wait for a handler of the app.
   var requestsInFlight = 0
-  /// The handlers that run, by the path of their route, and those of them whose requests are over.
+  /// The handlers that run, by the path of their route, those whose requests are over among them.
   var runningHandlers: [String: Int] = [:]
-  var overdueHandlers: Set<HandlerID> = []
   /// The scrapes whose gathering has not ended.
   var scrapesInFlight = 0
   var refusals = RefusalLog()

@@ -57,11 +57,7 @@ struct ListeningSocket: Sendable {
       if isBound, let path { System.remove(path) }
       throw error
     }
-    if let path, let status = try? System.status(ofLinkAtPath: path) {
-      file = (path, status)
-    } else {
-      file = nil
-    }
+    file = path.flatMap { path in (try? System.status(ofLinkAtPath: path)).map { (path, $0) } }
     self.address = path == nil ? SocketAddress.local(descriptor) ?? address : address
   }
 
