@@ -1,10 +1,6 @@
 import Foundation
 import SessionTap
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Starts a session's task, whose completion calls what `make` is given, and waits for that. It comes soon after a cancel: that of the
 /// Swift task, or the one after the delay.
 ///

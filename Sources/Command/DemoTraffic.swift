@@ -1,10 +1,6 @@
 import Foundation
 import SessionTap
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The traffic of the demo's app: it serves pages, and makes requests for them at a steady rate.
 struct DemoTraffic: Sendable {
   private let tap: Tap

@@ -1,10 +1,6 @@
 import Foundation
 import SessionTap
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension Options {
   /// Requests the URLs in rounds, until the task is cancelled or there were so many.
   func probe(with tap: Tap) async {
