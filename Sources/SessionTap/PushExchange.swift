@@ -6,7 +6,7 @@ import TapCore
   import FoundationNetworking
 #endif
 
-/// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline, or the cancellation of its task.
+/// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline or a cancel.
 ///
 /// The limits of a session do not do for that: the one for a whole request has no effect on Linux, and the other begins
 /// anew with all that the gateway sends. The session has a delegate, since a completion handler's redirects are followed, with
@@ -26,7 +26,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   private let gateway: PushGateway
   private let state = Mutex(State())
   private let outcome = Promise<Result<Void, PushError>>()
-  /// The start, the delegate's calls and the cancel, one at a time. They may have to wait for Foundation's one queue of all sessions.
+  /// The start, the delegate's calls and the cancel, one at a time. They may wait for Foundation's one queue of all sessions.
   private let calls = OperationQueue()
 
   init(with gateway: PushGateway) {

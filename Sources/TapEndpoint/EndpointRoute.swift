@@ -11,8 +11,8 @@ public struct EndpointRoute: Sendable {
     /// One that calls back once. It needs no thread of Swift's pool, and so works while the app blocks them all, which
     /// is when its metrics matter most.
     case deferred(@Sendable (EndpointRequest, @escaping Completion) -> Void)
-    /// One that works in a task or on a queue of its own, because it takes milliseconds or may suspend. It gives its task, if there is one,
-    /// and takes what to call once with the answer.
+    /// One that works in a task or on a queue of its own, because it may suspend or takes milliseconds. It calls back
+    /// once with the answer, and returns its task if it has one.
     case elsewhere(
       @Sendable (EndpointRequest, @escaping @Sendable (EndpointResponse) -> Void) -> Task<Void, Never>?)
   }

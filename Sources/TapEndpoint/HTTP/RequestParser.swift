@@ -22,7 +22,7 @@ package struct RequestParser: Sendable {
   private var headBytes = 0
   /// The begin of a line whose end has not arrived.
   private var line: [UInt8] = []
-  /// The request so far, and whether its first line has come. No optional, which would be copied to look whether it is `nil`.
+  /// The request so far, and whether its first line has come. Not an optional: to compare it with `nil` copies it.
   private var request = EndpointRequest(path: "")
   private var hasLine = false
   /// The length of the body when the head is complete.
