@@ -1,8 +1,5 @@
 import Foundation
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import SessionTap
 
 /// Starts a session's task, whose completion calls what `make` is given, and waits for that. It comes soon after a cancel: that of the
 /// Swift task, or the one after the delay.
@@ -11,22 +8,17 @@ import Foundation
 /// process's sessions with it (swift-corelibs-foundation #5412). So it is the session's task that is cancelled.
 func cancellableCall<Answer: Sendable>(
   cancelledAfter delay: Duration? = nil, _ make: (@escaping @Sendable (Answer) -> Void) -> URLSessionTask
-) async -> Answer? {
-  let (answers, sink) = AsyncStream.makeStream(of: Answer.self)
-  let task = make {
-    sink.yield($0)
-    sink.finish()
-  }
+) async -> Answer {
+  let answer = Promise<Answer>()
+  let task = make(answer.fulfill)
   // On another thread: `URLSessionTask.cancel()` waits for Foundation's queue, and who cancels a Swift task holds its lock.
   @Sendable func cancel(after delay: Duration) {
     DispatchQueue.global().asyncAfter(deadline: .now() + delay / .seconds(1)) { task.cancel() }
   }
   task.resume()
   if let delay { cancel(after: delay) }
-  // Cancelling the task that reads a stream would end the stream before its answer: a task of its own reads it.
-  let completion = Task { await answers.first { _ in true } }
   return await withTaskCancellationHandler {
-    await completion.value
+    await answer.value
   } onCancel: {
     cancel(after: .zero)
   }

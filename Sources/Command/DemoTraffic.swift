@@ -1,10 +1,6 @@
 import Foundation
 import SessionTap
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The traffic of the demo's app: it serves pages, and makes requests for them at a steady rate.
 struct DemoTraffic: Sendable {
   private let tap: Tap
@@ -70,12 +66,11 @@ struct DemoTraffic: Sendable {
       guard error == nil, let response = response as? HTTPURLResponse else { return DemoAnswer() }
       return DemoAnswer(statusCode: response.statusCode, bytes: bytes)
     }
-    let delay = kind == .abandoned ? Duration.milliseconds(200) : nil
-    return await cancellableCall(cancelledAfter: delay) { done in
+    return await cancellableCall(cancelledAfter: kind.cancelledAfter) { done in
       kind == .report
         ? session.downloadTask(with: request) { done(answer($1, $2, DemoOrigin.monthlyReport.count)) }
         : session.dataTask(with: request) { done(answer($1, $2, $0?.count ?? 0)) }
-    } ?? DemoAnswer()
+    }
   }
 }
 
@@ -95,43 +90,38 @@ enum DemoClient: String, CaseIterable {
   }
 }
 
-/// The kinds of requests that the demo's app makes.
-enum DemoRequest {
-  case product, search, order, report, recommendations, login, token, missing, warehouse, abandoned, legacy
-  case refused
+/// A kind of request that the demo's app makes.
+struct DemoRequest: Hashable {
+  static let product = DemoRequest(.catalogue, "/products/{id}?currency=EUR&token={token}")
+  static let search = DemoRequest(.catalogue, "/search?q=oat%20milk")
+  static let recommendations = DemoRequest(.catalogue, "/recommendations")
+  static let missing = DemoRequest(.catalogue, "/no/such/page")
+  static let order = DemoRequest(.accounts, "/orders")
+  static let login = DemoRequest(.accounts, "/login")
+  static let report = DemoRequest(.reports, "/reports/monthly.csv")
+  static let token = DemoRequest(.tokens, "/token")
+  static let warehouse = DemoRequest(.warehouse, "/warehouse")
+  static let abandoned = DemoRequest(.warehouse, "/warehouse", cancelledAfter: .milliseconds(200))
+  static let legacy = DemoRequest(.warehouse, "/legacy")
+  static let refused = DemoRequest(.warehouse, "http://127.0.0.1:1/")
 
-  var client: DemoClient {
-    switch self {
-    case .order, .login: .accounts
-    case .warehouse, .legacy, .refused, .abandoned: .warehouse
-    case .report: .reports
-    case .token: .tokens
-    default: .catalogue
-    }
+  let client: DemoClient
+  private let target: String
+  let cancelledAfter: Duration?
+
+  private init(_ client: DemoClient, _ target: String, cancelledAfter: Duration? = nil) {
+    (self.client, self.target, self.cancelledAfter) = (client, target, cancelledAfter)
   }
 
   /// The request. `nil` only if the origin's URL cannot be composed.
   func request(to origin: URL) -> URLRequest? {
-    let path =
-      switch self {
-      case .product:
-        "/products/\(Int.random(in: 1...500))?currency=EUR&token=\(UInt32.random(in: 0 ... .max))"
-      case .search: "/search?q=oat%20milk"
-      case .order: "/orders"
-      case .report: "/reports/monthly.csv"
-      case .recommendations: "/recommendations"
-      case .login: "/login"
-      case .token: "/token"
-      case .missing: "/no/such/page"
-      case .warehouse, .abandoned: "/warehouse"
-      case .legacy: "/legacy"
-      case .refused: "http://127.0.0.1:1/"
-      }
+    let target = target.replacing("{id}", with: "\(Int.random(in: 1...500))")
+      .replacing("{token}", with: "\(UInt32.random(in: 0 ... .max))")
     // The origin under another name, so that the demo has more than one host.
     let isByName = client == .accounts || client == .tokens
     var base = URLComponents(url: origin, resolvingAgainstBaseURL: false)
     if isByName { base?.host = "localhost" }
-    guard let url = URL(string: path, relativeTo: base?.url) else { return nil }
+    guard let url = URL(string: target, relativeTo: base?.url) else { return nil }
     var request = URLRequest(url: url.absoluteURL)
     request.setTrace()
     if self == .order {

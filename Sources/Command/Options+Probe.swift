@@ -1,10 +1,6 @@
 import Foundation
 import SessionTap
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 extension Options {
   /// Requests the URLs in rounds, until the task is cancelled or there were so many.
   func probe(with tap: Tap) async {
@@ -18,7 +14,7 @@ extension Options {
       await withDiscardingTaskGroup { group in
         for url in urls {
           group.addTask {
-            _ = await cancellableCall { done in session.dataTask(with: url) { _, _, _ in done(()) } }
+            await cancellableCall { done in session.dataTask(with: url) { _, _, _ in done(()) } }
           }
         }
       }

@@ -25,18 +25,16 @@ extension EndpointRoute {
     EndpointRoute(
       path, on: DispatchQueue(label: "session-tap.logs", qos: .utility),
       handler: { request in
-        let query: LogQuery
         do throws(InvalidLogQuery) {
-          query = try LogQuery(items: request.queryItems)
+          let lines = log.recentLines(try LogQuery(items: request.queryItems))
+          return EndpointResponse(
+            headers: [
+              "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store",
+              "X-Content-Type-Options": "nosniff", "Session-Tap-Last-Line": String(lines.last),
+            ], body: lines.bytes)
         } catch {
           return .refusal(.badRequest, error.description)
         }
-        let lines = log.recentLines(query)
-        return EndpointResponse(
-          headers: [
-            "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff", "Session-Tap-Last-Line": String(lines.last),
-          ], body: lines.bytes)
       })
   }
 }

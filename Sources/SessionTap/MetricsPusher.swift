@@ -1,9 +1,4 @@
-import Foundation
 public import TapCore
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Pushes the metrics of a registry to a Pushgateway, for jobs that are too short to be scraped.
 ///
@@ -59,7 +54,8 @@ public final class MetricsPusher: Sendable {
   private func push(until end: Instant) async throws(PushError) {
     for attempt in 1... {
       do throws(PushError) {
-        try await pushOnce(within: min(retry.deadline, Instant.now.duration(to: end)))
+        let time = min(retry.deadline, Instant.now.duration(to: end))
+        try await PushExchange(with: gateway).put(registry.exposition(in: .text), within: time)
         pushes.increment()
         return
       } catch {
@@ -95,28 +91,6 @@ public final class MetricsPusher: Sendable {
     while (try? await sleep(interval)) != nil { await push(.never) }
     // A task of its own, which is not cancelled: it may wait for the network, and between tries.
     await Task.detached { await push(.now.advanced(by: limit)) }.value
-  }
-
-  private func pushOnce(within time: Duration) async throws(PushError) {
-    let exposition = registry.exposition(in: .text)
-    var request = URLRequest(url: gateway.url)
-    request.httpMethod = "PUT"
-    request.setValue(exposition.contentType, forHTTPHeaderField: "Content-Type")
-    request.setValue(gateway.authorization, forHTTPHeaderField: "Authorization")
-    let answer = await PushExchange().send(request, body: Data(exposition.bytes), within: time)
-    switch answer {
-    case .status(200...299, _):
-      return
-    case .status(let status, let reason):
-      // RFC 9110, sections 15.5.9, 15.6 and RFC 6585, section 4: these may be transient.
-      throw PushError(
-        .refused, "\(gateway.authority) answers \(status): \(reason)",
-        isTransient: status >= 500 || status == 408 || status == 429)
-    case .failure(let reason):
-      throw PushError(.unreachable, "cannot push to \(gateway.authority): \(reason)", isTransient: true)
-    case .late:
-      throw PushError(.unreachable, "\(gateway.authority) does not answer in time", isTransient: true)
-    }
   }
 
   private struct OutcomeLabels: LabelSet {

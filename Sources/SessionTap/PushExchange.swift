@@ -1,26 +1,18 @@
 import Foundation
 import Synchronization
+import TapCore
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// One request to a gateway, in a session of its own. It ends once: with a response, an error, or its deadline.
+/// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline or a cancel.
 ///
 /// The limits of a session do not do for that: the one for a whole request has no effect on Linux, and the other begins
 /// anew with all that the gateway sends. The session has a delegate, since a completion handler's redirects are followed, with
 /// the credentials, and its body is kept as a whole.
 final class PushExchange: NSObject, URLSessionDataDelegate {
-  enum Answer: Sendable {
-    /// The status, and the begin of the body, or what the status means.
-    case status(Int, String)
-    case failure(String)
-    case late
-  }
-
   private struct State {
-    /// It has ended, be it before there was a task.
-    var isOver = false
     /// The task until it is complete.
     var task: URLSessionTask?
     var reason: [UInt8] = []
@@ -31,71 +23,79 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   private static let bodyLimit = 65_536
   private static let reasonLimit = 200
 
+  private let gateway: PushGateway
   private let state = Mutex(State())
-  /// The first answer counts.
-  private let (answers, sink) = AsyncStream.makeStream(of: Answer.self)
-  /// The delegate's calls, one at a time.
+  private let outcome = Promise<Result<Void, PushError>>()
+  /// The start, the delegate's calls and the cancel, one at a time. They may wait for Foundation's one queue of all sessions.
   private let calls = OperationQueue()
 
-  /// - Parameter time: at most a day.
-  func send(_ request: URLRequest, body: Data, within time: Duration) async -> Answer {
-    guard time > .zero else { return .late }
-    let time = min(time, .seconds(86_400))
-    // Foundation has one queue for all sessions, which calls of sessions wait for. The deadline does not, nor for Swift's threads,
-    // which may all wait for that queue.
-    let queue = DispatchQueue.global(qos: .utility)
-    let deadline = DispatchWorkItem { self.giveUp(with: .late) }
-    defer { deadline.cancel() }
-    queue.asyncAfter(deadline: .now() + time / .seconds(1), execute: deadline)
-    queue.async { self.start(request, body, time) }
-    // Cancelling the task that reads a stream would end the stream before its answer: a task of its own reads it.
-    let first = Task { [answers] in await answers.first { _ in true } ?? .late }
-    return await withTaskCancellationHandler {
-      await first.value
-    } onCancel: {
-      giveUp(with: .failure("the task was cancelled"))
-    }
+  init(with gateway: PushGateway) {
+    self.gateway = gateway
+    calls.maxConcurrentOperationCount = 1
   }
 
-  private func start(_ request: URLRequest, _ body: Data, _ time: Duration) {
+  /// Replaces the group's metrics, unless the task is cancelled.
+  ///
+  /// - Parameter time: counts up to a day.
+  func put(_ exposition: Exposition, within time: Duration) async throws(PushError) {
+    let seconds = min(time / .seconds(1), 86_400)
+    let late = unreachable("\(gateway.authority) does not answer in time")
+    guard seconds > 0 else { throw late }
+    // Neither Foundation's queue nor Swift's threads, which may all wait for that queue, hold it up.
+    let deadline = DispatchWorkItem { self.giveUp(late) }
+    defer { deadline.cancel() }
+    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds, execute: deadline)
+    calls.addOperation { self.start(exposition, seconds) }
+    let result = await withTaskCancellationHandler {
+      await outcome.value
+    } onCancel: {
+      giveUp(unreachable("cannot push to \(gateway.authority): the task was cancelled"))
+    }
+    try result.get()
+  }
+
+  private func start(_ exposition: Exposition, _ seconds: Double) {
+    var request = URLRequest(url: gateway.url)
+    request.httpMethod = "PUT"
+    request.setValue(exposition.contentType, forHTTPHeaderField: "Content-Type")
+    request.setValue(gateway.authorization, forHTTPHeaderField: "Authorization")
     let configuration = URLSessionConfiguration.ephemeral
-    (configuration.urlCache, configuration.urlCredentialStorage, configuration.httpCookieStorage) = (
-      nil, nil, nil
-    )
-    configuration.timeoutIntervalForResource = time / .seconds(1)
+    configuration.urlCache = nil
+    configuration.urlCredentialStorage = nil
+    configuration.httpCookieStorage = nil
+    configuration.timeoutIntervalForResource = seconds
     // Foundation on Linux cuts it to whole seconds.
-    configuration.timeoutIntervalForRequest = time / .seconds(1) + 1
-    calls.maxConcurrentOperationCount = 1
+    configuration.timeoutIntervalForRequest = seconds + 1
     let session = URLSession(configuration: configuration, delegate: self, delegateQueue: calls)
-    let task = session.uploadTask(with: request, from: body)
+    let task = session.uploadTask(with: request, from: Data(exposition.bytes))
     state.withLock { $0.task = task }
     task.resume()
     session.finishTasksAndInvalidate()
-    if state.withLock({ $0.isOver }) { cancel() }
-  }
-
-  private func giveUp(with answer: Answer) {
-    end(with: answer)
-    cancel()
-  }
-
-  private func end(with answer: Answer) {
-    state.withLock { $0.isOver = true }
-    sink.yield(answer)
   }
 
   /// Cancels what goes on after the end. Foundation on Linux ends the process where a cancel meets the end of a request
   /// (swift-corelibs-foundation #3296); it does not where the cancel is one of the delegate's calls, before the last.
-  private func cancel() {
+  private func giveUp(_ error: PushError) {
+    outcome.fulfill(.failure(error))
     calls.addOperation { self.state.withLock { $0.task }?.cancel() }
   }
 
-  private func answer(_ response: URLResponse?) -> Answer? {
-    // Foundation on Linux passes interim responses on as well.
+  private func unreachable(_ reason: String) -> PushError {
+    PushError(.unreachable, reason, isTransient: true)
+  }
+
+  /// What a response means; `nil` for an interim one, which Foundation on Linux passes on as well.
+  private func result(of response: URLResponse?) -> Result<Void, PushError>? {
     guard let status = (response as? HTTPURLResponse)?.statusCode, status >= 200 else { return nil }
+    if status < 300 { return .success(()) }
     let line = state.withLock { $0.reason }.drop { $0 <= 0x20 }.prefix { $0 != 0x0A && $0 != 0x0D }
-    let reason = String(decoding: line.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
-    return .status(status, reason.isEmpty ? HTTPURLResponse.localizedString(forStatusCode: status) : reason)
+    let text = String(decoding: line.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
+    let reason = text.isEmpty ? HTTPURLResponse.localizedString(forStatusCode: status) : text
+    // RFC 9110, sections 15.5.9, 15.6 and RFC 6585, section 4: these may be transient.
+    return .failure(
+      PushError(
+        .refused, "\(gateway.authority) answers \(status): \(reason)",
+        isTransient: status >= 500 || status == 408 || status == 429))
   }
 
   // MARK: The delegate's calls
@@ -106,8 +106,8 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
       state.bodySize += data.count
       return state.bodySize > Self.bodyLimit
     }
-    guard isTooMuch, let answer = answer(dataTask.response) else { return }
-    end(with: answer)
+    guard isTooMuch, let result = result(of: dataTask.response) else { return }
+    outcome.fulfill(result)
     dataTask.cancel()
   }
 
@@ -116,7 +116,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    if let answer = answer(challenge.failureResponse) { end(with: answer) }
+    if let result = result(of: challenge.failureResponse) { outcome.fulfill(result) }
     completionHandler(.performDefaultHandling, nil)
   }
 
@@ -129,6 +129,9 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     state.withLock { $0.task = nil }
-    end(with: answer(task.response) ?? .failure(error?.localizedDescription ?? "no response"))
+    let reason = error?.localizedDescription ?? "no response"
+    outcome.fulfill(
+      result(of: task.response)
+        ?? .failure(unreachable("cannot push to \(gateway.authority): \(reason)")))
   }
 }

@@ -53,16 +53,12 @@ public struct PushGateway: Sendable, Hashable {
 
   /// `/name/value`; a value that a path cannot hold goes in Base64 (Pushgateway, "Encoding of label values").
   private static func segments(_ name: String, _ value: String) -> String {
-    if !["", ".", ".."].contains(value), value.utf8.allSatisfy(unreserved.contains) {
+    if !["", ".", ".."].contains(value), value.utf8.allSatisfy(ByteClass.isUnreserved) {
       return "/\(name)/\(value)"
     }
     let encoded = Data(value.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
     return "/\(name)@base64/" + (encoded.isEmpty ? "=" : encoded)
   }
-
-  /// RFC 3986, section 2.3.
-  private static let unreserved = Set(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
 }
 
 /// Why metrics could not be pushed. Its description names the cause in one line.

@@ -101,11 +101,6 @@ extension Tap {
     public init() {
       self.init(environment: ProcessInfo.processInfo.environment)
     }
-
-    /// - Parameter endpoint: Where the metrics are served.
-    init(endpoint: Endpoint.Configuration?) {
-      self.endpoint = endpoint
-    }
   }
 }
 
@@ -145,12 +140,6 @@ extension Tap.Configuration {
       sessions.collectsHeaders = true
     }
     return sessions
-  }
-
-  /// What the page shows before its first scrape, if there is a page to show it.
-  func makeHistory() -> RequestHistory? {
-    guard endpoint != nil, keepsPageHistory else { return nil }
-    return RequestHistory(outbound: outbound, inbound: inbound)
   }
 
   /// The endpoint, if there is to be one: the routes of every tap, and the app's own.

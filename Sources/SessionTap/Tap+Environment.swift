@@ -21,7 +21,6 @@ extension Tap.Configuration {
   ///
   /// - Parameter environment: The variables; `[:]` gives the defaults.
   public init(environment: [String: String]) {
-    self.init(endpoint: Endpoint.Configuration())
     let text = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     takeAddress(host: text("OTEL_EXPORTER_PROMETHEUS_HOST"), port: text("OTEL_EXPORTER_PROMETHEUS_PORT"))
     target = TargetInfo(

@@ -28,7 +28,7 @@ extension Tap {
   /// The newest 10,000 requests that a tap of ``testing(_:)`` has recorded, in the order of their ends. A
   /// request is among them once the app has its end. Empty for any other tap.
   public func recordedRequests() -> [RequestObservation] {
-    guard let recorded else { return [] }
+    guard let recorded = configuration.recorded else { return [] }
     recorder.drain()
     return recorded.requests
   }

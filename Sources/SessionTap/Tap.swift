@@ -4,6 +4,7 @@ import Synchronization
 public import TapCore
 public import TapEndpoint
 public import TapLog
+import TapPage
 import TapURLSession
 
 /// Observes the URLSessions of an app: metrics for Prometheus over HTTP, and one log line per request.
@@ -28,8 +29,8 @@ public final class Tap: Sendable {
 
   private struct State {
     var phase = Phase.idle
-    /// Open when the attempt to listen that is under way has ended.
-    var attempt: Latch?
+    /// Comes when the attempt to listen that is under way has ended.
+    var attempt: Promise<Void>?
   }
 
   /// The metrics of the requests and of the app.
@@ -42,15 +43,11 @@ public final class Tap: Sendable {
   let recorder: RequestRecorder
   let sessions: URLSessionTap
   private let endpoint: Endpoint?
-  private let whenAddressInUse: AddressInUsePolicy
-  private let isAddressOfEnvironment: Bool
-  private let deadline: Duration
-  private let isQuiet: Bool
-  private let warnings: [String]
-  let recorded: RecordedRequests?
+  /// As it came, but for warnings of the start.
+  let configuration: Configuration
   private let state = Mutex(State())
-  /// Open when a shutdown is complete.
-  private let end = Latch()
+  /// Comes when a shutdown is complete.
+  private let end = Promise<Void>()
 
   /// Makes a tap: opens the log and registers the metrics. The endpoint does not listen before ``start()``.
   ///
@@ -69,11 +66,6 @@ public final class Tap: Sendable {
     configuration.inbound.knownMethods = configuration.knownMethods
     self.registry = registry
     let readsInfo = URLSessionTap.readsTransferInfo && configuration.sessions.readsAccount
-    whenAddressInUse = configuration.whenAddressInUse
-    isAddressOfEnvironment = configuration.isAddressOfEnvironment
-    deadline = max(.zero, configuration.shutdownDeadline)
-    isQuiet = configuration.isQuiet
-    recorded = configuration.recorded
     readiness = Readiness(configuration.readinessChecks)
     do {
       try registry.register(BuildInfo(transferInfo: readsInfo ? "libcurl" : "none"))
@@ -86,16 +78,18 @@ public final class Tap: Sendable {
       // One thread records what has happened, and writes the log.
       let worker = Worker()
       requestLog = try configuration.makeLog(worker)
-      warnings = configuration.warnings
-      for warning in warnings { requestLog?.log(.warn, warning) }
+      for warning in configuration.warnings { requestLog?.log(.warn, warning) }
       if let requestLog { try registry.register(requestLog) }
       if !readsInfo {
         requestLog?.log(
           .warn,
           "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
       }
-      let history = configuration.makeHistory()
-      let consumers: [(any RequestConsumer)?] = [requestLog, history, recorded]
+      // What the page shows before its first scrape, if there is a page to show it.
+      let history =
+        configuration.endpoint == nil || !configuration.keepsPageHistory
+        ? nil : RequestHistory(outbound: configuration.outbound, inbound: configuration.inbound)
+      let consumers: [(any RequestConsumer)?] = [requestLog, history, configuration.recorded]
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logOptions.redaction.headers,
@@ -103,6 +97,7 @@ public final class Tap: Sendable {
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)
+      self.configuration = configuration
     } catch {
       throw TapError(error)
     }
@@ -148,16 +143,15 @@ public final class Tap: Sendable {
     case .running: throw TapError.startedBefore
     case .stopped: throw TapError.shutDown
     }
-    for warning in warnings { say("warning: \(warning)") }
+    for warning in configuration.warnings { say("warning: \(warning)") }
     do throws(EndpointError) {
       try listen()
-      if let address { say("metrics at \(Self.url(of: address))") }
     } catch {
-      if error.code == .addressInUse, case .retry(let interval) = whenAddressInUse {
+      if error.code == .addressInUse, case .retry(let interval) = configuration.whenAddressInUse {
         warn("\(error.description); the app runs, and its metrics are served as soon as the address is free")
         return listenLater(every: max(interval, .milliseconds(10)))
       }
-      guard isAddressOfEnvironment else {
+      guard configuration.isAddressOfEnvironment else {
         state.withLock { if $0.phase == .running { $0.phase = .idle } }
         throw TapError(error)
       }
@@ -167,15 +161,10 @@ public final class Tap: Sendable {
     if state.withLock({ $0.phase == .stopped }) { throw TapError.shutDown }
   }
 
-  /// What a person may open.
-  private static func url(of address: EndpointAddress) -> String {
-    address.port == nil ? "\(address)" : "http://\(address)/metrics"
-  }
-
-  /// Starts the endpoint, unless the tap is shut down.
+  /// Starts the endpoint, unless the tap is shut down, and says where.
   private func listen() throws(EndpointError) {
     guard let endpoint else { return }
-    let attempt = Latch()
+    let attempt = Promise<Void>()
     let isRunning = state.withLock { state in
       if state.phase == .running { state.attempt = attempt }
       return state.phase == .running
@@ -183,21 +172,21 @@ public final class Tap: Sendable {
     guard isRunning else { return }
     defer {
       state.withLock { $0.attempt = nil }
-      attempt.open()
+      attempt.fulfill(())
     }
-    sessions.exclude(ownPort: try endpoint.start().port)
+    let address = try endpoint.start()
+    sessions.exclude(ownPort: address.port)
+    say("metrics at " + (address.port == nil ? "\(address)" : "http://\(address)/metrics"))
   }
 
   /// Tries again until the endpoint listens, or the tap is shut down or released.
   private func listenLater(every interval: Duration) {
-    let pause = DispatchTimeInterval.milliseconds(Int(min(interval, .seconds(86_400)) / .milliseconds(1)))
+    let pause = min(interval, .seconds(86_400)) / .seconds(1)
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { [weak self] in
       guard let self, state.withLock({ $0.phase == .running }) else { return }
       do throws(EndpointError) {
         try listen()
-        guard let address else { return }
-        log(.info, "the metrics are served at \(address) now")
-        say("metrics at \(Self.url(of: address))")
+        if let address { log(.info, "the metrics are served at \(address) now") }
       } catch {
         listenLater(every: interval)
       }
@@ -211,7 +200,7 @@ public final class Tap: Sendable {
   }
 
   private func say(_ text: String) {
-    if !isQuiet { StandardError.write(line: "session-tap: \(text)") }
+    if !configuration.isQuiet { StandardError.write(line: "session-tap: \(text)") }
   }
 
   /// Where the metrics are served, with the actual port. `nil` while the endpoint does not listen.
@@ -243,7 +232,7 @@ public final class Tap: Sendable {
   public func run() async throws(TapError) {
     if !state.withLock({ $0.phase == .running }) { try start() }
     await withTaskCancellationHandler {
-      await end.wait()
+      await end.value
     } onCancel: {
       Task { await self.shutdown() }
     }
@@ -272,17 +261,18 @@ public final class Tap: Sendable {
       defer { state.phase = .stopped }
       return (state.phase != .stopped, state.attempt)
     }
-    guard isFirst else { return await end.wait() }
+    guard isFirst else { return await end.value }
     sessions.stop()
-    await attempt?.wait()
+    await attempt?.value
+    let deadline = max(.zero, configuration.shutdownDeadline)
     await endpoint?.shutdown(within: deadline)
     // What handlers and observers log comes before the log's end.
-    await Self.onThread { [recorder, requestLog, deadline] in
+    await Self.onThread { [recorder, requestLog] in
       recorder.drain()
       recorder.flushObservers(until: .now.advanced(by: deadline))
       requestLog?.shutdown(within: deadline)
     }
-    end.open()
+    end.fulfill(())
   }
 
   /// What waits for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.

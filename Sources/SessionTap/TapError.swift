@@ -8,25 +8,22 @@ public import TapLog
 public struct TapError: Error, CustomStringConvertible {
   /// The causes. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Hashable {
-    private enum Name {
-      case configuration, metrics, log, endpoint, push, startedBefore, shutDown
-    }
-    private let name: Name
+    private let name: String
 
     /// The metrics cannot be registered: the underlying error is a ``/TapCore/RegistryError``.
-    public static let metrics = Code(name: .metrics)
+    public static let metrics = Code(name: "metrics")
     /// The log cannot be opened: the underlying error is a ``/TapLog/RequestLogError``.
-    public static let log = Code(name: .log)
+    public static let log = Code(name: "log")
     /// The endpoint cannot listen: the underlying error is a ``/TapEndpoint/EndpointError``.
-    public static let endpoint = Code(name: .endpoint)
+    public static let endpoint = Code(name: "endpoint")
     /// A Pushgateway did not accept the metrics: the underlying error is a ``PushError``.
-    public static let push = Code(name: .push)
+    public static let push = Code(name: "push")
     /// The configuration is invalid: the underlying error is a ``/TapCore/PathTemplateError``.
-    public static let configuration = Code(name: .configuration)
+    public static let configuration = Code(name: "configuration")
     /// The tap was started before. Make another one.
-    public static let startedBefore = Code(name: .startedBefore)
+    public static let startedBefore = Code(name: "startedBefore")
     /// The tap was shut down. Make another one.
-    public static let shutDown = Code(name: .shutDown)
+    public static let shutDown = Code(name: "shutDown")
   }
 
   /// Which part failed.

@@ -29,10 +29,7 @@ package final class TerminationSignals: Sendable {
     }
 
     mutating func restoreActions() {
-      for (number, action) in actionsBefore {
-        var action = action
-        sigaction(number, &action, nil)
-      }
+      for (number, var action) in actionsBefore { sigaction(number, &action, nil) }
       actionsBefore = []
     }
   }

@@ -13,8 +13,8 @@ package struct ConnectionState: Sendable {
     case shutdownOutput
     /// Close the socket, in order or by a reset.
     case close(reset: Bool)
-    /// Wait for the next event.
-    case wait
+    /// Wait for the next event: bytes, if they are wanted, room for those that are to be sent, the deadline.
+    case wait(input: Bool, output: Bool, until: ContinuousClock.Instant)
   }
 
   /// The kinds of connections for the choice of the one to close when there is no room for another.
@@ -170,9 +170,9 @@ package struct ConnectionState: Sendable {
     case _ where writeDeadline != nil:
       phase = .closed(reset: true)
     case (.head, .receiving):
-      fail(.init(.requestTimeout, "the head took too long"), at: time)
+      fail(.init(408, "the head took too long"), at: time)
     case (.body, .receiving):
-      fail(.init(.requestTimeout, "the body took too long"), at: time)
+      fail(.init(408, "the body took too long"), at: time)
     case (.answer, .answering(let exchange)):
       answer(.refusal(.serviceUnavailable, "the answer took too long"), to: exchange.id, at: time)
     default:
@@ -217,7 +217,7 @@ package struct ConnectionState: Sendable {
 
   // MARK: Actions
 
-  /// The next action. To be called until it is ``Action/wait`` or ``Action/close(reset:)``.
+  /// The next action. To be called until it is ``Action/wait(input:output:until:)`` or ``Action/close(reset:)``.
   package mutating func nextAction(at time: EventTime) -> Action {
     // RFC 9112, section 9.3.2: pipelined requests are answered in their order. The next one is parsed when the answer to
     // the one before is sent, so that a connection owes no more than one answer.
@@ -254,7 +254,7 @@ package struct ConnectionState: Sendable {
     if waiting.activity != activity || waiting.request != requestCount {
       waiting = (activity, requestCount, time.instant)
     }
-    return .wait
+    return .wait(input: wantsInput, output: wantsOutput, until: deadline)
   }
 
   /// Parses what has arrived. A failure is answered here.
@@ -279,5 +279,18 @@ package struct ConnectionState: Sendable {
     guard wait != self.wait else { return }
     self.wait = wait
     waitDeadline = time.instant + limit
+  }
+}
+
+/// The clocks' readings when an event reaches a connection.
+package struct EventTime: Sendable {
+  /// For deadlines.
+  package var instant: ContinuousClock.Instant
+  /// The encoded `Date` of a response that is made now (RFC 9110, section 6.6.1).
+  package let date: [UInt8]
+
+  package init(instant: ContinuousClock.Instant, date: [UInt8]) {
+    self.instant = instant
+    self.date = date
   }
 }

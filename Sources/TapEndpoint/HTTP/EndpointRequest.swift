@@ -73,3 +73,100 @@ extension Duration {
     max(self - min(max(self / 10, .milliseconds(50)), .milliseconds(500)), .milliseconds(1))
   }
 }
+
+/// The method of a request (RFC 9110, section 9). Methods are case-sensitive: `get` is not `GET`.
+public struct EndpointMethod: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
+  /// The method as in the request line.
+  public let rawValue: String
+
+  /// Makes a method from its name as in the request line.
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// Makes a method from a literal.
+  public init(stringLiteral value: String) {
+    self.init(rawValue: value)
+  }
+
+  /// RFC 9110, section 9.3.1. A route for GET answers HEAD too.
+  public static let get: EndpointMethod = "GET"
+  /// RFC 9110, section 9.3.2.
+  public static let head: EndpointMethod = "HEAD"
+  /// RFC 9110, section 9.3.3.
+  public static let post: EndpointMethod = "POST"
+  /// RFC 9110, section 9.3.4.
+  public static let put: EndpointMethod = "PUT"
+  /// RFC 9110, section 9.3.5.
+  public static let delete: EndpointMethod = "DELETE"
+  /// RFC 9110, section 9.3.7.
+  public static let options: EndpointMethod = "OPTIONS"
+  /// RFC 9110, section 9.3.8.
+  public static let trace: EndpointMethod = "TRACE"
+  /// RFC 5789.
+  public static let patch: EndpointMethod = "PATCH"
+
+  /// The methods that a server is expected to recognize: those that no route takes get a 405, all others a
+  /// 501 (RFC 9110, section 9.1). CONNECT is for proxies.
+  static let standard: Set<EndpointMethod> = [.get, .head, .post, .put, .delete, .options, .trace, .patch]
+}
+
+/// Header fields in their order in the message (RFC 9110, section 5). Names are compared case-insensitively
+/// (ASCII). A name may occur more than once.
+public struct EndpointHeaders: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+  /// One field line.
+  public struct Field: Sendable, Hashable {
+    /// The name, as it was written.
+    public var name: String
+    /// The value, without the white space around it.
+    public var value: String
+  }
+
+  /// All field lines, in order.
+  public private(set) var fields: [Field] = []
+
+  /// Makes an empty list.
+  public init() {}
+
+  /// Makes a list from a literal such as `["Content-Type": "text/plain"]`, in the literal's order.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    fields = elements.map { Field(name: $0.0, value: $0.1) }
+  }
+
+  /// The value of the first field with that name. Setting a value replaces all fields with that name by one;
+  /// setting `nil` removes them.
+  public subscript(name: String) -> String? {
+    get { fields.first { $0.name.isEqualIgnoringASCIICase(to: name) }?.value }
+    set {
+      fields.removeAll { $0.name.isEqualIgnoringASCIICase(to: name) }
+      if let newValue { add(name, newValue) }
+    }
+  }
+
+  /// Appends a field line, even if its name exists.
+  public mutating func add(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// The values of all fields of that name as one list (RFC 9110, section 5.3); `nil` if there is none.
+  package func combined(_ name: String) -> String? {
+    let values = values(of: name)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+
+  /// The values of all fields with that name, in order.
+  public func values(of name: String) -> [String] {
+    fields.compactMap { $0.name.isEqualIgnoringASCIICase(to: name) ? $0.value : nil }
+  }
+}
+
+extension String {
+  /// Whether both are equal up to the case of ASCII letters, as names and tokens of HTTP are compared (RFC 9110, section 5.1).
+  package func isEqualIgnoringASCIICase(to other: String) -> Bool {
+    guard utf8.count == other.utf8.count else { return false }
+    var (left, right) = (self, other)
+    return left.withUTF8 { left in
+      right.withUTF8 { right in zip(left, right).allSatisfy { $0.asciiLowercased == $1.asciiLowercased } }
+    }
+  }
+}

@@ -11,14 +11,12 @@ struct AllowedHosts: Sendable {
 
   /// The answer to a request for another host; `nil` if it names an allowed one, or none, as browsers never do.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {
-    guard let authority = request.authority, !authority.hasPrefix("[") else { return nil }
+    guard let authority = request.authority, authority.utf8.first != UInt8(ascii: "[") else { return nil }
+    let host = String(Substring(authority.utf8.prefix { $0 != UInt8(ascii: ":") }))
+    if SocketAddress.isIPv4(host) { return nil }
     // RFC 6761, section 6.3: "localhost." and names within it are those of this machine.
-    let host = Self.normalized(authority.prefix { $0 != ":" })
-    if host == "localhost" || host.hasSuffix(".localhost") || names.contains(host)
-      || SocketAddress.isIPv4(host)
-    {
-      return nil
-    }
+    let name = Self.normalized(host)
+    if name == "localhost" || name.hasSuffix(".localhost") || names.contains(name) { return nil }
     // RFC 9110, section 15.5.20.
     return .refusal(
       421,
@@ -27,7 +25,7 @@ struct AllowedHosts: Sendable {
   }
 
   /// In lower case, without the dot that may end a name.
-  private static func normalized(_ name: some StringProtocol) -> String {
+  private static func normalized(_ name: String) -> String {
     let name = name.lowercased()
     return name.hasSuffix(".") ? String(name.dropLast()) : name
   }

@@ -9,12 +9,11 @@ struct Authenticator: Sendable {
 
   /// `nil` if no request needs credentials.
   init?(_ access: Endpoint.Configuration.Access) {
-    let files: [(path: String?, scheme: Credentials.Scheme)] = [
-      (access.bearerTokenFile, .bearer), (access.basicPasswordFile, .basic),
-    ]
-    self.files = files.compactMap { file in file.path.map { (path: $0, scheme: file.scheme) } }
+    files =
+      (access.bearerTokenFile.map { [($0, .bearer)] } ?? [])
+      + (access.basicPasswordFile.map { [($0, .basic)] } ?? [])
     openPaths = access.openPaths
-    if self.files.isEmpty { return nil }
+    if files.isEmpty { return nil }
   }
 
   /// A file without credentials, so that a mistake shows at the start.

@@ -3,92 +3,61 @@ import Dispatch
 /// Passes requests to handlers, and their answers back.
 extension EventLoop {
   func handle(_ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime) {
-    if let refusal = authenticator?.refusal(request) {
-      log(refusal.status, "credentials", on: connection, at: time)
-      connection.state.answer(refusal, to: id, at: time)
-      return
-    }
+    let refusal = authenticator?.refusal(request)
     let route = router.route(for: request)
-    if !route.isPublic, let refusal = hosts?.refusal(request) {
-      log(refusal.status, "a host that is not allowed", on: connection, at: time)
-      connection.state.answer(refusal, to: id, at: time)
-      return
+    if let refusal = refusal ?? (route.isPublic ? nil : hosts?.refusal(request)) {
+      let reason = refusal.status == 421 ? "a host that is not allowed" : "credentials"
+      log(refusal.status, reason, on: connection, at: time)
+      return connection.state.answer(refusal, to: id, at: time)
     }
     switch route.handler {
     case .immediate(let handler):
       connection.state.answer(handler(request), to: id, at: time)
     case .deferred(let handler):
-      scrape(handler, request, id, on: connection, at: time)
-    case .queued(let queue, let handler):
-      start(route, id, on: connection, at: time) { completion in
-        queue.async { completion(handler(request)) }
-        return nil
+      // A quarter of the connections. Scrapes that arrive together share a gathering, so that many cost little.
+      guard scrapesInFlight < max(connections.maximum / 4, 1) else {
+        return refuse(id, on: connection, "too many scrapes are being answered", at: time)
       }
-    case .asynchronous(let handler):
-      start(route, id, on: connection, at: time) { completion in
-        Task { completion(await Self.response(of: handler, to: request)) }
-      }
-    }
-  }
-
-  /// Runs a handler away from this queue, unless there are too many. `run` begins to, and gives its task if it has one.
-  private func start(
-    _ route: EndpointRoute, _ id: UInt64, on connection: Connection, at time: EventTime,
-    _ run: (_ completion: @escaping @Sendable (EndpointResponse) -> Void) -> Task<Void, Never>?
-  ) {
-    // The place of the request before, if they arrived together.
-    releasePlace(of: connection)
-    // Half of the connections at most, so that requests that hang leave some to scrapes and probes.
-    let limit = min(limits.requestsInFlight, max(connections.maximum / 2, 1))
-    guard requestsInFlight < limit else {
-      return refuse(id, on: connection, "too many requests are being answered", at: time)
-    }
-    // Those of requests that are over, too: what never returns would take memory without a bound. Some may be on their way back.
-    guard route.running?.begin(atMost: 4 * limit) ?? true else {
-      return refuse(id, on: connection, "too many handlers of this path have not returned", at: time)
-    }
-    connection.placedRequest = (id, route.path)
-    requestsInFlight += 1
-    connection.task = run { [number = connection.id] response in
-      route.running?.end()
-      self.executor.queue.async {
-        self.assumeIsolated {
-          $0.handlerReturned(response, to: HandlerID(connection: number, request: id), at: route.path)
-        }
-      }
-    }
-  }
-
-  private func handlerReturned(_ response: EndpointResponse, to id: HandlerID, at path: String) {
-    if overdueHandlers.remove(id) != nil {
-      router.countOverdue?(-1, path)
-    } else if let connection = connections.open[id.connection] {
-      (connection.placedRequest, connection.task) = (nil, nil)
-      requestsInFlight -= 1
-      _ = answer(response, to: id.request, on: id.connection)
-    }
-  }
-
-  /// Runs a handler that calls back, unless there are too many. It needs no task.
-  private func scrape(
-    _ handler: @Sendable (EndpointRequest, @escaping EndpointRoute.Completion) -> Void,
-    _ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime
-  ) {
-    // A quarter of the connections. Scrapes that arrive together share a gathering, so that many cost little.
-    guard scrapesInFlight < max(connections.maximum / 4, 1) else {
-      return refuse(id, on: connection, "too many scrapes are being answered", at: time)
-    }
-    scrapesInFlight += 1
-    handler(request) { [weak self, number = connection.id] response, isSent in
-      guard let self else { return isSent(false) }
-      executor.queue.async {
-        self.assumeIsolated { loop in
+      scrapesInFlight += 1
+      handler(request) { [number = connection.id] response, isSent in
+        self.perform { loop in
           // Not at the deadline: what waits for a collector that hangs takes memory, which this bounds.
           loop.scrapesInFlight -= 1
           isSent(loop.answer(response, to: id, on: number))
         }
       }
+    case .elsewhere(let handler):
+      // The place of the request before, if they arrived together.
+      releasePlace(of: connection)
+      // Half of the connections at most, so that requests that hang leave some to scrapes and probes.
+      let limit = min(limits.requestsInFlight, max(connections.maximum / 2, 1))
+      guard requestsInFlight < limit else {
+        return refuse(id, on: connection, "too many requests are being answered", at: time)
+      }
+      // Those of requests that are over, too: what never returns would take memory without a bound.
+      guard runningHandlers[route.path, default: 0] < 4 * limit else {
+        return refuse(id, on: connection, "too many handlers of this path have not returned", at: time)
+      }
+      requestsInFlight += 1
+      runningHandlers[route.path, default: 0] += 1
+      let task = handler(request) { [number = connection.id] response in
+        self.perform { $0.handlerReturned(response, to: id, on: number, at: route.path) }
+      }
+      connection.place = (id, route.path, task)
     }
+  }
+
+  private func handlerReturned(
+    _ response: EndpointResponse, to id: UInt64, on number: Connection.ID, at path: String
+  ) {
+    runningHandlers[path, default: 1] -= 1
+    guard let connection = connections.open[number], connection.place?.id == id else {
+      router.countOverdue?(-1, path)
+      return
+    }
+    connection.place = nil
+    requestsInFlight -= 1
+    _ = answer(response, to: id, on: number)
   }
 
   private func refuse(_ id: UInt64, on connection: Connection, _ reason: String, at time: EventTime) {
@@ -98,21 +67,12 @@ extension EventLoop {
   /// Releases the place of a request that is over although its handler runs: its deadline has passed, or its client is gone. The
   /// handler is cancelled, and counted until it returns.
   func releasePlace(of connection: Connection) {
-    guard let (id, path) = connection.placedRequest, connection.isClosed || !connection.state.isCurrent(id)
-    else {
-      return
-    }
-    overdueHandlers.insert(HandlerID(connection: connection.id, request: id))
+    guard let (id, path, task) = connection.place, connection.isClosed || !connection.state.isCurrent(id)
+    else { return }
     router.countOverdue?(1, path)
     requestsInFlight -= 1
-    connection.task?.cancel()
-    (connection.placedRequest, connection.task) = (nil, nil)
-  }
-
-  private static func response(
-    of handler: @Sendable (EndpointRequest) async throws -> EndpointResponse, to request: EndpointRequest
-  ) async -> EndpointResponse {
-    (try? await handler(request)) ?? .refusal(.internalServerError, "the handler failed")
+    task?.cancel()
+    connection.place = nil
   }
 
   /// - Returns: `false` if its connection is closed, or no longer waits for it.
@@ -131,12 +91,6 @@ extension EventLoop {
       "refused \(peer.isEmpty ? "a local client" : peer): \(status.rawValue) \(reason)"
         + (suppressed > 0 ? " (and \(suppressed) more since the last line)" : ""))
   }
-}
-
-/// One handler that runs: numbers are never used again.
-struct HandlerID: Hashable {
-  let connection: Connection.ID
-  let request: UInt64
 }
 
 /// Limits the lines about refused requests to ten a minute. A flood of bad requests must not become a flood of lines.

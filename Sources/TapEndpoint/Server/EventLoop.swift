@@ -20,8 +20,8 @@ actor EventLoop {
   var connections: ConnectionTable
   /// The requests that wait for a handler of the app.
   var requestsInFlight = 0
-  /// The handlers that run although their requests are over.
-  var overdueHandlers: Set<HandlerID> = []
+  /// The handlers that run, by the path of their route, those whose requests are over among them.
+  var runningHandlers: [String: Int] = [:]
   /// The scrapes whose gathering has not ended.
   var scrapesInFlight = 0
   var refusals = RefusalLog()
@@ -49,18 +49,21 @@ actor EventLoop {
   }
 
   /// Begins to accept from the socket, whose ownership it takes.
-  nonisolated func start(_ socket: ListeningSocket) {
-    executor.queue.async { self.assumeIsolated { $0.listen(socket) } }
+  nonisolated func start(_ socket: ListeningSocket) { perform { $0.listen(socket) } }
+
+  nonisolated func perform(_ body: @escaping @Sendable (isolated EventLoop) -> Void) {
+    executor.queue.async { self.assumeIsolated(body) }
+  }
+
+  /// What a dispatch source calls, as long as there is the event loop.
+  private nonisolated func event(_ body: @escaping (isolated EventLoop) -> Void) -> () -> Void {
+    { [weak self] in self?.assumeIsolated(body) }
   }
 
   private func listen(_ socket: ListeningSocket) {
-    deadlines = DeadlineTimer(queue: executor.queue) { [weak self] in
-      self?.assumeIsolated { $0.checkDeadlines() }
-    }
+    deadlines = DeadlineTimer(queue: executor.queue, onDeadline: event { $0.checkDeadlines() })
     let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: executor.queue)
-    listener = (
-      socket, DescriptorSource(source) { [weak self] in self?.assumeIsolated { $0.acceptConnections() } }
-    )
+    listener = (socket, DescriptorSource(source, onEvent: event { $0.acceptConnections() }))
   }
 
   // MARK: New connections
@@ -68,27 +71,26 @@ actor EventLoop {
   private func acceptConnections() {
     guard let (socket, source) = listener else { return }
     connections.updateCapacity(at: .now)
-    // Bounded, so that a flood of new connections leaves time to the open ones.
-    for _ in 0..<64 {
-      // A descriptor is closed some time after its connection: a flood must not overtake that.
-      guard openDescriptors - connections.open.count < Self.pendingCloses else { return source.watch(false) }
-      switch socket.accept() {
-      case .connection(let descriptor):
+    do throws(System.Failure) {
+      // Bounded, so that a flood of new connections leaves time to the open ones.
+      for _ in 0..<64 {
+        // A descriptor is closed some time after its connection: a flood must not overtake that.
+        guard openDescriptors - connections.open.count < Self.pendingCloses else {
+          return source.watch(false)
+        }
+        guard let descriptor = try socket.accept() else { return }
         let connection = open(descriptor)
         connections.noteAccepted(descriptor, at: .now)
         if connections.open.count > connections.capacity, !makeRoom(except: connection) {
           close(connection, reset: true)
         }
-      case .none:
-        return
-      case .exhausted:
-        connections.noteShortage(at: .now)
-        // New connections stay in the system's queue.
-        source.watch(false)
-        // If it is the app that has taken all descriptors, it may give some back until the next attempt.
-        if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
-        return
       }
+    } catch {
+      connections.noteShortage(at: .now)
+      // New connections stay in the system's queue.
+      source.watch(false)
+      // If it is the app that has taken all descriptors, it may give some back until the next attempt.
+      if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
     }
   }
 
@@ -96,10 +98,9 @@ actor EventLoop {
     let id = nextID
     nextID += 1
     let state = ConnectionState(limits: limits, at: clock.now())
-    let connection = Connection(id: id, descriptor: descriptor, state: state, queue: executor.queue) {
-      [weak self] in
-      self?.assumeIsolated { $0.receive(on: id) }
-    }
+    let connection = Connection(
+      id: id, descriptor: descriptor, state: state, queue: executor.queue,
+      onReadable: event { $0.receive(on: id) })
     connections.open[id] = connection
     openDescriptors += 1
     deadlines?.schedule(connection.state.deadline)
@@ -131,9 +132,7 @@ actor EventLoop {
   private func queueRead(_ connection: Connection) {
     connection.isReadQueued = true
     connection.reading.watch(false)
-    executor.queue.async { [weak self, id = connection.id] in
-      self?.assumeIsolated { $0.receive(on: id) }
-    }
+    perform { [id = connection.id] in $0.receive(on: id) }
   }
 
   private func writable(_ id: Connection.ID) {
@@ -168,30 +167,30 @@ actor EventLoop {
       case .write: connection.write(at: time)
       case .shutdownOutput: connection.endOutput()
       case .close(let reset): return close(connection, reset: reset)
-      case .wait: return waitForEvents(connection)
+      case .wait(let input, let output, let deadline):
+        watch(connection, input: input, output: output)
+        deadlines?.schedule(deadline)
+        return
       }
     }
   }
 
-  private func waitForEvents(_ connection: Connection) {
+  private func watch(_ connection: Connection, input: Bool, output: Bool) {
     releasePlace(of: connection)
-    if !connection.state.wantsInput {
+    if !input {
       connection.reading.watch(false)
     } else if !connection.mayHaveInput {
       connection.reading.watch(true)
     } else if !connection.isReadQueued {
       queueRead(connection)
     }
-    connection.watchWriting(connection.state.wantsOutput) { [weak self, id = connection.id] in
-      self?.assumeIsolated { $0.writable(id) }
-    }
-    deadlines?.schedule(connection.state.deadline)
+    connection.watchWriting(output, onWritable: event { [id = connection.id] in $0.writable(id) })
   }
 
   private func close(_ connection: Connection, reset: Bool) {
     guard !connection.isClosed else { return }
     connections.open[connection.id] = nil
-    connection.close(reset: reset) { [weak self] in self?.assumeIsolated { $0.descriptorClosed() } }
+    connection.close(reset: reset, then: event { $0.descriptorClosed() })
     releasePlace(of: connection)
   }
 
@@ -250,20 +249,5 @@ final class QueueExecutor: SerialExecutor {
 
   func checkIsolated() {
     dispatchPrecondition(condition: .onQueue(queue))
-  }
-}
-
-/// Reads the clocks for the connections. The date is encoded again only when its second has changed.
-struct EventClock {
-  private var second: Int64 = .min
-  private var date: [UInt8] = []
-
-  mutating func now() -> EventTime {
-    let current = Timestamp.now.nanosecondsSinceEpoch / 1_000_000_000
-    if current != second {
-      second = current
-      date = EventTime.date(secondsSinceEpoch: current)
-    }
-    return EventTime(instant: .now, date: date)
   }
 }

@@ -3,14 +3,6 @@ import TapLibc
 
 /// A socket that listens, and the address that the system gave it.
 struct ListeningSocket: Sendable {
-  enum Accepted {
-    case connection(Int32)
-    /// No connection waits.
-    case none
-    /// The process or the system is out of descriptors or memory: the connection stays in the queue.
-    case exhausted
-  }
-
   /// Connections that may wait to be accepted; the system may allow fewer.
   private static let backlog: Int32 = 1024
 
@@ -65,11 +57,7 @@ struct ListeningSocket: Sendable {
       if isBound, let path { System.remove(path) }
       throw error
     }
-    if let path, let status = try? System.status(ofLinkAtPath: path) {
-      file = (path, status)
-    } else {
-      file = nil
-    }
+    file = path.flatMap { path in (try? System.status(ofLinkAtPath: path)).map { (path, $0) } }
     self.address = path == nil ? SocketAddress.local(descriptor) ?? address : address
   }
 
@@ -93,16 +81,18 @@ struct ListeningSocket: Sendable {
     file = nil
   }
 
-  func accept() -> Accepted {
+  /// - Returns: the descriptor of a connection; `nil` if none waits.
+  /// - Throws: if the process or the system is out of descriptors or memory. The connection stays in the queue.
+  func accept() throws(System.Failure) -> Int32? {
     while true {
       if let descriptor = try? System.aboveStandard(acceptClosingOnExec()), descriptor >= 0 {
         Socket.configureConnected(descriptor)
-        return .connection(descriptor)
+        return descriptor
       }
       switch errno {
       case EINTR, ECONNABORTED, EPROTO: continue
-      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
-      default: return .none
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: throw System.Failure(code: errno)
+      default: return nil
       }
     }
   }
@@ -185,5 +175,41 @@ enum SocketActivation {
     guard let name else { return 3 }
     let names = (variable("LISTEN_FDNAMES") ?? "").split(separator: ":", omittingEmptySubsequences: false)
     return names.prefix(count).firstIndex { $0 == name }.map { 3 + Int32($0) }
+  }
+}
+
+enum Socket {
+  /// Descriptors must not block, nor leak into child processes, which would keep the port and the connections open.
+  static func configure(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+  }
+
+  /// Sets the options of a connected socket. Responses are small and complete: to wait for more of them
+  /// (Nagle's algorithm) would meet the peer's delayed acknowledgement, and cost 40 ms.
+  static func configureConnected(_ descriptor: Int32) {
+    set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    // The system's default keeps megabytes for a client that does not read, which no limit here would bound.
+    set(descriptor, SOL_SOCKET, SO_SNDBUF, 131_072)
+    #if canImport(Darwin)
+      set(descriptor, SOL_SOCKET, SO_NOSIGPIPE, 1)
+    #endif
+  }
+
+  /// Sets an option whose value is a number. An option that a kind of socket does not have is ignored.
+  static func set(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+    var value = value
+    setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout.size(ofValue: value)))
+  }
+
+  /// The number of descriptors that the process may have.
+  static var descriptorLimit: Int {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    #else
+      let result = getrlimit(RLIMIT_NOFILE, &limit)
+    #endif
+    return result == 0 && limit.rlim_cur < Int.max ? Int(limit.rlim_cur) : .max
   }
 }

@@ -108,14 +108,14 @@ struct SocketAddress: Sendable {
     return .tcp(host: text, port: port)
   }
 
-  static func isIPv4(_ text: String) -> Bool {
-    var address = in_addr()
-    return !text.utf8.contains(0) && inet_pton(AF_INET, text, &address) == 1
-  }
+  static func isIPv4(_ text: String) -> Bool { isAddress(text, AF_INET) }
 
   /// Whether the text is an IPv6 address, without a zone.
-  static func isIPv6(_ text: String) -> Bool {
+  static func isIPv6(_ text: String) -> Bool { isAddress(text, AF_INET6) }
+
+  private static func isAddress(_ text: String, _ family: Int32) -> Bool {
+    // Room for the address of either family.
     var address = in6_addr()
-    return !text.utf8.contains(0) && inet_pton(AF_INET6, text, &address) == 1
+    return !text.utf8.contains(0) && inet_pton(family, text, &address) == 1
   }
 }

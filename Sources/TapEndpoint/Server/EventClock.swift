@@ -1,0 +1,66 @@
+import Dispatch
+import TapCore
+
+/// Reads the clocks for the connections. The date is encoded again only when its second has changed.
+struct EventClock {
+  private var second: Int64 = .min
+  private var date: [UInt8] = []
+
+  mutating func now() -> EventTime {
+    let current = Timestamp.now.nanosecondsSinceEpoch / 1_000_000_000
+    if current != second {
+      second = current
+      date = EventTime.date(secondsSinceEpoch: current)
+    }
+    return EventTime(instant: .now, date: date)
+  }
+}
+
+extension EventTime {
+  /// The date of a message (RFC 9110, section 5.6.7): `Sat, 21 Nov 2026 09:30:00 GMT`. Times before 1970 and after 9999 are
+  /// moved to these bounds.
+  package static func date(secondsSinceEpoch: Int64) -> [UInt8] {
+    let (days, time) = min(max(secondsSinceEpoch, 0), 253_402_300_799).quotientAndRemainder(
+      dividingBy: 86_400)
+    let date = CivilDate(daysSinceEpoch: days)
+    func twoDigits(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+    let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][Int(days % 7)]
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    let clock = [time / 3600, time / 60 % 60, time % 60].map(twoDigits).joined(separator: ":")
+    return Array(
+      "\(weekday), \(twoDigits(date.day)) \(months[Int(date.month - 1)]) \(date.year) \(clock) GMT".utf8)
+  }
+}
+
+/// One timer for the deadlines of all connections. Most deadlines are moved before they pass, so it is not
+/// set again with each of them: it fires at the earliest that it was given, and is then given the next.
+final class DeadlineTimer {
+  /// A deadline is noticed at most this much late. It bounds how often all connections are visited.
+  private static let granularity = Duration.milliseconds(20)
+
+  private let source: any DispatchSourceTimer
+  private var scheduled: ContinuousClock.Instant?
+
+  /// The callback runs on the queue, and schedules the next deadline.
+  init(queue: DispatchQueue, onDeadline: @escaping () -> Void) {
+    source = DispatchSource.makeTimerSource(queue: queue)
+    source.setEventHandler { [weak self] in
+      self?.scheduled = nil
+      onDeadline()
+    }
+    source.activate()
+  }
+
+  deinit {
+    source.cancel()
+  }
+
+  /// Fires at the deadline, or somewhat later, unless it fires earlier anyway.
+  func schedule(_ deadline: ContinuousClock.Instant) {
+    if let scheduled, scheduled <= deadline { return }
+    scheduled = deadline
+    let delay = max(ContinuousClock.now.duration(to: deadline), .zero) + Self.granularity
+    source.schedule(
+      deadline: .now() + .nanoseconds(Int(clamping: delay.nanoseconds)), leeway: .milliseconds(5))
+  }
+}
