@@ -32,14 +32,14 @@ struct CollectorSource: MetricSource {
     self.collector = collector
   }
 
-  func gather(at now: Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [GatheredFamily] {
     let families = Dictionary(collector.collect().map { ($0.name, $0) }) { first, _ in first }
     return descriptors.compactMap { descriptor in
       guard let family = families[descriptor.name] else { return nil }
       let samples = family.samples.filter { sample in
         (try? MetricName.checkLabels(sample.labels.pairs.map(\.name), metric: family.name)) != nil
       }
-      return GatheredSamples(descriptor: descriptor, samples: samples)
+      return GatheredFamily(descriptor, samples: samples)
     }
   }
 }

@@ -43,9 +43,9 @@ extension Registry {
   ) throws(RegistryError) {
     let render = try MetricName.renderer(of: labels, metric: name)
     let family = try family(name, help, type, unit, SeriesOptions(limit: .max), render: render) { _ in
-      Callback(type, value)
+      Callback(value)
     }
-    guard family.add(Callback(type, value), for: labels) else {
+    guard family.add(Callback(value), for: labels) else {
       throw RegistryError(.nameTaken, metric: name, detail: "a callback with the same labels")
     }
   }
@@ -53,17 +53,11 @@ extension Registry {
 
 /// A value that the app computes when it is written. No lock is held then: it may use the registry.
 private final class Callback: Instrument {
-  private let type: MetricType
   private let value: @Sendable () -> Double
 
-  init(_ type: MetricType, _ value: @escaping @Sendable () -> Double) {
-    self.type = type
-    self.value = value
-  }
+  init(_ value: @escaping @Sendable () -> Double) { self.value = value }
 
-  func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
-    GatheredSamples.write(value(), type, labels: labels, to: writer)
-  }
+  var reading: InstrumentReading { .number(value(), isSinceCreation: false) }
 
   var activity: UInt64 { 0 }
 }

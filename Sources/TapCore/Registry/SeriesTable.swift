@@ -1,3 +1,24 @@
+/// The limit and the expiry of a family's series.
+public struct SeriesOptions: Sendable, Hashable {
+  /// The maximum number of series. Further label sets share one series, whose only label is
+  /// `otel_metric_overflow="true"`, and count in `session_tap_series_overflow_total`. With 0 or less, all of
+  /// them do.
+  public var limit: Int
+
+  /// How long an idle series stays. `nil`, the default, keeps it forever.
+  ///
+  /// Scrapes remove idle series. An instrument that the app has kept stays usable: its series returns with
+  /// its values at the next record. With zero or less, a series is exposed only by the first scrape after a
+  /// record.
+  public var idleExpiry: Duration?
+
+  /// 2,000 series, the default of the OpenTelemetry metrics SDK, without expiry.
+  public init(limit: Int = 2_000, idleExpiry: Duration? = nil) {
+    self.limit = limit
+    self.idleExpiry = idleExpiry
+  }
+}
+
 /// The series of one family, or of families that share their labels: found by key, found by labels, listed in order, bounded
 /// in number. A pure value, kept under a lock by its owner.
 struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
@@ -57,20 +78,20 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
 
   var isEmpty: Bool { listed.isEmpty }
 
-  /// Forgets the series of a label set. An instrument of it that the app keeps records unseen.
-  mutating func remove(_ labels: RenderedLabels) -> Bool {
+  /// Forgets the series of a label set, or all. An instrument of it that the app keeps records unseen.
+  mutating func remove(_ labels: RenderedLabels?) -> Bool {
+    guard let labels else {
+      let count = overflowCount
+      self = SeriesTable(options)
+      overflowCount = count
+      return true
+    }
     parked[labels] = nil
     let isOverflow = overflow?.labels == labels
     if isOverflow { overflow = nil }
     guard byLabels.removeValue(forKey: labels) != nil || isOverflow else { return false }
     forget { $0.labels == labels }
     return true
-  }
-
-  mutating func removeAll() {
-    let count = overflowCount
-    self = SeriesTable(options)
-    overflowCount = count
   }
 
   /// Parks the series that have been idle for too long, and takes back those that are no longer idle. `activity` changes with every

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What is recorded of the requests in one direction. The metrics have the names of the OpenTelemetry HTTP
 /// conventions.
 ///
@@ -126,8 +128,12 @@ final class InstrumentFamily<Element: Instrument>: Sendable {
   /// Counts a value that no instrument of the family can take.
   func drop() { dropped.increment() }
 
-  func statistics(_ overflowCount: UInt64) -> FamilyStatistics {
-    FamilyStatistics(metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
+  func gathered<Owner>(
+    _ series: [Series<Owner>], _ overflowCount: UInt64, _ instrument: (Owner) -> Element?
+  ) -> GatheredFamily {
+    GatheredFamily(descriptor, series, overflowCount: overflowCount, droppedCount: dropped.count) {
+      instrument($0).map { .instrument($0) }
+    }
   }
 }
 
@@ -154,13 +160,20 @@ extension InstrumentFamily<Registry.Counter> {
 /// Plain numbers: a counter or a gauge.
 struct CountFamily: Sendable {
   let descriptor: FamilyDescriptor
-  let value: @Sendable (RequestSeries.Counts) -> UInt64
+  private let value: @Sendable (RequestSeries.Counts.Values) -> UInt64
 
-  init(_ name: String, _ help: String, _ value: @escaping @Sendable (RequestSeries.Counts) -> UInt64)
+  init(_ name: String, _ help: String, _ value: @escaping @Sendable (RequestSeries.Counts.Values) -> UInt64)
     throws(RegistryError)
   {
     let type: MetricType = name.hasSuffix("_total") ? .counter : .gauge
     descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: nil)
     self.value = value
+  }
+  func gathered<Owner>(
+    _ series: [Series<Owner>], overflowCount: UInt64?, _ counts: (Owner) -> RequestSeries.Counts
+  ) -> GatheredFamily {
+    GatheredFamily(descriptor, series, overflowCount: overflowCount) { owner in
+      counts(owner).values.withLock { .number(Double(value($0))) }
+    }
   }
 }

@@ -86,7 +86,7 @@ package final class RequestRecord: Sendable {
 
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
-    // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
+    // No lock is held while consumers work.
     let (phase, target) = state.withLock { state in
       state.isQueued = false
       return (state.phase, state.target)
@@ -95,6 +95,7 @@ package final class RequestRecord: Sendable {
       let target = begin(request)
       state.withLock { $0.target = target }
     }
+    // The end takes the observation out of the state: a copy costs as much as the rest.
     guard phase == .ended, let observation = state.withLock({ $0.observation.take() }) else { return }
     recorder.metrics(of: observation.request.direction).end(observation, target ?? begin(observation.request))
     for consumer in recorder.consumers { consumer.requestEnded(observation) }

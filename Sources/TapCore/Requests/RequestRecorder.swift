@@ -144,12 +144,10 @@ extension RequestRecorder: MetricSource {
   var descriptors: [FamilyDescriptor] { outboundMetrics.descriptors + inboundMetrics.descriptors }
 
   /// What a scrape shows is what has happened by then.
-  func gather(at now: Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [GatheredFamily] {
     drain()
     return outboundMetrics.gather(at: now) + inboundMetrics.gather(at: now)
   }
-
-  var statistics: [FamilyStatistics] { outboundMetrics.statistics + inboundMetrics.statistics }
 }
 
 /// The names of the headers that a log shows, sorted and in lowercase (OpenTelemetry, `http.request.header.<key>`): one order,
@@ -175,4 +173,4 @@ extension [String] {
 
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
 /// but a short lock, and calls no code of the app's.
-package protocol RequestConsumer: RequestObserver {}
+package protocol RequestConsumer: RequestObserver, AnyObject {}

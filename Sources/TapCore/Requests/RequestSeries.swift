@@ -1,17 +1,22 @@
-/// What is counted and measured of requests that share labels. All of it is guarded by the lock of ``RequestFamilies``.
+import Synchronization
+
+/// What is counted and measured of requests that share labels.
 package enum RequestSeries {
   /// The requests for one target. One that has begun keeps it: its end counts there, whatever has expired or overflowed since.
-  package final class Target: @unchecked Sendable {
+  package final class Target: Sendable {
     /// The most ends that are found without a look-up.
     private static let endLimit = 8
+
+    private struct Found {
+      /// What the latest requests came to.
+      var ends: [End] = []
+      var server: Server?
+    }
 
     let labels: RequestLabels.Target
     let counts: Counts
     let client: Counts
-    /// The series of the target's server, once they are found.
-    var server: Server?
-    /// What the latest requests came to.
-    private var ends: [End] = []
+    private let found = Mutex(Found())
 
     init(_ labels: RequestLabels.Target, _ counts: Counts, _ client: Counts) {
       self.labels = labels
@@ -21,63 +26,85 @@ package enum RequestSeries {
 
     /// Most requests come to the same as the one before: what is asked for is the first from then on.
     func end(_ labels: RequestLabels.Outcome) -> End? {
-      guard let index = ends.firstIndex(where: { $0.labels == labels }) else { return nil }
-      if index > 0 { ends.swapAt(0, index) }
-      return ends[0]
+      found.withLock { found in
+        guard let index = found.ends.firstIndex(where: { $0.labels == labels }) else { return nil }
+        if index > 0 { found.ends.swapAt(0, index) }
+        return found.ends[0]
+      }
     }
 
     func remember(_ end: End) {
-      if ends.count == Self.endLimit { ends.removeLast() }
-      ends.append(end)
+      found.withLock { found in
+        if found.ends.count == Self.endLimit { found.ends.removeLast() }
+        found.ends.append(end)
+      }
+    }
+
+    /// The series of the target's server, once they are found.
+    var server: Server? {
+      get { found.withLock { $0.server } }
+      set { found.withLock { $0.server = newValue } }
     }
 
     /// Lets go of all series, so that those that expire are freed.
-    func forget() { (ends, server) = ([], nil) }
+    func forget() { found.withLock { $0 = Found() } }
   }
 
   /// What is counted of a target, or of a client. Targets without room share one.
-  final class Counts: @unchecked Sendable {
-    var started: UInt64 = 0
-    var ended: UInt64 = 0
-    var cancelled: UInt64 = 0
-    private(set) var redirects: UInt64 = 0
+  final class Counts: Sendable {
+    struct Values {
+      var started: UInt64 = 0
+      var ended: UInt64 = 0
+      var cancelled: UInt64 = 0
+      private(set) var redirects: UInt64 = 0
 
-    var active: UInt64 { started &- ended }
+      var active: UInt64 { started &- ended }
 
-    /// A counter never goes down: at the end of its range it stays.
-    func addRedirects(_ count: UInt64) {
-      let (sum, isTooLarge) = redirects.addingReportingOverflow(count)
-      redirects = isTooLarge ? .max : sum
+      /// A counter never goes down: at the end of its range it stays.
+      mutating func addRedirects(_ count: UInt64) {
+        let (sum, isTooLarge) = redirects.addingReportingOverflow(count)
+        redirects = isTooLarge ? .max : sum
+      }
     }
+
+    let values = Mutex(Values())
   }
 
   /// What ended requests have in common that came to the same.
-  final class End: @unchecked Sendable {
+  final class End: Sendable {
+    struct Histograms {
+      /// By the place of their family.
+      var byFamily: [Registry.Histogram?]
+      /// By the place of their phase, as far as they are found.
+      var phases = noPhases
+    }
+
     let labels: RequestLabels.Outcome
-    /// By the place of their family.
-    var histograms: [Registry.Histogram?]
-    /// Of phases, by their place, as far as they are found.
-    var phases = noPhases
+    let histograms: Mutex<Histograms>
 
     init(_ labels: RequestLabels.Outcome, histogramCount: Int) {
       self.labels = labels
-      histograms = Array(repeating: nil, count: histogramCount)
+      histograms = Mutex(Histograms(byFamily: Array(repeating: nil, count: histogramCount)))
     }
 
     /// Lets go of the phases, so that those that expire are freed.
-    func forget() { phases = Self.noPhases }
+    func forget() { histograms.withLock { $0.phases = Self.noPhases } }
 
     private static let noPhases = [Registry.Histogram?](
       repeating: nil, count: RequestTimings.Phase.allCases.count)
   }
 
   /// What connections to a server were like.
-  final class Server: @unchecked Sendable {
-    /// A number that changes with every record.
-    var activity: UInt64 = 0
-    var connections: Registry.Counter?
-    var roundTrip: Registry.Histogram?
-    var retransmissions: Registry.Counter?
+  final class Server: Sendable {
+    struct Instruments {
+      /// A number that changes with every record.
+      var activity: UInt64 = 0
+      var connections: Registry.Counter?
+      var roundTrip: Registry.Histogram?
+      var retransmissions: Registry.Counter?
+    }
+
+    let instruments = Mutex(Instruments())
   }
 }
 
@@ -112,6 +139,12 @@ enum RequestLabels {
         client: request.client.asLabel, address: request.serverAddress?.asLabel, port: request.serverPort)
       method = methods.label(of: request.method)
       scheme = request.direction == .inbound ? request.knownScheme : nil
+    }
+
+    /// Whether the labels of a request are certainly these: it has them as its own values, none of which had to be made a label.
+    func fit(_ request: borrowing RequestDescription) -> Bool {
+      server.client == request.client && server.address == request.serverAddress
+        && server.port == request.serverPort && method == request.method && scheme == request.scheme
     }
 
     fileprivate var pairs: [(String, String)] {

@@ -116,7 +116,7 @@ final class TapContext: Sendable {
       }
       let description = RequestDescription(
         request, url: url, client: client, hasHeaders: client.tap.configuration.collectsHeaders)
-      return (RequestRecord(description, recorder: client.tap.recorder), client.tap)
+      return (RequestRecord(consume description, recorder: client.tap.recorder), client.tap)
     }
   }
 
