@@ -3,7 +3,6 @@ final class ProtobufWriter: ExpositionWriter {
   var bytes: [UInt8] = []
   private var family: [UInt8] = []
   private var isCounter = false
-  private var snapshot = HistogramSnapshot()
 
   func begin(_ descriptor: FamilyDescriptor) {
     finish()
@@ -28,7 +27,7 @@ final class ProtobufWriter: ExpositionWriter {
   }
 
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
-    histogram.read(native: true, exemplars: true, into: &snapshot)
+    let snapshot = histogram.snapshot
     var message: [UInt8] = []
     message.append(unsigned: snapshot.count, field: 1)
     message.append(double: snapshot.sum, field: 2)
@@ -42,7 +41,6 @@ final class ProtobufWriter: ExpositionWriter {
     append(message, field: 7, labels: labels)
   }
 
-  /// Writes the family, if there is one.
   func finish() {
     if family.isEmpty { return }
     bytes.append(varint: UInt64(family.count))

@@ -14,7 +14,6 @@ final class TextWriter: ExpositionWriter {
   /// What the samples of the family begin with, and the times when its series began.
   private var name: [UInt8] = []
   private var createdName: [UInt8] = []
-  private var snapshot = HistogramSnapshot()
 
   init(_ format: ExpositionFormat) {
     isOpenMetrics = format == .openMetrics
@@ -41,7 +40,7 @@ final class TextWriter: ExpositionWriter {
 
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     let layout = histogram.layout
-    histogram.read(native: false, exemplars: isOpenMetrics, into: &snapshot)
+    let snapshot = histogram.read(native: false, exemplars: isOpenMetrics)
     let exemplars = snapshot.exemplars.map { $0.map(Self.text) ?? [] }
     // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
     // nor the count, which must not stand alone, may appear then.

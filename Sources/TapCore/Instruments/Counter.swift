@@ -8,7 +8,7 @@ extension Registry {
     private let dropped: DroppedValues
 
     init(dropped: DroppedValues) {
-      cells = StripedCells(counterCount: 0)
+      cells = StripedCells(Cell(), counterCount: 0)
       self.dropped = dropped
     }
 
@@ -37,7 +37,7 @@ extension Registry {
 
     var reading: InstrumentReading { .number(value, isSinceCreation: true) }
 
-    private struct Cell: StripedCellHeader {
+    private struct Cell {
       var sum = 0.0
     }
   }

@@ -15,7 +15,7 @@ extension Registry {
     init(layout: BucketLayout, dropped: DroppedValues) {
       self.layout = layout
       self.dropped = dropped
-      cells = StripedCells(counterCount: layout.bucketCount)
+      cells = StripedCells(Cell(), counterCount: layout.bucketCount)
     }
 
     /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is dropped, and
@@ -101,11 +101,7 @@ extension Registry {
     }
 
     /// Everything recorded so far, added up.
-    public var snapshot: HistogramSnapshot {
-      var snapshot = HistogramSnapshot()
-      read(native: true, exemplars: true, into: &snapshot)
-      return snapshot
-    }
+    public var snapshot: HistogramSnapshot { read(native: true, exemplars: true) }
 
     /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the median,
     /// 0.99 the 99th percentile. `nil` if nothing was recorded, or `quantile` is not within 0 and 1.
@@ -116,26 +112,22 @@ extension Registry {
       snapshot.native.quantile(quantile)
     }
 
-    /// Reads the classic part and others, one cell after another, in place of the content of `snapshot`.
-    func read(native: Bool, exemplars: Bool, into snapshot: inout HistogramSnapshot) {
-      snapshot.reset(bucketCount: layout.bucketCount)
+    func read(native: Bool, exemplars: Bool) -> HistogramSnapshot {
+      var snapshot = HistogramSnapshot(bucketCount: layout.bucketCount)
       cells.forEachCell { cell, counts in
         snapshot.add(sum: cell.sum, counts: counts)
         if native { snapshot.add(cell.native) }
         if exemplars, !cell.exemplars.isEmpty { snapshot.add(cell.exemplars) }
       }
+      return snapshot
     }
 
-    var activity: UInt64 {
-      var snapshot = HistogramSnapshot()
-      read(native: false, exemplars: false, into: &snapshot)
-      return snapshot.count
-    }
+    var activity: UInt64 { read(native: false, exemplars: false).count }
 
     var reading: InstrumentReading { .histogram(self) }
 
     /// The part of a cell beside the counts of its classic buckets.
-    private struct Cell: StripedCellHeader {
+    private struct Cell {
       var sum = 0.0
       var native = NativeBuckets()
       /// The latest exemplar of each classic bucket; empty until there is one.
@@ -163,7 +155,6 @@ final class BucketLayout: Sendable {
     sampleEndsLength = sampleEnds.reduce(0) { $0 + $1.count }
   }
 
-  /// The bounds and `+Inf`.
   var bucketCount: Int { upperBounds.count + 1 }
 
   /// The first classic bucket whose upper bound is not below `value`, found before any lock is taken.
@@ -186,7 +177,6 @@ final class BucketLayout: Sendable {
     }
   }
 
-  /// The native bucket of a value, at the finest schema.
   @inline(__always)
   func nativeBucket(for value: Double) -> Int {
     nativeScale.bucket(of: value.magnitude)

@@ -5,21 +5,14 @@ public struct HistogramSnapshot: Sendable, Hashable {
   /// The number of values.
   public var count: UInt64 { counts.reduce(0, &+) }
   /// The count of each classic bucket, not cumulative, `+Inf` last.
-  private(set) var counts: [UInt64] = []
+  private(set) var counts: [UInt64]
   /// The same values in exponential buckets. Empty unless it is asked for.
   private(set) var native = NativeBuckets()
   /// The latest of each bucket; empty where there is none or it is not asked for.
   private(set) var exemplars: [Exemplar?] = []
 
-  init() {}
-
-  /// Sets everything to 0 and keeps the capacity.
-  mutating func reset(bucketCount: Int) {
-    counts.removeAll(keepingCapacity: true)
-    counts += repeatElement(0, count: bucketCount)
-    sum = 0
-    native = NativeBuckets()
-    exemplars.removeAll(keepingCapacity: true)
+  init(bucketCount: Int) {
+    counts = Array(repeating: 0, count: bucketCount)
   }
 
   mutating func add(sum: Double, counts cellCounts: UnsafeMutablePointer<UInt64>) {
@@ -36,7 +29,6 @@ public struct HistogramSnapshot: Sendable, Hashable {
     if native.isEmpty { native = other } else { native.add(other) }
   }
 
-  /// Keeps the later exemplar of each bucket.
   mutating func add(_ others: [Exemplar?]) {
     guard !exemplars.isEmpty else { return exemplars = others }
     for (index, other) in others.enumerated() {
@@ -47,7 +39,6 @@ public struct HistogramSnapshot: Sendable, Hashable {
   }
 }
 
-/// A value of a bucket, and the trace that it belongs to.
 struct Exemplar: Sendable, Hashable {
   let value: Double
   let timestamp: Timestamp

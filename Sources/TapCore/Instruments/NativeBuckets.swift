@@ -9,7 +9,6 @@ struct NativeBuckets: Sendable, Hashable {
 
   /// 2^schema buckets to an octave.
   var schema: Int { NativeScale.schemas.upperBound - coarseness }
-  /// The number of times the resolution was halved.
   private var coarseness = 0
   /// Values whose magnitude is at most ``NativeScale/zeroThreshold``.
   private(set) var zeroCount: UInt64 = 0
@@ -67,7 +66,6 @@ struct NativeBuckets: Sendable, Hashable {
     }
   }
 
-  /// The value below which the share `quantile` of all values lies; `nil` if there is none.
   func quantile(_ quantile: Double) -> Double? {
     guard (0...1).contains(quantile), !isEmpty else { return nil }
     /// The magnitude above a share of the values in a bucket.

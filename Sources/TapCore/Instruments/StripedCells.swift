@@ -10,16 +10,18 @@ import TapLibc
 /// plain counters, and fills whole cache lines: no two cores write to the same line, and no reference count is
 /// touched on the way (an array of class instances costs twice as much, because every record retains and
 /// releases). Cells never move and are freed in `deinit` only.
-struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
-  /// The counters that follow each header.
+struct StripedCells<Header: Sendable>: ~Copyable, @unchecked Sendable {
+  /// What each cell has at first, and how many counters follow it.
+  private let empty: Header
   private let counterCount: Int
   private let home: Cell
   /// All cells, of which `home` is the first. `nil` until the first contention.
   private let cells = Atomic<UnsafeMutablePointer<Cell>?>(nil)
 
-  init(counterCount: Int) {
+  init(_ empty: Header, counterCount: Int) {
+    self.empty = empty
     self.counterCount = counterCount
-    home = Cell(counterCount: counterCount)
+    home = Cell(empty, counterCount)
   }
 
   deinit {
@@ -35,7 +37,6 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
     if !(cell ?? home).tryLock(body) { withAnotherCell(body) }
   }
 
-  /// Runs `body` on each cell in turn, under its lock.
   func forEachCell(_ body: (inout Header, UnsafeMutablePointer<UInt64>) -> Void) {
     guard let cells = cells.load(ordering: .acquiring) else { return home.lock(body) }
     for index in 0..<maximumStripeCount { cells[index].lock(body) }
@@ -56,7 +57,7 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
   private func makeCells() -> UnsafeMutablePointer<Cell> {
     let made = UnsafeMutablePointer<Cell>.allocate(capacity: maximumStripeCount)
     made.initialize(to: home)
-    for index in 1..<maximumStripeCount { (made + index).initialize(to: Cell(counterCount: counterCount)) }
+    for index in 1..<maximumStripeCount { (made + index).initialize(to: Cell(empty, counterCount)) }
     let (_, others) = cells.compareExchange(expected: nil, desired: made, ordering: .acquiringAndReleasing)
     guard let others else { return made }
     // Another recorder made them first.
@@ -71,12 +72,12 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
     private static var cacheLine: Int { 64 }
     private static var countersOffset: Int { (MemoryLayout<Mutex<Header>>.size + 7) & ~7 }
 
-    init(counterCount: Int) {
+    init(_ header: Header, _ counterCount: Int) {
       let size = Self.countersOffset + counterCount * MemoryLayout<UInt64>.stride
       let memory = UnsafeMutableRawPointer.allocate(
         byteCount: (size + Self.cacheLine - 1) & ~(Self.cacheLine - 1), alignment: Self.cacheLine)
       mutex = memory.bindMemory(to: Mutex<Header>.self, capacity: 1)
-      mutex.initialize(to: Mutex(Header()))
+      mutex.initialize(to: Mutex(header))
       counters.initialize(repeating: 0, count: counterCount)
     }
 
@@ -101,11 +102,6 @@ struct StripedCells<Header: StripedCellHeader>: ~Copyable, @unchecked Sendable {
   }
 }
 
-/// The value in a cell of ``StripedCells`` beside its counters.
-protocol StripedCellHeader: Sendable {
-  init()
-}
-
 /// The most cells of a series: the power of two at or above the number of cores, at most 64. A global, because a generic
 /// type has no stored static properties.
 private let maximumStripeCount: Int = {
@@ -122,7 +118,6 @@ private enum ThreadProbe {
     return Int(bitPattern: pthread_getspecific(key))
   }
 
-  /// Gives the calling thread another number, after contention.
   static func advance() {
     guard let key else { return }
     pthread_setspecific(key, UnsafeRawPointer(bitPattern: current &+ 1))

@@ -164,17 +164,13 @@ package enum BackgroundThread {
 /// between the look and the wait is not lost. `Synchronization` has a mutex and no condition variable;
 /// this is the one place that uses those of POSIX.
 package final class EventCount: @unchecked Sendable {
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   /// Guarded by `mutex`.
   private var events: UInt64 = 0
 
   package init() {
-    mutex = .allocate(capacity: 1)
-    mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
-    condition = .allocate(capacity: 1)
-    condition.initialize(to: pthread_cond_t())
     #if canImport(Darwin)
       pthread_cond_init(condition, nil)
     #else

@@ -55,7 +55,9 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     let former = parked.removeValue(forKey: labels)
     let element = former?.element
     let created = element == nil ? Timestamp.now : former?.created ?? .now
-    return remember(insert(element ?? make(), labels: labels, created: created), for: key)
+    let series = insert(element ?? make(), labels: labels, created: created)
+    byLabels[labels] = series
+    return remember(series, for: key)
   }
 
   /// The element of a key, where each key has labels of its own and none is too long to be one: a flood of new keys then
@@ -75,8 +77,6 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     isSorted = true
     return listed
   }
-
-  var isEmpty: Bool { listed.isEmpty }
 
   /// Forgets the series of a label set, or all. An instrument of it that the app keeps records unseen.
   mutating func remove(_ labels: RenderedLabels?) -> Bool {
@@ -102,7 +102,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     for (labels, former) in parked {
       if let element = former.element {
         guard activity(element) != former.activity, byLabels.count < options.limit else { continue }
-        insert(element, labels: labels, created: former.created)
+        byLabels[labels] = insert(element, labels: labels, created: former.created)
       }
       parked[labels] = nil
     }
@@ -126,12 +126,10 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     listed.removeAll(where: isForgotten)
   }
 
-  @discardableResult
-  private mutating func insert(_ element: Element, labels: RenderedLabels, created: Timestamp) -> Series<
-    Element
-  > {
+  private mutating func insert(
+    _ element: Element, labels: RenderedLabels, created: Timestamp = .now
+  ) -> Series<Element> {
     let series = Series(labels: labels, element: element, created: created)
-    byLabels[labels] = series
     listed.append(series)
     isSorted = false
     return series
@@ -146,12 +144,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   private mutating func overflowElement(_ make: () -> Element) -> Element {
     overflowCount &+= 1
     if let overflow { return overflow.element }
-    let known = byLabels[.overflow]
-    let series = known ?? Series(labels: .overflow, element: make(), created: .now)
-    if known == nil {
-      listed.append(series)
-      isSorted = false
-    }
+    let series = byLabels[.overflow] ?? insert(make(), labels: .overflow)
     overflow = series
     return series.element
   }

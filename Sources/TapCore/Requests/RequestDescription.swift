@@ -65,7 +65,6 @@ public struct RequestDescription: Sendable, Hashable {
     self.headers = headers
   }
 
-  /// The path of the URL, percent-decoded.
   var path: String {
     var url = url
     return url.withUTF8 {

@@ -59,7 +59,7 @@ package final class RequestFamilies: Sendable {
   private let exemplars: ExemplarPolicy
   private let expires: Bool
   /// Of the duration, the bodies of request and response and, for requests of the app's, the time to the first byte.
-  private let histograms: [InstrumentFamily<Registry.Histogram>]
+  private let histograms: [HistogramFamily]
   private let targetCounts: [CountFamily]
   private let clientCounts: [CountFamily]
   private let connections: ConnectionFamilies?
@@ -90,7 +90,6 @@ package final class RequestFamilies: Sendable {
     }
   }
 
-  /// Records a request in the histograms and counts it as ended.
   package func end(_ observation: RequestObservation, _ target: RequestSeries.Target) {
     let labels = RequestLabels.Outcome(observation)
     state.withLock { state in
@@ -102,7 +101,11 @@ package final class RequestFamilies: Sendable {
         counts.ended &+= 1
         if observation.end == .cancelled { counts.cancelled &+= 1 }
       }
-      let (end, isShared) = target.end(labels).map { ($0, false) } ?? findEnd(labels, target, &state)
+      let (end, isShared) = target.end(labels) {
+        state.ends.element(
+          for: RequestLabels.End(direction: direction, target: target.labels, outcome: labels),
+          labels: \.rendered, make: { RequestSeries.End(labels, histogramCount: histograms.count) })
+      }
       end.histograms.withLock { histograms in
         record(observation, in: &histograms.byFamily)
         guard let phases = connections?.phases else { return }
@@ -119,9 +122,12 @@ package final class RequestFamilies: Sendable {
           histogram?.record(Double(nanoseconds) / 1e9)
         }
       }
-      if let connections, observation.hasConnection {
-        connections.record(observation, in: target.server ?? findServer(of: target, &state))
+      guard let connections, observation.hasConnection else { return }
+      let server = target.server {
+        state.servers.element(
+          for: target.labels.server, labels: \.rendered, make: RequestSeries.Server.init)
       }
+      connections.record(observation, in: server)
     }
   }
 
@@ -142,25 +148,6 @@ package final class RequestFamilies: Sendable {
     if let time = observation.elapsedToFirstByte, histograms.count > 3 {
       record(3, Double(max(0, time)) / 1e9)
     }
-  }
-
-  /// What shares the overflow series is not remembered: another time there may be room.
-  private func findEnd(
-    _ labels: RequestLabels.Outcome, _ target: RequestSeries.Target, _ state: inout State
-  ) -> (RequestSeries.End, Bool) {
-    let (direction, histogramCount) = (direction, histograms.count)
-    let (end, isShared) = state.ends.element(
-      for: RequestLabels.End(target: target.labels, outcome: labels), labels: { $0.rendered(direction) },
-      make: { RequestSeries.End(labels, histogramCount: histogramCount) })
-    if !isShared { target.remember(end) }
-    return (end, isShared)
-  }
-
-  private func findServer(of target: RequestSeries.Target, _ state: inout State) -> RequestSeries.Server {
-    let (server, isShared) = state.servers.element(
-      for: target.labels.server, labels: \.rendered, make: RequestSeries.Server.init)
-    if !isShared { target.server = server }
-    return server
   }
 }
 
@@ -194,8 +181,8 @@ extension RequestFamilies: MetricSource {
 
 /// Where the time of requests went, and what their connections were like.
 private final class ConnectionFamilies: Sendable {
-  let phases: InstrumentFamily<Registry.Histogram>
-  private let roundTrip: InstrumentFamily<Registry.Histogram>
+  let phases: HistogramFamily
+  private let roundTrip: HistogramFamily
   private let opened: InstrumentFamily<Registry.Counter>
   private let retransmissions: InstrumentFamily<Registry.Counter>
 
@@ -209,10 +196,12 @@ private final class ConnectionFamilies: Sendable {
       "Least round trip of the connections of HTTP client requests, read at the end of a request.",
       metrics.roundTripBuckets)
     opened = try InstrumentFamily(
-      "http_client_connections_opened_total", "Connections that HTTP client requests opened.")
+      "http_client_connections_opened_total", "Connections that HTTP client requests opened.", .counter,
+      make: Registry.Counter.init)
     retransmissions = try InstrumentFamily(
       "http_client_retransmitted_segments_total",
-      "TCP segments that were sent again on the connections of HTTP client requests.")
+      "TCP segments that were sent again on the connections of HTTP client requests.", .counter,
+      make: Registry.Counter.init)
   }
 
   func record(_ observation: RequestObservation, in series: RequestSeries.Server) {
@@ -237,7 +226,6 @@ private final class ConnectionFamilies: Sendable {
     [phases.descriptor, roundTrip.descriptor, opened.descriptor, retransmissions.descriptor]
   }
 
-  /// What the servers have.
   func gathered(_ servers: [Series<RequestSeries.Server>], _ overflowCount: UInt64) -> [GatheredFamily] {
     [
       roundTrip.gathered(servers, overflowCount) { server in server.instruments.withLock { $0.roundTrip } },

@@ -74,7 +74,6 @@ public struct RequestObservation: Sendable, Hashable {
     self.responseBodySize = responseBodySize
   }
 
-  /// A request that has not ended.
   init(begun request: RequestDescription) {
     self.request = request
     start = Timestamp(nanosecondsSinceEpoch: 0)
@@ -84,7 +83,6 @@ public struct RequestObservation: Sendable, Hashable {
 }
 
 extension RequestObservation {
-  /// The one-word result.
   package var outcome: RequestOutcome {
     switch end {
     case .response(let statusCode?) where request.direction.isError(statusCode): .httpError

@@ -14,7 +14,6 @@ package final class RequestRecord: Sendable {
     var phase = Phase.made
     /// What is known of the request: at first its description. `nil` once its end is delivered.
     var observation: RequestObservation?
-    /// When it began.
     var start = Instant.never
     /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
     var isQueued = true
@@ -35,7 +34,6 @@ package final class RequestRecord: Sendable {
 
   deinit { recorder.count(-1) }
 
-  /// Whether the request has begun and not ended.
   package var isActive: Bool { state.withLock { $0.phase == .active } }
 
   /// What the request is. `nil` once its end is delivered.
@@ -101,7 +99,6 @@ package final class RequestRecord: Sendable {
     for consumer in recorder.consumers { consumer.requestEnded(observation) }
   }
 
-  /// Counts the request as begun, and tells the consumers.
   private func begin(_ request: borrowing RequestDescription) -> RequestSeries.Target {
     let target = recorder.metrics(of: request.direction).begin(request)
     for consumer in recorder.consumers { consumer.requestStarted(request) }
@@ -110,7 +107,6 @@ package final class RequestRecord: Sendable {
 }
 
 extension RequestObservation {
-  /// - Parameter nanoseconds: The duration.
   fileprivate mutating func end(_ end: RequestEnd, after nanoseconds: Int64, _ add: (inout Self) -> Void) {
     self.end = end
     elapsed = nanoseconds

@@ -8,7 +8,6 @@ package enum RequestSeries {
     private static let endLimit = 8
 
     private struct Found {
-      /// What the latest requests came to.
       var ends: [End] = []
       var server: Server?
     }
@@ -24,26 +23,32 @@ package enum RequestSeries {
       self.client = client
     }
 
-    /// Most requests come to the same as the one before: what is asked for is the first from then on.
-    func end(_ labels: RequestLabels.Outcome) -> End? {
+    /// Finds the series of what a request came to. Most requests come to the same as the one before: what is asked for is the first
+    /// from then on. What shares the overflow series is not remembered: another time there may be room.
+    func end(
+      _ labels: RequestLabels.Outcome, find: () -> (element: End, isShared: Bool)
+    ) -> (element: End, isShared: Bool) {
       found.withLock { found in
-        guard let index = found.ends.firstIndex(where: { $0.labels == labels }) else { return nil }
-        if index > 0 { found.ends.swapAt(0, index) }
-        return found.ends[0]
-      }
-    }
-
-    func remember(_ end: End) {
-      found.withLock { found in
+        if let index = found.ends.firstIndex(where: { $0.labels == labels }) {
+          if index > 0 { found.ends.swapAt(0, index) }
+          return (found.ends[0], false)
+        }
+        let (end, isShared) = find()
+        if isShared { return (end, true) }
         if found.ends.count == Self.endLimit { found.ends.removeLast() }
         found.ends.append(end)
+        return (end, false)
       }
     }
 
-    /// The series of the target's server, once they are found.
-    var server: Server? {
-      get { found.withLock { $0.server } }
-      set { found.withLock { $0.server = newValue } }
+    /// Finds the series of the target's server.
+    func server(find: () -> (element: Server, isShared: Bool)) -> Server {
+      found.withLock { found in
+        if let server = found.server { return server }
+        let (server, isShared) = find()
+        if !isShared { found.server = server }
+        return server
+      }
     }
 
     /// Lets go of all series, so that those that expire are freed.
@@ -73,7 +78,6 @@ package enum RequestSeries {
   /// What ended requests have in common that came to the same.
   final class End: Sendable {
     struct Histograms {
-      /// By the place of their family.
       var byFamily: [Registry.Histogram?]
       /// By the place of their phase, as far as they are found.
       var phases = noPhases
@@ -113,20 +117,18 @@ package enum RequestSeries {
 /// What is too long to be a label is cut, so that a key has a bound.
 enum RequestLabels {
   /// Who asks whom: the labels of what belongs to a server and not to a request.
-  struct Server: Hashable, Sendable {
+  struct Server: RequestLabelSet {
     let client: String
     let address: String?
     let port: Int?
 
-    fileprivate var pairs: [(String, String)] {
+    var pairs: [(String, String)] {
       [("client", client), ("server_address", address ?? ""), ("server_port", port.map(String.init) ?? "")]
     }
-
-    var rendered: RenderedLabels { RenderedLabels(pairs) }
   }
 
   /// What is known at the begin: the labels of the gauge of active requests.
-  struct Target: Hashable, Sendable {
+  struct Target: RequestLabelSet {
     let server: Server
     /// Of the known ones, or `_OTHER`.
     let method: String
@@ -147,14 +149,11 @@ enum RequestLabels {
         && server.port == request.serverPort && method == request.method && scheme == request.scheme
     }
 
-    fileprivate var pairs: [(String, String)] {
+    var pairs: [(String, String)] {
       server.pairs + [("http_request_method", method), ("url_scheme", scheme ?? "")]
     }
-
-    var rendered: RenderedLabels { RenderedLabels(pairs) }
   }
 
-  /// What a request came to.
   struct Outcome: Hashable, Sendable {
     private let statusCode: Int?
     private let failure: RequestErrorType?
@@ -183,32 +182,32 @@ enum RequestLabels {
   }
 
   /// The labels of the histograms of ended requests.
-  struct End: Hashable, Sendable {
+  struct End: RequestLabelSet {
+    let direction: RequestDirection
     let target: Target
     let outcome: Outcome
 
-    func rendered(_ direction: RequestDirection) -> RenderedLabels {
-      RenderedLabels(target.pairs + outcome.pairs(direction))
-    }
+    var pairs: [(String, String)] { target.pairs + outcome.pairs(direction) }
   }
 
-  /// The labels of a phase's duration.
-  struct Phase: Hashable, Sendable {
+  struct Phase: RequestLabelSet {
     let server: Server
     let template: String?
     let phase: RequestTimings.Phase
 
-    var rendered: RenderedLabels {
-      RenderedLabels(server.pairs + [("phase", phase.rawValue), ("url_template", template ?? "")])
+    var pairs: [(String, String)] {
+      server.pairs + [("phase", phase.rawValue), ("url_template", template ?? "")]
     }
   }
 }
 
-extension RenderedLabels {
-  /// - Parameter pairs: In any order. An empty value leaves its label out.
-  fileprivate init(_ pairs: [(String, String)]) {
-    self.init(Labels(pairs).pairs)
-  }
+protocol RequestLabelSet: Hashable, Sendable {
+  /// In any order. An empty value leaves its label out.
+  var pairs: [(String, String)] { get }
+}
+
+extension RequestLabelSet {
+  var rendered: RenderedLabels { RenderedLabels(Labels(pairs).pairs) }
 }
 
 extension String {

@@ -7,7 +7,6 @@
 ///
 /// Reading the text takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and `URL.scheme`.
 package struct URLAuthority {
-  /// Without brackets.
   package let host: String
   /// The port that is written, or the default of http and https; `nil` if there is none.
   package let port: Int?
@@ -22,7 +21,6 @@ package struct URLAuthority {
     (host, port) = found
   }
 
-  /// The place of an authority in a URL.
   package struct Place {
     /// What stands behind the userinfo. Empty, as the host, in `file:///path`.
     package let hostAndPort: Range<Int>

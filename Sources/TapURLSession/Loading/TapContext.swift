@@ -178,7 +178,7 @@ extension RequestDescription {
       client: client.name, method: request.httpMethod ?? "GET", url: url, serverAddress: server?.host,
       serverPort: server?.port,
       urlTemplate: context?.urlTemplate
-        ?? client.tap.recorder.outboundOptions.pathTemplates.template(forURL: url),
+        ?? client.tap.recorder.outboundTemplates?.template(forURL: url),
       traceContext: traceparent.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
       fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
   }
