@@ -28,7 +28,7 @@ extension Registry {
     @inline(__always)
     private func record(_ value: Double, _ keepExemplar: (inout Cell, _ bucket: Int) -> Void) {
       let bucket = layout.bucket(for: value)
-      let nativeBucket = layout.nativeBucket(for: value)
+      let nativeBucket = layout.nativeScale.bucket(of: value.magnitude)
       cells.withCell { cell, counts in
         counts[bucket] &+= 1
         cell.sum += value
@@ -144,7 +144,7 @@ final class BucketLayout: Sendable {
   let sampleEndsLength: Int
   /// The bounds in blocks of eight; the last is padded with infinity, which no value is above.
   private let blocks: [SIMD8<Double>]
-  private let nativeScale = NativeScale()
+  let nativeScale = NativeScale()
 
   init(_ buckets: HistogramBuckets) {
     upperBounds = buckets.upperBounds
@@ -175,10 +175,5 @@ final class BucketLayout: Sendable {
       for block in blocks[low..<high] { below.replace(with: below &+ 1, where: block .< values) }
       return low &* 8 &+ Int(below.wrappedSum())
     }
-  }
-
-  @inline(__always)
-  func nativeBucket(for value: Double) -> Int {
-    nativeScale.bucket(of: value.magnitude)
   }
 }

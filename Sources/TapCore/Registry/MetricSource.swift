@@ -15,7 +15,6 @@ extension MetricSource {
 /// A family at the moment of a scrape: which series it has is settled, their values may still be read. An instrument is read just
 /// before it is written, so that a scrape of any size holds one snapshot at a time.
 struct GatheredFamily: Sendable {
-  /// What a series holds.
   enum Content: Sendable {
     case number(Double)
     case instrument(any Instrument)

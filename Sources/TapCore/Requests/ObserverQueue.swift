@@ -97,12 +97,10 @@ extension ObserverQueue: BackgroundJob {
   }
 }
 
-extension ObserverQueue: RequestConsumer {
+extension ObserverQueue: RequestConsumer, FlushedAtExit {
   package func requestStarted(_ request: RequestDescription) { add { $0.requestStarted(request) } }
 
   package func requestEnded(_ observation: RequestObservation) { add { $0.requestEnded(observation) } }
-}
 
-extension ObserverQueue: FlushedAtExit {
   package func flushAtExit(within limit: Duration) { flush(until: .now.advanced(by: limit)) }
 }

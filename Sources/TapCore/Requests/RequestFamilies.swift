@@ -122,7 +122,10 @@ package final class RequestFamilies: Sendable {
           histogram?.record(Double(nanoseconds) / 1e9)
         }
       }
-      guard let connections, observation.hasConnection else { return }
+      guard let connections,
+        observation.openedConnections != nil || observation.roundTrip != nil
+          || observation.retransmittedSegments != nil
+      else { return }
       let server = target.server {
         state.servers.element(
           for: target.labels.server, labels: \.rendered, make: RequestSeries.Server.init)
@@ -234,11 +237,5 @@ private final class ConnectionFamilies: Sendable {
         server.instruments.withLock { $0.retransmissions }
       },
     ]
-  }
-}
-
-extension RequestObservation {
-  fileprivate var hasConnection: Bool {
-    openedConnections != nil || roundTrip != nil || retransmittedSegments != nil
   }
 }

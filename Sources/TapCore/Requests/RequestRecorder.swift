@@ -132,16 +132,14 @@ public final class RequestRecorder: Sendable {
   }
 }
 
-extension RequestRecorder: BackgroundJob {
+extension RequestRecorder: BackgroundJob, FlushedAtExit {
   /// Drains at each tick, until no request comes any more.
   package func run(at now: Instant) -> Instant? {
     let isIdle = waiting.withLock { $0.isEmpty }
     drain()
     return isIdle ? nil : .nextTick
   }
-}
 
-extension RequestRecorder: FlushedAtExit {
   package func flushAtExit(within limit: Duration) { drain() }
 }
 
