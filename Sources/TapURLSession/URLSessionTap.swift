@@ -144,7 +144,7 @@ public final class URLSessionTap: Sendable {
     if ownPort != 0, let server = URLAuthority(url), server.port == ownPort, Self.isLoopback(server.host) {
       return false
     }
-    let filter = recorder.outboundOptions.filter
+    let filter = recorder.outboundFilter
     return filter.isAll || filter.includes(description())
   }
 

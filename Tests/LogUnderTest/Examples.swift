@@ -23,10 +23,11 @@ struct Examples {
         serverPort: 443, urlTemplate: "/v1/users/{id}",
         traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
       if index == 0 { log.requestWaits(request, for: .seconds(60)) }
-      log.requestEnded(
-        RequestObservation(
-          request: request, start: .now, duration: .milliseconds(10 * (index + 1)), end: end,
-          responseBodySize: 512, resendCount: index))
+      var observation = RequestObservation(
+        request: request, start: .now, duration: .milliseconds(10 * (index + 1)), end: end,
+        responseBodySize: 512)
+      observation.resendCount = index
+      log.requestEnded(observation)
     }
     log.requestEnded(
       RequestObservation(

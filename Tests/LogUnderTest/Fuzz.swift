@@ -40,14 +40,17 @@ struct Fuzz {
       urlTemplate: optional { $0.text() },
       traceContext: TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
       fields: fields(), headers: ["A": text(), "a": text(), "B\"\n": text()])
-    return RequestObservation(
+    var observation = RequestObservation(
       request: request, start: Timestamp(nanosecondsSinceEpoch: number()), duration: duration(),
-      end: end(), requestBodySize: optional { $0.number() },
-      responseBodySize: optional { $0.number() }, timeToFirstByte: optional { $0.duration() },
-      timings: timings(), networkRoundTrip: optional { $0.duration() },
-      retransmittedSegments: optional { Int(truncatingIfNeeded: $0.number()) },
-      resendCount: optional { Int(truncatingIfNeeded: $0.number()) }, isFromCache: random.next() & 1 == 0,
-      responseHeaders: ["C": text()])
+      end: end(), requestBodySize: optional { $0.number() }, responseBodySize: optional { $0.number() })
+    observation.timeToFirstByte = optional { $0.duration() }
+    observation.timings = timings()
+    observation.networkRoundTrip = optional { $0.duration() }
+    observation.retransmittedSegments = optional { Int(truncatingIfNeeded: $0.number()) }
+    observation.resendCount = optional { Int(truncatingIfNeeded: $0.number()) }
+    observation.isFromCache = random.next() & 1 == 0
+    observation.responseHeaders = ["C": text()]
+    return observation
   }
 
   private mutating func timings() -> RequestTimings {

@@ -35,8 +35,9 @@ struct PageContent: Sendable {
     for _ in 0..<count {
       metrics.requestStarted(request)
       var observation = RequestObservation(
-        request: request, start: .now, duration: duration, end: end, timings: timings,
-        openedConnections: opened)
+        request: request, start: .now, duration: duration, end: end)
+      observation.timings = timings
+      observation.openedConnections = opened
       observation.networkRoundTrip = roundTrip
       observation.retransmittedSegments = sentAgain
       metrics.requestEnded(observation)

@@ -48,9 +48,7 @@ struct QualityList: Sendable, Hashable {
   }
 
   struct Item: Sendable, Hashable {
-    /// In lower case.
     let value: String
-    /// Names in lower case.
     private(set) var parameters: [String: String] = [:]
     /// 0 to 1; 0 means "not acceptable".
     private(set) var quality = 1.0

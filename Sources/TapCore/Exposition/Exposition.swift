@@ -9,7 +9,7 @@ public struct Exposition: Sendable, Hashable {
   public var contentType: String { format.contentType }
 
   /// - Parameter names: Of families or of their samples, to which the exposition is limited; `nil` for all.
-  init(of families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil) {
+  init(of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil) {
     var bytes: [UInt8] = []
     Self.write(families, in: format, names: names, to: &bytes)
     self.format = format
@@ -18,15 +18,14 @@ public struct Exposition: Sendable, Hashable {
 
   /// Writes families in place of the buffer's content; its capacity is used again.
   static func write(
-    _ families: [any GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
+    _ families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
     to buffer: inout [UInt8]
   ) {
     let writer: any ExpositionWriter = format == .protobuf ? ProtobufWriter() : TextWriter(format)
     buffer.removeAll(keepingCapacity: true)
     swap(&writer.bytes, &buffer)
     for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
-      writer.begin(family.descriptor)
-      family.writeSamples(to: writer)
+      family.write(to: writer)
     }
     writer.finish()
     swap(&writer.bytes, &buffer)
@@ -56,12 +55,12 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 /// Writes metric families in one format. No lock is held while it writes.
 protocol ExpositionWriter: AnyObject {
   var bytes: [UInt8] { get set }
-  /// Begins a family; its samples follow.
+  /// Begins a family; its samples follow, of which there is at least one.
   func begin(_ family: FamilyDescriptor)
-  /// A sample of a counter.
-  func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?)
-  /// A sample of a gauge or an info.
-  func gauge(_ value: Double, labels: RenderedLabels)
+  /// A sample of a counter, a gauge or an info.
+  ///
+  /// - Parameter created: Since when a counter counts, if it is known.
+  func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
   func finish()
 }

@@ -6,7 +6,6 @@ import TapLibc
 /// unsafe calls are all in this file. Functions and constants are those of zlib 1.2 (zlib.h), whose binary
 /// interface `deflateInit2_` checks by the size of the stream.
 package struct Gzip: Sendable {
-  /// The system's zlib, or `nil` where there is none.
   package static let system = Gzip()
 
   private let deflateInit: DeflateInit

@@ -2,11 +2,11 @@
 final class ProtobufWriter: ExpositionWriter {
   var bytes: [UInt8] = []
   private var family: [UInt8] = []
-  private var hasSamples = false
-  private var reading = HistogramReading()
+  private var isCounter = false
 
   func begin(_ descriptor: FamilyDescriptor) {
     finish()
+    isCounter = descriptor.type == .counter
     family.append(string: descriptor.name, field: 1)
     if !descriptor.help.isEmpty { family.append(string: descriptor.help, field: 2) }
     let type: UInt64 =
@@ -19,42 +19,33 @@ final class ProtobufWriter: ExpositionWriter {
     if let unit = descriptor.unit { family.append(string: unit, field: 5) }
   }
 
-  func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
-    var counter: [UInt8] = []
-    counter.append(double: value, field: 1)
-    if let created { counter.append(time: created, field: 3) }
-    append(counter, field: 3, labels: labels)
-  }
-
-  func gauge(_ value: Double, labels: RenderedLabels) {
-    var gauge: [UInt8] = []
-    gauge.append(double: value, field: 1)
-    append(gauge, field: 2, labels: labels)
+  func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
+    var number: [UInt8] = []
+    number.append(double: value, field: 1)
+    if let created { number.append(time: created, field: 3) }
+    append(number, field: isCounter ? 3 : 2, labels: labels)
   }
 
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
-    histogram.read(native: true, exemplars: true, into: &reading)
+    let snapshot = histogram.snapshot
     var message: [UInt8] = []
-    message.append(unsigned: reading.count, field: 1)
-    message.append(double: reading.sum, field: 2)
-    message.append(classicBucketsOf: reading, bounds: histogram.layout.upperBounds + [.infinity])
-    message.append(signed: Int64(reading.native.schema), field: 5)
+    message.append(unsigned: snapshot.count, field: 1)
+    message.append(double: snapshot.sum, field: 2)
+    message.append(classicBucketsOf: snapshot, bounds: histogram.layout.upperBounds + [.infinity])
+    message.append(signed: Int64(snapshot.native.schema), field: 5)
     message.append(double: NativeScale.zeroThreshold, field: 6)
-    message.append(unsigned: reading.native.zeroCount, field: 7)
-    message.append(NativeSpans(reading.native.negative), spanField: 9, deltaField: 10)
-    message.append(NativeSpans(reading.native.positive), spanField: 12, deltaField: 13)
+    message.append(unsigned: snapshot.native.zeroCount, field: 7)
+    message.append(NativeSpans(snapshot.native.negative), spanField: 9, deltaField: 10)
+    message.append(NativeSpans(snapshot.native.positive), spanField: 12, deltaField: 13)
     message.append(time: created, field: 15)
     append(message, field: 7, labels: labels)
   }
 
-  /// Writes the family, unless it has no series.
   func finish() {
-    if hasSamples {
-      bytes.append(varint: UInt64(family.count))
-      bytes += family
-    }
+    if family.isEmpty { return }
+    bytes.append(varint: UInt64(family.count))
+    bytes += family
     family.removeAll(keepingCapacity: true)
-    hasSamples = false
   }
 
   private func append(_ value: [UInt8], field: Int, labels: RenderedLabels) {
@@ -62,7 +53,6 @@ final class ProtobufWriter: ExpositionWriter {
     for pair in labels.pairs { metric.append(label: pair.name, pair.value) }
     metric.append(message: value, field: field)
     family.append(message: metric, field: 4)
-    hasSamples = true
   }
 }
 
@@ -127,14 +117,14 @@ extension [UInt8] {
     append(message: message, field: field)
   }
 
-  fileprivate mutating func append(classicBucketsOf reading: HistogramReading, bounds: [Double]) {
+  fileprivate mutating func append(classicBucketsOf snapshot: HistogramSnapshot, bounds: [Double]) {
     var total: UInt64 = 0
-    for (index, (bound, count)) in zip(bounds, reading.counts).enumerated() {
+    for (index, (bound, count)) in zip(bounds, snapshot.counts).enumerated() {
       total &+= count
       var bucket: [UInt8] = []
       bucket.append(unsigned: total, field: 1)
       bucket.append(double: bound, field: 2)
-      if !reading.exemplars.isEmpty, let exemplar = reading.exemplars[index] {
+      if !snapshot.exemplars.isEmpty, let exemplar = snapshot.exemplars[index] {
         var message: [UInt8] = []
         message.append(label: Array("trace_id".utf8), Array(exemplar.trace.traceID.utf8))
         message.append(label: Array("span_id".utf8), Array(exemplar.trace.spanID.utf8))

@@ -14,17 +14,12 @@ final class TextWriter: ExpositionWriter {
   /// What the samples of the family begin with, and the times when its series began.
   private var name: [UInt8] = []
   private var createdName: [UInt8] = []
-  /// The place of a family's header, which is removed again if no sample follows.
-  private var header = 0..<0
-  private var reading = HistogramReading()
 
   init(_ format: ExpositionFormat) {
     isOpenMetrics = format == .openMetrics
   }
 
   func begin(_ family: FamilyDescriptor) {
-    dropHeaderWithoutSamples()
-    let start = count
     name = Array(family.name.utf8)
     createdName = Array((family.baseName + "_created").utf8)
     if isOpenMetrics {
@@ -36,29 +31,26 @@ final class TextWriter: ExpositionWriter {
       // 0.0.4 has no info.
       append("# TYPE \(family.name) \((family.type == .info ? .gauge : family.type).rawValue)\n")
     }
-    header = start..<count
   }
 
-  func counter(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
+  func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
     append(name, labels, FloatText.value(value))
     if let created { append(created, labels) }
   }
 
-  func gauge(_ value: Double, labels: RenderedLabels) { append(name, labels, FloatText.value(value)) }
-
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     let layout = histogram.layout
-    histogram.read(native: false, exemplars: isOpenMetrics, into: &reading)
-    let exemplars = reading.exemplars.map { $0.map(Self.text) ?? [] }
+    let snapshot = histogram.read(native: false, exemplars: isOpenMetrics)
+    let exemplars = snapshot.exemplars.map { $0.map(Self.text) ?? [] }
     // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
     // nor the count, which must not stand alone, may appear then.
-    let hasSum = !isOpenMetrics || reading.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
-    let sum = FloatText.value(reading.sum)
+    let hasSum = !isOpenMetrics || snapshot.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
+    let sum = FloatText.value(snapshot.sum)
     // A line's punctuation and its number have at most 40 characters.
     let capacity =
       (layout.bucketCount + 2) * (name.count + labels.bytes.count + 40) + layout.sampleEndsLength
       + exemplars.reduce(0) { $0 + $1.count }
-    let (name, counts, sampleEnds) = (name, reading.counts, layout.sampleEnds)
+    let (name, counts, sampleEnds) = (name, snapshot.counts, layout.sampleEnds)
     append(atMost: capacity) { text in
       text.append(name)
       text.append("_bucket{")
@@ -82,7 +74,6 @@ final class TextWriter: ExpositionWriter {
   }
 
   func finish() {
-    dropHeaderWithoutSamples()
     if isOpenMetrics { append("# EOF\n") }
     bytes.removeLast(bytes.count - count)
   }
@@ -148,11 +139,6 @@ final class TextWriter: ExpositionWriter {
       text.append(escaped)
       text.append("\n")
     }
-  }
-
-  private func dropHeaderWithoutSamples() {
-    if count == header.upperBound { count = header.lowerBound }
-    header = 0..<0
   }
 }
 

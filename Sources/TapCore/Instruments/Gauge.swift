@@ -39,9 +39,7 @@ extension Registry {
       state.withLock { $0.writes }
     }
 
-    func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
-      writer.gauge(value, labels: labels)
-    }
+    var reading: InstrumentReading { .number(value, isSinceCreation: false) }
 
     private struct State {
       var value = 0.0

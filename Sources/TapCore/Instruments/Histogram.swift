@@ -15,7 +15,7 @@ extension Registry {
     init(layout: BucketLayout, dropped: DroppedValues) {
       self.layout = layout
       self.dropped = dropped
-      cells = StripedCells(counterCount: layout.bucketCount)
+      cells = StripedCells(Cell(), counterCount: layout.bucketCount)
     }
 
     /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is dropped, and
@@ -28,7 +28,7 @@ extension Registry {
     @inline(__always)
     private func record(_ value: Double, _ keepExemplar: (inout Cell, _ bucket: Int) -> Void) {
       let bucket = layout.bucket(for: value)
-      let nativeBucket = layout.nativeBucket(for: value)
+      let nativeBucket = layout.nativeScale.bucket(of: value.magnitude)
       cells.withCell { cell, counts in
         counts[bucket] &+= 1
         cell.sum += value
@@ -101,44 +101,79 @@ extension Registry {
     }
 
     /// Everything recorded so far, added up.
-    public var snapshot: HistogramSnapshot {
-      var reading = HistogramReading()
-      read(native: true, exemplars: true, into: &reading)
-      return HistogramSnapshot(reading, upperBounds: layout.upperBounds)
-    }
+    public var snapshot: HistogramSnapshot { read(native: true, exemplars: true) }
 
     /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the median,
     /// 0.99 the 99th percentile. `nil` if nothing was recorded, or `quantile` is not within 0 and 1.
+    ///
+    /// Assumes that values are spread evenly on a logarithmic scale within a bucket, as Prometheus 3 does. The
+    /// error is at most one bucket's width.
     public func quantile(_ quantile: Double) -> Double? {
       snapshot.native.quantile(quantile)
     }
 
-    /// Reads the classic part and others, one cell after another, in place of the content of `reading`.
-    func read(native: Bool, exemplars: Bool, into reading: inout HistogramReading) {
-      reading.reset(bucketCount: layout.bucketCount)
+    func read(native: Bool, exemplars: Bool) -> HistogramSnapshot {
+      var snapshot = HistogramSnapshot(bucketCount: layout.bucketCount)
       cells.forEachCell { cell, counts in
-        reading.add(sum: cell.sum, counts: counts)
-        if native { reading.add(cell.native) }
-        if exemplars, !cell.exemplars.isEmpty { reading.add(cell.exemplars) }
+        snapshot.add(sum: cell.sum, counts: counts)
+        if native { snapshot.add(cell.native) }
+        if exemplars, !cell.exemplars.isEmpty { snapshot.add(cell.exemplars) }
       }
+      return snapshot
     }
 
-    var activity: UInt64 {
-      var reading = HistogramReading()
-      read(native: false, exemplars: false, into: &reading)
-      return reading.count
-    }
+    var activity: UInt64 { read(native: false, exemplars: false).count }
 
-    func write(labels: RenderedLabels, created: Timestamp, to writer: any ExpositionWriter) {
-      writer.histogram(self, labels: labels, created: created)
-    }
+    var reading: InstrumentReading { .histogram(self) }
 
     /// The part of a cell beside the counts of its classic buckets.
-    private struct Cell: StripedCellHeader {
+    private struct Cell {
       var sum = 0.0
       var native = NativeBuckets()
       /// The latest exemplar of each classic bucket; empty until there is one.
       var exemplars: [Exemplar?] = []
+    }
+  }
+}
+
+/// The part that the histograms of one family share: the bounds, finite and ascending, and the bounds as text.
+final class BucketLayout: Sendable {
+  let upperBounds: [Double]
+  /// For each bucket, `+Inf` last: `0.005"} `, the end of a sample's name as the text formats write it.
+  let sampleEnds: [[UInt8]]
+  let sampleEndsLength: Int
+  /// The bounds in blocks of eight; the last is padded with infinity, which no value is above.
+  private let blocks: [SIMD8<Double>]
+  let nativeScale = NativeScale()
+
+  init(_ buckets: HistogramBuckets) {
+    upperBounds = buckets.upperBounds
+    let padding = repeatElement(Double.infinity, count: 7)
+    let padded = buckets.upperBounds + padding
+    blocks = stride(from: 0, to: buckets.upperBounds.count, by: 8).map { SIMD8(padded[$0..<($0 + 8)]) }
+    sampleEnds = (buckets.upperBounds + [.infinity]).map { Array((FloatText.bound($0) + "\"} ").utf8) }
+    sampleEndsLength = sampleEnds.reduce(0) { $0 + $1.count }
+  }
+
+  var bucketCount: Int { upperBounds.count + 1 }
+
+  /// The first classic bucket whose upper bound is not below `value`, found before any lock is taken.
+  ///
+  /// Binary search down to 16 bounds, which are then all compared at once: the branches of a binary search are not
+  /// predictable, and for the usual 14 bounds their mispredictions cost 17 ns where the comparisons cost 2.
+  @inline(__always)
+  func bucket(for value: Double) -> Int {
+    blocks.withUnsafeBufferPointer { blocks in
+      var low = 0
+      var high = blocks.count
+      while high &- low > 2 {
+        let middle = (low &+ high) >> 1
+        if blocks[middle][0] < value { low = middle } else { high = middle }
+      }
+      var below = SIMD8<Int64>(repeating: 0)
+      let values = SIMD8(repeating: value)
+      for block in blocks[low..<high] { below.replace(with: below &+ 1, where: block .< values) }
+      return low &* 8 &+ Int(below.wrappedSum())
     }
   }
 }

@@ -9,7 +9,6 @@ struct NativeBuckets: Sendable, Hashable {
 
   /// 2^schema buckets to an octave.
   var schema: Int { NativeScale.schemas.upperBound - coarseness }
-  /// The number of times the resolution was halved.
   private var coarseness = 0
   /// Values whose magnitude is at most ``NativeScale/zeroThreshold``.
   private(set) var zeroCount: UInt64 = 0
@@ -31,11 +30,9 @@ struct NativeBuckets: Sendable, Hashable {
   mutating func add(_ other: NativeBuckets) {
     while schema > other.schema { halve() }
     zeroCount &+= other.zeroCount
-    for entry in other.positive.entries {
-      add(entry.count, to: entry.bucket, of: other.schema, \.positive)
-    }
+    for entry in other.positive.entries { add(entry.count, to: entry.bucket, of: other.schema) }
     for entry in other.negative.entries {
-      add(entry.count, to: entry.bucket, of: other.schema, \.negative)
+      add(entry.count, to: entry.bucket, of: other.schema, isNegative: true)
     }
   }
 
@@ -48,25 +45,50 @@ struct NativeBuckets: Sendable, Hashable {
     if value.magnitude <= NativeScale.zeroThreshold {
       zeroCount &+= 1
     } else {
-      add(1, to: bucket, of: NativeScale.schemas.upperBound, value > 0 ? \.positive : \.negative)
+      add(1, to: bucket, of: NativeScale.schemas.upperBound, isNegative: value < 0)
     }
   }
 
   /// Adds to a bucket of a schema that is at least as fine as the own.
   private mutating func add(
-    _ amount: UInt64, to bucket: Int, of fine: Int, _ side: WritableKeyPath<NativeBuckets, NativeCounts>
+    _ amount: UInt64, to bucket: Int, of fine: Int, isNegative: Bool = false
   ) {
-    // The coarsest schema has 72 buckets a side between the zero bucket and the largest value: it always fits.
-    while !self[keyPath: side].add(amount, to: bucket >> (fine - schema)),
-      schema > NativeScale.schemas.lowerBound
-    {
-      halve()
+    func add() -> Bool {
+      let bucket = bucket >> (fine - schema)
+      return isNegative ? negative.add(amount, to: bucket) : positive.add(amount, to: bucket)
     }
+    // The coarsest schema has 72 buckets a side between the zero bucket and the largest value: it always fits.
+    while !add(), schema > NativeScale.schemas.lowerBound { halve() }
     while positive.populatedCount + negative.populatedCount > Self.maximumCount,
       schema > NativeScale.schemas.lowerBound
     {
       halve()
     }
+  }
+
+  func quantile(_ quantile: Double) -> Double? {
+    guard (0...1).contains(quantile), !isEmpty else { return nil }
+    /// The magnitude above a share of the values in a bucket.
+    func magnitude(_ share: Double, in bucket: Int) -> Double {
+      let lower = NativeScale.upperBound(of: bucket - 1, schema: schema)
+      let upper = NativeScale.upperBound(of: bucket, schema: schema)
+      return lower * System.power(upper / lower, min(max(0, share), 1))
+    }
+    let (negative, positive) = (negative.entries, positive.entries)
+    var rank = quantile * Double((negative + positive).reduce(zeroCount) { $0 + $1.count })
+    for entry in negative.reversed() {
+      if rank <= Double(entry.count) {
+        return -magnitude(1 - rank / Double(entry.count), in: entry.bucket)
+      }
+      rank -= Double(entry.count)
+    }
+    if zeroCount > 0, rank <= Double(zeroCount) { return 0 }
+    rank -= Double(zeroCount)
+    for entry in positive {
+      if rank <= Double(entry.count) { return magnitude(rank / Double(entry.count), in: entry.bucket) }
+      rank -= Double(entry.count)
+    }
+    return positive.last.map { NativeScale.upperBound(of: $0.bucket, schema: schema) }
   }
 
   private mutating func halve() {
@@ -131,7 +153,10 @@ struct NativeCounts: Sendable, Hashable {
 
   var halved: NativeCounts {
     var halved = NativeCounts()
-    // A range that fits does so at half its width.
+    if lowCounts.isEmpty { return halved }
+    // All at once: to widen bucket by bucket takes ten times as long.
+    halved.first = first >> 1
+    halved.lowCounts = Array(repeating: 0, count: lowCounts.count / 2 + 1)
     for entry in entries { _ = halved.add(entry.count, to: entry.bucket >> 1) }
     return halved
   }
@@ -160,5 +185,58 @@ struct NativeCounts: Sendable, Hashable {
     }
     first -= below
     return true
+  }
+}
+
+/// The exponential buckets of native histograms: bucket `i` of schema `s` is `(base^(i-1), base^i]`, where
+/// `base = 2^(2^-s)`.
+///
+/// Here buckets are numbered from 0, `j = i - 1`, so that halving the resolution is `j >> 1`, for negative numbers
+/// too.
+struct NativeScale: Sendable {
+  /// The finest and the coarsest resolution that Prometheus knows (Native Histograms specification, "Schema").
+  static let schemas = -4...8
+  /// A magnitude up to this counts as zero. It is never 0, or an empty native histogram would look like a classic
+  /// one to Prometheus.
+  static let zeroThreshold = 0x1p-128
+
+  /// The number of the bucket that a magnitude above ``zeroThreshold`` falls in, at the finest schema.
+  ///
+  /// The exponent of the value counts octaves; the place within the octave is looked up by the first nine bits of
+  /// the significand, which leaves at most one bound to compare with.
+  @inline(__always)
+  func bucket(of magnitude: Double) -> Int {
+    // Buckets include their upper bound: the neighbour below belongs to the same bucket as a bound itself.
+    let bits = magnitude.bitPattern &- 1
+    let significand = bits & 0x000f_ffff_ffff_ffff
+    let slice = slices[Int(truncatingIfNeeded: significand >> 43)]
+    let octave = Int(truncatingIfNeeded: bits >> 52) &- 1023
+    return octave &* 256 &+ slice.first &+ (significand >= slice.nextBound ? 1 : 0)
+  }
+
+  /// The upper bound of bucket `j` of a schema: finite, as every value in it is.
+  static func upperBound(of bucket: Int, schema: Int) -> Double {
+    let exponent = Double(bucket + 1)
+    let bound = System.powerOfTwo(
+      schema >= 0 ? exponent / Double(1 << schema) : exponent * Double(1 << -schema))
+    return min(bound, .greatestFiniteMagnitude)
+  }
+
+  /// For each 512th of an octave: the bucket in which it begins, and the bound, as a significand, after it.
+  private static let slices: [Slice] = {
+    // 2^(k/256) as a significand, and an end that no significand reaches.
+    let bounds = (0..<256).map { System.powerOfTwo(Double($0) / 256).significandBitPattern } + [.max]
+    return (0..<512).map { slice in
+      let first = bounds.lastIndex { $0 <= UInt64(slice) << 43 } ?? 0
+      return Slice(nextBound: bounds[first + 1], first: first)
+    }
+  }()
+
+  /// The table, without the initialization check of every access to a global.
+  private let slices = Self.slices
+
+  private struct Slice: Sendable {
+    let nextBound: UInt64
+    let first: Int
   }
 }

@@ -8,15 +8,12 @@ package struct Instant: Sendable, Hashable, Comparable {
     self.nanoseconds = nanoseconds
   }
 
-  /// The current time of the monotonic clock.
   package static var now: Instant {
     Instant(nanoseconds: System.monotonicNanoseconds)
   }
 
-  /// Later than any time.
   package static let never = Instant(nanoseconds: .max)
 
-  /// How much later another instant is.
   package func duration(to other: Instant) -> Duration { .nanoseconds(other.nanoseconds &- nanoseconds) }
 
   /// The first later instant that is a multiple of the duration.

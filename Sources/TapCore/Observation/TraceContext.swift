@@ -102,7 +102,6 @@ private enum TraceIdentifiers {
 /// Makes random-looking numbers of the numbers of a counter (Steele, Lea and Flood 2014, "Fast splittable pseudorandom
 /// number generators"): a bijection of all 64 bits.
 package enum SplitMix64 {
-  /// The step of the counter.
   package static var step: UInt64 { 0x9e37_79b9_7f4a_7c15 }
 
   package static func mix(_ number: UInt64) -> UInt64 {
@@ -129,7 +128,6 @@ package enum HexadecimalDigits {
     return number
   }
 
-  /// All 16 digits of a number.
   static func text(of number: UInt64) -> String {
     String(unsafeUninitializedCapacity: 16) { memory in
       guard let base = memory.baseAddress, memory.count >= 16 else { return 0 }
@@ -138,7 +136,6 @@ package enum HexadecimalDigits {
     }
   }
 
-  /// Writes all 16 digits of a number.
   @inline(__always)
   package static func write(_ number: UInt64, to target: UnsafeMutablePointer<UInt8>) {
     let digits: StaticString = "0123456789abcdef"

@@ -64,3 +64,172 @@ package enum System {
 
   static func powerOfTwo(_ exponent: Double) -> Double { exp2(exponent) }
 }
+
+extension System {
+  /// Opens a file for appending, and creates it if it does not exist. Never blocks, not for the reader of a FIFO either.
+  package static func openForAppending(_ path: String, permissions: Int) throws(Failure) -> Int32 {
+    let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    let mode = mode_t(truncatingIfNeeded: permissions)
+    return try aboveStandard(Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) }))
+  }
+
+  /// Opens a file for reading. Does not block on a pipe or a device.
+  package static func openForReading(_ path: String) throws(Failure) -> Int32 {
+    let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    return Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags)) })
+  }
+
+  /// The descriptor, or a duplicate of it above 2 in its place. Where a process was started with its standard streams closed, the
+  /// system gives their numbers to what is opened first: what the app prints would land there.
+  package static func aboveStandard(_ descriptor: Int32) throws(Failure) -> Int32 {
+    guard (0...2).contains(descriptor) else { return descriptor }
+    defer { close(descriptor) }
+    return Int32(truncatingIfNeeded: try uninterrupted { Int(fcntl(descriptor, F_DUPFD_CLOEXEC, 3)) })
+  }
+
+  /// Closes a descriptor. Not repeated after EINTR: on Linux the descriptor is gone by then.
+  package static func close(_ descriptor: Int32) { _ = TapLibc.close(descriptor) }
+
+  /// Reads once. Gives 0 at the end of the file.
+  package static func read(
+    _ descriptor: Int32, into memory: UnsafeMutableRawBufferPointer
+  ) throws(Failure) -> Int {
+    try uninterrupted { TapLibc.read(descriptor, memory.baseAddress, memory.count) }
+  }
+
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) -> Int {
+    try uninterrupted { TapLibc.write(descriptor, bytes.baseAddress, bytes.count) }
+  }
+
+  /// Throws if a descriptor is not open for writing, as a write would.
+  package static func checkWritable(_ descriptor: Int32) throws(Failure) {
+    let flags = try uninterrupted { Int(fcntl(descriptor, F_GETFL)) }
+    if flags & Int(O_ACCMODE) == Int(O_RDONLY) { throw .badDescriptor }
+  }
+
+  /// Waits until a descriptor takes bytes or fails, at most so many milliseconds.
+  package static func waitUntilWritable(_ descriptor: Int32, milliseconds: Int32) -> Bool {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&request, 1, milliseconds) != 0
+  }
+
+  /// The file at a path or of a descriptor.
+  package struct FileStatus: Hashable {
+    private let device: UInt64
+    private let inode: UInt64
+    package let size: Int
+    /// When it was last written to, in nanoseconds since 1970.
+    package let modified: Int64
+    package let kind: Kind
+
+    package enum Kind { case regular, pipe, socket, blockDevice, folder, other }
+
+    fileprivate init(_ status: stat) {
+      device = UInt64(truncatingIfNeeded: status.st_dev)
+      inode = UInt64(truncatingIfNeeded: status.st_ino)
+      size = Int(truncatingIfNeeded: status.st_size)
+      #if canImport(Darwin)
+        let time = status.st_mtimespec
+      #else
+        let time = status.st_mtim
+      #endif
+      modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+      kind =
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: .regular
+        case S_IFIFO: .pipe
+        case S_IFSOCK: .socket
+        case S_IFBLK: .blockDevice
+        case S_IFDIR: .folder
+        default: .other
+        }
+    }
+
+    /// Whether both are one file, whatever its size.
+    package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+  }
+
+  package static func status(ofDescriptor descriptor: Int32) throws(Failure) -> FileStatus {
+    try status { fstat(descriptor, &$0) }
+  }
+
+  package static func status(ofPath path: String) throws(Failure) -> FileStatus {
+    try status { stat(path, &$0) }
+  }
+
+  package static func isFolder(_ path: String) -> Bool { (try? status(ofPath: path))?.kind == .folder }
+
+  /// The file itself where a symbolic link is at the path.
+  package static func status(ofLinkAtPath path: String) throws(Failure) -> FileStatus {
+    try status { lstat(path, &$0) }
+  }
+
+  private static func status(_ read: (inout stat) -> Int32) throws(Failure) -> FileStatus {
+    var status = stat()
+    _ = try uninterrupted { Int(read(&status)) }
+    return FileStatus(status)
+  }
+
+  /// The bytes of a file, or `nil` if it cannot be read or has more than `limit`. Does not block on a pipe or a device.
+  package static func contents(ofPath path: String, limit: Int) -> [UInt8]? {
+    guard let descriptor = try? openForReading(path) else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      guard let count = chunk.withUnsafeMutableBytes({ try? read(descriptor, into: $0) }),
+        bytes.count + count <= limit
+      else { return nil }
+      if count == 0 { return bytes }
+      bytes += chunk[..<count]
+    }
+  }
+
+  /// The last byte of a file at a path, or `nil` if it is empty, may not be read, or if another file is at the path by now.
+  package static func lastByte(ofPath path: String, _ file: FileStatus) -> UInt8? {
+    guard file.size > 0, let descriptor = try? openForReading(path) else { return nil }
+    defer { close(descriptor) }
+    guard (try? status(ofDescriptor: descriptor))?.isSameFile(as: file) == true else { return nil }
+    var byte: UInt8 = 0
+    return pread(descriptor, &byte, 1, off_t(file.size - 1)) == 1 ? byte : nil
+  }
+
+  /// Waits for the writes to a file that are going on, in any process. Linux writes under the lock of the inode, and takes the same
+  /// lock to change the owner, also where nothing is changed (`chown_common` in its `fs/open.c`).
+  package static func waitForWrites(to descriptor: Int32) {
+    _ = fchown(descriptor, uid_t.max, gid_t.max)
+  }
+
+  /// Makes what has been written survive a loss of power.
+  package static func synchronize(_ descriptor: Int32) throws(Failure) {
+    _ = try uninterrupted { Int(fsync(descriptor)) }
+  }
+
+  package static func empty(_ descriptor: Int32) -> Bool { ftruncate(descriptor, 0) == 0 }
+
+  /// Puts a file in the place of another, or of none.
+  package static func rename(_ path: String, to newPath: String) throws(Failure) {
+    _ = try uninterrupted { Int(TapLibc.rename(path, newPath)) }
+  }
+
+  package static func remove(_ path: String) { _ = unlink(path) }
+
+  /// Locks a file against other processes that lock it too, for as long as the descriptor is open. Does not block.
+  package static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+  package static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
+
+  /// The names in a folder but for `.` and `..`, in no order, or `nil` if it cannot be read.
+  package static func names(inFolder path: String) -> [String]? {
+    guard let folder = opendir(path) else { return nil }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+}

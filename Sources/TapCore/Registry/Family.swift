@@ -52,34 +52,55 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     remove(render(key))
   }
 
-  func remove(_ labels: RenderedLabels) -> Bool {
-    table.withLock { $0.remove(labels) }
-  }
-
   /// Removes all series, from the next scrape on.
   public func removeAll() {
-    table.withLock { $0.removeAll() }
+    _ = remove(nil)
+  }
+
+  func remove(_ labels: RenderedLabels?) -> Bool {
+    table.withLock { $0.remove(labels) }
   }
 }
 
 extension Family: MetricSource where Element: Instrument {
   var descriptors: [FamilyDescriptor] { [descriptor] }
 
-  func gather(at now: Instant) -> [any GatheredFamily] {
-    let series = table.withLock { table in
+  func gather(at now: Instant) -> [GatheredFamily] {
+    let (series, count) = table.withLock { table in
       table.expire(at: now, activity: \.activity)
-      return table.sorted()
+      return (table.sorted(), table.overflowCount)
     }
-    return [GatheredSeries(descriptor, series) { $0 }]
-  }
-
-  var statistics: [FamilyStatistics] {
     // One whose labels are named at run time most often is a single series, for which a 0 would say nothing.
-    let count = table.withLock { $0.overflowCount }
     let overflowCount = Key.self != Labels.self || count > 0 ? count : nil
     return [
-      FamilyStatistics(
-        metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
+      GatheredFamily(descriptor, series, overflowCount: overflowCount, droppedCount: dropped.count) {
+        .instrument($0)
+      }
     ]
   }
+}
+
+/// A counter, a gauge or a histogram, as the registry uses it.
+protocol Instrument: AnyObject, Sendable {
+  var reading: InstrumentReading { get }
+  /// A number that changes with every record.
+  var activity: UInt64 { get }
+}
+
+/// What a series shows of its instrument.
+enum InstrumentReading {
+  /// The value, and whether it has been counted since the series was made.
+  case number(Double, isSinceCreation: Bool)
+  case histogram(Registry.Histogram)
+}
+
+/// Counts the values that the instruments of a family drop, exposed as `session_tap_dropped_values_total`.
+final class DroppedValues: Sendable {
+  private let counter = Atomic<UInt64>(0)
+
+  func increment() {
+    counter.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  var count: UInt64 { counter.load(ordering: .relaxed) }
 }

@@ -55,17 +55,39 @@ public final class Registry: Sendable {
   }
 
   /// All families as they are now, by name.
-  func gather(at now: Instant = .now) -> [any GatheredFamily] {
-    let sources = state.withLock { $0.sources }
-    let families = sources.flatMap { $0.gather(at: now) } + RegistryStatistics.families(of: sources)
-    return families.sorted { $0.descriptor.name < $1.descriptor.name }
+  func gather(at now: Instant = .now) -> [GatheredFamily] {
+    let families = state.withLock { $0.sources }.flatMap { $0.gather(at: now) }
+    return (families + Self.statistics(of: families)).sorted { $0.descriptor.name < $1.descriptor.name }
+  }
+
+  /// What the registry tells about its own families.
+  private static let statistics = [
+    ("session_tap_series_overflow_total", "Label sets that found no room in their metric."),
+    (
+      "session_tap_dropped_values_total",
+      "Values that no instrument can take: infinite, not a number, or below 0."
+    ),
+  ].compactMap { try? FamilyDescriptor(name: $0, help: $1, type: .counter, unit: nil) }
+
+  private static func statistics(of families: [GatheredFamily]) -> [GatheredFamily] {
+    let counts: [(GatheredFamily) -> UInt64?] = [
+      { $0.overflowCount }, { $0.droppedCount > 0 ? $0.droppedCount : nil },
+    ]
+    return zip(statistics, counts).map { descriptor, count in
+      let samples = families.compactMap { family in
+        count(family).map {
+          MetricFamily.Sample(labels: ["metric": family.descriptor.name], value: Double($0))
+        }
+      }
+      return GatheredFamily(descriptor, samples: samples)
+    }
   }
 
   private struct State {
     var sources: [any MetricSource] = []
     var byName: [String: any MetricSource] = [:]
     /// Every name that a family takes in any format.
-    var claims = Set(RegistryStatistics.descriptors.flatMap(\.claims))
+    var claims = Set(Registry.statistics.flatMap(\.claims))
 
     func checkNames(of descriptor: FamilyDescriptor) throws(RegistryError) {
       if let taken = descriptor.claims.first(where: { claims.contains($0) }) {
@@ -110,6 +132,28 @@ public final class Registry: Sendable {
     Exposition.write(gather(), in: format, to: &buffer)
   }
 
+  /// The value of a sample as a scrape would show it now. For tests and health checks, not for a hot path.
+  ///
+  /// ```swift
+  /// let count = tap.registry.value(of: "http_client_request_duration_seconds_count", labels: ["client": "users"])
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - name: The name of a counter, a gauge or an info; for a histogram, its name with `_count` or `_sum`.
+  ///   - labels: Labels that a series must have. If empty, every series matches.
+  /// - Returns: The sum over the series that have these labels, or `nil` if there is none.
+  public func value(of name: String, labels: [String: String] = [:]) -> Double? {
+    let labels = [[UInt8]: [UInt8]](
+      labels.map { (Array($0.utf8), Array($1.prefix(utf8Length: RenderedLabels.maximumValueLength).utf8)) }
+    ) { first, _ in first }
+    let sums = gather().compactMap { family -> Double? in
+      let familyName = family.descriptor.name
+      return name.hasPrefix(familyName)
+        ? family.sum(suffix: name.dropFirst(familyName.count), labels: labels) : nil
+    }
+    return sums.first
+  }
+
   /// Removes one series with run-time labels, from the next scrape on.
   ///
   /// An instrument that the app has kept goes on recording, but is no longer exposed. Asking for the series
@@ -126,6 +170,6 @@ public final class Registry: Sendable {
 
   /// Removes all series of a metric. Its name stays taken.
   public func removeAllSeries(of name: String) {
-    state.withLock { $0.byName[name] }?.removeAll()
+    _ = state.withLock { $0.byName[name] }?.remove(nil)
   }
 }

@@ -1,3 +1,24 @@
+/// The limit and the expiry of a family's series.
+public struct SeriesOptions: Sendable, Hashable {
+  /// The maximum number of series. Further label sets share one series, whose only label is
+  /// `otel_metric_overflow="true"`, and count in `session_tap_series_overflow_total`. With 0 or less, all of
+  /// them do.
+  public var limit: Int
+
+  /// How long an idle series stays. `nil`, the default, keeps it forever.
+  ///
+  /// Scrapes remove idle series. An instrument that the app has kept stays usable: its series returns with
+  /// its values at the next record. With zero or less, a series is exposed only by the first scrape after a
+  /// record.
+  public var idleExpiry: Duration?
+
+  /// 2,000 series, the default of the OpenTelemetry metrics SDK, without expiry.
+  public init(limit: Int = 2_000, idleExpiry: Duration? = nil) {
+    self.limit = limit
+    self.idleExpiry = idleExpiry
+  }
+}
+
 /// The series of one family, or of families that share their labels: found by key, found by labels, listed in order, bounded
 /// in number. A pure value, kept under a lock by its owner.
 struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
@@ -34,7 +55,9 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     let former = parked.removeValue(forKey: labels)
     let element = former?.element
     let created = element == nil ? Timestamp.now : former?.created ?? .now
-    return remember(insert(element ?? make(), labels: labels, created: created), for: key)
+    let series = insert(element ?? make(), labels: labels, created: created)
+    byLabels[labels] = series
+    return remember(series, for: key)
   }
 
   /// The element of a key, where each key has labels of its own and none is too long to be one: a flood of new keys then
@@ -55,22 +78,20 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     return listed
   }
 
-  var isEmpty: Bool { listed.isEmpty }
-
-  /// Forgets the series of a label set. An instrument of it that the app keeps records unseen.
-  mutating func remove(_ labels: RenderedLabels) -> Bool {
+  /// Forgets the series of a label set, or all. An instrument of it that the app keeps records unseen.
+  mutating func remove(_ labels: RenderedLabels?) -> Bool {
+    guard let labels else {
+      let count = overflowCount
+      self = SeriesTable(options)
+      overflowCount = count
+      return true
+    }
     parked[labels] = nil
     let isOverflow = overflow?.labels == labels
     if isOverflow { overflow = nil }
     guard byLabels.removeValue(forKey: labels) != nil || isOverflow else { return false }
     forget { $0.labels == labels }
     return true
-  }
-
-  mutating func removeAll() {
-    let count = overflowCount
-    self = SeriesTable(options)
-    overflowCount = count
   }
 
   /// Parks the series that have been idle for too long, and takes back those that are no longer idle. `activity` changes with every
@@ -81,7 +102,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     for (labels, former) in parked {
       if let element = former.element {
         guard activity(element) != former.activity, byLabels.count < options.limit else { continue }
-        insert(element, labels: labels, created: former.created)
+        byLabels[labels] = insert(element, labels: labels, created: former.created)
       }
       parked[labels] = nil
     }
@@ -105,12 +126,10 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
     listed.removeAll(where: isForgotten)
   }
 
-  @discardableResult
-  private mutating func insert(_ element: Element, labels: RenderedLabels, created: Timestamp) -> Series<
-    Element
-  > {
+  private mutating func insert(
+    _ element: Element, labels: RenderedLabels, created: Timestamp = .now
+  ) -> Series<Element> {
     let series = Series(labels: labels, element: element, created: created)
-    byLabels[labels] = series
     listed.append(series)
     isSorted = false
     return series
@@ -125,12 +144,7 @@ struct SeriesTable<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sen
   private mutating func overflowElement(_ make: () -> Element) -> Element {
     overflowCount &+= 1
     if let overflow { return overflow.element }
-    let known = byLabels[.overflow]
-    let series = known ?? Series(labels: .overflow, element: make(), created: .now)
-    if known == nil {
-      listed.append(series)
-      isSorted = false
-    }
+    let series = byLabels[.overflow] ?? insert(make(), labels: .overflow)
     overflow = series
     return series.element
   }

@@ -13,12 +13,13 @@ public final class ActiveRequest: Sendable {
   /// Begins a request.
   init(_ description: consuming RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
     self.trace = trace
-    let options = description.direction == .outbound ? recorder.outboundOptions : recorder.inboundOptions
+    let isOutbound = description.direction == .outbound
     if description.urlTemplate == nil {
-      description.urlTemplate = options.pathTemplates.template(forURL: description.url)
+      let templates = isOutbound ? recorder.outboundTemplates : recorder.inboundTemplates
+      description.urlTemplate = templates?.template(forURL: description.url)
     }
-    record =
-      options.filter.includes(description) ? RequestRecord(consume description, recorder: recorder) : nil
+    let filter = isOutbound ? recorder.outboundFilter : recorder.inboundFilter
+    record = filter.includes(description) ? RequestRecord(consume description, recorder: recorder) : nil
     record?.begin()
   }
 

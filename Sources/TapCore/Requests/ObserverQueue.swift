@@ -21,10 +21,7 @@ extension RequestObserver {
 /// Calls an app's own observers in order, on one thread. Calls that a slow observer has no time for are dropped; neither
 /// requests nor scrapes wait for it.
 package final class ObserverQueue: Sendable {
-  private enum Call: Sendable {
-    case started(RequestDescription)
-    case ended(RequestObservation)
-  }
+  private typealias Call = @Sendable (any RequestObserver) -> Void
 
   private struct State {
     var waiting: [Call] = []
@@ -53,7 +50,7 @@ package final class ObserverQueue: Sendable {
     ExitFlush.add(self)
   }
 
-  private func add(_ call: Call) {
+  private func add(_ call: @escaping Call) {
     let asksWorker = state.withLock { state in
       guard state.waiting.count < Self.limit else {
         state.dropped &+= 1
@@ -67,6 +64,9 @@ package final class ObserverQueue: Sendable {
     // Where the system gives no thread, the next call tries again.
     do { try worker.run(self) } catch { state.withLock { $0.isWorkerAsked = false } }
   }
+
+  /// The number of calls that were dropped.
+  var droppedCount: UInt64 { state.withLock { $0.dropped } }
 
   /// Waits until all calls that were added before have been made. `false` if the deadline came first. Does not wait when
   /// an observer calls it.
@@ -89,12 +89,7 @@ extension ObserverQueue: BackgroundJob {
       return exchange(&state.waiting, with: [])
     }
     callingThread.store(BackgroundThread.current, ordering: .relaxed)
-    for call in batch {
-      switch call {
-      case .started(let request): for observer in observers { observer.requestStarted(request) }
-      case .ended(let observation): for observer in observers { observer.requestEnded(observation) }
-      }
-    }
+    for call in batch { observers.forEach(call) }
     callingThread.store(0, ordering: .relaxed)
     state.withLock { $0.made &+= UInt64(batch.count) }
     progress.signal()
@@ -102,26 +97,10 @@ extension ObserverQueue: BackgroundJob {
   }
 }
 
-extension ObserverQueue: RequestConsumer {
-  package func requestStarted(_ request: RequestDescription) { add(.started(request)) }
+extension ObserverQueue: RequestConsumer, FlushedAtExit {
+  package func requestStarted(_ request: RequestDescription) { add { $0.requestStarted(request) } }
 
-  package func requestEnded(_ observation: RequestObservation) { add(.ended(observation)) }
-}
+  package func requestEnded(_ observation: RequestObservation) { add { $0.requestEnded(observation) } }
 
-extension ObserverQueue: FlushedAtExit {
-  package func flushAtExit(within limit: Duration) {
-    flush(until: .now.advanced(by: limit))
-  }
-}
-
-extension ObserverQueue: Collector {
-  /// The number of calls that were dropped.
-  package func collect() -> [MetricFamily] {
-    [
-      MetricFamily(
-        name: "session_tap_observer_dropped_total",
-        help: "Calls of the app's own observers that were dropped, because too many waited.", kind: .counter,
-        samples: [.init(value: Double(state.withLock { $0.dropped }))])
-    ]
-  }
+  package func flushAtExit(within limit: Duration) { flush(until: .now.advanced(by: limit)) }
 }

@@ -17,7 +17,6 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
     /// In the order of their bytes.
     var literals: [(segment: [UInt8], node: Int)] = []
     var parameter: Int?
-    /// The template that ends here.
     var template: String?
     /// The template with a `*` behind this segment.
     var rest: String?
@@ -71,12 +70,10 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
 
   /// The template that fits the path of a URL best, be it absolute or a path with its query.
   package func template(forURL url: String) -> String? {
-    if isEmpty { return nil }
     var url = url
     return url.withUTF8 { template(for: URLAuthority.path(in: $0)) }
   }
 
-  /// The template that fits a path best.
   package func template(for path: UnsafeBufferPointer<UInt8>) -> String? {
     let start = path.first == UInt8(ascii: "/") ? 1 : 0
     var work = Self.workLimit

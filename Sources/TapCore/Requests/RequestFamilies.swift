@@ -11,6 +11,8 @@ package final class RequestFamilies: Sendable {
     var ends: SeriesTable<RequestLabels.End, RequestSeries.End>
     var phases: SeriesTable<RequestLabels.Phase, Registry.Histogram>
     var servers: SeriesTable<RequestLabels.Server, RequestSeries.Server>
+    /// The target of the latest request. Most have the same: to compare costs a tenth of a look-up.
+    var latest: RequestSeries.Target?
 
     init(_ options: SeriesOptions) {
       targets = SeriesTable(options)
@@ -21,8 +23,13 @@ package final class RequestFamilies: Sendable {
       servers = SeriesTable(options)
     }
 
-    mutating func target(_ labels: RequestLabels.Target) -> RequestSeries.Target {
-      if let known = targets.element(for: labels) { return known }
+    mutating func target(of request: RequestDescription, _ methods: KnownMethods) -> RequestSeries.Target {
+      if let latest, latest.labels.fit(request) { return latest }
+      let labels = RequestLabels.Target(request, methods)
+      if let known = targets.element(for: labels) {
+        latest = known
+        return known
+      }
       let (client, _) = clients.element(
         for: labels.server.client, labels: { RenderedLabels([Labels.Pair(name: "client", value: $0)]) },
         make: RequestSeries.Counts.init)
@@ -35,12 +42,15 @@ package final class RequestFamilies: Sendable {
 
     mutating func expire(at now: Instant) {
       // Else what has expired would be kept alive. What is asked for is found again.
+      latest = nil
       for target in targets.sorted() { target.element.forget() }
       for end in ends.sorted() { end.element.forget() }
-      targets.expire(at: now) { $0.counts.active == 0 ? $0.counts.ended : nil }
-      ends.expire(at: now) { $0.histograms[0]?.activity ?? 0 }
+      targets.expire(at: now) { target in
+        target.counts.values.withLock { $0.active == 0 ? $0.ended : nil }
+      }
+      ends.expire(at: now) { end in end.histograms.withLock { $0.byFamily[0]?.activity ?? 0 } }
       phases.expire(at: now, activity: \.activity)
-      servers.expire(at: now, activity: \.activity)
+      servers.expire(at: now) { server in server.instruments.withLock { $0.activity } }
     }
   }
 
@@ -49,7 +59,7 @@ package final class RequestFamilies: Sendable {
   private let exemplars: ExemplarPolicy
   private let expires: Bool
   /// Of the duration, the bodies of request and response and, for requests of the app's, the time to the first byte.
-  private let histograms: [InstrumentFamily<Registry.Histogram>]
+  private let histograms: [HistogramFamily]
   private let targetCounts: [CountFamily]
   private let clientCounts: [CountFamily]
   private let connections: ConnectionFamilies?
@@ -72,41 +82,63 @@ package final class RequestFamilies: Sendable {
 
   /// Counts a request as active. It keeps the target.
   package func begin(_ request: RequestDescription) -> RequestSeries.Target {
-    let labels = RequestLabels.Target(request, methods)
-    return state.withLock { state in
-      let target = state.target(labels)
-      target.counts.started &+= 1
-      target.client.started &+= 1
+    state.withLock { state in
+      let target = state.target(of: request, methods)
+      target.counts.values.withLock { $0.started &+= 1 }
+      target.client.values.withLock { $0.started &+= 1 }
       return target
     }
   }
 
-  /// Records a request in the histograms and counts it as ended.
   package func end(_ observation: RequestObservation, _ target: RequestSeries.Target) {
     let labels = RequestLabels.Outcome(observation)
     state.withLock { state in
-      target.counts.ended &+= 1
-      target.counts.addRedirects(UInt64(max(0, observation.resendCount ?? 0)))
-      target.client.ended &+= 1
-      if observation.end == .cancelled { target.client.cancelled &+= 1 }
-      let (end, isShared) = target.end(labels).map { ($0, false) } ?? findEnd(labels, target, &state)
-      record(observation, in: end)
-      guard let connections else { return }
-      record(observation.timings, connections.phases, end, isShared, labels.template, target, &state)
-      if observation.openedConnections != nil || observation.roundTrip != nil
-        || observation.retransmittedSegments != nil
-      {
-        connections.record(observation, in: target.server ?? findServer(of: target, &state))
+      target.counts.values.withLock { counts in
+        counts.ended &+= 1
+        counts.addRedirects(UInt64(max(0, observation.resendCount ?? 0)))
       }
+      target.client.values.withLock { counts in
+        counts.ended &+= 1
+        if observation.end == .cancelled { counts.cancelled &+= 1 }
+      }
+      let (end, isShared) = target.end(labels) {
+        state.ends.element(
+          for: RequestLabels.End(direction: direction, target: target.labels, outcome: labels),
+          labels: \.rendered, make: { RequestSeries.End(labels, histogramCount: histograms.count) })
+      }
+      end.histograms.withLock { histograms in
+        record(observation, in: &histograms.byFamily)
+        guard let phases = connections?.phases else { return }
+        for phase in RequestTimings.Phase.allCases {
+          guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
+          var histogram = isShared ? nil : histograms.phases[phase.place]
+          if histogram == nil {
+            let found = state.phases.element(
+              for: RequestLabels.Phase(server: target.labels.server, template: labels.template, phase: phase),
+              labels: \.rendered, make: phases.make)
+            histogram = found.element
+            if !isShared, !found.isShared { histograms.phases[phase.place] = histogram }
+          }
+          histogram?.record(Double(nanoseconds) / 1e9)
+        }
+      }
+      guard let connections,
+        observation.openedConnections != nil || observation.roundTrip != nil
+          || observation.retransmittedSegments != nil
+      else { return }
+      let server = target.server {
+        state.servers.element(
+          for: target.labels.server, labels: \.rendered, make: RequestSeries.Server.init)
+      }
+      connections.record(observation, in: server)
     }
   }
 
   /// The places are those of the list that `RequestOptions.histograms(of:)` makes.
-  private func record(_ observation: RequestObservation, in series: RequestSeries.End) {
+  private func record(_ observation: RequestObservation, in series: inout [Registry.Histogram?]) {
     let (trace, end) = (observation.request.traceContext, observation.endTime)
     func record(_ place: Int, _ value: Double) {
-      let known = series.histograms[place]
-      (known ?? histograms[place].instrument(of: &series.histograms[place])).record(
+      (series[place] ?? histograms[place].instrument(of: &series[place])).record(
         value, trace: trace, at: end, exemplars: exemplars)
     }
     record(0, Double(max(0, observation.elapsed)) / 1e9)
@@ -120,44 +152,6 @@ package final class RequestFamilies: Sendable {
       record(3, Double(max(0, time)) / 1e9)
     }
   }
-
-  private func record(
-    _ timings: RequestTimings, _ family: InstrumentFamily<Registry.Histogram>, _ end: RequestSeries.End,
-    _ isShared: Bool,
-    _ template: String?, _ target: RequestSeries.Target, _ state: inout State
-  ) {
-    for phase in RequestTimings.Phase.allCases {
-      guard let nanoseconds = timings[nanoseconds: phase] else { continue }
-      var histogram = isShared ? nil : end.phases[phase.place]
-      if histogram == nil {
-        let found = state.phases.element(
-          for: RequestLabels.Phase(server: target.labels.server, template: template, phase: phase),
-          labels: \.rendered, make: family.make)
-        histogram = found.element
-        if !isShared, !found.isShared { end.phases[phase.place] = histogram }
-      }
-      histogram?.record(Double(nanoseconds) / 1e9)
-    }
-  }
-
-  /// What shares the overflow series is not remembered: another time there may be room.
-  private func findEnd(
-    _ labels: RequestLabels.Outcome, _ target: RequestSeries.Target, _ state: inout State
-  ) -> (RequestSeries.End, Bool) {
-    let (direction, histogramCount) = (direction, histograms.count)
-    let (end, isShared) = state.ends.element(
-      for: RequestLabels.End(target: target.labels, outcome: labels), labels: { $0.rendered(direction) },
-      make: { RequestSeries.End(labels, histogramCount: histogramCount) })
-    if !isShared { target.remember(end) }
-    return (end, isShared)
-  }
-
-  private func findServer(of target: RequestSeries.Target, _ state: inout State) -> RequestSeries.Server {
-    let (server, isShared) = state.servers.element(
-      for: target.labels.server, labels: \.rendered, make: RequestSeries.Server.init)
-    if !isShared { target.server = server }
-    return server
-  }
 }
 
 extension RequestFamilies: MetricSource {
@@ -167,41 +161,31 @@ extension RequestFamilies: MetricSource {
   }
 
   /// An app that serves nothing exposes nothing of it.
-  func gather(at now: Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [GatheredFamily] {
     state.withLock { state in
       if expires { state.expire(at: now) }
       let (targets, clients, ends) = (state.targets.sorted(), state.clients.sorted(), state.ends.sorted())
       if direction == .inbound, clients.isEmpty { return [] }
-      var families: [any GatheredFamily] = histograms.enumerated().map { place, family in
-        GatheredSeries(family.descriptor, ends) { $0.histograms[place] }
-      }
-      families += targetCounts.map { family in
-        GatheredSamples(family.descriptor, targets) { family.value($0.counts) }
-      }
-      families += clientCounts.map { GatheredSamples($0.descriptor, clients, $0.value) }
-      families += connections?.gather(state.phases.sorted(), state.servers.sorted()) ?? []
-      return families
-    }
-  }
-
-  var statistics: [FamilyStatistics] {
-    state.withLock { state in
-      if direction == .inbound, state.clients.isEmpty { return [] }
-      return histograms.map { $0.statistics(state.ends.overflowCount) }
-        + targetCounts.prefix(1).map {
-          FamilyStatistics(
-            metric: $0.descriptor.name, overflowCount: state.targets.overflowCount, droppedCount: 0)
+      var families = histograms.enumerated().map { place, family in
+        family.gathered(ends, state.ends.overflowCount) { end in
+          end.histograms.withLock { $0.byFamily[place] }
         }
-        + (connections?.statistics(phases: state.phases.overflowCount, servers: state.servers.overflowCount)
-          ?? [])
+      }
+      families += targetCounts.enumerated().map { place, family in
+        family.gathered(targets, overflowCount: place == 0 ? state.targets.overflowCount : nil, \.counts)
+      }
+      families += clientCounts.map { $0.gathered(clients, overflowCount: nil, \.self) }
+      guard let connections else { return families }
+      families.append(connections.phases.gathered(state.phases.sorted(), state.phases.overflowCount) { $0 })
+      return families + connections.gathered(state.servers.sorted(), state.servers.overflowCount)
     }
   }
 }
 
 /// Where the time of requests went, and what their connections were like.
 private final class ConnectionFamilies: Sendable {
-  let phases: InstrumentFamily<Registry.Histogram>
-  private let roundTrip: InstrumentFamily<Registry.Histogram>
+  let phases: HistogramFamily
+  private let roundTrip: HistogramFamily
   private let opened: InstrumentFamily<Registry.Counter>
   private let retransmissions: InstrumentFamily<Registry.Counter>
 
@@ -215,25 +199,29 @@ private final class ConnectionFamilies: Sendable {
       "Least round trip of the connections of HTTP client requests, read at the end of a request.",
       metrics.roundTripBuckets)
     opened = try InstrumentFamily(
-      "http_client_connections_opened_total", "Connections that HTTP client requests opened.")
+      "http_client_connections_opened_total", "Connections that HTTP client requests opened.", .counter,
+      make: Registry.Counter.init)
     retransmissions = try InstrumentFamily(
       "http_client_retransmitted_segments_total",
-      "TCP segments that were sent again on the connections of HTTP client requests.")
+      "TCP segments that were sent again on the connections of HTTP client requests.", .counter,
+      make: Registry.Counter.init)
   }
 
   func record(_ observation: RequestObservation, in series: RequestSeries.Server) {
-    series.activity &+= 1
-    if let time = observation.roundTrip {
-      (series.roundTrip ?? roundTrip.instrument(of: &series.roundTrip)).record(Double(max(0, time)) / 1e9)
-    }
-    // A server whose connections are all open already has a series, too.
-    if let count = observation.openedConnections {
-      let counter = series.connections ?? opened.instrument(of: &series.connections)
-      if count > 0 { counter.increment(by: count) }
-    }
-    if let count = observation.retransmittedSegments {
-      let counter = series.retransmissions ?? retransmissions.instrument(of: &series.retransmissions)
-      if count > 0 { counter.increment(by: count) }
+    series.instruments.withLock { series in
+      series.activity &+= 1
+      if let time = observation.roundTrip {
+        (series.roundTrip ?? roundTrip.instrument(of: &series.roundTrip)).record(Double(max(0, time)) / 1e9)
+      }
+      // A server whose connections are all open already has a series, too.
+      if let count = observation.openedConnections {
+        let counter = series.connections ?? opened.instrument(of: &series.connections)
+        if count > 0 { counter.increment(by: count) }
+      }
+      if let count = observation.retransmittedSegments {
+        let counter = series.retransmissions ?? retransmissions.instrument(of: &series.retransmissions)
+        if count > 0 { counter.increment(by: count) }
+      }
     }
   }
 
@@ -241,21 +229,13 @@ private final class ConnectionFamilies: Sendable {
     [phases.descriptor, roundTrip.descriptor, opened.descriptor, retransmissions.descriptor]
   }
 
-  func gather(
-    _ phases: [Series<Registry.Histogram>], _ servers: [Series<RequestSeries.Server>]
-  ) -> [any GatheredFamily] {
+  func gathered(_ servers: [Series<RequestSeries.Server>], _ overflowCount: UInt64) -> [GatheredFamily] {
     [
-      GatheredSeries(self.phases.descriptor, phases) { $0 },
-      GatheredSeries(roundTrip.descriptor, servers) { $0.roundTrip },
-      GatheredSeries(opened.descriptor, servers) { $0.connections },
-      GatheredSeries(retransmissions.descriptor, servers) { $0.retransmissions },
-    ]
-  }
-
-  func statistics(phases: UInt64, servers: UInt64) -> [FamilyStatistics] {
-    [
-      self.phases.statistics(phases), roundTrip.statistics(servers), opened.statistics(servers),
-      retransmissions.statistics(servers),
+      roundTrip.gathered(servers, overflowCount) { server in server.instruments.withLock { $0.roundTrip } },
+      opened.gathered(servers, overflowCount) { server in server.instruments.withLock { $0.connections } },
+      retransmissions.gathered(servers, overflowCount) { server in
+        server.instruments.withLock { $0.retransmissions }
+      },
     ]
   }
 }

@@ -61,37 +61,19 @@ public struct RequestObservation: Sendable, Hashable {
   /// ``networkRoundTrip``, likewise.
   package var roundTrip: Int64?
 
-  /// Makes an observation.
+  /// Makes an observation. What else is known of the request is set afterwards.
   public init(
     request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
-    errorMessage: String? = nil,
-    requestBodySize: Int64? = nil, responseBodySize: Int64? = nil, timeToFirstByte: Duration? = nil,
-    timings: RequestTimings = RequestTimings(), protocolVersion: NetworkProtocolVersion? = nil,
-    peerAddress: String? = nil, openedConnections: Int? = nil, isConnectionReused: Bool? = nil,
-    networkRoundTrip: Duration? = nil, retransmittedSegments: Int? = nil,
-    resendCount: Int? = nil, isFromCache: Bool = false, responseHeaders: [String: String] = [:]
+    requestBodySize: Int64? = nil, responseBodySize: Int64? = nil
   ) {
     self.request = request
     self.start = start
     elapsed = duration.nanoseconds
     self.end = end
-    self.errorMessage = errorMessage?.withoutUserinfo
     self.requestBodySize = requestBodySize
     self.responseBodySize = responseBodySize
-    elapsedToFirstByte = timeToFirstByte?.nanoseconds
-    self.timings = timings
-    self.protocolVersion = protocolVersion
-    self.peerAddress = peerAddress
-    self.openedConnections = openedConnections
-    self.isConnectionReused = isConnectionReused
-    roundTrip = networkRoundTrip?.nanoseconds
-    self.retransmittedSegments = retransmittedSegments
-    self.resendCount = resendCount
-    self.isFromCache = isFromCache
-    self.responseHeaders = responseHeaders
   }
 
-  /// A request that has not ended.
   init(begun request: RequestDescription) {
     self.request = request
     start = Timestamp(nanosecondsSinceEpoch: 0)
@@ -101,7 +83,6 @@ public struct RequestObservation: Sendable, Hashable {
 }
 
 extension RequestObservation {
-  /// The one-word result.
   package var outcome: RequestOutcome {
     switch end {
     case .response(let statusCode?) where request.direction.isError(statusCode): .httpError

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What is recorded of the requests in one direction. The metrics have the names of the OpenTelemetry HTTP
 /// conventions.
 ///
@@ -51,28 +53,24 @@ public struct RequestOptions: Sendable {
 /// The names that these comments tell.
 extension RequestOptions {
   /// Of ended requests: the duration, the bodies of request and response and, where the app is the client, the first byte.
-  func histograms(of direction: RequestDirection) throws(RegistryError) -> [InstrumentFamily<
-    Registry.Histogram
-  >] {
+  func histograms(of direction: RequestDirection) throws(RegistryError) -> [HistogramFamily] {
     let isOutbound = direction == .outbound
     let side = isOutbound ? "client" : "server"
     let span =
       isOutbound
       ? "from the start to the last byte of the body" : "from their beginning to the end of their response"
-    let both = try [
-      InstrumentFamily(
-        "http_\(side)_request_duration_seconds", "Duration of HTTP \(side) requests, \(span).",
-        durationBuckets),
-      InstrumentFamily(
-        "http_\(side)_request_body_size_bytes", "Size of HTTP \(side) request bodies.", bodySizeBuckets),
-      InstrumentFamily(
-        "http_\(side)_response_body_size_bytes", "Size of HTTP \(side) response bodies.", bodySizeBuckets),
+    let families = [
+      ("request_duration_seconds", "Duration of HTTP \(side) requests, \(span).", durationBuckets),
+      ("request_body_size_bytes", "Size of HTTP \(side) request bodies.", bodySizeBuckets),
+      ("response_body_size_bytes", "Size of HTTP \(side) response bodies.", bodySizeBuckets),
+      (
+        "time_to_first_byte_seconds",
+        "Time of HTTP client requests from the start to the head of the response.", durationBuckets
+      ),
     ]
-    guard isOutbound else { return both }
-    let firstByte = try InstrumentFamily(
-      "http_client_time_to_first_byte_seconds",
-      "Time of HTTP client requests from the start to the head of the response.", durationBuckets)
-    return both + [firstByte]
+    return try families.prefix(isOutbound ? 4 : 3).map { (name, help, buckets) throws(RegistryError) in
+      try HistogramFamily("http_\(side)_\(name)", help, buckets)
+    }
   }
 
   func targetCounts(of direction: RequestDirection) throws(RegistryError) -> [CountFamily] {
@@ -87,15 +85,15 @@ extension RequestOptions {
   }
 
   func clientCounts(of direction: RequestDirection) throws(RegistryError) -> [CountFamily] {
-    let isOutbound = direction == .outbound
-    let (tap, requests) =
-      isOutbound ? ("session_tap", "Requests") : ("session_tap_inbound", "Inbound requests")
-    let cancelled =
-      isOutbound ? "that the app cancelled." : "whose callers went away, or that were let go without an end."
+    let (tap, requests, started, cancelled) =
+      direction == .outbound
+      ? ("session_tap", "Requests", "started", "that the app cancelled.")
+      : (
+        "session_tap_inbound", "Inbound requests", "begun",
+        "whose callers went away, or that were let go without an end."
+      )
     return try [
-      CountFamily(
-        "\(tap)_started_requests_total", "\(requests) that have \(isOutbound ? "started" : "begun").",
-        \.started),
+      CountFamily("\(tap)_started_requests_total", "\(requests) that have \(started).", \.started),
       CountFamily(
         "\(tap)_ended_requests_total",
         "\(requests) that have ended: with a response, with an error or by a cancel.", \.ended),
@@ -107,14 +105,18 @@ extension RequestOptions {
 /// What the instruments of one family have in common. A reference: to copy its texts for a record takes longer than the record.
 final class InstrumentFamily<Element: Instrument>: Sendable {
   let descriptor: FamilyDescriptor
-  private let dropped: DroppedValues
-  let make: @Sendable () -> Element
+  private let dropped = DroppedValues()
+  private let makeInstrument: @Sendable (DroppedValues) -> Element
 
-  private init(
-    _ descriptor: FamilyDescriptor, _ dropped: DroppedValues, make: @escaping @Sendable () -> Element
-  ) {
-    (self.descriptor, self.dropped, self.make) = (descriptor, dropped, make)
+  init(
+    _ name: String, _ help: String, _ type: MetricType, unit: String? = nil,
+    make: @escaping @Sendable (DroppedValues) -> Element
+  ) throws(RegistryError) {
+    descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
+    makeInstrument = make
   }
+
+  func make() -> Element { makeInstrument(dropped) }
 
   /// The instrument of a series, made on first use: what was never known has none. Unknown is not 0.
   func instrument(of series: inout Element?) -> Element {
@@ -126,41 +128,43 @@ final class InstrumentFamily<Element: Instrument>: Sendable {
   /// Counts a value that no instrument of the family can take.
   func drop() { dropped.increment() }
 
-  func statistics(_ overflowCount: UInt64) -> FamilyStatistics {
-    FamilyStatistics(metric: descriptor.name, overflowCount: overflowCount, droppedCount: dropped.count)
+  func gathered<Owner>(
+    _ series: [Series<Owner>], _ overflowCount: UInt64, _ instrument: (Owner) -> Element?
+  ) -> GatheredFamily {
+    GatheredFamily(descriptor, series, overflowCount: overflowCount, droppedCount: dropped.count) {
+      instrument($0).map { .instrument($0) }
+    }
   }
 }
 
-extension InstrumentFamily<Registry.Histogram> {
+typealias HistogramFamily = InstrumentFamily<Registry.Histogram>
+
+extension HistogramFamily {
   convenience init(_ name: String, _ help: String, _ buckets: HistogramBuckets) throws(RegistryError) {
     guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
-    let unit = name.hasSuffix("_bytes") ? "bytes" : "seconds"
-    let (layout, dropped) = (BucketLayout(buckets), DroppedValues())
-    self.init(try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit), dropped) {
-      Registry.Histogram(layout: layout, dropped: dropped)
+    let layout = BucketLayout(buckets)
+    try self.init(name, help, .histogram, unit: name.hasSuffix("_bytes") ? "bytes" : "seconds") {
+      Registry.Histogram(layout: layout, dropped: $0)
     }
   }
 }
 
-extension InstrumentFamily<Registry.Counter> {
-  convenience init(_ name: String, _ help: String) throws(RegistryError) {
-    let dropped = DroppedValues()
-    self.init(try FamilyDescriptor(name: name, help: help, type: .counter, unit: nil), dropped) {
-      Registry.Counter(dropped: dropped)
-    }
-  }
-}
-
-/// Plain numbers: a counter or a gauge.
 struct CountFamily: Sendable {
   let descriptor: FamilyDescriptor
-  let value: @Sendable (RequestSeries.Counts) -> UInt64
+  private let value: @Sendable (RequestSeries.Counts.Values) -> UInt64
 
-  init(_ name: String, _ help: String, _ value: @escaping @Sendable (RequestSeries.Counts) -> UInt64)
+  init(_ name: String, _ help: String, _ value: @escaping @Sendable (RequestSeries.Counts.Values) -> UInt64)
     throws(RegistryError)
   {
     let type: MetricType = name.hasSuffix("_total") ? .counter : .gauge
     descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: nil)
     self.value = value
+  }
+  func gathered<Owner>(
+    _ series: [Series<Owner>], overflowCount: UInt64?, _ counts: (Owner) -> RequestSeries.Counts
+  ) -> GatheredFamily {
+    GatheredFamily(descriptor, series, overflowCount: overflowCount) { owner in
+      counts(owner).values.withLock { .number(Double(value($0))) }
+    }
   }
 }

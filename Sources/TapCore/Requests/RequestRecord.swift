@@ -14,7 +14,6 @@ package final class RequestRecord: Sendable {
     var phase = Phase.made
     /// What is known of the request: at first its description. `nil` once its end is delivered.
     var observation: RequestObservation?
-    /// When it began.
     var start = Instant.never
     /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
     var isQueued = true
@@ -35,7 +34,6 @@ package final class RequestRecord: Sendable {
 
   deinit { recorder.count(-1) }
 
-  /// Whether the request has begun and not ended.
   package var isActive: Bool { state.withLock { $0.phase == .active } }
 
   /// What the request is. `nil` once its end is delivered.
@@ -86,7 +84,7 @@ package final class RequestRecord: Sendable {
 
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
-    // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
+    // No lock is held while consumers work.
     let (phase, target) = state.withLock { state in
       state.isQueued = false
       return (state.phase, state.target)
@@ -95,12 +93,12 @@ package final class RequestRecord: Sendable {
       let target = begin(request)
       state.withLock { $0.target = target }
     }
+    // The end takes the observation out of the state: a copy costs as much as the rest.
     guard phase == .ended, let observation = state.withLock({ $0.observation.take() }) else { return }
     recorder.metrics(of: observation.request.direction).end(observation, target ?? begin(observation.request))
     for consumer in recorder.consumers { consumer.requestEnded(observation) }
   }
 
-  /// Counts the request as begun, and tells the consumers.
   private func begin(_ request: borrowing RequestDescription) -> RequestSeries.Target {
     let target = recorder.metrics(of: request.direction).begin(request)
     for consumer in recorder.consumers { consumer.requestStarted(request) }
@@ -109,7 +107,6 @@ package final class RequestRecord: Sendable {
 }
 
 extension RequestObservation {
-  /// - Parameter nanoseconds: The duration.
   fileprivate mutating func end(_ end: RequestEnd, after nanoseconds: Int64, _ add: (inout Self) -> Void) {
     self.end = end
     elapsed = nanoseconds

@@ -13,9 +13,11 @@ public final class RequestRecorder: Sendable {
   /// twice as many wait.
   static let limit = 2_048
 
-  /// What is recorded of the requests that the app makes, and of those that it serves.
-  package let outboundOptions: RequestOptions
-  package let inboundOptions: RequestOptions
+  package let outboundFilter: RequestFilter
+  let inboundFilter: RequestFilter
+  /// `nil` where there are none: then no URL is read.
+  package let outboundTemplates: PathTemplates?
+  let inboundTemplates: PathTemplates?
   let headers: HeaderNames
   private let outboundMetrics: RequestFamilies
   private let inboundMetrics: RequestFamilies
@@ -55,7 +57,9 @@ public final class RequestRecorder: Sendable {
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
     consumers: [any RequestConsumer], observers: [any RequestObserver] = [], worker: Worker = Worker()
   ) throws(RegistryError) {
-    (outboundOptions, inboundOptions, self.headers) = (outbound, inbound, headers)
+    (outboundFilter, inboundFilter, self.headers) = (outbound.filter, inbound.filter, headers)
+    outboundTemplates = outbound.pathTemplates.isEmpty ? nil : outbound.pathTemplates
+    inboundTemplates = inbound.pathTemplates.isEmpty ? nil : inbound.pathTemplates
     outboundMetrics = try RequestFamilies(.outbound, outbound, exemplars: exemplars)
     inboundMetrics = try RequestFamilies(.inbound, inbound, exemplars: exemplars)
     let queue = observers.isEmpty ? nil : ObserverQueue(observers)
@@ -64,7 +68,11 @@ public final class RequestRecorder: Sendable {
     self.worker = worker
     ExitFlush.add(self)
     try registry.add(self)
-    if let queue { try registry.register(queue) }
+    guard let queue else { return }
+    try registry.counter(
+      "session_tap_observer_dropped_total",
+      help: "Calls of the app's own observers that were dropped, because too many waited."
+    ) { Double(queue.droppedCount) }
   }
 
   /// Records requests that the app makes without a URLSession.
@@ -73,7 +81,6 @@ public final class RequestRecorder: Sendable {
   /// Records requests that the app serves.
   public var inbound: InboundRequests { InboundRequests(recorder: self) }
 
-  /// Puts a request into the queue.
   func add(_ request: RequestRecord) {
     let count = waiting.withLock { waiting in
       waiting.append(request)
@@ -97,7 +104,6 @@ public final class RequestRecorder: Sendable {
     turn.withLock { _ in deliver() }
   }
 
-  /// Called in turn.
   private func deliver() {
     drainingThread.store(BackgroundThread.current, ordering: .relaxed)
     defer { drainingThread.store(0, ordering: .relaxed) }
@@ -117,7 +123,6 @@ public final class RequestRecorder: Sendable {
   /// The requests that live, begun or not: what a test checks for leaks.
   package var requestCount: Int { living.load(ordering: .relaxed) }
 
-  /// A request was made, or released.
   func count(_ change: Int) { living.wrappingAdd(change, ordering: .relaxed) }
 
   /// Waits until the observers have been called for all that happened before. `false` if the deadline came first.
@@ -127,16 +132,14 @@ public final class RequestRecorder: Sendable {
   }
 }
 
-extension RequestRecorder: BackgroundJob {
+extension RequestRecorder: BackgroundJob, FlushedAtExit {
   /// Drains at each tick, until no request comes any more.
   package func run(at now: Instant) -> Instant? {
     let isIdle = waiting.withLock { $0.isEmpty }
     drain()
     return isIdle ? nil : .nextTick
   }
-}
 
-extension RequestRecorder: FlushedAtExit {
   package func flushAtExit(within limit: Duration) { drain() }
 }
 
@@ -144,12 +147,10 @@ extension RequestRecorder: MetricSource {
   var descriptors: [FamilyDescriptor] { outboundMetrics.descriptors + inboundMetrics.descriptors }
 
   /// What a scrape shows is what has happened by then.
-  func gather(at now: Instant) -> [any GatheredFamily] {
+  func gather(at now: Instant) -> [GatheredFamily] {
     drain()
     return outboundMetrics.gather(at: now) + inboundMetrics.gather(at: now)
   }
-
-  var statistics: [FamilyStatistics] { outboundMetrics.statistics + inboundMetrics.statistics }
 }
 
 /// The names of the headers that a log shows, sorted and in lowercase (OpenTelemetry, `http.request.header.<key>`): one order,
@@ -175,4 +176,4 @@ extension [String] {
 
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
 /// but a short lock, and calls no code of the app's.
-package protocol RequestConsumer: RequestObserver {}
+package protocol RequestConsumer: RequestObserver, AnyObject {}

@@ -1,17 +1,21 @@
-/// What is counted and measured of requests that share labels. All of it is guarded by the lock of ``RequestFamilies``.
+import Synchronization
+
+/// What is counted and measured of requests that share labels.
 package enum RequestSeries {
   /// The requests for one target. One that has begun keeps it: its end counts there, whatever has expired or overflowed since.
-  package final class Target: @unchecked Sendable {
+  package final class Target: Sendable {
     /// The most ends that are found without a look-up.
     private static let endLimit = 8
+
+    private struct Found {
+      var ends: [End] = []
+      var server: Server?
+    }
 
     let labels: RequestLabels.Target
     let counts: Counts
     let client: Counts
-    /// The series of the target's server, once they are found.
-    var server: Server?
-    /// What the latest requests came to.
-    private var ends: [End] = []
+    private let found = Mutex(Found())
 
     init(_ labels: RequestLabels.Target, _ counts: Counts, _ client: Counts) {
       self.labels = labels
@@ -19,65 +23,92 @@ package enum RequestSeries {
       self.client = client
     }
 
-    /// Most requests come to the same as the one before: what is asked for is the first from then on.
-    func end(_ labels: RequestLabels.Outcome) -> End? {
-      guard let index = ends.firstIndex(where: { $0.labels == labels }) else { return nil }
-      if index > 0 { ends.swapAt(0, index) }
-      return ends[0]
+    /// Finds the series of what a request came to. Most requests come to the same as the one before: what is asked for is the first
+    /// from then on. What shares the overflow series is not remembered: another time there may be room.
+    func end(
+      _ labels: RequestLabels.Outcome, find: () -> (element: End, isShared: Bool)
+    ) -> (element: End, isShared: Bool) {
+      found.withLock { found in
+        if let index = found.ends.firstIndex(where: { $0.labels == labels }) {
+          if index > 0 { found.ends.swapAt(0, index) }
+          return (found.ends[0], false)
+        }
+        let (end, isShared) = find()
+        if isShared { return (end, true) }
+        if found.ends.count == Self.endLimit { found.ends.removeLast() }
+        found.ends.append(end)
+        return (end, false)
+      }
     }
 
-    func remember(_ end: End) {
-      if ends.count == Self.endLimit { ends.removeLast() }
-      ends.append(end)
+    /// Finds the series of the target's server.
+    func server(find: () -> (element: Server, isShared: Bool)) -> Server {
+      found.withLock { found in
+        if let server = found.server { return server }
+        let (server, isShared) = find()
+        if !isShared { found.server = server }
+        return server
+      }
     }
 
     /// Lets go of all series, so that those that expire are freed.
-    func forget() { (ends, server) = ([], nil) }
+    func forget() { found.withLock { $0 = Found() } }
   }
 
   /// What is counted of a target, or of a client. Targets without room share one.
-  final class Counts: @unchecked Sendable {
-    var started: UInt64 = 0
-    var ended: UInt64 = 0
-    var cancelled: UInt64 = 0
-    private(set) var redirects: UInt64 = 0
+  final class Counts: Sendable {
+    struct Values {
+      var started: UInt64 = 0
+      var ended: UInt64 = 0
+      var cancelled: UInt64 = 0
+      private(set) var redirects: UInt64 = 0
 
-    var active: UInt64 { started &- ended }
+      var active: UInt64 { started &- ended }
 
-    /// A counter never goes down: at the end of its range it stays.
-    func addRedirects(_ count: UInt64) {
-      let (sum, isTooLarge) = redirects.addingReportingOverflow(count)
-      redirects = isTooLarge ? .max : sum
+      /// A counter never goes down: at the end of its range it stays.
+      mutating func addRedirects(_ count: UInt64) {
+        let (sum, isTooLarge) = redirects.addingReportingOverflow(count)
+        redirects = isTooLarge ? .max : sum
+      }
     }
+
+    let values = Mutex(Values())
   }
 
   /// What ended requests have in common that came to the same.
-  final class End: @unchecked Sendable {
+  final class End: Sendable {
+    struct Histograms {
+      var byFamily: [Registry.Histogram?]
+      /// By the place of their phase, as far as they are found.
+      var phases = noPhases
+    }
+
     let labels: RequestLabels.Outcome
-    /// By the place of their family.
-    var histograms: [Registry.Histogram?]
-    /// Of phases, by their place, as far as they are found.
-    var phases = noPhases
+    let histograms: Mutex<Histograms>
 
     init(_ labels: RequestLabels.Outcome, histogramCount: Int) {
       self.labels = labels
-      histograms = Array(repeating: nil, count: histogramCount)
+      histograms = Mutex(Histograms(byFamily: Array(repeating: nil, count: histogramCount)))
     }
 
     /// Lets go of the phases, so that those that expire are freed.
-    func forget() { phases = Self.noPhases }
+    func forget() { histograms.withLock { $0.phases = Self.noPhases } }
 
     private static let noPhases = [Registry.Histogram?](
       repeating: nil, count: RequestTimings.Phase.allCases.count)
   }
 
   /// What connections to a server were like.
-  final class Server: @unchecked Sendable {
-    /// A number that changes with every record.
-    var activity: UInt64 = 0
-    var connections: Registry.Counter?
-    var roundTrip: Registry.Histogram?
-    var retransmissions: Registry.Counter?
+  final class Server: Sendable {
+    struct Instruments {
+      /// A number that changes with every record.
+      var activity: UInt64 = 0
+      var connections: Registry.Counter?
+      var roundTrip: Registry.Histogram?
+      var retransmissions: Registry.Counter?
+    }
+
+    let instruments = Mutex(Instruments())
   }
 }
 
@@ -86,20 +117,18 @@ package enum RequestSeries {
 /// What is too long to be a label is cut, so that a key has a bound.
 enum RequestLabels {
   /// Who asks whom: the labels of what belongs to a server and not to a request.
-  struct Server: Hashable, Sendable {
+  struct Server: RequestLabelSet {
     let client: String
     let address: String?
     let port: Int?
 
-    fileprivate var pairs: [(String, String)] {
+    var pairs: [(String, String)] {
       [("client", client), ("server_address", address ?? ""), ("server_port", port.map(String.init) ?? "")]
     }
-
-    var rendered: RenderedLabels { RenderedLabels(pairs) }
   }
 
   /// What is known at the begin: the labels of the gauge of active requests.
-  struct Target: Hashable, Sendable {
+  struct Target: RequestLabelSet {
     let server: Server
     /// Of the known ones, or `_OTHER`.
     let method: String
@@ -114,14 +143,17 @@ enum RequestLabels {
       scheme = request.direction == .inbound ? request.knownScheme : nil
     }
 
-    fileprivate var pairs: [(String, String)] {
-      server.pairs + [("http_request_method", method), ("url_scheme", scheme ?? "")]
+    /// Whether the labels of a request are certainly these: it has them as its own values, none of which had to be made a label.
+    func fit(_ request: borrowing RequestDescription) -> Bool {
+      server.client == request.client && server.address == request.serverAddress
+        && server.port == request.serverPort && method == request.method && scheme == request.scheme
     }
 
-    var rendered: RenderedLabels { RenderedLabels(pairs) }
+    var pairs: [(String, String)] {
+      server.pairs + [("http_request_method", method), ("url_scheme", scheme ?? "")]
+    }
   }
 
-  /// What a request came to.
   struct Outcome: Hashable, Sendable {
     private let statusCode: Int?
     private let failure: RequestErrorType?
@@ -150,32 +182,32 @@ enum RequestLabels {
   }
 
   /// The labels of the histograms of ended requests.
-  struct End: Hashable, Sendable {
+  struct End: RequestLabelSet {
+    let direction: RequestDirection
     let target: Target
     let outcome: Outcome
 
-    func rendered(_ direction: RequestDirection) -> RenderedLabels {
-      RenderedLabels(target.pairs + outcome.pairs(direction))
-    }
+    var pairs: [(String, String)] { target.pairs + outcome.pairs(direction) }
   }
 
-  /// The labels of a phase's duration.
-  struct Phase: Hashable, Sendable {
+  struct Phase: RequestLabelSet {
     let server: Server
     let template: String?
     let phase: RequestTimings.Phase
 
-    var rendered: RenderedLabels {
-      RenderedLabels(server.pairs + [("phase", phase.rawValue), ("url_template", template ?? "")])
+    var pairs: [(String, String)] {
+      server.pairs + [("phase", phase.rawValue), ("url_template", template ?? "")]
     }
   }
 }
 
-extension RenderedLabels {
-  /// - Parameter pairs: In any order. An empty value leaves its label out.
-  fileprivate init(_ pairs: [(String, String)]) {
-    self.init(Labels(pairs).pairs)
-  }
+protocol RequestLabelSet: Hashable, Sendable {
+  /// In any order. An empty value leaves its label out.
+  var pairs: [(String, String)] { get }
+}
+
+extension RequestLabelSet {
+  var rendered: RenderedLabels { RenderedLabels(Labels(pairs).pairs) }
 }
 
 extension String {

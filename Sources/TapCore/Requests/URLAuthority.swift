@@ -7,7 +7,6 @@
 ///
 /// Reading the text takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and `URL.scheme`.
 package struct URLAuthority {
-  /// Without brackets.
   package let host: String
   /// The port that is written, or the default of http and https; `nil` if there is none.
   package let port: Int?
@@ -22,7 +21,6 @@ package struct URLAuthority {
     (host, port) = found
   }
 
-  /// The place of an authority in a URL.
   package struct Place {
     /// What stands behind the userinfo. Empty, as the host, in `file:///path`.
     package let hostAndPort: Range<Int>
@@ -82,22 +80,20 @@ package struct URLAuthority {
       && (zone.isEmpty || zone.first == .percent && isName(zone.dropFirst(3)))
   }
 
-  /// Whether nothing in it can be a delimiter of a URL, also if it is decoded or normalised. That of a name in ASCII takes no
-  /// look at Unicode.
+  /// Whether nothing in it can be a delimiter of a URL, also if it is decoded or normalised.
   private static func isName(_ text: Bytes) -> Bool {
+    // Nearly every name is plain, and a buffer of its own is read without a check of each index.
+    if UnsafeBufferPointer(rebasing: text).allSatisfy({ $0.isUnreserved }) { return !text.isEmpty }
     var rest = text
-    var isASCII = true
     while let byte = rest.popFirst() {
       if byte == .percent {
         guard let value = PercentEncoding.escape(rest.prefix(2)), value.isUnreserved else { return false }
         rest = rest.dropFirst(2)
-      } else if byte >= 0x80 {
-        isASCII = false
-      } else if !byte.isUnreserved {
+      } else if byte < 0x80, !byte.isUnreserved {
         return false
       }
     }
-    return !text.isEmpty && (isASCII || isInternationalName(String(decoding: text, as: UTF8.self)))
+    return isInternationalName(String(decoding: text, as: UTF8.self))
   }
 
   /// Letters, digits and marks of any script, of which a mark is not the first: it would belong to what stands before.
@@ -149,9 +145,9 @@ extension UInt8 {
   fileprivate var isHexadecimal: Bool {
     isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
   }
-  /// RFC 3986, section 2.3.
+  /// RFC 3986, section 2.3. The bits stand for `-`, `.` and the digits, and for the letters, `_` and `~`.
   var isUnreserved: Bool {
-    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || self == UInt8(ascii: "-")
-      || self == .dot || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
+    let bits: UInt64 = self < 64 ? 0x03ff_6000_0000_0000 : 0x47ff_fffe_87ff_fffe
+    return self < 128 && bits >> UInt64(self & 63) & 1 == 1
   }
 }

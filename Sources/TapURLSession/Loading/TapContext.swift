@@ -116,7 +116,7 @@ final class TapContext: Sendable {
       }
       let description = RequestDescription(
         request, url: url, client: client, hasHeaders: client.tap.configuration.collectsHeaders)
-      return (RequestRecord(description, recorder: client.tap.recorder), client.tap)
+      return (RequestRecord(consume description, recorder: client.tap.recorder), client.tap)
     }
   }
 
@@ -178,7 +178,7 @@ extension RequestDescription {
       client: client.name, method: request.httpMethod ?? "GET", url: url, serverAddress: server?.host,
       serverPort: server?.port,
       urlTemplate: context?.urlTemplate
-        ?? client.tap.recorder.outboundOptions.pathTemplates.template(forURL: url),
+        ?? client.tap.recorder.outboundTemplates?.template(forURL: url),
       traceContext: traceparent.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
       fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
   }

@@ -72,12 +72,14 @@ struct EmittedMetrics {
         client: "payments", method: "POST", serverAddress: "api\(number).example.com", serverPort: 443,
         urlTemplate: "/orders/{id}")
       metrics.requestStarted(request)
-      metrics.requestEnded(
-        RequestObservation(
-          request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(20), end: end,
-          requestBodySize: 10, responseBodySize: 20, timeToFirstByte: .milliseconds(5), timings: timings,
-          protocolVersion: .http11, openedConnections: 1, networkRoundTrip: .milliseconds(1),
-          retransmittedSegments: 1, resendCount: 1, isFromCache: number == 0))
+      var observation = RequestObservation(
+        request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(20), end: end,
+        requestBodySize: 10, responseBodySize: 20)
+      (observation.timeToFirstByte, observation.timings) = (.milliseconds(5), timings)
+      (observation.protocolVersion, observation.openedConnections) = (.http11, 1)
+      (observation.networkRoundTrip, observation.retransmittedSegments) = (.milliseconds(1), 1)
+      (observation.resendCount, observation.isFromCache) = (1, number == 0)
+      metrics.requestEnded(observation)
     }
     serveRequests(metrics.recorder.inbound)
     try registry.register(ProcessMetrics())

@@ -139,7 +139,6 @@ extension ExtremeTrial {
           .record(1, trace: .random(isSampled: true), at: Timestamp(nanosecondsSinceEpoch: nanoseconds))
       }
       + use("Registry.Histogram.quantile(_:)") { try quantile($0, $1) { $0.quantile($1) } }
-      + use("NativeHistogram.quantile(_:)") { try quantile($0, $1) { $0.snapshot.native.quantile($1) } }
   }
 
   /// A counter never falls, whatever is added behind whatever.

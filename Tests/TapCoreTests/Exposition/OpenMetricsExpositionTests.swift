@@ -93,6 +93,6 @@ struct OpenMetricsExpositionTests {
     for (number, trace) in traces.enumerated() {
       histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: Int64(number)))
     }
-    #expect(histogram.snapshot.buckets.map(\.exemplar?.trace.traceID) == [traces.last?.traceID, nil])
+    #expect(histogram.snapshot.exemplars.map(\.?.trace.traceID) == [traces.last?.traceID, nil])
   }
 }

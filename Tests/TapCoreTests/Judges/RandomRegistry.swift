@@ -1,5 +1,6 @@
-import TapCore
 import TestSupport
+
+@testable import TapCore
 
 /// A registry with random metrics, and what a reader of its exposition must find.
 struct RandomRegistry {
@@ -60,10 +61,10 @@ struct RandomRegistry {
     for (key, gauge) in gauges { samples[key] = gauge.value }
     for (key, histogram) in histograms {
       let snapshot = histogram.snapshot
-      for bucket in snapshot.buckets {
+      for (bound, count) in zip(histogram.layout.upperBounds + [.infinity], snapshot.cumulativeCounts) {
         var labels = key.labels
-        labels["le"] = bucket.upperBound == .infinity ? "+Inf" : "\(bucket.upperBound)"
-        samples[SampleKey(name: key.name + "_bucket", labels: labels)] = Double(bucket.cumulativeCount)
+        labels["le"] = bound == .infinity ? "+Inf" : "\(bound)"
+        samples[SampleKey(name: key.name + "_bucket", labels: labels)] = Double(count)
       }
       samples[SampleKey(name: key.name + "_count", labels: key.labels)] = Double(snapshot.count)
       samples[SampleKey(name: key.name + "_sum", labels: key.labels)] = snapshot.sum

@@ -102,11 +102,12 @@ struct RequestOptionsTests {
     timings[.transfer] = .microseconds(400)
     for opened in [1, 0] {
       metrics.requestStarted(request())
-      metrics.requestEnded(
-        RequestObservation(
-          request: request(), start: .now, duration: .milliseconds(4), end: .response(statusCode: 200),
-          timings: timings, protocolVersion: .http2, openedConnections: opened,
-          networkRoundTrip: opened == 1 ? .milliseconds(40) : nil, retransmittedSegments: opened * 3))
+      var observation = RequestObservation(
+        request: request(), start: .now, duration: .milliseconds(4), end: .response(statusCode: 200))
+      (observation.timings, observation.protocolVersion) = (timings, .http2)
+      (observation.openedConnections, observation.retransmittedSegments) = (opened, opened * 3)
+      if opened == 1 { observation.networkRoundTrip = .milliseconds(40) }
+      metrics.requestEnded(observation)
     }
     let server = #"server_address="api.example.com",server_port="443""#
     func phase(_ name: String) -> Double? {
@@ -133,10 +134,10 @@ struct RequestOptionsTests {
     for template in ["/orders", "/users/{id}", nil] {
       let request = request(template: template)
       metrics.requestStarted(request)
-      metrics.requestEnded(
-        RequestObservation(
-          request: request, start: .now, duration: .milliseconds(4), end: .response(statusCode: 200),
-          timings: timings))
+      var observation = RequestObservation(
+        request: request, start: .now, duration: .milliseconds(4), end: .response(statusCode: 200))
+      observation.timings = timings
+      metrics.requestEnded(observation)
     }
     let labels = #"client="payments",phase="local",server_address="api.example.com",server_port="443""#
     for template in [#",url_template="/orders""#, #",url_template="/users/{id}""#, ""] {
