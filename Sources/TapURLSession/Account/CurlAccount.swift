@@ -89,21 +89,25 @@ package struct CurlAccount: Sendable {
     account.isNative = true
     account.redirectCount = load(redirectCount, of: loader, as: Int.self)
     account.statusCode = number(0x20_0002, of: curl)
-    account.connectionCount = number(0x20_001a, of: curl)
+    let connectionCount: Int? = number(0x20_001a, of: curl)
+    account.connectionCount = connectionCount
     account.protocolVersion = number(0x20_002e, of: curl).flatMap(Self.version)
     account.sentBytes = number(0x60_0007, of: curl)
     account.receivedBytes = number(0x60_0008, of: curl)
     account.total = number(0x60_0032, of: curl) ?? 0
     account.nameLookup = number(0x60_0033, of: curl) ?? 0
-    account.connect = number(0x60_0034, of: curl) ?? 0
     account.preTransfer = number(0x60_0035, of: curl) ?? 0
     account.startTransfer = number(0x60_0036, of: curl) ?? 0
-    account.appConnect = number(0x60_0038, of: curl) ?? 0
+    if connectionCount != 0 || account.preTransfer == 0 {
+      // There is neither on a connection that was open.
+      account.connect = number(0x60_0034, of: curl) ?? 0
+      account.appConnect = number(0x60_0038, of: curl) ?? 0
+    }
     account.queue = number(0x60_0041, of: curl)
     account.peerPort = number(0x20_0028, of: curl)
     account.localPort = number(0x20_002a, of: curl)
     account.peerAddress = text(0x10_0020, of: curl)
-    withExtendedLifetime(loader) {}
+    _fixLifetime(loader)
   }
 
   /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the same queue.
@@ -125,9 +129,8 @@ package struct CurlAccount: Sendable {
 
   /// A stored property of an object.
   private func load<Value>(_ offset: Int, of object: AnyObject, as type: Value.Type) -> Value {
-    withExtendedLifetime(object) {
-      UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()).load(fromByteOffset: offset, as: type)
-    }
+    defer { _fixLifetime(object) }
+    return UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()).load(fromByteOffset: offset, as: type)
   }
 
   /// Whether the account covers a loader: one of an app's own class has none.

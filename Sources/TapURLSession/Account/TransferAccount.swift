@@ -128,7 +128,7 @@ package struct TransferAccount: Sendable, Hashable {
   }
 
   /// Fills an observation, but for the sizes of bodies.
-  func fill(_ observation: inout RequestObservation) {
+  borrowing func fill(_ observation: inout RequestObservation) {
     observation.isFromCache = seen.isFromCache
     observation.elapsedToFirstByte = isNative ? firstByte : seen.head
     guard isNative else { return }
