@@ -101,6 +101,7 @@ package struct TransferAccount: Sendable, Hashable {
   /// lay unread.
   private var idle: Int64 = 0
 
+  @inline(__always)
   package init() {}
 
   /// The status code, unless it is that of an interim response (RFC 9110, section 15.2).
@@ -122,24 +123,28 @@ package struct TransferAccount: Sendable, Hashable {
   }
 
   /// Whether the transfer went over a connection that was open before. `nil` if it got none.
-  private var isConnectionReused: Bool? {
+  fileprivate var isConnectionReused: Bool? {
     guard preTransfer > 0, let connectionCount else { return nil }
     return connectionCount == 0
   }
+}
 
-  /// Fills an observation, but for the sizes of bodies.
-  borrowing func fill(_ observation: inout RequestObservation) {
-    observation.isFromCache = seen.isFromCache
-    observation.elapsedToFirstByte = isNative ? firstByte : seen.head
-    guard isNative else { return }
-    observation.protocolVersion = protocolVersion
-    observation.peerAddress = peerAddress
-    observation.openedConnections = connectionCount
-    observation.isConnectionReused = isConnectionReused
-    observation.resendCount = redirectCount
-    observation.roundTrip = connection?.info.roundTrip.map { $0 * 1_000 }
-    observation.retransmittedSegments = connection?.retransmittedSegments
-    observation.timings = timings
+extension RequestObservation {
+  /// Adds what is known of a transfer, but for the sizes of bodies.
+  ///
+  /// - Parameter transfer: Not changed: to copy it costs as much as all the rest.
+  mutating func add(_ transfer: inout TransferAccount) {
+    isFromCache = transfer.seen.isFromCache
+    elapsedToFirstByte = transfer.isNative ? transfer.firstByte : transfer.seen.head
+    guard transfer.isNative else { return }
+    protocolVersion = transfer.protocolVersion
+    peerAddress = transfer.peerAddress
+    openedConnections = transfer.connectionCount
+    isConnectionReused = transfer.isConnectionReused
+    resendCount = transfer.redirectCount
+    roundTrip = transfer.connection?.info.roundTrip.map { $0 * 1_000 }
+    retransmittedSegments = transfer.connection?.retransmittedSegments
+    timings = transfer.timings
   }
 }
 

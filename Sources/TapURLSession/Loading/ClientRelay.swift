@@ -230,7 +230,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
         observation.errorMessage = message
         (observation.requestBodySize, observation.responseBodySize) = sizes
         if tap.configuration.collectsHeaders { observation.responseHeaders = headers }
-        transfer.fill(&observation)
+        observation.add(&transfer)
         if let metrics { observation.add(metrics) }
       }
     }
@@ -272,6 +272,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
 extension TransferAccount {
   /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream. Foundation counts the
   /// bytes of a stream for tasks with a delegate; libcurl counts the framing of the chunks too.
+  @inline(__always)
   fileprivate func requestBodySize(of task: URLSessionTask?, method: String) -> Int64? {
     if isNative, preTransfer == 0 { return nil }
     // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
@@ -288,6 +289,7 @@ extension TransferAccount {
   }
 
   /// Without libcurl by its headers and by what came by (RFC 9110, section 8.6).
+  @inline(__always)
   fileprivate func responseBodySize(method: String, _ response: HTTPURLResponse?) -> Int64? {
     if isNative { return end == .complete || finalStatusCode != nil ? receivedBytes : nil }
     guard let response else { return seen.loadedBytes }
