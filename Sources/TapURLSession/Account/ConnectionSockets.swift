@@ -83,24 +83,21 @@ package final class ConnectionSockets: Sendable {
       }
       // Its socket may have been closed, and another connection opened out of sight.
       if let descriptor = known?.descriptor, SocketName(descriptor, getsockname)?.port != port { known = nil }
-      let connection = known ?? Self.connect(port, peer, isNew: isNew, at: now, &state)
+      let connection =
+        known
+        ?? Connection(
+          descriptor: Self.search(near: &state.recent) { Self.sighting(of: $0, from: port, to: peer) },
+          peer: peer, last: isNew ? TCPInfo() : nil, at: now)
+      if known == nil {
+        if state.connections.count >= Self.connectionLimit { state.connections = [:] }
+        state.connections[port] = connection
+      }
       connection.lastRead = now
       connection.hasUploads = connection.hasUploads || isUpload
       guard let info = connection.descriptor.flatMap(TCPInfo.init(of:)) else { return nil }
       defer { connection.last = info }
       return TCPInfo.Reading(info: info, previous: connection.last)
     }
-  }
-
-  /// Finds a connection's socket, and remembers it.
-  private static func connect(
-    _ port: Int, _ peer: Peer, isNew: Bool, at now: Instant, _ state: inout State
-  ) -> Connection {
-    let descriptor = search(near: &state.recent) { sighting(of: $0, from: port, to: peer) }
-    let connection = Connection(descriptor: descriptor, peer: peer, last: isNew ? TCPInfo() : nil, at: now)
-    if state.connections.count >= connectionLimit { state.connections = [:] }
-    state.connections[port] = connection
-    return connection
   }
 
   /// Searches the descriptors of the process for the one that is found.

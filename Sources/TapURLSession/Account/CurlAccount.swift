@@ -89,8 +89,7 @@ package struct CurlAccount: Sendable {
     account.isNative = true
     account.redirectCount = load(redirectCount, of: loader, as: Int.self)
     account.statusCode = number(0x20_0002, of: curl)
-    let connectionCount: Int? = number(0x20_001a, of: curl)
-    account.connectionCount = connectionCount
+    account.connectionCount = number(0x20_001a, of: curl)
     account.protocolVersion = number(0x20_002e, of: curl).flatMap(Self.version)
     account.sentBytes = number(0x60_0007, of: curl)
     account.receivedBytes = number(0x60_0008, of: curl)
@@ -98,7 +97,7 @@ package struct CurlAccount: Sendable {
     account.nameLookup = number(0x60_0033, of: curl) ?? 0
     account.preTransfer = number(0x60_0035, of: curl) ?? 0
     account.startTransfer = number(0x60_0036, of: curl) ?? 0
-    if connectionCount != 0 || account.preTransfer == 0 {
+    if account.connectionCount != 0 || account.preTransfer == 0 {
       // There is neither on a connection that was open.
       account.connect = number(0x60_0034, of: curl) ?? 0
       account.appConnect = number(0x60_0038, of: curl) ?? 0
@@ -127,10 +126,12 @@ package struct CurlAccount: Sendable {
     return load(nextTask, of: session, as: Int.self) > 1
   }
 
-  /// A stored property of an object.
+  /// A stored property of an object. `_fixLifetime` is what `withExtendedLifetime` comes down to, whose generic call costs more
+  /// than the load.
   private func load<Value>(_ offset: Int, of object: AnyObject, as type: Value.Type) -> Value {
     defer { _fixLifetime(object) }
-    return UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()).load(fromByteOffset: offset, as: type)
+    let start = UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+    return start.load(fromByteOffset: offset, as: type)
   }
 
   /// Whether the account covers a loader: one of an app's own class has none.

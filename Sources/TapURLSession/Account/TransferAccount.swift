@@ -123,28 +123,9 @@ package struct TransferAccount: Sendable, Hashable {
   }
 
   /// Whether the transfer went over a connection that was open before. `nil` if it got none.
-  fileprivate var isConnectionReused: Bool? {
+  var isConnectionReused: Bool? {
     guard preTransfer > 0, let connectionCount else { return nil }
     return connectionCount == 0
-  }
-}
-
-extension RequestObservation {
-  /// Adds what is known of a transfer, but for the sizes of bodies.
-  ///
-  /// - Parameter transfer: Not changed: to copy it costs as much as all the rest.
-  mutating func add(_ transfer: inout TransferAccount) {
-    isFromCache = transfer.seen.isFromCache
-    elapsedToFirstByte = transfer.isNative ? transfer.firstByte : transfer.seen.head
-    guard transfer.isNative else { return }
-    protocolVersion = transfer.protocolVersion
-    peerAddress = transfer.peerAddress
-    openedConnections = transfer.connectionCount
-    isConnectionReused = transfer.isConnectionReused
-    resendCount = transfer.redirectCount
-    roundTrip = transfer.connection?.info.roundTrip.map { $0 * 1_000 }
-    retransmittedSegments = transfer.connection?.retransmittedSegments
-    timings = transfer.timings
   }
 }
 
@@ -176,6 +157,7 @@ extension TransferAccount {
   }
 
   /// The wait for a connection. The first rule that holds decides.
+  @inline(__always)
   private func wait(within total: Int64?) -> Int64? {
     // libcurl says it, from 8.6 on.
     if let queue { return queue }

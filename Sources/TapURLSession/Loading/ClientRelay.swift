@@ -220,18 +220,18 @@ final class ClientRelay: NSObject, URLProtocolClient {
     // Only of the native loader: the error of an app's own loader may contain secrets.
     let message = transfer.isNative && end != .cancelled ? (error as? URLError)?.curlMessage : nil
     let hasResponse = transfer.isNative || response != nil || transfer.seen.loadedBytes != nil
-    let sizes = (
-      sent: hasResponse ? transfer.requestBodySize(of: task, method: method) : nil,
-      received: transfer.responseBodySize(method: method, response)
-    )
+    let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
+    let received = transfer.responseBodySize(method: method, response)
     let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
     for (record, tap) in requests {
       record.end(end, at: now) { observation in
         observation.errorMessage = message
-        (observation.requestBodySize, observation.responseBodySize) = sizes
+        (observation.requestBodySize, observation.responseBodySize) = (sent, received)
+        observation.isFromCache = transfer.seen.isFromCache
+        observation.elapsedToFirstByte = transfer.isNative ? transfer.firstByte : transfer.seen.head
         if tap.configuration.collectsHeaders { observation.responseHeaders = headers }
-        observation.add(&transfer)
         if let metrics { observation.add(metrics) }
+        if transfer.isNative { observation.add(&transfer) }
       }
     }
   }
@@ -265,6 +265,22 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func leave(at now: Instant) -> Bool {
     let (isCounted, start) = state.withLock { (exchange(&$0.isCounted, with: false), $0.start) }
     return isCounted && context.count.leave(at: now, since: start)
+  }
+}
+
+extension RequestObservation {
+  /// Adds libcurl's account of a transfer, and what follows from it.
+  ///
+  /// - Parameter transfer: Not changed: to copy it costs as much as all the rest.
+  fileprivate mutating func add(_ transfer: inout TransferAccount) {
+    protocolVersion = transfer.protocolVersion
+    peerAddress = transfer.peerAddress
+    openedConnections = transfer.connectionCount
+    isConnectionReused = transfer.isConnectionReused
+    resendCount = transfer.redirectCount
+    roundTrip = transfer.connection?.info.roundTrip.map { $0 * 1_000 }
+    retransmittedSegments = transfer.connection?.retransmittedSegments
+    timings = transfer.timings
   }
 }
 

@@ -104,9 +104,7 @@ final class TapContext: Sendable {
 
   private func records(_ request: URLRequest, url: String, for client: Client) -> Bool {
     client.tap.records(server: server(of: url)) {
-      RequestDescription(
-        request, url: url, method: request.httpMethod ?? "GET", server: server(of: url), client: client,
-        hasHeaders: true)
+      describe(request, url: url, method: request.httpMethod ?? "GET", for: client, hasHeaders: true)
     }
   }
 
@@ -115,15 +113,28 @@ final class TapContext: Sendable {
     _ request: URLRequest, url: String, method: String
   ) -> [(record: RequestRecord, tap: URLSessionTap)] {
     clients.compactMap { client in
+      let tap = client.tap
       // With one tap, `accepts` has asked it.
-      guard !client.tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else {
-        return nil
-      }
-      let description = RequestDescription(
-        request, url: url, method: method, server: server(of: url), client: client,
-        hasHeaders: client.tap.configuration.collectsHeaders)
-      return (RequestRecord(description, recorder: client.tap.recorder), client.tap)
+      guard !tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else { return nil }
+      let hasHeaders = tap.configuration.collectsHeaders
+      let description = describe(request, url: url, method: method, for: client, hasHeaders: hasHeaders)
+      return (RequestRecord(description, recorder: tap.recorder), tap)
     }
+  }
+
+  /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
+  private func describe(
+    _ request: URLRequest, url: String, method: String, for client: Client, hasHeaders: Bool
+  ) -> RequestDescription {
+    let (context, headers) = (request.tapContext, request.allHTTPHeaderFields ?? [:])
+    let server = server(of: url)
+    // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
+    let traceparent = headers.first { $0.key.utf8.count == 11 && $0.key.lowercased() == "traceparent" }
+    return RequestDescription(
+      client: client.name, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
+      urlTemplate: context?.urlTemplate ?? client.tap.template(url),
+      traceContext: traceparent.flatMap { TraceContext(traceparent: $0.value) } ?? context?.traceContext,
+      fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
   }
 
   /// The server that a URL names. Most requests go to the server of the one before, and reading it from the text again costs a
@@ -137,7 +148,8 @@ final class TapContext: Sendable {
         return server
       }
       let server = URLAuthority(url)
-      let parts = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "@") }
+      // No userinfo is kept, and of a query or fragment nothing is certain.
+      let parts = url.utf8.prefix { !"?#@".utf8.contains($0) }
         .split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
       if let server, parts.count == 4, parts[1].isEmpty, ["http:", "https:"].contains(Substring(parts[0])) {
         recent = (Array(url[..<parts[3].startIndex].utf8), server)
@@ -191,28 +203,6 @@ final class TapContext: Sendable {
       refused.begin(at: now)
       refused.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
-  }
-}
-
-extension RequestDescription {
-  /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
-  fileprivate init(
-    _ request: URLRequest, url: String, method: String, server: URLAuthority?, client: TapContext.Client,
-    hasHeaders: Bool
-  ) {
-    let (context, headers) = (request.tapContext, request.allHTTPHeaderFields ?? [:])
-    let traceparent = headers.first { Self.isTraceparent($0.key) }?.value
-    self.init(
-      client: client.name, method: method, url: url, serverAddress: server?.host,
-      serverPort: server?.port,
-      urlTemplate: context?.urlTemplate ?? client.tap.template(url),
-      traceContext: traceparent.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
-      fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
-  }
-
-  /// In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
-  private static func isTraceparent(_ name: String) -> Bool {
-    name.utf8.count == 11 && name.lowercased() == "traceparent"
   }
 }
 
