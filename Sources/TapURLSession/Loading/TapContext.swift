@@ -82,14 +82,12 @@ final class TapContext: Sendable {
       return false
     }
     let url = request.url?.absoluteString ?? ""
-    guard clients.contains(where: { records(request, url: url, for: $0) }) else {
-      hasExcluded.store(true, ordering: .relaxed)
-      return false
-    }
-    if url.hasPrefix("http:") || url.hasPrefix("https:"), loader(for: request) != nil { return true }
-    // A WebSocket takes a connection to its host.
+    let isRecorded = clients.contains { records(request, url: url, for: $0) }
+    let isOurs = url.hasPrefix("http:") || url.hasPrefix("https:")
+    if isRecorded, isOurs, loader(for: request) != nil { return true }
+    // A request that is left out takes a connection to its host, and so does a WebSocket.
     hasExcluded.store(true, ordering: .relaxed)
-    if refuses(request) { recordRefusal(of: request) }
+    if isRecorded, refuses(request) { recordRefusal(of: request) }
     return false
   }
 
