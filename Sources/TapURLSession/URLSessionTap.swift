@@ -55,6 +55,8 @@ public final class URLSessionTap: Sendable {
   let configuration: Configuration
   /// Where the requests are recorded.
   package let recorder: RequestRecorder
+  /// Finds the template of a URL's path. A closure that holds the templates, since to reach through the recorder copies them.
+  let template: @Sendable (String) -> String?
   private let state = Mutex(State())
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)
@@ -67,6 +69,7 @@ public final class URLSessionTap: Sendable {
   public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
     self.recorder = recorder
     self.configuration = configuration
+    template = { [templates = recorder.outboundOptions.pathTemplates] in templates.template(forURL: $0) }
   }
 
   /// Copies a configuration so that this tap observes its sessions.
@@ -137,11 +140,11 @@ public final class URLSessionTap: Sendable {
   /// Whether a request is to be recorded.
   ///
   /// - Parameters:
-  ///   - url: The text of the request's URL.
+  ///   - server: The server that the request's URL names.
   ///   - description: The request, if the filter has to see it.
-  func records(url: String, _ description: () -> RequestDescription) -> Bool {
+  func records(server: @autoclosure () -> URLAuthority?, _ description: () -> RequestDescription) -> Bool {
     let ownPort = ownPort.load(ordering: .relaxed)
-    if ownPort != 0, let server = URLAuthority(url), server.port == ownPort, Self.isLoopback(server.host) {
+    if ownPort != 0, let server = server(), server.port == ownPort, Self.isLoopback(server.host) {
       return false
     }
     let filter = recorder.outboundFilter

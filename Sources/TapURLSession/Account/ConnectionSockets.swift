@@ -15,31 +15,48 @@ package import TapCore
 /// All calls are on the queue on which Foundation drives its transfers. libcurl opens and closes its sockets there and nowhere
 /// else, so a descriptor cannot become that of another connection between the check and the read.
 package final class ConnectionSockets: Sendable {
-  private struct Connection {
-    let descriptor: Int32
-    let peerAddress: String
-    let peerPort: Int
+  /// The server's side of a connection.
+  struct Peer: Equatable {
+    let address: String
+    let port: Int
+  }
+
+  /// What a descriptor is to a search.
+  enum Sighting {
+    case free, other, found
+    /// The socket of the connection, which the peer has reset: the kernel knows its peer no more.
+    case reset
+  }
+
+  private final class Connection {
+    /// `nil` if no socket was found: the next end need not search again.
+    let descriptor: Int32?
+    let peer: Peer
     /// What was read last, and when. `nil` if that was before the connection was known here.
     var last: TCPInfo?
-    var lastRead: Instant?
+    var lastRead: Instant
     /// A request with a body went over it. From then on each end is read, since the phases of an upload need to know how many
     /// segments had arrived before it.
     var hasUploads = false
+
+    init(descriptor: Int32?, peer: Peer, last: TCPInfo?, at now: Instant) {
+      (self.descriptor, self.peer, self.last, lastRead) = (descriptor, peer, last, now)
+    }
   }
 
   private struct State {
     /// By local port.
     var connections: [Int: Connection] = [:]
-    /// The descriptor that was found last. A connection in place of a closed one often has its number.
-    var recent: Int32 = firstDescriptor
+    /// The descriptor at which a search ended last. A connection in place of a closed one often has its number.
+    var recent = firstDescriptor
   }
 
   private let state = Mutex(State())
   /// Below are the standard streams.
-  private static let firstDescriptor: Int32 = 3
+  static let firstDescriptor: Int32 = 3
   private static let descriptorLimit: Int32 = 4_096
   /// A search ends after so many numbers in a row without a descriptor: the kernel gives out the lowest that is free.
-  private static let gapLimit = 256
+  static let gapLimit = 256
   static let connectionLimit = 1_024
   /// A connection whose transfers are short is read once in so many nanoseconds.
   private static let pause: Int64 = 1_000_000_000
@@ -48,65 +65,70 @@ package final class ConnectionSockets: Sendable {
 
   /// What the kernel knows of the connection over which a transfer went. `nil` if the socket is not found, or if there is no
   /// need to read.
-  package func read(_ account: TransferAccount, at now: Instant) -> TCPInfo.Reading? {
+  package func read(_ account: borrowing TransferAccount, at now: Instant) -> TCPInfo.Reading? {
     guard account.preTransfer > 0, let port = account.localPort, port > 0, let peerPort = account.peerPort,
       let peerAddress = account.peerAddress
     else { return nil }
+    let peer = Peer(address: peerAddress, port: peerPort)
+    let isNew = account.connectionCount ?? 0 > 0
+    let isUpload = account.sentBytes ?? 0 > 0
+    let isDue = isUpload || account.elapsed >= account.resolution * 1_000
     return state.withLock { state in
-      let isNew = account.connectionCount ?? 0 > 0
       var known = isNew ? nil : state.connections[port]
-      if let found = known, found.peerPort != peerPort || found.peerAddress != peerAddress { known = nil }
-      let isUpload = account.sentBytes ?? 0 > 0
-      let isDue =
-        isUpload || account.elapsed >= TCPInfo.resolution * 1_000 || known?.hasUploads == true
-        || known?.lastRead.map { now.nanoseconds &- $0.nanoseconds >= Self.pause } ?? true
-      guard isDue else { return nil }
-
-      // Its socket may have been closed, and another connection opened out of sight.
-      if let found = known, found.descriptor >= 0, Self.localPort(of: found.descriptor) != port {
-        known = nil
+      if let found = known, found.peer != peer { known = nil }
+      if let found = known, !isDue, !found.hasUploads,
+        now.nanoseconds &- found.lastRead.nanoseconds < Self.pause
+      {
+        return nil
       }
-      if known == nil, state.connections.count >= Self.connectionLimit { state.connections = [:] }
-      var connection =
+      // Its socket may have been closed, and another connection opened out of sight.
+      if let descriptor = known?.descriptor, SocketName(descriptor, getsockname)?.port != port { known = nil }
+      let connection =
         known
         ?? Connection(
-          descriptor: Self.descriptor(
-            localPort: port, peerAddress: peerAddress, peerPort: peerPort, near: state.recent),
-          peerAddress: peerAddress, peerPort: peerPort, last: isNew ? TCPInfo() : nil)
-      defer { state.connections[port] = connection }
+          descriptor: Self.search(near: &state.recent) { Self.sighting(of: $0, from: port, to: peer) },
+          peer: peer, last: isNew ? TCPInfo() : nil, at: now)
+      if known == nil {
+        if state.connections.count >= Self.connectionLimit { state.connections = [:] }
+        state.connections[port] = connection
+      }
       connection.lastRead = now
       connection.hasUploads = connection.hasUploads || isUpload
-      // The entry stays where no socket was found: the next end need not search again.
-      guard connection.descriptor >= 0, let info = TCPInfo(of: connection.descriptor) else { return nil }
-      state.recent = connection.descriptor
+      guard let info = connection.descriptor.flatMap(TCPInfo.init(of:)) else { return nil }
       defer { connection.last = info }
       return TCPInfo.Reading(info: info, previous: connection.last)
     }
   }
 
-  /// The descriptor of a connection, or -1.
-  private static func descriptor(
-    localPort: Int, peerAddress: String, peerPort: Int, near recent: Int32
-  ) -> Int32 {
-    func matches(_ descriptor: Int32) -> Bool {
-      guard Self.localPort(of: descriptor) == localPort, let peer = SocketName(descriptor, getpeername) else {
-        return false
-      }
-      return peer.port == peerPort && peer.address == peerAddress
-    }
-    if matches(recent) { return recent }
+  /// Searches the descriptors of the process for the one that is found.
+  ///
+  /// A connection that was reset ends the search: it keeps its socket until libcurl closes it, and Foundation delays that
+  /// (`MultiHandle.scheduleClose(for:)` of swift-corelibs-foundation) until the end is reported.
+  ///
+  /// - Parameter recent: Where the last search ended, and this one begins.
+  static func search(near recent: inout Int32, _ look: (Int32) -> Sighting) -> Int32? {
     var gap = 0
-    for descriptor in firstDescriptor..<descriptorLimit {
-      if matches(descriptor) { return descriptor }
-      gap = errno == EBADF ? gap + 1 : 0
-      if gap == gapLimit { break }
+    for number in firstDescriptor - 1..<descriptorLimit {
+      let descriptor = number < firstDescriptor ? recent : number
+      let sighting = look(descriptor)
+      gap = sighting == .free ? gap + 1 : 0
+      if gap > gapLimit { return nil }
+      guard sighting == .found || sighting == .reset else { continue }
+      recent = descriptor
+      return sighting == .found ? descriptor : nil
     }
-    return -1
+    return nil
   }
 
-  private static func localPort(of descriptor: Int32) -> Int? {
-    errno = 0
-    return SocketName(descriptor, getsockname)?.port
+  /// Looks at a descriptor, in search of the socket that has this local port and this peer.
+  static func sighting(of descriptor: Int32, from port: Int, to peer: Peer) -> Sighting {
+    guard let own = SocketName(descriptor, getsockname) else { return errno == EBADF ? .free : .other }
+    guard own.port == port else { return .other }
+    guard let other = SocketName(descriptor, getpeername) else {
+      // A listener or a datagram socket may have the same port.
+      return errno == ENOTCONN && TCPInfo(of: descriptor)?.isClosed == true ? .reset : .other
+    }
+    return other.port == peer.port && other.address == peer.address ? .found : .other
   }
 }
 
@@ -120,6 +142,8 @@ private struct SocketName {
     _ call: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   ) {
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    // What is no internet address is no error of the call.
+    errno = 0
     let result = withUnsafeMutablePointer(to: &storage) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call(descriptor, $0, &length) }
     }
@@ -152,6 +176,8 @@ private struct SocketName {
 package struct TCPInfo: Sendable, Hashable {
   /// `tcpi_state` is TCP_ESTABLISHED: neither side has closed the connection.
   var isEstablished = true
+  /// `tcpi_state` is TCP_CLOSE: the connection was reset, or never opened.
+  var isClosed = false
   /// `tcpi_last_data_sent`
   var sinceDataSent: Int64 = 0
   /// `tcpi_last_data_recv`
@@ -176,7 +202,7 @@ package struct TCPInfo: Sendable, Hashable {
     guard let sent = number(at: 44), let received = number(at: 52), let retransmitted = number(at: 100) else {
       return nil
     }
-    isEstablished = bytes[0] == 1
+    (isEstablished, isClosed) = (bytes[0] == 1, bytes[0] == 7)
     sinceDataSent = Int64(sent) * 1_000
     sinceDataReceived = Int64(received) * 1_000
     retransmittedSegments = Int(retransmitted)

@@ -95,15 +95,18 @@ package struct CurlAccount: Sendable {
     account.receivedBytes = number(0x60_0008, of: curl)
     account.total = number(0x60_0032, of: curl) ?? 0
     account.nameLookup = number(0x60_0033, of: curl) ?? 0
-    account.connect = number(0x60_0034, of: curl) ?? 0
     account.preTransfer = number(0x60_0035, of: curl) ?? 0
     account.startTransfer = number(0x60_0036, of: curl) ?? 0
-    account.appConnect = number(0x60_0038, of: curl) ?? 0
+    if account.connectionCount != 0 || account.preTransfer == 0 {
+      // There is neither on a connection that was open.
+      account.connect = number(0x60_0034, of: curl) ?? 0
+      account.appConnect = number(0x60_0038, of: curl) ?? 0
+    }
     account.queue = number(0x60_0041, of: curl)
     account.peerPort = number(0x20_0028, of: curl)
     account.localPort = number(0x20_002a, of: curl)
     account.peerAddress = text(0x10_0020, of: curl)
-    withExtendedLifetime(loader) {}
+    _fixLifetime(loader)
   }
 
   /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the same queue.
@@ -123,11 +126,12 @@ package struct CurlAccount: Sendable {
     return load(nextTask, of: session, as: Int.self) > 1
   }
 
-  /// A stored property of an object.
+  /// A stored property of an object. `_fixLifetime` is what `withExtendedLifetime` comes down to, whose generic call costs more
+  /// than the load.
   private func load<Value>(_ offset: Int, of object: AnyObject, as type: Value.Type) -> Value {
-    withExtendedLifetime(object) {
-      UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()).load(fromByteOffset: offset, as: type)
-    }
+    defer { _fixLifetime(object) }
+    let start = UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+    return start.load(fromByteOffset: offset, as: type)
   }
 
   /// Whether the account covers a loader: one of an app's own class has none.

@@ -101,6 +101,7 @@ package struct TransferAccount: Sendable, Hashable {
   /// lay unread.
   private var idle: Int64 = 0
 
+  @inline(__always)
   package init() {}
 
   /// The status code, unless it is that of an interim response (RFC 9110, section 15.2).
@@ -122,24 +123,9 @@ package struct TransferAccount: Sendable, Hashable {
   }
 
   /// Whether the transfer went over a connection that was open before. `nil` if it got none.
-  private var isConnectionReused: Bool? {
+  var isConnectionReused: Bool? {
     guard preTransfer > 0, let connectionCount else { return nil }
     return connectionCount == 0
-  }
-
-  /// Fills an observation, but for the sizes of bodies.
-  func fill(_ observation: inout RequestObservation) {
-    observation.isFromCache = seen.isFromCache
-    observation.elapsedToFirstByte = isNative ? firstByte : seen.head
-    guard isNative else { return }
-    observation.protocolVersion = protocolVersion
-    observation.peerAddress = peerAddress
-    observation.openedConnections = connectionCount
-    observation.isConnectionReused = isConnectionReused
-    observation.resendCount = redirectCount
-    observation.roundTrip = connection?.info.roundTrip.map { $0 * 1_000 }
-    observation.retransmittedSegments = connection?.retransmittedSegments
-    observation.timings = timings
   }
 }
 
@@ -171,6 +157,7 @@ extension TransferAccount {
   }
 
   /// The wait for a connection. The first rule that holds decides.
+  @inline(__always)
   private func wait(within total: Int64?) -> Int64? {
     // libcurl says it, from 8.6 on.
     if let queue { return queue }

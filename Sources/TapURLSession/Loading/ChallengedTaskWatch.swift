@@ -26,7 +26,10 @@ enum ChallengedTaskWatch {
     _ task: URLSessionTask, of relay: ClientRelay,
     _ unreported: [(record: RequestRecord, tap: URLSessionTap)], since start: Instant = .now
   ) {
-    guard relay.isActive else { return relay.leave(at: .now) }
+    guard relay.isActive else {
+      relay.leave(at: .now)
+      return
+    }
     switch task.state {
     case .canceling, .completed: relay.ended(task)
     default:

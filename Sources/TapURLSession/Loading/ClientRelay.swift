@@ -40,20 +40,20 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private let method: String
   /// The request as each tap of the session records it: whatever ends it, the first end counts.
   private let requests: [(record: RequestRecord, tap: URLSessionTap)]
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(to original: any URLProtocolClient, request: URLRequest, context: TapContext) {
     let url = request.url?.absoluteString ?? ""
     self.original = original
     self.context = context
     method = request.httpMethod ?? "GET"
-    requests = context.observe(request, url: url)
-    super.init()
-    if url.hasPrefix("https:") { state.withLock { $0.seen.isSecure = true } }
+    requests = context.observe(request, url: url, method: method)
+    state = Mutex(State(seen: TransferAccount.Seen(isSecure: url.hasPrefix("https:"))))
   }
 
   /// A request whose task goes away without an end was abandoned.
   deinit {
+    if isDone { return }
     leave(at: .now)
     for (record, _) in requests { record.end(.cancelled) }
   }
@@ -84,7 +84,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   /// The app has cancelled the task.
   func cancelled(_ loader: URLProtocol) {
-    if !isDone { cutShort(loader, by: URLError(.cancelled)) }
+    // Foundation tells the protocol's client of the cancel, so the loader may go on to report.
+    _ = cutShort(loader, by: URLError(.cancelled), isLast: false)
   }
 
   // MARK: The loader's side
@@ -124,16 +125,14 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
-    guard !isDone else { return }
     let now = Instant.now
     var transfer = TransferAccount()
-    read(&transfer, of: sender, .complete, at: now)
+    guard read(&transfer, of: sender, at: now, isLast: true) else { return }
+    let task = sender.task
     // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
     let isAsked = !transfer.isSufficient || context.keepsHeaders
-    let response = isAsked ? sender.task?.response as? HTTPURLResponse : nil
-    if let task = sender.task, response?.statusCode == 401,
-      response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil
-    {
+    let response = isAsked ? task?.response as? HTTPURLResponse : nil
+    if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
       // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with another loader.
       state.withLock { $0.phase = .challenged }
       original.urlProtocolDidFinishLoading(sender)
@@ -142,14 +141,12 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if transfer.redirectCount > 0, response?.value(forHTTPHeaderField: "Location") != nil {
       transfer.discountRefusedRedirect()
     }
-    end(&transfer, of: sender, sender.task, response, nil, at: now)
-    state.withLock { $0.phase = .done }
+    end(&transfer, of: sender, task, response, nil, at: now)
     original.urlProtocolDidFinishLoading(sender)
   }
 
   func urlProtocol(_ sender: URLProtocol, didFailWithError error: any Error) {
-    guard let original = forward({ $0.phase = .done }) else { return }
-    cutShort(sender, by: error)
+    guard cutShort(sender, by: error, isLast: true) else { return }
     original.urlProtocol(sender, didFailWithError: error)
   }
 
@@ -165,13 +162,15 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   // MARK: The end
 
-  private func cutShort(_ loader: URLProtocol, by error: any Error) {
+  /// - Returns: Whether the loader had not reported its end before.
+  private func cutShort(_ loader: URLProtocol, by error: any Error, isLast: Bool) -> Bool {
     let now = Instant.now
-    let isCancelled = (error as? URLError)?.code == .cancelled
     var transfer = TransferAccount()
-    read(&transfer, of: loader, isCancelled ? .cancelled : .failed, at: now)
+    transfer.end = (error as? URLError)?.code == .cancelled ? .cancelled : .failed
+    guard read(&transfer, of: loader, at: now, isLast: isLast) else { return false }
     transfer.discountRefusedRedirect()
     end(&transfer, of: loader, loader.task, nil, error, at: now)
+    return true
   }
 
   /// The task that another loader may have served since a challenge is over. All that shows it is the task.
@@ -184,12 +183,20 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   /// Notes what the tap has seen, and libcurl's account. There is none of what comes from the session's cache. The transfer is handed
   /// on in place: to copy it costs as much as to read it.
+  ///
+  /// - Parameter isLast: The loader reports its end.
+  /// - Returns: Whether it had not reported it before.
   private func read(
-    _ transfer: inout TransferAccount, of loader: URLProtocol, _ end: TransferAccount.End, at now: Instant
-  ) {
-    transfer.end = end
-    (transfer.seen, transfer.elapsed) = state.withLock { ($0.seen, $0.elapsed(at: now)) }
-    if !transfer.seen.isFromCache { context.account?.read(loader, into: &transfer) }
+    _ transfer: inout TransferAccount, of loader: URLProtocol, at now: Instant, isLast: Bool
+  ) -> Bool {
+    let isFirst = state.withLock { state in
+      if state.phase == .done { return false }
+      if isLast { state.phase = .done }
+      (transfer.seen, transfer.elapsed) = (state.seen, state.elapsed(at: now))
+      return true
+    }
+    if isFirst, !transfer.seen.isFromCache { context.account?.read(loader, into: &transfer) }
+    return isFirst
   }
 
   /// Ends the request, with what is known of the transfer.
@@ -199,8 +206,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     _ transfer: inout TransferAccount, of loader: URLProtocol?, _ task: URLSessionTask?,
     _ response: HTTPURLResponse?, _ error: (any Error)?, at now: Instant
   ) {
+    transfer.hasHadRoom = leave(at: now) && context.seesAllRequests
     if transfer.isNative { complete(&transfer, task, response, at: now) }
-    leave(at: now)
     let metrics = transfer.isNative ? nil : (loader as? ForwardingLoader)?.metrics
     let statusCode =
       transfer.finalStatusCode ?? metrics?.statusCode ?? response?.statusCode ?? transfer.seen.statusCode
@@ -213,28 +220,26 @@ final class ClientRelay: NSObject, URLProtocolClient {
     // Only of the native loader: the error of an app's own loader may contain secrets.
     let message = transfer.isNative && end != .cancelled ? (error as? URLError)?.curlMessage : nil
     let hasResponse = transfer.isNative || response != nil || transfer.seen.loadedBytes != nil
-    let sizes = (
-      sent: hasResponse ? transfer.requestBodySize(of: task, method: method) : nil,
-      received: transfer.responseBodySize(method: method, response)
-    )
+    let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
+    let received = transfer.responseBodySize(method: method, response)
     let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
     for (record, tap) in requests {
       record.end(end, at: now) { observation in
         observation.errorMessage = message
-        (observation.requestBodySize, observation.responseBodySize) = sizes
+        (observation.requestBodySize, observation.responseBodySize) = (sent, received)
+        observation.isFromCache = transfer.seen.isFromCache
+        observation.elapsedToFirstByte = transfer.isNative ? transfer.firstByte : transfer.seen.head
         if tap.configuration.collectsHeaders { observation.responseHeaders = headers }
-        transfer.fill(&observation)
         if let metrics { observation.add(metrics) }
+        if transfer.isNative { observation.add(&transfer) }
       }
     }
   }
 
-  /// Adds what takes a look at the task, at the session's other transfers and at the kernel, and the phases, which follow.
+  /// Adds what takes a look at the task and at the kernel, and the phases, which follow.
   private func complete(
     _ transfer: inout TransferAccount, _ task: URLSessionTask?, _ response: HTTPURLResponse?, at now: Instant
   ) {
-    let (isCounted, start) = state.withLock { ($0.isCounted, $0.start) }
-    transfer.hasHadRoom = isCounted && context.seesAllRequests && context.count.hasHadRoom(since: start)
     if transfer.end != .complete, transfer.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
       transfer.bodySize = expected > 0 ? expected : nil
     }
@@ -254,8 +259,28 @@ final class ClientRelay: NSObject, URLProtocolClient {
   var isActive: Bool { requests.contains { $0.record.isActive } }
 
   /// The transfer needs no connection any more. Leaving again does nothing.
-  func leave(at now: Instant) {
-    if state.withLock({ exchange(&$0.isCounted, with: false) }) { context.count.leave(at: now) }
+  ///
+  /// - Returns: Whether no other transfers could make it wait: see ``TransferCount``.
+  @discardableResult
+  func leave(at now: Instant) -> Bool {
+    let (isCounted, start) = state.withLock { (exchange(&$0.isCounted, with: false), $0.start) }
+    return isCounted && context.count.leave(at: now, since: start)
+  }
+}
+
+extension RequestObservation {
+  /// Adds libcurl's account of a transfer, and what follows from it.
+  ///
+  /// - Parameter transfer: Not changed: to copy it costs as much as all the rest.
+  fileprivate mutating func add(_ transfer: inout TransferAccount) {
+    protocolVersion = transfer.protocolVersion
+    peerAddress = transfer.peerAddress
+    openedConnections = transfer.connectionCount
+    isConnectionReused = transfer.isConnectionReused
+    resendCount = transfer.redirectCount
+    roundTrip = transfer.connection?.info.roundTrip.map { $0 * 1_000 }
+    retransmittedSegments = transfer.connection?.retransmittedSegments
+    timings = transfer.timings
   }
 }
 
@@ -263,6 +288,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
 extension TransferAccount {
   /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream. Foundation counts the
   /// bytes of a stream for tasks with a delegate; libcurl counts the framing of the chunks too.
+  @inline(__always)
   fileprivate func requestBodySize(of task: URLSessionTask?, method: String) -> Int64? {
     if isNative, preTransfer == 0 { return nil }
     // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
@@ -279,6 +305,7 @@ extension TransferAccount {
   }
 
   /// Without libcurl by its headers and by what came by (RFC 9110, section 8.6).
+  @inline(__always)
   fileprivate func responseBodySize(method: String, _ response: HTTPURLResponse?) -> Int64? {
     if isNative { return end == .complete || finalStatusCode != nil ? receivedBytes : nil }
     guard let response else { return seen.loadedBytes }

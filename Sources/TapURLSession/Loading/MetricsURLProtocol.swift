@@ -50,12 +50,13 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
-    guard let context = Self.context, let originalClient = super.client
-    else { return }
+    guard let context = Self.context, let originalClient = super.client else { return }
     let relay = ClientRelay(to: originalClient, request: request, context: context)
-    loader = context.makeLoader(
-      for: task, request: request, cachedResponse: cachedResponse, client: relay)
-    if loader != nil { self.relay = relay }
+    guard
+      let loader = context.makeLoader(
+        for: task, request: request, cachedResponse: cachedResponse, client: relay)
+    else { return }
+    (self.loader, self.relay) = (loader, relay)
   }
 
   /// Called again by Foundation when a suspended task resumes.
@@ -109,15 +110,15 @@ enum ProtocolClasses {
 
   /// Takes a tap that has stopped out of the table. Its classes stay valid: sessions that hold them go on, without it.
   static func forget(_ tap: URLSessionTap) {
-    // Freed outside the lock.
-    var forgotten: [TapContext] = []
-    contexts.withLock { contexts in
-      for (index, context) in contexts.enumerated()
-      where context.clients.contains(where: { $0.tap === tap }) {
-        forgotten.append(context)
-        contexts[index] = context.without(tap)
+    let contextsBefore = contexts.withLock { contexts in
+      let before = contexts
+      contexts = before.map { context in
+        context.clients.contains { $0.tap === tap } ? context.without(tap) : context
       }
+      return before
     }
+    // Freed outside the lock.
+    withExtendedLifetime(contextsBefore) {}
   }
 
   /// What a metrics protocol class stands for, or `nil` if the class is none of ours.

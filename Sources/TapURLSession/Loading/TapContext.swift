@@ -35,6 +35,8 @@ final class TapContext: Sendable {
   let sockets = ConnectionSockets()
   /// Counts the transfers that the account covers.
   let count = TransferCount()
+  /// A server, and how its URLs begin. What follows the slash behind the authority does not matter.
+  private let recentServer = Mutex<(origin: [UInt8], server: URLAuthority)?>(nil)
   private let hasExcluded = Atomic<Bool>(false)
   private let hasWarned = Atomic<Bool>(false)
 
@@ -80,15 +82,12 @@ final class TapContext: Sendable {
       return false
     }
     let url = request.url?.absoluteString ?? ""
-    guard clients.contains(where: { records(request, url: url, for: $0) }) else {
-      hasExcluded.store(true, ordering: .relaxed)
-      return false
-    }
-    let isOurs = url.utf8.starts(with: "http:".utf8) || url.utf8.starts(with: "https:".utf8)
-    if isOurs, loader(for: request) != nil { return true }
-    // A WebSocket takes a connection to its host.
+    let isRecorded = clients.contains { records(request, url: url, for: $0) }
+    let isOurs = url.hasPrefix("http:") || url.hasPrefix("https:")
+    if isRecorded, isOurs, loader(for: request) != nil { return true }
+    // A request that is left out takes a connection to its host, and so does a WebSocket.
     hasExcluded.store(true, ordering: .relaxed)
-    if refuses(request) { recordRefusal(of: request) }
+    if isRecorded, refuses(request) { recordRefusal(of: request) }
     return false
   }
 
@@ -102,21 +101,58 @@ final class TapContext: Sendable {
   }
 
   private func records(_ request: URLRequest, url: String, for client: Client) -> Bool {
-    client.tap.records(url: url) {
-      RequestDescription(request, url: url, client: client, hasHeaders: true)
+    client.tap.records(server: server(of: url)) {
+      describe(request, url: url, method: request.httpMethod ?? "GET", for: client, hasHeaders: true)
     }
   }
 
   /// The request as each of its taps records it.
-  func observe(_ request: URLRequest, url: String) -> [(record: RequestRecord, tap: URLSessionTap)] {
+  func observe(
+    _ request: URLRequest, url: String, method: String
+  ) -> [(record: RequestRecord, tap: URLSessionTap)] {
     clients.compactMap { client in
+      let tap = client.tap
       // With one tap, `accepts` has asked it.
-      guard !client.tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else {
-        return nil
+      guard !tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else { return nil }
+      let hasHeaders = tap.configuration.collectsHeaders
+      let description = describe(request, url: url, method: method, for: client, hasHeaders: hasHeaders)
+      return (RequestRecord(description, recorder: tap.recorder), tap)
+    }
+  }
+
+  /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
+  private func describe(
+    _ request: URLRequest, url: String, method: String, for client: Client, hasHeaders: Bool
+  ) -> RequestDescription {
+    let (context, headers) = (request.tapContext, request.allHTTPHeaderFields ?? [:])
+    let server = server(of: url)
+    // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
+    let traceparent = headers.first { $0.key.utf8.count == 11 && $0.key.lowercased() == "traceparent" }
+    return RequestDescription(
+      client: client.name, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
+      urlTemplate: context?.urlTemplate ?? client.tap.recorder.outboundTemplates?.template(forURL: url),
+      traceContext: traceparent.flatMap { TraceContext(traceparent: $0.value) } ?? context?.traceContext,
+      fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
+  }
+
+  /// The server that a URL names. Most requests go to the server of the one before, and reading it from the text again costs a
+  /// tenth of all that is done when a request begins.
+  private func server(of url: String) -> URLAuthority? {
+    var url = url
+    return recentServer.withLock { recent in
+      if let (origin, server) = recent, url.utf8.count >= origin.count,
+        url.withUTF8({ $0.baseAddress.map { memcmp($0, origin, origin.count) } }) == 0
+      {
+        return server
       }
-      let description = RequestDescription(
-        request, url: url, client: client, hasHeaders: client.tap.configuration.collectsHeaders)
-      return (RequestRecord(consume description, recorder: client.tap.recorder), client.tap)
+      let server = URLAuthority(url)
+      // No userinfo is kept, and of a query or fragment nothing is certain.
+      let parts = url.utf8.prefix { !"?#@".utf8.contains($0) }
+        .split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
+      if let server, parts.count == 4, parts[1].isEmpty, ["http:", "https:"].contains(Substring(parts[0])) {
+        recent = (Array(url[..<parts[3].startIndex].utf8), server)
+      }
+      return server
     }
   }
 
@@ -160,32 +196,11 @@ final class TapContext: Sendable {
 
   /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign of it.
   private func recordRefusal(of request: URLRequest) {
-    let now = Instant.now
-    for (refused, _) in observe(request, url: request.url?.absoluteString ?? "") {
+    let (now, url) = (Instant.now, request.url?.absoluteString ?? "")
+    for (refused, _) in observe(request, url: url, method: request.httpMethod ?? "GET") {
       refused.begin(at: now)
       refused.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
-  }
-}
-
-extension RequestDescription {
-  /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
-  fileprivate init(_ request: URLRequest, url: String, client: TapContext.Client, hasHeaders: Bool) {
-    let (context, headers) = (request.tapContext, request.allHTTPHeaderFields ?? [:])
-    let server = URLAuthority(url)
-    let traceparent = headers.first { Self.isTraceparent($0.key) }?.value
-    self.init(
-      client: client.name, method: request.httpMethod ?? "GET", url: url, serverAddress: server?.host,
-      serverPort: server?.port,
-      urlTemplate: context?.urlTemplate
-        ?? client.tap.recorder.outboundTemplates?.template(forURL: url),
-      traceContext: traceparent.flatMap(TraceContext.init(traceparent:)) ?? context?.traceContext,
-      fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
-  }
-
-  /// In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
-  private static func isTraceparent(_ name: String) -> Bool {
-    name.utf8.count == 11 && name.lowercased() == "traceparent"
   }
 }
 
@@ -216,18 +231,14 @@ final class TransferCount: Sendable {
     }
   }
 
-  /// A transfer ends.
-  func leave(at now: Instant) {
+  /// A transfer that began at an instant ends.
+  ///
+  /// - Returns: Whether there were never more transfers than connections meanwhile.
+  func leave(at now: Instant, since start: Instant) -> Bool {
     state.withLock { state in
       if state.count > state.limit { state.lastExceeded = now }
       state.count -= 1
-    }
-  }
-
-  /// Whether there were never more transfers than connections since an instant.
-  func hasHadRoom(since start: Instant) -> Bool {
-    state.withLock { state in
-      state.count <= state.limit && state.lastExceeded.map { $0 < start } ?? true
+      return state.lastExceeded.map { $0 < start } ?? true
     }
   }
 }

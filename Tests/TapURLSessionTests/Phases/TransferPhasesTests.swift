@@ -391,14 +391,11 @@ import Testing
     let instants = (0..<6).map { Instant(nanoseconds: Int64($0) * 1_000) }
     count.enter(limit: 2, at: instants[0])
     count.enter(limit: 2, at: instants[1])
-    #expect(count.hasHadRoom(since: instants[0]))
+    #expect(count.leave(at: instants[2], since: instants[0]))
     count.enter(limit: 2, at: instants[2])
-    #expect(!count.hasHadRoom(since: instants[0]))
-    count.leave(at: instants[3])
-    #expect(!count.hasHadRoom(since: instants[2]))
-    #expect(!count.hasHadRoom(since: instants[3]))
-    #expect(count.hasHadRoom(since: instants[4]))
-    count.leave(at: instants[5])
-    #expect(count.hasHadRoom(since: instants[4]))
+    count.enter(limit: 2, at: instants[3])
+    #expect(!count.leave(at: instants[4], since: instants[0]))
+    #expect(!count.leave(at: instants[5], since: instants[4]))
+    #expect(count.leave(at: instants[5], since: instants[5]))
   }
 }
