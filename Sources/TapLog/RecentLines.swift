@@ -72,7 +72,7 @@ private struct LineFilter {
     members = wanted.compactMap { key, value in
       value.map { value in
         Array(",\"\(key)\":".utf8)
-          + ByteWriter.bytes(capacity: 2_048) { $0.string(value, limit: LineLimits.name) }
+          + LineWriter.bytes(capacity: 2_048) { $0.string(value, limit: LineLimits.name) }
       }
     }
   }
