@@ -35,11 +35,7 @@ struct RequestLineEncoder: Sendable {
     line.begin(
       observation.endTime, observation.severity,
       event: isInbound ? "http.server.request" : "http.client.request")
-    if isInbound {
-      inboundTarget(of: observation.request, to: &line)
-    } else {
-      target(of: observation.request, to: &line)
-    }
+    target(of: observation.request, isInbound: isInbound, to: &line)
     line.part { line in
       line.member("server.port", observation.request.serverPort)
       line.member("http.response.status_code", observation.end.statusCode)
@@ -52,7 +48,12 @@ struct RequestLineEncoder: Sendable {
       // OpenTelemetry: there "if and only if request was retried", so not as 0.
       line.member("http.request.resend_count", observation.resendCount, atLeast: 1)
       if observation.isFromCache { line.append(",\"from_cache\":true") }
-      line.member("outcome", observation.outcome.rawValue)
+      switch observation.outcome {
+      case .ok: line.append(",\"outcome\":\"ok\"")
+      case .httpError: line.append(",\"outcome\":\"http_error\"")
+      case .error: line.append(",\"outcome\":\"error\"")
+      case .cancelled: line.append(",\"outcome\":\"cancelled\"")
+      }
       line.trace(observation.request.traceContext)
     }
     // A part of its own: what may be left out of a long line.
@@ -68,7 +69,7 @@ struct RequestLineEncoder: Sendable {
     to line: inout LineWriter
   ) {
     line.begin(time, .warn, event: "http.client.request.waiting")
-    target(of: request, to: &line)
+    target(of: request, isInbound: false, to: &line)
     line.part { line in
       line.member("server.port", request.serverPort)
       line.member("duration_s", nanoseconds: duration.nanoseconds)
@@ -78,29 +79,25 @@ struct RequestLineEncoder: Sendable {
     outboundFields.write(shown(request.fields), to: &line)
   }
 
-  /// Who asks, how, and whom. The port is left to the part that follows, which is always there.
-  @inline(__always)
-  private func target(of request: RequestDescription, to line: inout LineWriter) {
-    line.text("client", request.client)
+  /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port is left to the part that
+  /// follows, which is always there.
+  private func target(of request: RequestDescription, isInbound: Bool, to line: inout LineWriter) {
+    if !isInbound { line.text("client", request.client) }
     line.part { method(request.method, to: &$0) }
-    url("url.full", request.url, as: .url, to: &line)
-    line.text("url.template", request.urlTemplate)
-    line.text("server.address", request.serverAddress)
-  }
-
-  /// What was asked for, and by which address.
-  @inline(__always)
-  private func inboundTarget(of request: RequestDescription, to line: inout LineWriter) {
-    line.part { method(request.method, to: &$0) }
-    url("url.path", request.url, as: .path, to: &line)
-    line.text("url.scheme", request.knownScheme)
-    line.text("http.route", request.urlTemplate)
-    line.text("client.address", request.clientAddress)
+    if isInbound {
+      url("url.path", request.url, as: .path, to: &line)
+      line.text("url.scheme", request.knownScheme)
+      line.text("http.route", request.urlTemplate)
+      line.text("client.address", request.clientAddress)
+    } else {
+      url("url.full", request.url, as: .url, to: &line)
+      line.text("url.template", request.urlTemplate)
+      line.text("server.address", request.serverAddress)
+    }
   }
 
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
   /// `http.request.method_original`).
-  @inline(__always)
   private func method(_ method: String, to line: inout LineWriter) {
     let isKnown = knownMethods.contains(method)
     if !isKnown { line.append(",\"http.request.method\":\"_OTHER\"") }
@@ -109,7 +106,6 @@ struct RequestLineEncoder: Sendable {
   }
 
   /// `,"url.full":"…"` of a client's request, or `,"url.path":"…"` of a server's.
-  @inline(__always)
   private func url(
     _ key: StaticString, _ url: String, as form: URLRedactor.Form, to line: inout LineWriter
   ) {
@@ -128,7 +124,6 @@ struct RequestLineEncoder: Sendable {
     }
   }
 
-  @inline(__always)
   private func times(of observation: RequestObservation, to line: inout LineWriter) {
     line.member("duration_s", nanoseconds: observation.elapsed)
     line.member("time_to_first_byte_s", nanoseconds: observation.elapsedToFirstByte)
@@ -142,9 +137,14 @@ struct RequestLineEncoder: Sendable {
     line.member("local_s", nanoseconds: observation.timings[nanoseconds: .local])
   }
 
-  @inline(__always)
   private func connection(of observation: RequestObservation, to line: inout LineWriter) {
-    line.member("network.protocol.version", observation.protocolVersion?.rawValue)
+    switch observation.protocolVersion {
+    case .http10: line.append(",\"network.protocol.version\":\"1.0\"")
+    case .http11: line.append(",\"network.protocol.version\":\"1.1\"")
+    case .http2: line.append(",\"network.protocol.version\":\"2\"")
+    case .http3: line.append(",\"network.protocol.version\":\"3\"")
+    case nil: break
+    }
     line.member("network.peer.address", observation.peerAddress)
     if let isReused = observation.isConnectionReused {
       line.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
@@ -171,7 +171,6 @@ struct RequestLineEncoder: Sendable {
   }
 
   /// The fields of one line, as the app's rule leaves them.
-  @inline(__always)
   private func shown(_ fields: [String: FieldValue]) -> [String: FieldValue] {
     guard let custom, !fields.isEmpty else { return fields }
     var result = fields

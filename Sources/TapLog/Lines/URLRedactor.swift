@@ -43,15 +43,13 @@ struct URLRedactor: Sendable {
     }
   }
 
-  /// Whether nothing of a URL is to be hidden, as of most, and one look at each byte tells it: a scheme, a name, perhaps a port, and
-  /// a path without parameters. Others need the exact reading.
+  /// Whether nothing of a URL is to be hidden, as of most, and one look at each byte tells it: `http` or `https`, a name, perhaps a
+  /// port, and a path without parameters. Others need the exact reading.
   private static func isPlain(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
-    let scheme = url.end(from: 0, while: isAlphanumeric)
-    guard scheme > 0, scheme &+ 3 < url.count, !isDigit(url[0]), url[scheme] == .colon,
-      url[scheme &+ 1] == .slash, url[scheme &+ 2] == .slash
-    else { return false }
-    let host = url.end(from: scheme &+ 3) { isAlphanumeric($0) || $0 == .dot || $0 == .minus }
-    guard host > scheme &+ 3 else { return false }
+    let start = url.starts(with: "http://") ? 7 : url.starts(with: "https://") ? 8 : 0
+    guard start > 0 else { return false }
+    let host = url.end(from: start) { isAlphanumeric($0) || $0 == .dot || $0 == .minus }
+    guard host > start else { return false }
     var end = host
     if host < url.count, url[host] == .colon {
       var port = 0
@@ -190,6 +188,12 @@ private func isAlphanumeric(_ byte: UInt8) -> Bool {
 }
 
 extension UnsafeBufferPointer<UInt8> {
+  @inline(__always)
+  fileprivate func starts(with text: StaticString) -> Bool {
+    count >= text.utf8CodeUnitCount
+      && (0..<text.utf8CodeUnitCount).allSatisfy { self[$0] == text.utf8Start[$0] }
+  }
+
   /// The first place whose byte is not so, or the end.
   @inline(__always)
   fileprivate func end(from start: Int, while isSo: (UInt8) -> Bool) -> Int {
