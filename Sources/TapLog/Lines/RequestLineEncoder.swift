@@ -98,14 +98,17 @@ struct RequestLineEncoder: Sendable {
 
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
   /// `http.request.method_original`).
+  @inline(__always)
   private func method(_ method: String, to line: inout LineWriter) {
-    let isKnown = knownMethods.contains(method)
-    if !isKnown { line.append(",\"http.request.method\":\"_OTHER\"") }
-    line.member(
-      isKnown ? "http.request.method" : "http.request.method_original", method, limit: LineLimits.method)
+    if knownMethods.contains(method) {
+      return line.member("http.request.method", method, limit: LineLimits.method)
+    }
+    line.append(",\"http.request.method\":\"_OTHER\"")
+    line.member("http.request.method_original", method, limit: LineLimits.method)
   }
 
   /// `,"url.full":"…"` of a client's request, or `,"url.path":"…"` of a server's.
+  @inline(__always)
   private func url(
     _ key: StaticString, _ url: String, as form: URLRedactor.Form, to line: inout LineWriter
   ) {
@@ -171,6 +174,7 @@ struct RequestLineEncoder: Sendable {
   }
 
   /// The fields of one line, as the app's rule leaves them.
+  @inline(__always)
   private func shown(_ fields: [String: FieldValue]) -> [String: FieldValue] {
     guard let custom, !fields.isEmpty else { return fields }
     var result = fields
