@@ -35,44 +35,61 @@ extension RequestLog: Collector {
   /// The current metrics of the log.
   public func collect() -> [MetricFamily] {
     let statistics = statistics
-    func counter(_ name: String, _ help: String, _ samples: [MetricFamily.Sample]) -> MetricFamily {
-      MetricFamily(name: name, help: help, kind: .counter, samples: samples)
+    func family(_ name: String, _ help: String, _ samples: [MetricFamily.Sample]) -> MetricFamily {
+      MetricFamily(name: "session_tap_log_\(name)_total", help: help, kind: .counter, samples: samples)
+    }
+    func family<Key: CaseIterable>(
+      _ name: String, _ help: String, by label: String, _ text: (Key) -> String, _ tally: Tally<Key>
+    ) -> MetricFamily {
+      family(
+        name, help, Key.allCases.map { .init(labels: [label: text($0)], value: Double(tally[$0])) })
     }
     return [
-      counter(
-        "session_tap_log_lines_total", "Log lines written.",
-        LogSeverity.allCases.map { .init(labels: ["level": $0.text], value: Double(statistics.lines($0))) }),
-      counter(
-        "session_tap_log_dropped_lines_total", "Log lines dropped.",
-        LogDropReason.allCases.map {
-          .init(labels: ["reason": $0.text], value: Double(statistics.droppedLines($0)))
-        }),
-      counter(
-        "session_tap_log_filtered_lines_total", "Log lines left out by severity or sampling.",
-        LogFilterReason.allCases.map {
-          .init(labels: ["reason": $0.text], value: Double(statistics.filteredLines($0)))
-        }),
-      counter(
-        "session_tap_log_bytes_total", "Bytes of log written.", [.init(value: Double(statistics.bytes))]),
-      counter(
-        "session_tap_log_write_errors_total", "Writes of log lines that failed and were tried again.",
+      family("lines", "Log lines written.", by: "level", \.text, statistics.written),
+      family("dropped_lines", "Log lines dropped.", by: "reason", \.text, statistics.dropped),
+      family(
+        "filtered_lines", "Log lines left out by severity or sampling.", by: "reason", \.text,
+        statistics.filtered),
+      family("bytes", "Bytes of log written.", [.init(value: Double(statistics.bytes))]),
+      family(
+        "write_errors", "Writes of log lines that failed and were tried again.",
         [.init(value: Double(statistics.writeErrors))]),
     ]
   }
 }
 
-/// A count for each case of a small enumeration.
-struct Tally<Key: CaseIterable & RawRepresentable & Sendable>: Sendable, Hashable where Key.RawValue == Int {
-  private var counts = [UInt64](repeating: 0, count: Key.allCases.count)
+/// Why a line was dropped: the `reason` label of `session_tap_log_dropped_lines_total`.
+public enum LogDropReason: Int, Sendable, Hashable, CaseIterable {
+  /// The queue was full: lines came faster than the destination took them.
+  case queueFull
+  /// The destination failed: the disk is full, the file cannot be opened, the pipe has no reader.
+  case writeError
+  /// The log was shut down before the line came, or before it could be written.
+  case shutdown
 
-  var total: UInt64 { counts.reduce(0, &+) }
-
-  subscript(key: Key) -> UInt64 {
-    get { counts.indices.contains(key.rawValue) ? counts[key.rawValue] : 0 }
-    set { if counts.indices.contains(key.rawValue) { counts[key.rawValue] = newValue } }
+  /// The value of the label.
+  public var text: String {
+    switch self {
+    case .queueFull: "queue_full"
+    case .writeError: "write_error"
+    case .shutdown: "shutdown"
+    }
   }
+}
 
-  static func += (lhs: inout Tally, rhs: Tally) {
-    for index in lhs.counts.indices { lhs.counts[index] &+= rhs.counts[index] }
+/// Why a line was filtered out: the `reason` label of `session_tap_log_filtered_lines_total`. A line that is
+/// lost is dropped, not filtered (``LogDropReason``).
+public enum LogFilterReason: Int, Sendable, Hashable, CaseIterable {
+  /// Below the minimum severity.
+  case severity
+  /// Not kept by the sampling rate.
+  case sampling
+
+  /// The value of the label.
+  public var text: String {
+    switch self {
+    case .severity: "severity"
+    case .sampling: "sampling"
+    }
   }
 }

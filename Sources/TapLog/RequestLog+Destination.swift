@@ -43,28 +43,3 @@ extension RequestLog {
     }
   }
 }
-
-/// Takes all lines and writes none.
-private struct MemoryOutput: LogOutput {
-  func write(_ batch: inout LineBuffer) -> LogOutputResult {
-    let bytes = batch.byteCount
-    return LogOutputResult(written: batch.take(bytes), bytes: bytes)
-  }
-}
-
-/// Gives the lines to a sink of the app's. What it refuses is dropped.
-private struct SinkOutput: LogOutput {
-  let sink: any LogSink
-
-  func write(_ batch: inout LineBuffer) -> LogOutputResult {
-    let bytes = batch.byteCount
-    let isTaken = (try? batch.withBytes { lines in try sink.write(lines) }) != nil
-    let lines = batch.take(bytes)
-    return isTaken
-      ? LogOutputResult(written: lines, bytes: bytes) : LogOutputResult(dropped: lines.total, state: .failed)
-  }
-
-  func flush() -> Bool { (try? sink.flush()) != nil }
-
-  func close() { sink.close() }
-}

@@ -34,7 +34,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   ) throws(RequestLogError) {
     try LineFields.check(configuration.fields)
     encoder = RequestLineEncoder(configuration)
-    appFields = LineFields(shared: configuration.fields, reserved: .app)
+    appFields = LineFields(shared: configuration.fields, reserved: LineFields.appKeys)
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
     let recentLines = RecentLines(
       lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit))
@@ -47,7 +47,10 @@ public final class RequestLog: RequestObserver, RequestConsumer {
       try queue.start()
     } catch {
       queue.output.close()
-      throw .cannotStartWriter(error)
+      throw RequestLogError(
+        code: .cannotStartWriter,
+        description:
+          "cannot start the log's writer thread: \(error.text); raise the limit of threads (ulimit -u)")
     }
     if configuration.flushesAtExit { ExitFlush.add(queue) }
   }

@@ -27,11 +27,12 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
   }
 
   static func cannotOpen(path: String, _ failure: System.Failure) -> RequestLogError {
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     let remedy =
       switch failure {
       case .denied:
         "let this process's user write to the file and search its directory, or choose another path"
-      case .missing where System.isFolder(folder(of: path)):
+      case .missing where System.isFolder(folder):
         "no file can be made in that directory, choose a path in another"
       case .missing: "make the directory first, or choose another path"
       case .isDirectory: "name a file in that directory"
@@ -44,52 +45,9 @@ public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertibl
     return cannotOpen(path: path, because: "\(failure.text); \(remedy)")
   }
 
-  /// What stands before the last slash.
-  private static func folder(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-  }
-
-  static func cannotWrite(descriptor: Int32, _ failure: System.Failure) -> RequestLogError {
-    RequestLogError(
-      code: .cannotOpen,
-      description:
-        "cannot write the log to descriptor \(descriptor): \(failure.text); open it for writing, and keep it open"
-    )
-  }
-
-  static func reservedField(_ key: String) -> RequestLogError {
-    RequestLogError(
-      code: .reservedField,
-      description:
-        "the log field \(quoted(key)) cannot be set: every line has it by itself; choose another key")
-  }
-
-  static func fieldKeyTooLong(_ key: String, limit: Int) -> RequestLogError {
-    RequestLogError(
-      code: .invalidField,
-      description:
-        "the log field \(quoted(key)) cannot be set: its key has more than \(limit) bytes; choose a shorter one"
-    )
-  }
-
-  static func tooManyFields(_ count: Int, limit: Int) -> RequestLogError {
-    RequestLogError(
-      code: .invalidField,
-      description: "\(count) log fields cannot be set: a line has room for \(limit); set fewer for every line"
-    )
-  }
-
   /// A text for a message: its beginning, on one line.
-  private static func quoted(_ text: String) -> String {
+  static func quoted(_ text: String) -> String {
     let limit = 200
     return (text.utf8.count > limit ? text.prefix(limit) + "…" : Substring(text)).debugDescription
-  }
-
-  static func cannotStartWriter(_ failure: System.Failure) -> RequestLogError {
-    RequestLogError(
-      code: .cannotStartWriter,
-      description:
-        "cannot start the log's writer thread: \(failure.text); raise the limit of threads (ulimit -u)"
-    )
   }
 }

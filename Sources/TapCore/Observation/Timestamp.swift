@@ -25,12 +25,3 @@ extension Timestamp {
     nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
   }
 }
-
-extension Int64 {
-  /// Division that rounds down, that is towards the past. The divisor is positive.
-  @inlinable
-  package func flooredQuotientAndRemainder(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-  }
-}

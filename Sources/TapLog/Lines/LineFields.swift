@@ -6,25 +6,18 @@ struct LineFields: Sendable {
   private let shared: [(key: String, text: [UInt8])]
   /// All of `shared`, for the lines that replace none of it.
   private let sharedText: [UInt8]
-  private let reserved: ReservedKeys
+  private let reserved: Set<String>
 
-  /// Whether each of the fields can stand in every line.
-  static func check(_ fields: [String: FieldValue]) throws(RequestLogError) {
-    if fields.count > LineLimits.fields { throw .tooManyFields(fields.count, limit: LineLimits.fields) }
-    for key in fields.keys.sorted() {
-      if !ReservedKeys.request.allows(key) || !ReservedKeys.inbound.allows(key) { throw .reservedField(key) }
-      if key.utf8.count > LineLimits.name { throw .fieldKeyTooLong(key, limit: LineLimits.name) }
-    }
-  }
-
-  init(shared fields: [String: FieldValue], reserved: ReservedKeys) {
+  /// - Parameter reserved: The keys that the lines have by themselves. They stay reserved where their value is unknown: a reader
+  ///   that finds one knows what it means.
+  init(shared fields: [String: FieldValue], reserved: Set<String>) {
     self.reserved = reserved
     // Six bytes are the most that escaping makes of one; punctuation and a number take the rest.
     let capacity = 6 * (LineLimits.name + LineLimits.value) + 64
     shared = fields.sorted { $0.key < $1.key }
-      .filter { reserved.allows($0.key) }
+      .filter { Self.isFree($0.key, reserved) }
       .map { field in
-        (field.key, ByteWriter.bytes(capacity: capacity) { $0.field(field.key, field.value) })
+        (field.key, LineWriter.bytes(capacity: capacity) { $0.field(field.key, field.value) })
       }
     sharedText = shared.flatMap(\.text)
   }
@@ -38,7 +31,7 @@ struct LineFields: Sendable {
     var count = 0
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
       // A key is not cut, because two that are cut might be one.
-      guard count < LineLimits.fields, key.utf8.count <= LineLimits.name, reserved.allows(key) else {
+      guard count < LineLimits.fields, key.utf8.count <= LineLimits.name, Self.isFree(key, reserved) else {
         line.refused += 1
         continue
       }
@@ -46,9 +39,57 @@ struct LineFields: Sendable {
       line.part { $0.field(key, value) }
     }
   }
+
+  /// Whether each of the fields can stand in every line.
+  static func check(_ fields: [String: FieldValue]) throws(RequestLogError) {
+    func refuse(
+      _ what: String, _ reason: String, _ code: RequestLogError.Code = .invalidField
+    ) -> RequestLogError {
+      RequestLogError(code: code, description: "\(what) cannot be set: \(reason)")
+    }
+    if fields.count > LineLimits.fields {
+      throw refuse(
+        "\(fields.count) log fields", "a line has room for \(LineLimits.fields); set fewer for every line")
+    }
+    for key in fields.keys.sorted() {
+      let field = "the log field \(RequestLogError.quoted(key))"
+      if !isFree(key, outboundKeys) || !isFree(key, inboundKeys) {
+        throw refuse(field, "every line has it by itself; choose another key", .reservedField)
+      }
+      if key.utf8.count > LineLimits.name {
+        throw refuse(field, "its key has more than \(LineLimits.name) bytes; choose a shorter one")
+      }
+    }
+  }
+
+  private static func isFree(_ key: String, _ reserved: Set<String>) -> Bool {
+    !reserved.contains(key) && !key.hasPrefix("http.request.header.")
+      && !key.hasPrefix("http.response.header.")
+  }
+
+  /// The keys of the lines of all requests.
+  private static let requestKeys: Set<String> = [
+    "timestamp", "severity", "event", "dropped_attributes_count", "trace_id", "span_id",
+    "http.request.method", "http.request.method_original", "http.response.status_code", "error.type",
+    "error.message", "duration_s", "http.request.body.size", "http.response.body.size", "outcome",
+  ]
+
+  static let outboundKeys = requestKeys.union([
+    "client", "url.full", "url.template", "server.address", "server.port", "time_to_first_byte_s",
+    "queue_s", "resolve_s", "connect_s", "tls_s", "upload_s", "processing_s", "transfer_s", "local_s",
+    "network.protocol.version", "network.peer.address", "connection.reused", "network.round_trip_s",
+    "network.retransmits", "http.request.resend_count", "from_cache",
+  ])
+
+  static let inboundKeys = requestKeys.union(["url.path", "url.scheme", "http.route", "client.address"])
+
+  /// Of a line of the app's own, which may well name a client.
+  static let appKeys: Set<String> = [
+    "timestamp", "severity", "event", "message", "dropped_attributes_count",
+  ]
 }
 
-extension ByteWriter {
+extension LineWriter {
   /// `,"key":value`
   fileprivate mutating func field(_ key: String, _ value: FieldValue) {
     append(",")

@@ -1,65 +1,49 @@
 import TapCore
 
-/// Writes one line, part by part, into memory of a fixed size. A part that does not fit is left out as a whole, and
-/// how many were is the last thing that the line says.
+/// Writes one line of JSON, part by part, into memory of a fixed size and never past its end. A part that does not fit is left out as
+/// a whole, and how many were is the last thing that the line says.
+///
+/// The first piece that does not fit closes the writer until the end of the part. All of this is in this module: the compiler
+/// inlines no function of another one that is not public, and a line has some 60 pieces.
 struct LineWriter {
-  private(set) var json: ByteWriter
+  private let start: UnsafeMutablePointer<UInt8>
+  /// The end of what the parts may fill.
+  private let limit: UnsafeMutablePointer<UInt8>
+  /// Where the next piece goes.
+  var next: UnsafeMutablePointer<UInt8>
+  /// The end of writing: `next` once a piece did not fit.
+  var end: UnsafeMutablePointer<UInt8>
+  var isClosed = false
   /// Parts that did not fit.
   private(set) var cut = 0
   /// Fields that were refused for their key.
   var refused = 0
 
+  /// Pieces of up to eight bytes are written as eight, which may be so much behind the end.
+  private static let spare = 7
   /// `dropped_attributes_count` is the name that the OpenTelemetry log data model has for it.
   private static let mark: StaticString = ",\"dropped_attributes_count\":"
   /// The mark, a number of at most six digits, and the end of the line.
   private static let tailLength = mark.utf8CodeUnitCount + 6 + 2
 
+  /// - Parameter capacity: How much the parts may fill, with ``spare`` bytes or more behind it.
   private init(_ memory: UnsafeMutablePointer<UInt8>, capacity: Int) {
-    json = ByteWriter(memory, capacity: capacity)
-    json.resume(at: 0, reserving: Self.tailLength)
+    start = memory
+    limit = memory + capacity
+    next = memory
+    end = limit
   }
 
-  /// What all lines begin with. The level of a line is at the same place in each of them.
-  @inline(__always)
-  mutating func begin(_ time: Timestamp, _ severity: LogSeverity, event: StaticString) {
-    json.append("{\"timestamp\":\"")
-    json.timestamp(time)
-    json.append("\",\"severity\":\"")
-    json.append(severity.staticText)
-    json.append("\",\"event\":\"")
-    json.append(event)
-    json.append("\"")
-  }
-
-  /// Writes a part of the line as a whole or not at all.
-  @inline(__always)
-  mutating func part(_ body: (inout ByteWriter) -> Void) {
-    if !wholePart(body) { cut += 1 }
-  }
-
-  /// Writes a part of the line as a whole. Gives `false`, and counts nothing, if it does not fit.
-  @inline(__always)
-  mutating func wholePart(_ body: (inout ByteWriter) -> Void) -> Bool {
-    let mark = json.count
-    body(&json)
-    guard json.isFull else { return true }
-    json.resume(at: mark, reserving: Self.tailLength)
-    return false
-  }
-
-  /// Ends the line, and gives it with its newline.
-  mutating func finish() -> UnsafeRawBufferPointer {
-    json.resume(at: json.count)
-    if cut + refused > 0 {
-      json.append(Self.mark)
-      json.integer(UInt64(min(cut + refused, 999_999)))
+  /// What `body` writes into at most so many bytes.
+  static func bytes(capacity: Int, _ body: (inout LineWriter) -> Void) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: capacity + spare) { memory, count in
+      guard let base = memory.baseAddress else { return }
+      var writer = LineWriter(base, capacity: capacity)
+      body(&writer)
+      count = writer.next - base
     }
-    json.append("}\n")
-    return json.bytes
   }
-}
 
-extension LineWriter {
   /// Makes a line and calls with it, newline included: on the stack if it fits into 1 KiB, the most that the compiler gives there,
   /// and in memory of its own otherwise.
   ///
@@ -71,7 +55,7 @@ extension LineWriter {
   ) {
     func make(_ memory: UnsafeMutableBufferPointer<UInt8>, mayBeCut: Bool) -> Bool {
       guard let base = memory.baseAddress else { return false }
-      var line = LineWriter(base, capacity: memory.count)
+      var line = LineWriter(base, capacity: memory.count - tailLength - spare)
       write(subject, &line)
       if line.cut > 0, !mayBeCut { return false }
       body(line.finish())
@@ -80,38 +64,114 @@ extension LineWriter {
     if withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024, { make($0, mayBeCut: false) }) {
       return
     }
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: LineLimits.line) { _ = make($0, mayBeCut: true) }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: LineLimits.line + spare) {
+      _ = make($0, mayBeCut: true)
+    }
+  }
+
+  /// What all lines begin with. The level of a line is at the same place in each of them.
+  @inline(__always)
+  mutating func begin(_ time: Timestamp, _ severity: LogSeverity, event: StaticString) {
+    append("{\"timestamp\":\"")
+    timestamp(time)
+    append("\",\"severity\":\"")
+    append(severity.staticText)
+    append("\",\"event\":\"")
+    append(event)
+    append("\"")
+  }
+
+  /// Writes a part of the line as a whole or not at all.
+  @inline(__always)
+  mutating func part(_ body: (inout LineWriter) -> Void) {
+    if !wholePart(body) { cut += 1 }
+  }
+
+  /// A part that is one text, if there is one.
+  @inline(__always)
+  mutating func text(_ key: StaticString, _ text: String?) { part { $0.member(key, text) } }
+
+  /// Writes a part of the line as a whole. Gives `false`, and counts nothing, if it does not fit.
+  @inline(__always)
+  mutating func wholePart(_ body: (inout LineWriter) -> Void) -> Bool {
+    let mark = next
+    body(&self)
+    guard isClosed else { return true }
+    (next, end, isClosed) = (mark, limit, false)
+    return false
+  }
+
+  /// Ends the line, and gives it with its newline.
+  private mutating func finish() -> UnsafeRawBufferPointer {
+    end = limit + Self.tailLength
+    if cut + refused > 0 {
+      append(Self.mark)
+      integer(UInt64(min(cut + refused, 999_999)))
+    }
+    append("}\n")
+    return UnsafeRawBufferPointer(start: start, count: next - start)
   }
 }
 
-/// Members of a line.
-extension ByteWriter {
+/// How long the parts of a line may be, in bytes before escaping. That of a URL can be chosen.
+enum LineLimits {
+  /// Names: of a client, of a host (RFC 1035: 253), a path template, the key of a field.
+  static let name = 256
+  /// A method that is not a known one.
+  static let method = 64
+  /// The text of a field that the app adds.
+  static let value = 1_024
+  /// The message of a line of the app's own.
+  static let message = 8_192
+  /// How many fields the app adds.
+  static let fields = 64
+  /// The whole line.
+  static let line = 16_384
+}
+
+// MARK: - Members: what is `nil` is left out
+
+extension LineWriter {
   @inline(__always)
-  mutating func member(_ key: StaticString, _ number: Int64) {
+  mutating func member(_ key: StaticString, _ number: (some FixedWidthInteger)?, atLeast least: Int64 = .min)
+  {
+    guard let number = number.map({ Int64(clamping: $0) }), number >= least else { return }
     self.key(key)
     integer(number)
   }
 
   /// - Parameter limit: The most bytes of the text; what is longer is cut.
   @inline(__always)
-  mutating func member(_ key: StaticString, _ text: String, limit: Int) {
+  mutating func member(_ key: StaticString, _ text: String?, limit: Int = LineLimits.name) {
+    guard let text else { return }
     self.key(key)
     string(text, limit: limit)
   }
 
   @inline(__always)
-  mutating func member(_ key: StaticString, nanoseconds: Int64) {
+  mutating func member(_ key: StaticString, nanoseconds: Int64?) {
+    guard let nanoseconds else { return }
     self.key(key)
     seconds(nanoseconds: nanoseconds)
   }
 
   /// `trace_id` and `span_id`
-  mutating func trace(_ trace: TraceContext) {
+  @inline(__always)
+  mutating func trace(_ trace: TraceContext?) {
+    guard let trace else { return }
     append(",\"trace_id\":\"")
     hexadecimal(trace.traceBits.high)
     hexadecimal(trace.traceBits.low)
     append("\",\"span_id\":\"")
     hexadecimal(trace.spanBits)
     append("\"")
+  }
+
+  /// A further key, which needs no escaping: `,"key":`.
+  @inline(__always)
+  mutating func key(_ key: StaticString) {
+    append(",\"")
+    append(key)
+    append("\":")
   }
 }

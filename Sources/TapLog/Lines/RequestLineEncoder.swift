@@ -3,18 +3,30 @@ import TapCore
 /// Writes the lines of requests: one JSON object each, its keys the attribute names of the OpenTelemetry HTTP
 /// conventions, always in the same order. What is unknown is absent.
 struct RequestLineEncoder: Sendable {
-  private let redactor: LineRedactor
+  /// The allowed headers, by name, and their keys in the line.
+  private typealias Headers = [(name: String, key: String)]
+
   /// Of outbound and of inbound requests, whose lines have different keys of their own.
   private let outboundFields: LineFields
   private let inboundFields: LineFields
   private let knownMethods: [String]
+  private let urls: URLRedactor
+  private let urlLimit: Int
+  private let requestHeaders: Headers
+  private let responseHeaders: Headers
+  /// The app's rule for what may hold secrets: the URL, headers, and its fields.
+  private let custom: (@Sendable (_ key: String, _ value: String) -> String?)?
 
   init(_ configuration: RequestLog.Configuration) {
-    redactor = LineRedactor(
-      configuration.redaction, urlLimit: min(max(0, configuration.urlLengthLimit), 8_192))
-    outboundFields = LineFields(shared: configuration.fields, reserved: .request)
-    inboundFields = LineFields(shared: configuration.fields, reserved: .inbound)
+    outboundFields = LineFields(shared: configuration.fields, reserved: LineFields.outboundKeys)
+    inboundFields = LineFields(shared: configuration.fields, reserved: LineFields.inboundKeys)
     knownMethods = configuration.knownMethods
+    let redaction = configuration.redaction
+    urls = URLRedactor(allowedQueryKeys: redaction.allowedQueryKeys, allowedPaths: redaction.allowedPaths)
+    urlLimit = min(max(0, configuration.urlLengthLimit), 8_192)
+    requestHeaders = redaction.headers.request.map { ($0, "http.request.header.\($0)") }
+    responseHeaders = redaction.headers.response.map { ($0, "http.response.header.\($0)") }
+    custom = redaction.custom
   }
 
   /// A request that has ended.
@@ -23,23 +35,32 @@ struct RequestLineEncoder: Sendable {
     line.begin(
       observation.endTime, observation.severity,
       event: isInbound ? "http.server.request" : "http.client.request")
-    if isInbound {
-      inboundTarget(of: observation.request, to: &line)
-    } else {
-      target(of: observation.request, to: &line)
-    }
-    line.part { json in
-      port(of: observation.request, to: &json)
-      end(observation, to: &json)
-      transfer(observation, to: &json)
-      trace(of: observation.request, to: &json)
+    target(of: observation.request, isInbound: isInbound, to: &line)
+    line.part { line in
+      line.member("server.port", observation.request.serverPort)
+      line.member("http.response.status_code", observation.end.statusCode)
+      line.member("error.type", observation.errorType)
+      times(of: observation, to: &line)
+      connection(of: observation, to: &line)
+      // A negative size is none, and counted by the metrics.
+      line.member("http.request.body.size", observation.requestBodySize, atLeast: 0)
+      line.member("http.response.body.size", observation.responseBodySize, atLeast: 0)
+      // OpenTelemetry: there "if and only if request was retried", so not as 0.
+      line.member("http.request.resend_count", observation.resendCount, atLeast: 1)
+      if observation.isFromCache { line.append(",\"from_cache\":true") }
+      switch observation.outcome {
+      case .ok: line.append(",\"outcome\":\"ok\"")
+      case .httpError: line.append(",\"outcome\":\"http_error\"")
+      case .error: line.append(",\"outcome\":\"error\"")
+      case .cancelled: line.append(",\"outcome\":\"cancelled\"")
+      }
+      line.trace(observation.request.traceContext)
     }
     // A part of its own: what may be left out of a long line.
-    text("error.message", observation.errorMessage, to: &line)
-    redactor.write(observation.request.headers, redactor.requestHeaders, to: &line)
-    redactor.write(observation.responseHeaders, redactor.responseHeaders, to: &line)
-    let fields = isInbound ? inboundFields : outboundFields
-    fields.write(redactor.fields(observation.request.fields), to: &line)
+    line.text("error.message", observation.errorMessage)
+    headers(observation.request.headers, requestHeaders, to: &line)
+    headers(observation.responseHeaders, responseHeaders, to: &line)
+    (isInbound ? inboundFields : outboundFields).write(shown(observation.request.fields), to: &line)
   }
 
   /// A request that has not ended, and may never.
@@ -48,121 +69,118 @@ struct RequestLineEncoder: Sendable {
     to line: inout LineWriter
   ) {
     line.begin(time, .warn, event: "http.client.request.waiting")
-    target(of: request, to: &line)
-    line.part { json in
-      port(of: request, to: &json)
-      json.member("duration_s", nanoseconds: duration.nanoseconds)
-      trace(of: request, to: &json)
+    target(of: request, isInbound: false, to: &line)
+    line.part { line in
+      line.member("server.port", request.serverPort)
+      line.member("duration_s", nanoseconds: duration.nanoseconds)
+      line.trace(request.traceContext)
     }
-    redactor.write(request.headers, redactor.requestHeaders, to: &line)
-    outboundFields.write(redactor.fields(request.fields), to: &line)
+    headers(request.headers, requestHeaders, to: &line)
+    outboundFields.write(shown(request.fields), to: &line)
   }
 
-  /// Who asks, how, and whom. The port is left to the part that follows, which is always there.
-  @inline(__always)
-  private func target(of request: RequestDescription, to line: inout LineWriter) {
-    line.part { $0.member("client", request.client, limit: LineLimits.name) }
+  /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port is left to the part that
+  /// follows, which is always there.
+  private func target(of request: RequestDescription, isInbound: Bool, to line: inout LineWriter) {
+    if !isInbound { line.text("client", request.client) }
     line.part { method(request.method, to: &$0) }
-    redactor.writeURL(request.url, as: .url, to: &line)
-    text("url.template", request.urlTemplate, to: &line)
-    text("server.address", request.serverAddress, to: &line)
-  }
-
-  /// What was asked for, and by which address.
-  @inline(__always)
-  private func inboundTarget(of request: RequestDescription, to line: inout LineWriter) {
-    line.part { method(request.method, to: &$0) }
-    redactor.writeURL(request.url, as: .path, to: &line)
-    text("url.scheme", request.knownScheme, to: &line)
-    text("http.route", request.urlTemplate, to: &line)
-    text("client.address", request.clientAddress, to: &line)
+    if isInbound {
+      url("url.path", request.url, as: .path, to: &line)
+      line.text("url.scheme", request.knownScheme)
+      line.text("http.route", request.urlTemplate)
+      line.text("client.address", request.clientAddress)
+    } else {
+      url("url.full", request.url, as: .url, to: &line)
+      line.text("url.template", request.urlTemplate)
+      line.text("server.address", request.serverAddress)
+    }
   }
 
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
   /// `http.request.method_original`).
   @inline(__always)
-  private func method(_ method: String, to json: inout ByteWriter) {
-    let isKnown = knownMethods.contains(method)
-    if !isKnown { json.append(",\"http.request.method\":\"_OTHER\"") }
-    json.member(
-      isKnown ? "http.request.method" : "http.request.method_original", method, limit: LineLimits.method)
-  }
-
-  @inline(__always)
-  private func text(_ key: StaticString, _ value: String?, to line: inout LineWriter) {
-    if let value { line.part { $0.member(key, value, limit: LineLimits.name) } }
-  }
-
-  @inline(__always)
-  private func port(of request: RequestDescription, to json: inout ByteWriter) {
-    if let port = request.serverPort { json.member("server.port", Int64(port)) }
-  }
-
-  @inline(__always)
-  private func trace(of request: RequestDescription, to json: inout ByteWriter) {
-    if let trace = request.traceContext { json.trace(trace) }
-  }
-
-  /// The status code, and the error if it is one.
-  @inline(__always)
-  private func end(_ observation: RequestObservation, to json: inout ByteWriter) {
-    if let code = observation.end.statusCode { json.member("http.response.status_code", Int64(code)) }
-    if let type = observation.errorType { json.member("error.type", type, limit: LineLimits.name) }
-  }
-
-  /// Times, sizes and the outcome.
-  @inline(__always)
-  private func transfer(_ observation: RequestObservation, to json: inout ByteWriter) {
-    json.member("duration_s", nanoseconds: observation.elapsed)
-    if let time = observation.elapsedToFirstByte {
-      json.member("time_to_first_byte_s", nanoseconds: time)
+  private func method(_ method: String, to line: inout LineWriter) {
+    if knownMethods.contains(method) {
+      return line.member("http.request.method", method, limit: LineLimits.method)
     }
-    if !observation.timings.isEmpty {
-      for phase in RequestTimings.Phase.allCases {
-        if let time = observation.timings[nanoseconds: phase] { json.member(phase.key, nanoseconds: time) }
+    line.append(",\"http.request.method\":\"_OTHER\"")
+    line.member("http.request.method_original", method, limit: LineLimits.method)
+  }
+
+  /// `,"url.full":"…"` of a client's request, or `,"url.path":"…"` of a server's.
+  @inline(__always)
+  private func url(
+    _ key: StaticString, _ url: String, as form: URLRedactor.Form, to line: inout LineWriter
+  ) {
+    if url.isEmpty { return }
+    if let custom {
+      if let text = custom(key.description, urls.redact(url, as: form)) {
+        line.part { $0.member(key, text, limit: urlLimit) }
+      }
+      return
+    }
+    line.part { line in
+      line.key(key)
+      line.append("\"")
+      urls.redact(url, as: form, limit: urlLimit, to: &line)
+      line.append("\"")
+    }
+  }
+
+  private func times(of observation: RequestObservation, to line: inout LineWriter) {
+    line.member("duration_s", nanoseconds: observation.elapsed)
+    line.member("time_to_first_byte_s", nanoseconds: observation.elapsedToFirstByte)
+    line.member("queue_s", nanoseconds: observation.timings[nanoseconds: .queue])
+    line.member("resolve_s", nanoseconds: observation.timings[nanoseconds: .resolve])
+    line.member("connect_s", nanoseconds: observation.timings[nanoseconds: .connect])
+    line.member("tls_s", nanoseconds: observation.timings[nanoseconds: .tls])
+    line.member("upload_s", nanoseconds: observation.timings[nanoseconds: .upload])
+    line.member("processing_s", nanoseconds: observation.timings[nanoseconds: .processing])
+    line.member("transfer_s", nanoseconds: observation.timings[nanoseconds: .transfer])
+    line.member("local_s", nanoseconds: observation.timings[nanoseconds: .local])
+  }
+
+  private func connection(of observation: RequestObservation, to line: inout LineWriter) {
+    switch observation.protocolVersion {
+    case .http10: line.append(",\"network.protocol.version\":\"1.0\"")
+    case .http11: line.append(",\"network.protocol.version\":\"1.1\"")
+    case .http2: line.append(",\"network.protocol.version\":\"2\"")
+    case .http3: line.append(",\"network.protocol.version\":\"3\"")
+    case nil: break
+    }
+    line.member("network.peer.address", observation.peerAddress)
+    if let isReused = observation.isConnectionReused {
+      line.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
+    }
+    line.member("network.round_trip_s", nanoseconds: observation.roundTrip)
+    line.member("network.retransmits", observation.retransmittedSegments, atLeast: 1)
+  }
+
+  /// The headers that are allowed, each an array of one text: `,"http.request.header.accept":["…"]`.
+  private func headers(_ headers: [String: String], _ allowed: Headers, to line: inout LineWriter) {
+    for (name, key) in allowed {
+      // Names differ in case only where a dictionary has a header twice; the first by name is the one.
+      let matches = headers.filter { $0.key.utf8.count == name.utf8.count && $0.key.lowercased() == name }
+      guard let value = matches.min(by: { $0.key < $1.key })?.value else { continue }
+      guard let text = custom.map({ $0(key, value) }) ?? value else { continue }
+      line.part { line in
+        line.append(",")
+        line.string(key, limit: 2 * LineLimits.name)
+        line.append(":[")
+        line.string(text, limit: LineLimits.value)
+        line.append("]")
       }
     }
-    connection(observation, to: &json)
-    // A negative size is none, and counted by the metrics.
-    if let size = observation.requestBodySize, size >= 0 { json.member("http.request.body.size", size) }
-    if let size = observation.responseBodySize, size >= 0 { json.member("http.response.body.size", size) }
-    // OpenTelemetry: there "if and only if request was retried", so not as 0.
-    if let count = observation.resendCount, count > 0 {
-      json.member("http.request.resend_count", Int64(count))
-    }
-    if observation.isFromCache { json.append(",\"from_cache\":true") }
-    json.member("outcome", observation.outcome.rawValue, limit: LineLimits.name)
   }
 
+  /// The fields of one line, as the app's rule leaves them.
   @inline(__always)
-  private func connection(_ observation: RequestObservation, to json: inout ByteWriter) {
-    if let version = observation.protocolVersion {
-      json.member("network.protocol.version", version.rawValue, limit: LineLimits.name)
+  private func shown(_ fields: [String: FieldValue]) -> [String: FieldValue] {
+    guard let custom, !fields.isEmpty else { return fields }
+    var result = fields
+    for (key, value) in fields {
+      if case .string(let text) = value { result[key] = custom(key, text).map { .string($0) } }
     }
-    if let address = observation.peerAddress {
-      json.member("network.peer.address", address, limit: LineLimits.name)
-    }
-    if let isReused = observation.isConnectionReused {
-      json.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
-    }
-    if let time = observation.roundTrip { json.member("network.round_trip_s", nanoseconds: time) }
-    if let count = observation.retransmittedSegments, count > 0 {
-      json.member("network.retransmits", Int64(count))
-    }
-  }
-}
-
-extension RequestTimings.Phase {
-  fileprivate var key: StaticString {
-    switch self {
-    case .queue: "queue_s"
-    case .resolve: "resolve_s"
-    case .connect: "connect_s"
-    case .tls: "tls_s"
-    case .upload: "upload_s"
-    case .processing: "processing_s"
-    case .transfer: "transfer_s"
-    case .local: "local_s"
-    }
+    return result
   }
 }

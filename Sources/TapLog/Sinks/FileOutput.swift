@@ -194,3 +194,72 @@ final class FileOutput: LogOutput {
     }
   }
 }
+
+/// A file that is open for appending, and what it was when it was opened.
+private struct OpenFile {
+  let descriptor: Int32
+  private let identity: System.FileStatus
+  /// The size, as far as this process knows.
+  var size: Int
+  /// When it was last written to, in nanoseconds since 1970.
+  private(set) var modified: Int64
+
+  var kind: System.FileStatus.Kind { identity.kind }
+
+  /// Opens the file, and ends a line that a killed process left unfinished in it.
+  init(_ path: String, permissions: Int) throws(System.Failure) {
+    descriptor = try System.openForAppending(path, permissions: permissions)
+    do {
+      identity = try System.status(ofDescriptor: descriptor)
+      size = identity.size
+      modified = identity.modified
+      if kind == .regular, try Self.endsInsideLine(path, of: descriptor) {
+        var newline = UInt8(ascii: "\n")
+        size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
+          try System.write(bytes, to: descriptor)
+        }
+      }
+    } catch {
+      System.close(descriptor)
+      throw error
+    }
+  }
+
+  /// Whether the last line lacks its end, and no other process is writing it: a file grows page by page while a write goes on. A
+  /// size that is the same before and after all writes that were going on is that of a file to which no process is writing.
+  private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
+    var seen: Int?
+    for _ in 0..<100 {
+      // The file is open for writing alone, and is read by its path: another process may have rotated it away since.
+      let status = try System.status(ofDescriptor: descriptor)
+      guard let last = System.lastByte(ofPath: path, status), last != UInt8(ascii: "\n") else {
+        return false
+      }
+      if status.size == seen { return true }
+      seen = status.size
+      System.waitForWrites(to: descriptor)
+    }
+    return false
+  }
+
+  /// Reads the file's status again. `false` if the path does not lead to it any more, or if the descriptor does not: an
+  /// app that closes descriptors of others may have reused this one for another file.
+  mutating func refresh(at path: String) -> Bool {
+    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else {
+      return false
+    }
+    size = own.size
+    modified = own.modified
+    return isCurrent(at: path)
+  }
+
+  func isCurrent(at path: String) -> Bool {
+    (try? System.status(ofPath: path))?.isSameFile(as: identity) == true
+  }
+
+  /// Closes the descriptor, if it is still that of the file.
+  func close() {
+    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else { return }
+    System.close(descriptor)
+  }
+}

@@ -118,7 +118,7 @@ final class RotatedFiles: BackgroundJob {
   private static func stamp(_ microsecond: Int64) -> String {
     let (nanoseconds, overflow) = microsecond.multipliedReportingOverflow(by: 1_000)
     let time = Timestamp(nanosecondsSinceEpoch: overflow ? .max : nanoseconds)
-    let text = ByteWriter.bytes(capacity: 32) { $0.timestamp(time) }
+    let text = LineWriter.bytes(capacity: 32) { $0.timestamp(time) }
     return String(decoding: text.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }, as: UTF8.self)
   }
 

@@ -2,14 +2,16 @@ import Foundation
 import TapCore
 import Testing
 
-@Suite struct ByteWriterTests {
-  private func written(capacity: Int = 8_192, _ body: (inout ByteWriter) -> Void) -> String {
-    String(decoding: ByteWriter.bytes(capacity: capacity, body), as: UTF8.self)
+@testable import TapLog
+
+@Suite struct LineWriterTests {
+  private func written(capacity: Int = 8_192, _ body: (inout LineWriter) -> Void) -> String {
+    String(decoding: LineWriter.bytes(capacity: capacity, body), as: UTF8.self)
   }
 
   /// A whole text as a JSON string.
   private func json(_ text: String) -> [UInt8] {
-    ByteWriter.bytes(capacity: 6 * text.utf8.count + 2) { $0.string(text, limit: .max) }
+    LineWriter.bytes(capacity: 6 * text.utf8.count + 2) { $0.string(text, limit: .max) }
   }
 
   /// The content of a string, without its quotes.
@@ -81,17 +83,32 @@ import Testing
   }
 
   @Test(arguments: 0...9)
-  func `closes where something does not fit, and opens again`(capacity: Int) {
-    let text = written(capacity: capacity) { json in
-      json.append("ab")
-      let mark = json.count
-      json.append("cdefg")
-      json.append("h")
-      if json.isFull { json.resume(at: mark) }
-      json.append("!")
+  func `leaves out what does not fit, and goes on`(capacity: Int) {
+    let text = written(capacity: capacity) { line in
+      line.part { $0.append("ab") }
+      line.part {
+        $0.append("cdefg")
+        $0.append("h")
+      }
+      line.part { $0.append("!") }
     }
     let expected = ["", "!", "ab", "ab!", "ab!", "ab!", "ab!", "ab!", "abcdefgh", "abcdefgh!"]
     #expect(text == expected[capacity])
+  }
+
+  @Test(arguments: 0...40)
+  func `writes each piece as a whole or not at all`(capacity: Int) {
+    let pieces: [(inout LineWriter) -> Void] = [
+      { $0.integer(Int64.min) }, { $0.integer(UInt64(7)) },
+      { $0.seconds(nanoseconds: 1_234_567_890_123_456_789) },
+      { $0.timestamp(Timestamp(nanosecondsSinceEpoch: 0)) }, { $0.string("abcdefghijklm\u{7F}", limit: 99) },
+      { $0.key("0123456789") }, { $0.hexadecimal(.max) },
+    ]
+    for piece in pieces {
+      let whole = written(capacity: 64, piece)
+      let text = written(capacity: capacity) { line in line.part(piece) }
+      #expect(text == (capacity < whole.utf8.count ? "" : whole))
+    }
   }
 
   @Test(

@@ -14,9 +14,9 @@ struct URLRedactor: Sendable {
   /// The shapes of paths that are shown; `nil` shows all.
   private let templates: PathTemplates?
 
-  typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+  private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
   /// Takes one piece of the result.
-  typealias Emit = (Bytes) -> Void
+  private typealias Emit = (Bytes) -> Void
 
   init(allowedQueryKeys: some Sequence<String> = [], allowedPaths: PathTemplates? = nil) {
     allowedKeys = allowedQueryKeys.map { Array($0.utf8) }
@@ -32,27 +32,49 @@ struct URLRedactor: Sendable {
   }
 
   /// Writes the redacted text as the content of a JSON string, cut at `limit` bytes and ended with `…` there.
-  @inline(__always)
-  func redact(_ url: String, as form: Form = .url, limit: Int, to json: inout ByteWriter) {
-    url.withBytes { bytes in
+  func redact(_ url: String, as form: Form = .url, limit: Int, to line: inout LineWriter) {
+    var url = url
+    url.withUTF8 { bytes in
       var left = limit
       pieces(of: bytes[...], form) { piece in
-        if left >= 0 { json.content(UnsafeBufferPointer(rebasing: piece), limit: left) }
+        if left >= 0 { line.content(UnsafeBufferPointer(rebasing: piece), limit: left) }
         left -= piece.count
       }
     }
   }
 
+  /// Whether nothing of a URL is to be hidden, as of most, and one look at each byte tells it: `http` or `https`, a name, perhaps a
+  /// port, and a path without parameters. Others need the exact reading.
+  private static func isPlain(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
+    let start = url.starts(with: "http://") ? 7 : url.starts(with: "https://") ? 8 : 0
+    guard start > 0 else { return false }
+    let host = url.end(from: start) { isAlphanumeric($0) || $0 == .dot || $0 == .minus }
+    guard host > start else { return false }
+    var end = host
+    if host < url.count, url[host] == .colon {
+      var port = 0
+      end = url.end(from: host &+ 1) { byte in
+        port = port &* 10 &+ Int(byte &- UInt8(ascii: "0"))
+        return isDigit(byte) && port <= 65_535
+      }
+      guard 1...5 ~= end &- host &- 1 else { return false }
+    }
+    guard end == url.count || url[end] == .slash else { return false }
+    return url.count
+      == url.end(from: end) { $0 != .question && $0 != .hash && $0 != .semicolon && $0 != .at }
+  }
+
   /// The redacted text.
   func redact(_ url: String, as form: Form = .url) -> String {
     var result: [UInt8] = []
-    url.withBytes { bytes in pieces(of: bytes[...], form) { result += $0 } }
+    var url = url
+    url.withUTF8 { bytes in pieces(of: bytes[...], form) { result += $0 } }
     return String(decoding: result, as: UTF8.self)
   }
 
   /// Gives the redacted text piece by piece.
-  @inline(__always)
   private func pieces(of url: Bytes, _ form: Form, emit: Emit) {
+    if form == .url, templates == nil, Self.isPlain(url.base) { return emit(url) }
     let target = url.prefix { $0 != .question && $0 != .hash }
     // Most requests name a path; some a whole URL (RFC 9112, section 3.2.2), and any text may follow.
     if form == .path, url.first == .slash { return path(target, emit: emit) }
@@ -62,49 +84,49 @@ struct URLRedactor: Sendable {
   }
 
   /// All before the query: scheme, authority and path. `false` if the rest is not to be shown.
-  @inline(__always)
   private func hierarchy(_ text: Bytes, emit: Emit) -> Bool {
-    let scheme = text.prefix {
-      $0.isASCIILetter || $0.isASCIIDigit || $0 == .plus || $0 == .minus || $0 == .dot
+    let colon = text.firstIndex {
+      !isAlphanumeric($0) && $0 != .minus && $0 != .dot && $0 != UInt8(ascii: "+")
     }
-    guard let first = scheme.first, first.isASCIILetter, text[scheme.endIndex...].first == .colon else {
+    guard let colon, text[colon] == .colon, let first = text.first, first.isASCIILetter else {
       // Without a scheme (section 3.1) the place of an authority is unknown: everything before an @ is removed.
-      path(text.afterLastAt, emit: emit)
+      path(text[(text.lastIndex(of: .at).map { $0 + 1 } ?? text.startIndex)...], emit: emit)
       return true
     }
-    let schemeEnd = scheme.endIndex + 1
-    let slashes = text[schemeEnd...].prefix(2)
+    let slashes = text[(colon + 1)...].prefix(2)
     guard slashes.count == 2, slashes.allSatisfy({ $0 == .slash }) else {
-      emit(text[..<schemeEnd])
+      emit(text[...colon])
       emit(Self.redacted)
       return false
     }
-    emit(text[..<slashes.endIndex])
+    let start = text[..<slashes.endIndex]
     guard let authority = URLAuthority.find(in: text.base)?.hostAndPort,
       !authority.isEmpty || !text[authority.upperBound...].contains(.at)
     else {
+      emit(start)
       emit(Self.redacted)
       return false
     }
+    emit(start)
     emit(text[authority])
     path(text[authority.upperBound...], emit: emit)
     return true
   }
 
   /// The path, less what no template allows.
-  @inline(__always)
   private func path(_ path: Bytes, emit: Emit) {
     guard let templates, !path.isEmpty else { return parameters(path, emit: emit) }
     guard let template = templates.template(for: UnsafeBufferPointer(rebasing: path)) else {
-      emit(Self.slash)
-      return emit(Self.redacted)
+      return emit(Self.bytes("/REDACTED"))
     }
-    if path.first == .slash { emit(Self.slash) }
+    if path.first == .slash { emit(path.prefix(1)) }
     // The path fits: it has the segments of the template, and more only behind a last `*`.
-    let shown = Self.segments(of: template.utf8)
+    let pattern = Self.segments(of: template.utf8)
     for (place, segment) in Self.segments(of: path).enumerated() {
-      if place > 0 { emit(Self.slash) }
-      if place < shown.count, shown[place].first == .openBrace, shown[place].last == .closeBrace {
+      if place > 0 { emit(Self.bytes("/")) }
+      if place < pattern.count, pattern[place].first == UInt8(ascii: "{"),
+        pattern[place].last == UInt8(ascii: "}")
+      {
         emit(Self.redacted)
       } else {
         parameters(segment, emit: emit)
@@ -119,7 +141,6 @@ struct URLRedactor: Sendable {
   }
 
   /// A path or a segment, less the values of its parameters.
-  @inline(__always)
   private func parameters(_ text: Bytes, emit: Emit) {
     var rest = text
     while let semicolon = rest.firstIndex(of: .semicolon) {
@@ -132,20 +153,18 @@ struct URLRedactor: Sendable {
   }
 
   /// The query, its question mark included. Items are separated by `&`, or by `;` as HTML 4 advised.
-  @inline(__always)
   private func query(_ text: Bytes, emit: Emit) {
     var rest = text
     while !rest.isEmpty {
       // The separator, then the item.
       emit(rest.prefix(1))
-      let item = rest.dropFirst().prefix { $0 != .ampersand && $0 != .semicolon }
+      let item = rest.dropFirst().prefix { $0 != UInt8(ascii: "&") && $0 != .semicolon }
       self.item(item, emit: emit)
       rest = rest[item.endIndex...]
     }
   }
 
   /// `key=value`, `value`, or nothing.
-  @inline(__always)
   private func item(_ item: Bytes, emit: Emit) {
     if item.isEmpty { return }
     let key = item.prefix { $0 != .equals }
@@ -154,7 +173,6 @@ struct URLRedactor: Sendable {
     emit(Self.redacted)
   }
 
-  private static var slash: Bytes { bytes("/") }
   private static var redacted: Bytes { bytes("REDACTED") }
 
   private static func bytes(_ text: StaticString) -> Bytes {
@@ -162,10 +180,27 @@ struct URLRedactor: Sendable {
   }
 }
 
-extension URLRedactor.Bytes {
-  /// What is behind the last `@`, or everything.
+/// Here, since the compiler inlines none of another module.
+private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+private func isAlphanumeric(_ byte: UInt8) -> Bool {
+  isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 26
+}
+
+extension UnsafeBufferPointer<UInt8> {
   @inline(__always)
-  fileprivate var afterLastAt: Self { lastIndex(of: .at).map { self[($0 + 1)...] } ?? self }
+  fileprivate func starts(with text: StaticString) -> Bool {
+    count >= text.utf8CodeUnitCount
+      && (0..<text.utf8CodeUnitCount).allSatisfy { self[$0] == text.utf8Start[$0] }
+  }
+
+  /// The first place whose byte is not so, or the end.
+  @inline(__always)
+  fileprivate func end(from start: Int, while isSo: (UInt8) -> Bool) -> Int {
+    var index = start
+    while index < count, isSo(self[index]) { index &+= 1 }
+    return index
+  }
 }
 
 extension UInt8 {
@@ -174,12 +209,8 @@ extension UInt8 {
   fileprivate static let at = UInt8(ascii: "@")
   fileprivate static let question = UInt8(ascii: "?")
   fileprivate static let hash = UInt8(ascii: "#")
-  fileprivate static let ampersand = UInt8(ascii: "&")
   fileprivate static let semicolon = UInt8(ascii: ";")
   fileprivate static let equals = UInt8(ascii: "=")
-  fileprivate static let plus = UInt8(ascii: "+")
   fileprivate static let minus = UInt8(ascii: "-")
   fileprivate static let dot = UInt8(ascii: ".")
-  fileprivate static let openBrace = UInt8(ascii: "{")
-  fileprivate static let closeBrace = UInt8(ascii: "}")
 }

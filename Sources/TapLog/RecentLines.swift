@@ -68,19 +68,17 @@ private struct LineFilter {
 
   init(_ query: LogQuery) {
     severity = query.severity
-    let wanted = [("client", query.client), ("trace_id", query.traceID)]
-    members = wanted.compactMap { key, value in
-      value.map { value in
-        Array(",\"\(key)\":".utf8)
-          + ByteWriter.bytes(capacity: 2_048) { $0.string(value, limit: LineLimits.name) }
-      }
-    }
+    members = [
+      LineWriter.bytes(capacity: 2_048) { $0.member("client", query.client) },
+      LineWriter.bytes(capacity: 2_048) { $0.member("trace_id", query.traceID) },
+    ]
   }
 
   func matches(_ line: UnsafeRawBufferPointer, severity: LogSeverity) -> Bool {
     severity >= self.severity
       && members.allSatisfy { member in
-        line.indices.contains { line[$0] == UInt8(ascii: ",") && line[$0...].starts(with: member) }
+        member.isEmpty
+          || line.indices.contains { line[$0] == UInt8(ascii: ",") && line[$0...].starts(with: member) }
       }
   }
 }
