@@ -61,13 +61,18 @@ extension HistoryWindow.Party {
         [("direction", "inbound"), ("http_request_method", method), ("http_route", route ?? "")]
       case .other(let direction): [("direction", direction.rawValue), ("otel_metric_overflow", "true")]
       }
-    let members = labels.filter { !$0.value.isEmpty }.map { "\"\($0.name)\":\(Self.quoted($0.value))" }
+    let members = labels.filter { !$0.value.isEmpty }.map { "\"\($0.name)\":\"\(Self.escaped($0.value))\"" }
     return "{\(members.joined(separator: ","))}"
   }
 
-  private static func quoted(_ text: String) -> String {
-    // An escaped byte becomes six at most.
-    let bytes = ByteWriter.bytes(capacity: 6 * text.utf8.count + 2) { $0.string(text, limit: .max) }
-    return String(decoding: bytes, as: UTF8.self)
+  /// Escapes what RFC 8259, section 7 demands: quotation mark, backslash and the control characters.
+  private static func escaped(_ text: String) -> String {
+    text.unicodeScalars.reduce(into: "") { escaped, scalar in
+      switch scalar {
+      case "\"", "\\": escaped += "\\\(scalar)"
+      case ..<" ": escaped += "\\u00\(scalar.value < 16 ? "0" : "")\(String(scalar.value, radix: 16))"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
   }
 }

@@ -55,8 +55,6 @@ public final class URLSessionTap: Sendable {
   let configuration: Configuration
   /// Where the requests are recorded.
   package let recorder: RequestRecorder
-  /// Finds the template of a URL's path. A closure that holds the templates, since to reach through the recorder copies them.
-  let template: @Sendable (String) -> String?
   private let state = Mutex(State())
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)
@@ -69,7 +67,6 @@ public final class URLSessionTap: Sendable {
   public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
     self.recorder = recorder
     self.configuration = configuration
-    template = { [templates = recorder.outboundOptions.pathTemplates] in templates.template(forURL: $0) }
   }
 
   /// Copies a configuration so that this tap observes its sessions.
