@@ -1,4 +1,5 @@
 import TapCore
+import TestSupport
 import Testing
 
 @testable import TapLog
@@ -111,6 +112,24 @@ import Testing
       #expect(whole.hasPrefix(text.dropLast()))
       #expect(text.dropLast().utf8.count <= limit)
       #expect(text.dropLast().utf8.count > limit - 4)
+    }
+  }
+
+  /// A scheme in capitals is none of the plain URLs, which are shown after one look.
+  @Test func `shows of a plain URL what the exact reading shows`() {
+    var generator = SeededGenerator(seed: 1)
+    let pieces = [
+      "a", "b.c", "-", "_", ":", "8", "80", "65535", "65536", "/", "/", "@", "?", ";", "#", "=", "%40", "ü",
+      "[", "]",
+    ]
+    for _ in 0..<50_000 {
+      let rest = (0..<Int.random(in: 0...7, using: &generator)).map { _ in
+        pieces.randomElement(using: &generator) ?? ""
+      }
+      for scheme in ["http", "https"] {
+        let url = "://" + rest.joined()
+        #expect(redact(scheme + url) == scheme + redact(scheme.uppercased() + url).dropFirst(scheme.count))
+      }
     }
   }
 
