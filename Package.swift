@@ -28,16 +28,18 @@ let package = Package(
   dependencies: [],
   targets: [
     .target(name: "TapLibc", swiftSettings: settings),
+    .target(name: "TapFoundation", swiftSettings: settings),
     .target(name: "TapCore", dependencies: ["TapLibc"], swiftSettings: settings),
     .target(name: "TapLog", dependencies: ["TapCore", "TapLibc"], swiftSettings: settings),
     .target(name: "TapEndpoint", dependencies: ["TapCore", "TapLibc"], swiftSettings: settings),
     .target(
       name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], resources: [.embedInCode("Web")],
       swiftSettings: settings),
-    .target(name: "TapURLSession", dependencies: ["TapCore"], swiftSettings: settings),
+    .target(
+      name: "TapURLSession", dependencies: ["TapCore", "TapFoundation", "TapLibc"], swiftSettings: settings),
     .target(
       name: "SessionTap",
-      dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapPage", "TapURLSession"],
+      dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapFoundation", "TapPage", "TapURLSession"],
       swiftSettings: settings),
     .executableTarget(
       name: "session-tap", dependencies: ["SessionTap"], path: "Sources/Command",

@@ -1,10 +1,6 @@
-import Foundation
 import Synchronization
 import TapCore
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TapFoundation
 
 /// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline or a cancel.
 ///

@@ -1,9 +1,5 @@
-public import Foundation
+public import TapFoundation
 import TapURLSession
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
 
 /// The sessions that a tap observes.
 extension Tap {

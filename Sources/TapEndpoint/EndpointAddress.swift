@@ -5,7 +5,6 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
     case tcp(host: String, port: Int)
     case unix(path: String)
-    case activated(name: String?)
   }
 
   package let kind: Kind
@@ -29,12 +28,6 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
     EndpointAddress(kind: .unix(path: path))
   }
 
-  /// A socket that systemd has opened for this process (`LISTEN_FDS`, sd_listen_fds(3)): the first one, or
-  /// the one with that `FileDescriptorName=`.
-  public static func activated(name: String? = nil) -> EndpointAddress {
-    EndpointAddress(kind: .activated(name: name))
-  }
-
   /// The port, if the address has one.
   public var port: Int? {
     if case .tcp(_, let port) = kind { port } else { nil }
@@ -50,7 +43,6 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
     switch kind {
     case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     case .unix(let path): path
-    case .activated(let name): "the activated socket" + (name.map { " " + $0 } ?? "")
     }
   }
 

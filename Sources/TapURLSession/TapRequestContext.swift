@@ -1,10 +1,6 @@
-public import Foundation
 import Synchronization
 public import TapCore
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
+public import TapFoundation
 
 /// An app's additions to a request: a template, fields of the log line, a trace.
 ///

@@ -1,10 +1,6 @@
-import Foundation
 import Synchronization
 public import TapCore
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
+public import TapFoundation
 
 /// Observes the requests of URLSessions with patched configurations.
 ///

@@ -10,7 +10,7 @@ import TapEndpoint
 
 // An endpoint for tools that need a server of its own process: load generators, attackers, benchmarks.
 //
-//     endpoint-under-test [PORT | PATH-OF-A-UNIX-SOCKET | activated]
+//     endpoint-under-test [PORT | PATH-OF-A-UNIX-SOCKET]
 //
 // Prints its address, and serves until it is killed. /metrics is about 100 KB of histograms.
 
@@ -24,10 +24,7 @@ struct SeriesLabels: LabelSet {
 }
 
 let argument = CommandLine.arguments.dropFirst().first ?? "0"
-let address: EndpointAddress =
-  if argument == "activated" { .activated() } else {
-    Int(argument).map { .loopback(port: $0) } ?? .unix(path: argument)
-  }
+let address = Int(argument).map { EndpointAddress.loopback(port: $0) } ?? .unix(path: argument)
 let registry = Registry()
 let large = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
 do {

@@ -31,8 +31,6 @@ struct ListeningSocket: Sendable {
           .invalidConfiguration, "invalid socket path: \(path) (choose one of 1 to 100 bytes)")
       }
       try self.init(socketAddress, address, path: path)
-    case .activated(let name):
-      try self.init(activated: name)
     }
   }
 
@@ -59,26 +57,6 @@ struct ListeningSocket: Sendable {
     }
     file = path.flatMap { path in (try? System.status(ofLinkAtPath: path)).map { (path, $0) } }
     self.address = path == nil ? SocketAddress.local(descriptor) ?? address : address
-  }
-
-  /// Takes a duplicate of an activated socket, so that the endpoint can be started again after a shutdown.
-  private init(activated name: String?) throws(EndpointError) {
-    guard let original = SocketActivation.descriptor(named: name) else {
-      throw EndpointError(
-        .addressNotAvailable,
-        "no activated socket\(name.map { ": " + $0 } ?? "") (start this process from a systemd socket unit)")
-    }
-    var isListening: Int32 = 0
-    var length = socklen_t(MemoryLayout.size(ofValue: isListening))
-    guard getsockopt(original, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0, isListening != 0 else {
-      throw EndpointError(
-        .addressNotAvailable, "the activated descriptor \(original) does not listen (use ListenStream=)")
-    }
-    descriptor = fcntl(original, F_DUPFD_CLOEXEC, 3)
-    guard descriptor >= 0 else { throw Self.failure(errno, .activated(name: name)) }
-    Socket.configure(descriptor)
-    address = SocketAddress.local(descriptor) ?? .activated(name: name)
-    file = nil
   }
 
   /// - Returns: the descriptor of a connection; `nil` if none waits.
@@ -158,23 +136,6 @@ struct ListeningSocket: Sendable {
     default:
       EndpointError(.system, "cannot listen: \(address) (\(System.Failure(code: code).text))")
     }
-  }
-}
-
-/// The sockets that a service manager has opened for this process (sd_listen_fds(3)).
-enum SocketActivation {
-  /// The descriptor of the first socket, or of the one of that name: there are `LISTEN_FDS` from 3 on, if `LISTEN_PID` is
-  /// this process, with names in `LISTEN_FDNAMES`.
-  static func descriptor(
-    named name: String?, process: Int32 = getpid(),
-    variable: (String) -> String? = { getenv($0).map { String(cString: $0) } }
-  ) -> Int32? {
-    guard variable("LISTEN_PID").flatMap({ Int32($0) }) == process,
-      let count = variable("LISTEN_FDS").flatMap({ Int($0) }), (1...1024).contains(count)
-    else { return nil }
-    guard let name else { return 3 }
-    let names = (variable("LISTEN_FDNAMES") ?? "").split(separator: ":", omittingEmptySubsequences: false)
-    return names.prefix(count).firstIndex { $0 == name }.map { 3 + Int32($0) }
   }
 }
 

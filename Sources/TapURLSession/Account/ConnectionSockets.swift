@@ -1,11 +1,6 @@
 import Synchronization
 package import TapCore
-
-#if canImport(Musl)
-  import Musl
-#elseif canImport(Glibc)
-  import Glibc
-#endif
+import TapLibc
 
 /// Finds the sockets of libcurl's connections, and reads what the kernel knows of them.
 ///

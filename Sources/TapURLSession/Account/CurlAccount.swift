@@ -1,18 +1,7 @@
 @_spi(Reflection) import Swift
 import TapCore
-
-#if canImport(FoundationNetworking)
-  import Foundation
-  package import FoundationNetworking
-#else
-  package import Foundation
-#endif
-
-#if canImport(Musl)
-  import Musl
-#elseif canImport(Glibc)
-  import Glibc
-#endif
+package import TapFoundation
+import TapLibc
 
 /// Reads libcurl's own account of a transfer from the native loader that drives it.
 ///

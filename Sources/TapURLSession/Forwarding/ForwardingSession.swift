@@ -1,10 +1,6 @@
 import Dispatch
-import Foundation
 import Synchronization
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TapFoundation
 
 /// Sends the requests of a tapped session with a session of its own, where the native loaders are out of reach.
 ///

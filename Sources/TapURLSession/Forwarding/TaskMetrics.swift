@@ -1,9 +1,5 @@
-import Foundation
 import TapCore
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TapFoundation
 
 extension RequestTimings {
   /// The phases, by the definitions of `URLSessionTaskTransactionMetrics`: the connection's time includes the handshake,

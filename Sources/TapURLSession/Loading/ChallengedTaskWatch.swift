@@ -1,10 +1,6 @@
 import Dispatch
-import Foundation
 import TapCore
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TapFoundation
 
 /// Learns of the end of a task whose server asked for credentials.
 ///

@@ -1,10 +1,6 @@
-import Foundation
 import Synchronization
 import TapCore
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TapFoundation
 
 /// The client of the tapped loader: notes what passes and forwards every call to the original client.
 ///

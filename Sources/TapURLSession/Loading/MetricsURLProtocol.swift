@@ -1,9 +1,5 @@
-import Foundation
 import Synchronization
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TapFoundation
 
 /// The metrics URLProtocol: a tap on the loader that would have served the task without it.
 ///

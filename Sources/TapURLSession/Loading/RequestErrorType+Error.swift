@@ -1,9 +1,5 @@
-import Foundation
 import TapCore
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TapFoundation
 
 extension RequestErrorType {
   /// Classifies the error that a loader reported.

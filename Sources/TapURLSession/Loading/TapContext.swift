@@ -1,10 +1,6 @@
-import Foundation
 import Synchronization
 import TapCore
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TapFoundation
 
 /// What a metrics protocol class leads back to: all that Foundation cannot pass on.
 ///

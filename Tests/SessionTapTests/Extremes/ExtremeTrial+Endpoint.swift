@@ -59,7 +59,6 @@ extension ExtremeTrial {
       }
       + listen("loopback(port:)", at: ports, refusedAs: .invalidConfiguration) { .loopback(port: $0) }
       + listen("unix(path:)", at: String.extremes) { .unix(path: $0) }
-      + listen("activated(name:)", at: String?.extremes) { .activated(name: $0) }
       + use("Endpoint.shutdown(within:)") { try await $0.serve(within: $1) }
   }
 
