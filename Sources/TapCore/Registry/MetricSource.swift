@@ -12,8 +12,8 @@ extension MetricSource {
   func remove(_ labels: RenderedLabels?) -> Bool { false }
 }
 
-/// A family at the moment of a scrape: which series it has is settled, their values may still be read. An instrument is read just
-/// before it is written, so that a scrape of any size holds one snapshot at a time.
+/// A family at the moment of a scrape: which series it has is settled. An instrument is read just before it is
+/// written, so that a scrape of any size holds one snapshot at a time.
 struct GatheredFamily: Sendable {
   enum Content: Sendable {
     case number(Double)
@@ -53,7 +53,7 @@ struct GatheredFamily: Sendable {
       .filter { seen.insert($0.0).inserted }.sorted { $0.0 < $1.0 }
   }
 
-  /// Writes the samples in the order of their labels, one series after another. Nothing, not even a header, where there is none.
+  /// Writes the samples in the order of their labels. Nothing, not even a header, where there is none.
   func write(to writer: any ExpositionWriter) {
     var hasBegun = false
     forEachSeries { labels, created, reading in

@@ -23,8 +23,8 @@ package enum RequestSeries {
       self.client = client
     }
 
-    /// Finds the series of what a request came to. Most requests come to the same as the one before: what is asked for is the first
-    /// from then on. What shares the overflow series is not remembered: another time there may be room.
+    /// Most requests come to the same as the one before: what is asked for is the first from then on. What shares the
+    /// overflow series is not remembered: another time there may be room.
     func end(
       _ labels: RequestLabels.Outcome, find: () -> (element: End, isShared: Bool)
     ) -> (element: End, isShared: Bool) {
@@ -143,7 +143,7 @@ enum RequestLabels {
       scheme = request.direction == .inbound ? request.knownScheme : nil
     }
 
-    /// Whether the labels of a request are certainly these: it has them as its own values, none of which had to be made a label.
+    /// Whether the labels of a request are certainly these: it has all of them as its own values, which need no change.
     func fit(_ request: borrowing RequestDescription) -> Bool {
       server.client == request.client && server.address == request.serverAddress
         && server.port == request.serverPort && method == request.method && scheme == request.scheme
