@@ -52,7 +52,6 @@ struct DemoPage {
       .replacing("{name}", with: "monthly.csv")
   }
 
-  /// - Parameter answers: What the calls came to, in their order.
   func end(_ request: ActiveRequest, with answers: [DemoAnswer]) {
     let sent = method == "POST" ? 48 : 0
     let received = answers.reduce(0) { $0 + $1.bytes }

@@ -8,7 +8,6 @@ struct DemoTraffic: Sendable {
   private let origin: URL
   private let hasFaults: Bool
 
-  /// - Parameter hasFaults: Whether some of the requests fail, are slow or cancelled.
   init(tap: Tap, origin: URL, hasFaults: Bool) {
     self.tap = tap
     self.origin = origin

@@ -19,11 +19,6 @@ enum Terminal {
   static func complain(_ line: String) { emit("session-tap: " + line + "\n", to: STDERR_FILENO) }
 
   private static func emit(_ text: String, to descriptor: Int32) {
-    var rest = Array(text.utf8)[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-      guard count > 0 else { return }
-      rest = rest.dropFirst(count)
-    }
+    try? FileHandle(fileDescriptor: descriptor).write(contentsOf: Data(text.utf8))
   }
 }

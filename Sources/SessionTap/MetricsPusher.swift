@@ -50,7 +50,6 @@ public final class MetricsPusher: Sendable {
   /// - Throws: The ``PushError`` of the last try.
   public func push() async throws(PushError) { try await push(until: .never) }
 
-  /// - Parameter end: When the last try has to be over.
   private func push(until end: Instant) async throws(PushError) {
     for attempt in 1... {
       do throws(PushError) {

@@ -30,9 +30,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     calls.maxConcurrentOperationCount = 1
   }
 
-  /// Replaces the group's metrics, unless the task is cancelled.
-  ///
-  /// - Parameter time: counts up to a day.
+  /// Replaces the group's metrics, unless the task is cancelled. The time counts up to a day.
   func put(_ exposition: Exposition, within time: Duration) async throws(PushError) {
     let seconds = min(time / .seconds(1), 86_400)
     let late = unreachable("\(gateway.authority) does not answer in time")

@@ -114,8 +114,6 @@ extension Tap.Configuration {
   }
 
   /// The log, if lines are wanted anywhere. One that the environment asks for, and that cannot be opened, is left out with a warning.
-  ///
-  /// - Parameter worker: The thread that writes it.
   mutating func makeLog(_ worker: Worker) throws(RequestLogError) -> RequestLog? {
     var logOptions = logOptions
     logOptions.knownMethods = knownMethods

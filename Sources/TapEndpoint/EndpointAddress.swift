@@ -18,15 +18,11 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// A port of 127.0.0.1, which only processes on the same machine reach.
-  public static func loopback(port: Int) -> EndpointAddress {
-    .tcp(host: "127.0.0.1", port: port)
-  }
+  public static func loopback(port: Int) -> EndpointAddress { .tcp(host: "127.0.0.1", port: port) }
 
   /// A Unix socket, which only processes of the same user can open (mode 0600). The start replaces a socket
   /// that an ended process has left at the path, and the shutdown removes the file.
-  public static func unix(path: String) -> EndpointAddress {
-    EndpointAddress(kind: .unix(path: path))
-  }
+  public static func unix(path: String) -> EndpointAddress { EndpointAddress(kind: .unix(path: path)) }
 
   /// The port, if the address has one.
   public var port: Int? {

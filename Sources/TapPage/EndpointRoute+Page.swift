@@ -41,11 +41,7 @@ extension EndpointRoute {
       })
   }
 
-  /// What the page's charts show before its first scrape.
-  ///
-  /// - Parameters:
-  ///   - history: What is shown.
-  ///   - recorder: Delivers the pending requests first.
+  /// What the page's charts show before its first scrape. The recorder delivers the pending requests first.
   package static func history(of history: RequestHistory, recorder: RequestRecorder) -> EndpointRoute {
     // Not on the queue that serves every connection: a full window takes a millisecond to write.
     let queue = DispatchQueue(label: "session-tap.history", qos: .utility)

@@ -55,6 +55,17 @@ struct HistoryWindow: Sendable {
     var failures: [Failures] = []
     /// The requests in each bucket, not cumulative, `+Inf` last.
     var counts: [UInt32]
+
+    /// Status codes beyond ``HistoryWindow/kindLimit`` are counted together, and so are error types.
+    fileprivate mutating func add(_ failure: String) {
+      if let index = failures.firstIndex(where: { $0.kind == failure }) {
+        failures[index].count &+= 1
+      } else if failures.count < HistoryWindow.kindLimit || failure == "4xx" || failure == "_OTHER" {
+        failures.append(Failures(kind: failure, count: 1))
+      } else {
+        add(failure.hasPrefix("4") ? "4xx" : "_OTHER")
+      }
+    }
   }
 
   /// Five seconds.
@@ -97,9 +108,7 @@ struct HistoryWindow: Sendable {
     max(0, min(now.nanoseconds &- start.nanoseconds, Self.slotNanoseconds * Int64(Self.slotCount)))
   }
 
-  /// Adds a request that has ended.
-  ///
-  /// - Parameter failure: The error type or the status code of a request that failed.
+  /// Adds a request that has ended: with an error type or a status code, if it failed.
   mutating func add(_ party: Party, nanoseconds: Int64, failure: String?, at now: Instant) {
     advance(to: now)
     let place = place(of: party)
@@ -154,18 +163,5 @@ struct HistoryWindow: Sendable {
     let step = (bounds.count + boundLimit - 1) / boundLimit
     guard step > 1 else { return bounds }
     return bounds.indices.filter { (bounds.count - 1 - $0) % step == 0 }.map { bounds[$0] }
-  }
-}
-
-extension HistoryWindow.Totals {
-  /// Status codes beyond ``HistoryWindow/kindLimit`` are counted together, and so are error types.
-  fileprivate mutating func add(_ failure: String) {
-    if let index = failures.firstIndex(where: { $0.kind == failure }) {
-      failures[index].count &+= 1
-    } else if failures.count < HistoryWindow.kindLimit || failure == "4xx" || failure == "_OTHER" {
-      failures.append(HistoryWindow.Failures(kind: failure, count: 1))
-    } else {
-      add(failure.hasPrefix("4") ? "4xx" : "_OTHER")
-    }
   }
 }

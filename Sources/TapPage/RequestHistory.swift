@@ -16,9 +16,6 @@ package final class RequestHistory: RequestConsumer {
   private let inboundMethods: KnownMethods
   private let state: Mutex<State>
 
-  /// - Parameters:
-  ///   - outbound: the buckets of the durations of requests that the app makes, and the methods that appear as themselves.
-  ///   - inbound: the same of those that it serves.
   package init(outbound: RequestOptions, inbound: RequestOptions) {
     outboundMethods = KnownMethods(outbound.knownMethods)
     inboundMethods = KnownMethods(inbound.knownMethods)

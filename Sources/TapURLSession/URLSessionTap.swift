@@ -130,11 +130,7 @@ public final class URLSessionTap: Sendable {
     self.ownPort.store(ownPort ?? 0, ordering: .relaxed)
   }
 
-  /// Whether a request is to be recorded.
-  ///
-  /// - Parameters:
-  ///   - server: The server that the request's URL names.
-  ///   - description: The request, if the filter has to see it.
+  /// Whether a request to a server is to be recorded. It is described only if a filter has to see it.
   func records(server: @autoclosure () -> URLAuthority?, _ description: () -> RequestDescription) -> Bool {
     let ownPort = ownPort.load(ordering: .relaxed)
     if ownPort != 0, let server = server(), server.port == ownPort, Self.isLoopback(server.host) {

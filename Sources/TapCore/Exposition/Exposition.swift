@@ -57,9 +57,7 @@ protocol ExpositionWriter: AnyObject {
   var bytes: [UInt8] { get set }
   /// Begins a family; its samples follow, of which there is at least one.
   func begin(_ family: FamilyDescriptor)
-  /// A sample of a counter, a gauge or an info.
-  ///
-  /// - Parameter created: Since when a counter counts, if it is known.
+  /// A sample of a counter, which may say since when it counts, a gauge or an info.
   func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
   func finish()

@@ -34,9 +34,8 @@ package final class ScrapeHandler: Sendable {
     self.perform = perform
   }
 
-  /// Answers one scrape, by the headers of these names. Returns at once.
-  ///
-  /// - Parameter names: The families that are wanted, by their names or those of their samples; `nil` for all.
+  /// Answers one scrape, by the headers of these names, with the families that have these names, or samples with them; `nil` is all
+  /// families. Returns at once.
   package func scrape(
     accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
   ) {

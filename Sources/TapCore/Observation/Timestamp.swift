@@ -9,17 +9,13 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   }
 
   /// The system's real-time clock, read now.
-  public static var now: Timestamp {
-    Timestamp(nanosecondsSinceEpoch: System.realTimeNanoseconds)
-  }
+  public static var now: Timestamp { Timestamp(nanosecondsSinceEpoch: System.realTimeNanoseconds) }
 
   /// Orders by time.
   public static func < (lhs: Timestamp, rhs: Timestamp) -> Bool {
     lhs.nanosecondsSinceEpoch < rhs.nanosecondsSinceEpoch
   }
-}
 
-extension Timestamp {
   /// Whole seconds, rounded down, and the nanoseconds since then.
   var secondsAndNanoseconds: (quotient: Int64, remainder: Int64) {
     nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)

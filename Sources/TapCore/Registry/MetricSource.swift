@@ -28,9 +28,7 @@ struct GatheredFamily: Sendable {
   /// By label values, no label set twice.
   private let series: [(labels: RenderedLabels, created: Timestamp, content: Content)]
 
-  /// - Parameters:
-  ///   - series: By label values.
-  ///   - content: What a series holds, or `nil` where nothing has been recorded in it.
+  /// - Parameter content: What a series holds, or `nil` where nothing has been recorded in it.
   init<Element>(
     _ descriptor: FamilyDescriptor, _ series: [Series<Element>], overflowCount: UInt64? = nil,
     droppedCount: UInt64 = 0, _ content: (Element) -> Content?

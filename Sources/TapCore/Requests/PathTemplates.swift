@@ -45,9 +45,7 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
   }
 
   /// Compiles templates. If two match the same paths, the first is used.
-  public init(arrayLiteral templates: String...) {
-    self.init(templates)
-  }
+  public init(arrayLiteral templates: String...) { self.init(templates) }
 
   /// Checks the spelling of the templates.
   ///

@@ -65,7 +65,6 @@ package final class RequestFamilies: Sendable {
   private let connections: ConnectionFamilies?
   private let state: Mutex<State>
 
-  /// - Throws: ``RegistryError`` if the buckets cannot be used.
   package init(
     _ direction: RequestDirection, _ metrics: RequestOptions = .init(), exemplars: ExemplarPolicy = .sampled
   ) throws(RegistryError) {

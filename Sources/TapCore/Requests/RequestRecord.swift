@@ -50,9 +50,8 @@ package final class RequestRecord: Sendable {
     }
   }
 
-  /// Ends the request, unless it has ended or never begun.
-  ///
-  /// - Parameter add: Adds what is known at the end. Runs under the lock of the record, and only if this is the end.
+  /// Ends the request, unless it has ended or never begun. `add` adds what is known at the end: under the record's lock, and only
+  /// if this is the end.
   package func end(
     _ end: RequestEnd, at instant: Instant = .now, _ add: (inout RequestObservation) -> Void = { _ in }
   ) {

@@ -48,10 +48,6 @@ public final class RequestRecorder: Sendable {
       observers: observers)
   }
 
-  /// - Parameters:
-  ///   - headers: Which headers the consumers show.
-  ///   - consumers: What is called within ``drain()``.
-  ///   - worker: The thread that drains.
   package init(
     registry: Registry, outbound: RequestOptions = .init(), inbound: RequestOptions = .init(),
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),

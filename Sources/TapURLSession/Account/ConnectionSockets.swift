@@ -95,12 +95,10 @@ package final class ConnectionSockets: Sendable {
     }
   }
 
-  /// Searches the descriptors of the process for the one that is found.
+  /// Searches the descriptors of the process for the one that is found, from where the last search ended.
   ///
   /// A connection that was reset ends the search: it keeps its socket until libcurl closes it, and Foundation delays that
   /// (`MultiHandle.scheduleClose(for:)` of swift-corelibs-foundation) until the end is reported.
-  ///
-  /// - Parameter recent: Where the last search ended, and this one begins.
   static func search(near recent: inout Int32, _ look: (Int32) -> Sighting) -> Int32? {
     var gap = 0
     for number in firstDescriptor - 1..<descriptorLimit {

@@ -15,9 +15,7 @@ enum ChallengedTaskWatch {
   private static let pauseFraction = 50
 
   /// Watches until the task has ended. The task is kept until it has been looked at for the last time, or its
-  /// end would be lost with it; while it runs, its session keeps it anyway.
-  ///
-  /// - Parameter unreported: The request as each tap records it, to be reported when that tap's limit has passed.
+  /// end would be lost with it; while it runs, its session keeps it anyway. A tap reports the wait when its limit has passed.
   static func begin(
     _ task: URLSessionTask, of relay: ClientRelay,
     _ unreported: [(record: RequestRecord, tap: URLSessionTap)], since start: Instant = .now

@@ -195,9 +195,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     return isFirst
   }
 
-  /// Ends the request, with what is known of the transfer.
-  ///
-  /// - Parameter error: `nil` if the whole response has arrived.
+  /// Ends the request, with what is known of the transfer. Without an error the whole response has arrived.
   private func end(
     _ transfer: inout TransferAccount, of loader: URLProtocol?, _ task: URLSessionTask?,
     _ response: HTTPURLResponse?, _ error: (any Error)?, at now: Instant
@@ -254,9 +252,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
   /// Whether the request has begun and not ended.
   var isActive: Bool { requests.contains { $0.record.isActive } }
 
-  /// The transfer needs no connection any more. Leaving again does nothing.
-  ///
-  /// - Returns: Whether no other transfers could make it wait: see ``TransferCount``.
+  /// The transfer needs no connection any more. Leaving again does nothing. Returns whether no others could make it wait
+  /// (``TransferCount``).
   @discardableResult
   func leave(at now: Instant) -> Bool {
     let (isCounted, start) = state.withLock { (exchange(&$0.isCounted, with: false), $0.start) }
@@ -265,9 +262,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
 }
 
 extension RequestObservation {
-  /// Adds libcurl's account of a transfer, and what follows from it.
-  ///
-  /// - Parameter transfer: Not changed: to copy it costs as much as all the rest.
+  /// Adds libcurl's account of a transfer and what follows from it. The transfer does not change: a copy costs as much as the rest.
   fileprivate mutating func add(_ transfer: inout TransferAccount) {
     protocolVersion = transfer.protocolVersion
     peerAddress = transfer.peerAddress

@@ -216,9 +216,7 @@ final class TransferCount: Sendable {
 
   private let state = Mutex(State())
 
-  /// A transfer begins.
-  ///
-  /// - Parameter limit: How many connections its session opens to a host. 0 or less is no limit.
+  /// A transfer begins. Its session opens so many connections to a host; 0 or less is no limit.
   func enter(limit: Int, at now: Instant) {
     state.withLock { state in
       if limit > 0 { state.limit = min(state.limit, limit) }
@@ -227,9 +225,7 @@ final class TransferCount: Sendable {
     }
   }
 
-  /// A transfer that began at an instant ends.
-  ///
-  /// - Returns: Whether there were never more transfers than connections meanwhile.
+  /// A transfer that began at an instant ends. Returns whether there were never more transfers than connections meanwhile.
   func leave(at now: Instant, since start: Instant) -> Bool {
     state.withLock { state in
       if state.count > state.limit { state.lastExceeded = now }
