@@ -14,6 +14,8 @@ final class TextWriter: ExpositionWriter {
   /// What the samples of the family begin with, and the times when its series began.
   private var name: [UInt8] = []
   private var createdName: [UInt8] = []
+  /// The histogram that is written, in one memory for all of them.
+  private var snapshot = HistogramSnapshot()
 
   init(_ format: ExpositionFormat) {
     isOpenMetrics = format == .openMetrics
@@ -40,7 +42,7 @@ final class TextWriter: ExpositionWriter {
 
   func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     let layout = histogram.layout
-    let snapshot = histogram.read(native: false, exemplars: isOpenMetrics)
+    histogram.read(into: &snapshot, native: false, exemplars: isOpenMetrics)
     let exemplars = snapshot.exemplars.map { $0.map(Self.text) ?? [] }
     // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
     // nor the count, which must not stand alone, may appear then.

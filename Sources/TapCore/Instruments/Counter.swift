@@ -8,15 +8,13 @@ extension Registry {
     private let dropped: DroppedValues
 
     init(dropped: DroppedValues) {
-      cells = StripedCells(Cell(), counterCount: 0)
+      cells = StripedCells({ Cell() }, counterCount: 0)
       self.dropped = dropped
     }
 
     /// Adds a whole amount. An amount below 0 is dropped, and counted in
     /// `session_tap_dropped_values_total`.
-    public func increment(by amount: Int = 1) {
-      increment(by: Double(amount))
-    }
+    public func increment(by amount: Int = 1) { increment(by: Double(amount)) }
 
     /// Adds an amount, such as seconds. An amount that is below 0, infinite or not a number is dropped, and counted
     /// in `session_tap_dropped_values_total`.

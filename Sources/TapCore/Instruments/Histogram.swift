@@ -15,7 +15,7 @@ extension Registry {
     init(layout: BucketLayout, dropped: DroppedValues) {
       self.layout = layout
       self.dropped = dropped
-      cells = StripedCells(Cell(), counterCount: layout.bucketCount)
+      cells = StripedCells({ Cell() }, counterCount: layout.bucketCount)
     }
 
     /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is dropped, and
@@ -38,9 +38,7 @@ extension Registry {
     }
 
     /// Counts a duration, in seconds.
-    public func record(_ duration: Duration) {
-      record(duration.seconds)
-    }
+    public func record(_ duration: Duration) { record(duration.seconds) }
 
     /// Runs an operation and counts how long it took, in seconds, also if it throws.
     ///
@@ -101,28 +99,33 @@ extension Registry {
     }
 
     /// Everything recorded so far, added up.
-    public var snapshot: HistogramSnapshot { read(native: true, exemplars: true) }
+    public var snapshot: HistogramSnapshot {
+      var snapshot = HistogramSnapshot()
+      read(into: &snapshot, native: true, exemplars: true)
+      return snapshot
+    }
 
     /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the median,
     /// 0.99 the 99th percentile. `nil` if nothing was recorded, or `quantile` is not within 0 and 1.
     ///
     /// Assumes that values are spread evenly on a logarithmic scale within a bucket, as Prometheus 3 does. The
     /// error is at most one bucket's width.
-    public func quantile(_ quantile: Double) -> Double? {
-      snapshot.native.quantile(quantile)
-    }
+    public func quantile(_ quantile: Double) -> Double? { snapshot.native.quantile(quantile) }
 
-    func read(native: Bool, exemplars: Bool) -> HistogramSnapshot {
-      var snapshot = HistogramSnapshot(bucketCount: layout.bucketCount)
+    func read(into snapshot: inout HistogramSnapshot, native: Bool, exemplars: Bool) {
+      snapshot.clear(bucketCount: layout.bucketCount)
       cells.forEachCell { cell, counts in
         snapshot.add(sum: cell.sum, counts: counts)
         if native { snapshot.add(cell.native) }
         if exemplars, !cell.exemplars.isEmpty { snapshot.add(cell.exemplars) }
       }
-      return snapshot
     }
 
-    var activity: UInt64 { read(native: false, exemplars: false).count }
+    var activity: UInt64 {
+      var count: UInt64 = 0
+      cells.forEachCell { _, counts in for index in 0..<layout.bucketCount { count &+= counts[index] } }
+      return count
+    }
 
     var reading: InstrumentReading { .histogram(self) }
 

@@ -5,14 +5,17 @@ public struct HistogramSnapshot: Sendable, Hashable {
   /// The number of values.
   public var count: UInt64 { counts.reduce(0, &+) }
   /// The count of each classic bucket, not cumulative, `+Inf` last.
-  private(set) var counts: [UInt64]
+  private(set) var counts: [UInt64] = []
   /// The same values in exponential buckets. Empty unless it is asked for.
   private(set) var native = NativeBuckets()
   /// The latest of each bucket; empty where there is none or it is not asked for.
   private(set) var exemplars: [Exemplar?] = []
 
-  init(bucketCount: Int) {
-    counts = Array(repeating: 0, count: bucketCount)
+  /// Makes it one of no value. The memory stays for what is read next.
+  mutating func clear(bucketCount: Int) {
+    (sum, native, exemplars) = (0, NativeBuckets(), [])
+    counts.removeAll(keepingCapacity: true)
+    counts.append(contentsOf: repeatElement(0, count: bucketCount))
   }
 
   mutating func add(sum: Double, counts cellCounts: UnsafeMutablePointer<UInt64>) {

@@ -11,17 +11,17 @@ import TapLibc
 /// touched on the way (an array of class instances costs twice as much, because every record retains and
 /// releases). Cells never move and are freed in `deinit` only.
 struct StripedCells<Header: Sendable>: ~Copyable, @unchecked Sendable {
-  /// What each cell has at first, and how many counters follow it.
-  private let empty: Header
+  /// Makes what each cell has at first. So many counters follow it.
+  private let makeHeader: @Sendable () -> Header
   private let counterCount: Int
   private let home: Cell
   /// All cells, of which `home` is the first. `nil` until the first contention.
   private let cells = Atomic<UnsafeMutablePointer<Cell>?>(nil)
 
-  init(_ empty: Header, counterCount: Int) {
-    self.empty = empty
+  init(_ makeHeader: @escaping @Sendable () -> Header, counterCount: Int) {
+    self.makeHeader = makeHeader
     self.counterCount = counterCount
-    home = Cell(empty, counterCount)
+    home = Cell(makeHeader(), counterCount)
   }
 
   deinit {
@@ -57,7 +57,7 @@ struct StripedCells<Header: Sendable>: ~Copyable, @unchecked Sendable {
   private func makeCells() -> UnsafeMutablePointer<Cell> {
     let made = UnsafeMutablePointer<Cell>.allocate(capacity: maximumStripeCount)
     made.initialize(to: home)
-    for index in 1..<maximumStripeCount { (made + index).initialize(to: Cell(empty, counterCount)) }
+    for index in 1..<maximumStripeCount { (made + index).initialize(to: Cell(makeHeader(), counterCount)) }
     let (_, others) = cells.compareExchange(expected: nil, desired: made, ordering: .acquiringAndReleasing)
     guard let others else { return made }
     // Another recorder made them first.
