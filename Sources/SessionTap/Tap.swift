@@ -157,8 +157,6 @@ public final class Tap: Sendable {
       }
       warn("\(error.description); the app runs, and its metrics are not served")
     }
-    // A shutdown that came meanwhile has waited for this attempt, and closes what it opened.
-    if state.withLock({ $0.phase == .stopped }) { throw TapError.shutDown }
   }
 
   /// Starts the endpoint, unless the tap is shut down, and says where.
