@@ -112,7 +112,7 @@ package struct URLAuthority {
     guard digits.count <= 8 else { return nil }
     var number = 0
     for digit in digits {
-      guard digit.isDigit else { return nil }
+      guard digit.isASCIIDigit else { return nil }
       number = number * 10 + Int(digit - UInt8(ascii: "0"))
     }
     return number <= 65_535 ? number : nil
@@ -141,9 +141,8 @@ extension UInt8 {
   fileprivate var endsAuthority: Bool {
     self == .slash || self == UInt8(ascii: "?") || self == UInt8(ascii: "#")
   }
-  fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
   fileprivate var isHexadecimal: Bool {
-    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
+    isASCIIDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
   }
   /// RFC 3986, section 2.3. The bits stand for `-`, `.` and the digits, and for the letters, `_` and `~`.
   var isUnreserved: Bool {
