@@ -21,7 +21,7 @@ extension Benchmark {
       } / 1e6
     },
     referenceValue: {
-      let metrics = try RequestFamilies(.outbound)
+      let metrics = try RequestMetrics(.outbound)
       let requests = manySeries
       for request in requests { metrics.end(request, metrics.begin(request.request)) }
       return requests.withUnsafeBufferPointer { requests in

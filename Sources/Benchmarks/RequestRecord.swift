@@ -6,7 +6,7 @@ extension Benchmark {
   static let observationRecord = Benchmark(
     "observation.record", unit: "ns", reference: "one uncontended Mutex lock and unlock",
     value: {
-      let metrics = try RequestFamilies(.outbound)
+      let metrics = try RequestMetrics(.outbound)
       let observations = RequestSamples.observations
       for observation in observations { record(observation, in: metrics) }
       // A caller has its observation at hand: to take it out of an array would copy it.
@@ -26,7 +26,7 @@ extension Benchmark {
     referenceValue: { try percentile(of: RequestSamples.calm) })
 
   private static func percentile(of observations: [RequestObservation]) throws -> Double {
-    let metrics = try RequestFamilies(.outbound)
+    let metrics = try RequestMetrics(.outbound)
     for observation in observations.prefix(10_000) { record(observation, in: metrics) }
     let times = observations.withUnsafeBufferPointer { observations in
       (0..<100_000).map { index in
@@ -38,7 +38,7 @@ extension Benchmark {
 
   private static let operations = 200_000
 
-  private static func record(_ observation: RequestObservation, in metrics: RequestFamilies) {
+  private static func record(_ observation: RequestObservation, in metrics: RequestMetrics) {
     metrics.end(observation, metrics.begin(observation.request))
   }
 }

@@ -31,7 +31,20 @@ extension Registry {
       return min(sum, .greatestFiniteMagnitude)
     }
 
-    var activity: UInt64 { value.bitPattern }
+    var activity: UInt64? { value.bitPattern }
+
+    var mark: Double { value }
+
+    func move(after mark: Double, to other: Counter) {
+      var sum = 0.0
+      cells.forEachCell { cell, _ in
+        sum += cell.sum
+        cell.sum = 0
+      }
+      // The sums of the cells are rounded.
+      other.increment(by: max(0, min(sum, .greatestFiniteMagnitude) - mark))
+      increment(by: mark)
+    }
 
     var reading: InstrumentReading { .number(value, isSinceCreation: true) }
 

@@ -35,9 +35,14 @@ extension Registry {
     }
 
     /// Changes with every write, even of the same value.
-    var activity: UInt64 {
+    var activity: UInt64? {
       state.withLock { $0.writes }
     }
+
+    /// Every write is the value of one moment: the overflow series has the latest, whose ever it is.
+    var mark: Void { () }
+
+    func move(after mark: Void, to other: Gauge) { other.set(value) }
 
     var reading: InstrumentReading { .number(value, isSinceCreation: false) }
 

@@ -121,13 +121,38 @@ extension Registry {
       }
     }
 
-    var activity: UInt64 {
+    var activity: UInt64? {
       var count: UInt64 = 0
       cells.forEachCell { _, counts in for index in 0..<layout.bucketCount { count &+= counts[index] } }
       return count
     }
 
     var reading: InstrumentReading { .histogram(self) }
+
+    var mark: HistogramSnapshot { snapshot }
+
+    func move(after mark: HistogramSnapshot, to other: Histogram) {
+      var contents = HistogramSnapshot()
+      contents.clear(bucketCount: layout.bucketCount)
+      cells.forEachCell { cell, counts in
+        contents.add(sum: cell.sum, counts: counts)
+        contents.add(cell.native)
+        contents.add(cell.exemplars)
+        cell = Cell()
+        counts.update(repeating: 0, count: layout.bucketCount)
+      }
+      other.add(contents.subtracting(mark))
+      add(mark)
+    }
+
+    private func add(_ contents: HistogramSnapshot) {
+      cells.withCell { cell, counts in
+        for (index, count) in contents.counts.enumerated() { counts[index] &+= count }
+        cell.sum += contents.sum
+        cell.native.add(contents.native)
+        if cell.exemplars.isEmpty { cell.exemplars = contents.exemplars }
+      }
+    }
 
     /// The part of a cell beside the counts of its classic buckets.
     private struct Cell {

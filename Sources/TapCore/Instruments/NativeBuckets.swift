@@ -36,6 +36,16 @@ struct NativeBuckets: Sendable, Hashable {
     }
   }
 
+  /// What has been counted since an earlier moment of the same histogram, whose resolution is the same or finer.
+  func subtracting(_ earlier: NativeBuckets) -> NativeBuckets {
+    var (earlier, difference) = (earlier, self)
+    while earlier.schema > schema { earlier.halve() }
+    difference.zeroCount &-= earlier.zeroCount
+    difference.positive = positive.subtracting(earlier.positive)
+    difference.negative = negative.subtracting(earlier.negative)
+    return difference
+  }
+
   var isEmpty: Bool {
     zeroCount == 0 && positive.populatedCount == 0 && negative.populatedCount == 0
   }
@@ -159,6 +169,15 @@ struct NativeCounts: Sendable, Hashable {
     halved.lowCounts = Array(repeating: 0, count: lowCounts.count / 2 + 1)
     for entry in entries { _ = halved.add(entry.count, to: entry.bucket >> 1) }
     return halved
+  }
+
+  func subtracting(_ earlier: NativeCounts) -> NativeCounts {
+    let known = Dictionary(uniqueKeysWithValues: earlier.entries.map { ($0.bucket, $0.count) })
+    var difference = NativeCounts()
+    for entry in entries {
+      _ = difference.add(entry.count &- known[entry.bucket, default: 0], to: entry.bucket)
+    }
+    return difference
   }
 
   struct Entry: Sendable, Hashable {

@@ -28,17 +28,14 @@ struct GatheredFamily: Sendable {
   /// By label values, no label set twice.
   private let series: [(labels: RenderedLabels, created: Timestamp, content: Content)]
 
-  /// - Parameter content: What a series holds, or `nil` where nothing has been recorded in it.
-  init<Element>(
-    _ descriptor: FamilyDescriptor, _ series: [Series<Element>], overflowCount: UInt64? = nil,
-    droppedCount: UInt64 = 0, _ content: (Element) -> Content?
+  init(
+    _ descriptor: FamilyDescriptor, overflowCount: UInt64?, droppedCount: UInt64,
+    series: [(labels: RenderedLabels, created: Timestamp, content: Content)]
   ) {
     self.descriptor = descriptor
     self.overflowCount = overflowCount
     self.droppedCount = droppedCount
-    self.series = series.compactMap { series in
-      content(series.element).map { (series.labels, series.created, $0) }
-    }
+    self.series = series
   }
 
   /// Of samples with equal labels, the first stays.

@@ -191,5 +191,9 @@ private final class Callback: Instrument {
 
   var reading: InstrumentReading { .number(value(), isSinceCreation: false) }
 
-  var activity: UInt64 { 0 }
+  var activity: UInt64? { 0 }
+
+  var mark: Void { () }
+
+  func move(after mark: Void, to other: Callback) {}
 }

@@ -18,7 +18,7 @@ package final class RequestRecord: Sendable {
     /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
     var isQueued = true
     /// Where the begin was counted, once it is delivered, and the end will be.
-    var target: RequestSeries.Target?
+    var target: RequestRow?
   }
 
   let recorder: RequestRecorder
@@ -98,7 +98,7 @@ package final class RequestRecord: Sendable {
     for consumer in recorder.consumers { consumer.requestEnded(observation) }
   }
 
-  private func begin(_ request: borrowing RequestDescription) -> RequestSeries.Target {
+  private func begin(_ request: borrowing RequestDescription) -> RequestRow {
     let target = recorder.metrics(of: request.direction).begin(request)
     for consumer in recorder.consumers { consumer.requestStarted(request) }
     return target

@@ -19,8 +19,8 @@ public final class RequestRecorder: Sendable {
   package let outboundTemplates: PathTemplates?
   let inboundTemplates: PathTemplates?
   let headers: HeaderNames
-  private let outboundMetrics: RequestFamilies
-  private let inboundMetrics: RequestFamilies
+  private let outboundMetrics: RequestMetrics
+  private let inboundMetrics: RequestMetrics
   let consumers: [any RequestConsumer]
   private let observers: ObserverQueue?
   private let worker: Worker
@@ -56,8 +56,8 @@ public final class RequestRecorder: Sendable {
     (outboundFilter, inboundFilter, self.headers) = (outbound.filter, inbound.filter, headers)
     outboundTemplates = outbound.pathTemplates.isEmpty ? nil : outbound.pathTemplates
     inboundTemplates = inbound.pathTemplates.isEmpty ? nil : inbound.pathTemplates
-    outboundMetrics = try RequestFamilies(.outbound, outbound, exemplars: exemplars)
-    inboundMetrics = try RequestFamilies(.inbound, inbound, exemplars: exemplars)
+    outboundMetrics = try RequestMetrics(.outbound, outbound, exemplars: exemplars)
+    inboundMetrics = try RequestMetrics(.inbound, inbound, exemplars: exemplars)
     let queue = observers.isEmpty ? nil : ObserverQueue(observers)
     self.observers = queue
     self.consumers = consumers + (queue.map { [$0] } ?? [])
@@ -112,7 +112,7 @@ public final class RequestRecorder: Sendable {
     for request in batch { request.deliver() }
   }
 
-  func metrics(of direction: RequestDirection) -> RequestFamilies {
+  func metrics(of direction: RequestDirection) -> RequestMetrics {
     direction == .outbound ? outboundMetrics : inboundMetrics
   }
 

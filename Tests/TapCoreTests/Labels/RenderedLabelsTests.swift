@@ -33,14 +33,11 @@ struct RenderedLabelsTests {
   }
 
   @Test func `a cut key is not kept`() {
-    var table = SeriesTable<String, DroppedValues>(SeriesOptions(limit: 10))
+    var table = SeriesTable<String, DroppedValues>([], SeriesOptions(limit: 10), make: DroppedValues.init)
+    func labels(_ value: String) -> RenderedLabels { RenderedLabels([.init(name: "a", value: value)]) }
     let long = String(repeating: "x", count: 1_000)
-    let labels = RenderedLabels([.init(name: "a", value: long)])
-    let made = table.element(for: long, labels: labels, make: DroppedValues.init)
-    #expect(table.element(for: long) == nil)
-    let again = table.element(
-      for: long + "y", labels: RenderedLabels([.init(name: "a", value: long + "y")]), make: DroppedValues.init
-    )
-    #expect(made === again)
+    let made = table.find(long, labels: labels(long)).row
+    #expect(table.find(long) == nil)
+    #expect(table.find(long + "y", labels: labels(long + "y")).row === made)
   }
 }

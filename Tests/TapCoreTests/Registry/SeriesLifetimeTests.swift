@@ -84,6 +84,64 @@ struct SeriesLifetimeTests {
     #expect(names(after: 6) == [#"g{kind="a"} 1"#])
   }
 
+  @Test func `an expired series that finds no room counts in the overflow series`() throws {
+    let options = SeriesOptions(limit: 2, idleExpiry: .seconds(10))
+    let family = try registry.counter("a_total", help: "", by: JobLabels.self, options: options)
+    let kept = family[JobLabels(kind: "a")]
+    kept.increment(by: 3)
+    _ = names(after: 0)
+    #expect(names(after: 10) == [])
+    for (kind, amount) in [("b", 5), ("c", 3)] { family[JobLabels(kind: kind)].increment(by: amount) }
+    kept.increment(by: 20)
+    let others = [#"a_total{kind="b"} 5"#, #"a_total{kind="c"} 3"#]
+    #expect(names(after: 11) == others + [#"a_total{otel_metric_overflow="true"} 20"#])
+    #expect(registry.value(of: "session_tap_series_overflow_total", labels: ["metric": "a_total"]) == 1)
+    kept.increment(by: 4)
+    #expect(names(after: 12) == others + [#"a_total{otel_metric_overflow="true"} 24"#])
+    // Its own value is what it had at its expiry: with room it returns with that.
+    family.remove(JobLabels(kind: "b"))
+    kept.increment()
+    #expect(
+      names(after: 13) == [#"a_total{kind="a"} 4"#, others[1], #"a_total{otel_metric_overflow="true"} 24"#])
+  }
+
+  /// Whatever expires, returns and overflows: no record is lost, and none counts twice.
+  @Test(arguments: 0..<8)
+  func `all series together have every record`(seed: Int) throws {
+    var generator = SeededGenerator(seed: seed)
+    let options = SeriesOptions(limit: 3, idleExpiry: .seconds(2))
+    let counters = try registry.counter("a_total", help: "", by: JobLabels.self, options: options)
+    let histograms = try registry.histogram(
+      "h", help: "", buckets: [1, 10], by: JobLabels.self, options: options)
+    var kept: [(Registry.Counter, Registry.Histogram)] = []
+    var records = 0
+    for step in 0..<80 {
+      if kept.count < 12, Int.random(in: 0..<4, using: &generator) == 0 {
+        let labels = JobLabels(kind: "\(step)")
+        kept.append((counters[labels], histograms[labels]))
+      }
+      for (counter, histogram) in kept where Int.random(in: 0..<5, using: &generator) == 0 {
+        counter.increment()
+        histogram.record(Double(1 << Int.random(in: 0..<8, using: &generator)))
+        records += 1
+      }
+      _ = names(after: step)
+    }
+    // With the family full of new ones, the next label set has the overflow series.
+    for kind in ["x", "y", "z", "overflow"] {
+      kept.append((counters[JobLabels(kind: kind)], histograms[JobLabels(kind: kind)]))
+    }
+    let values = Dictionary(kept.map { (ObjectIdentifier($0.0), $0.0.value) }) { first, _ in first }.values
+    #expect(values.reduce(0, +) == Double(records))
+    let snapshots = Dictionary(kept.map { (ObjectIdentifier($0.1), $0.1.snapshot) }) { first, _ in first }
+      .values
+    #expect(snapshots.reduce(0) { $0 + $1.count } == UInt64(records))
+    let native = snapshots.flatMap(\.native.positive.entries)
+    #expect(native.reduce(0) { $0 + $1.count } == UInt64(records))
+    let last = kept.last?.0.value ?? 0
+    #expect(names(after: 80).contains { $0 == #"a_total{otel_metric_overflow="true"} \#(Int(last))"# })
+  }
+
   @Test func `idle request targets expire and the books still balance`() throws {
     var configuration = RequestOptions()
     configuration.series.idleExpiry = .seconds(10)

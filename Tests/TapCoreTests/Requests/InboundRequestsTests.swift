@@ -79,6 +79,11 @@ import Testing
         session_tap_series_overflow_total{metric="http_server_request_body_size_bytes"} 0
         session_tap_series_overflow_total{metric="http_server_request_duration_seconds"} 0
         session_tap_series_overflow_total{metric="http_server_response_body_size_bytes"} 0
+        session_tap_series_overflow_total{metric="session_tap_cancelled_requests_total"} 0
+        session_tap_series_overflow_total{metric="session_tap_ended_requests_total"} 0
+        session_tap_series_overflow_total{metric="session_tap_inbound_cancelled_requests_total"} 0
+        session_tap_series_overflow_total{metric="session_tap_inbound_ended_requests_total"} 0
+        session_tap_series_overflow_total{metric="session_tap_inbound_started_requests_total"} 0
         """)
   }
 

@@ -82,12 +82,16 @@ struct RequestOptionsTests {
         session_tap_series_overflow_total{metric="http_client_active_requests"} 0
         session_tap_series_overflow_total{metric="http_client_connections_opened_total"} 0
         session_tap_series_overflow_total{metric="http_client_network_round_trip_seconds"} 0
+        session_tap_series_overflow_total{metric="http_client_redirects_total"} 0
         session_tap_series_overflow_total{metric="http_client_request_body_size_bytes"} 0
         session_tap_series_overflow_total{metric="http_client_request_duration_seconds"} 0
         session_tap_series_overflow_total{metric="http_client_request_phase_duration_seconds"} 0
         session_tap_series_overflow_total{metric="http_client_response_body_size_bytes"} 0
         session_tap_series_overflow_total{metric="http_client_retransmitted_segments_total"} 0
         session_tap_series_overflow_total{metric="http_client_time_to_first_byte_seconds"} 0
+        session_tap_series_overflow_total{metric="session_tap_cancelled_requests_total"} 0
+        session_tap_series_overflow_total{metric="session_tap_ended_requests_total"} 0
+        session_tap_series_overflow_total{metric="session_tap_started_requests_total"} 0
         # HELP session_tap_started_requests_total Requests that have started.
         # TYPE session_tap_started_requests_total counter
         session_tap_started_requests_total{client="payments"} 1

@@ -1,0 +1,119 @@
+/// The metrics of requests: all that there are. Each is one column of a table, whose labels are those of ``RequestLabels`` of the
+/// same name.
+struct RequestColumns {
+  /// Of what each client has begun and ended.
+  let clients: [RequestColumn<RequestObservation>]
+  /// Of the requests for one target: the method and the server.
+  let targets: [RequestColumn<RequestObservation>]
+  /// Of ended requests, by what they came to.
+  let ends: [RequestColumn<RequestObservation>]
+  /// Of the phases of ended requests, in nanoseconds.
+  let phases: [RequestColumn<Int64>]
+  /// Of the connections to a server.
+  let servers: [RequestColumn<RequestObservation>]
+
+  init(_ direction: RequestDirection, _ options: RequestOptions) throws(RegistryError) {
+    switch direction {
+    case .outbound: try self.init(outbound: options)
+    case .inbound: try self.init(inbound: options)
+    }
+  }
+
+  private init(outbound options: RequestOptions) throws(RegistryError) {
+    clients = [
+      try .count("session_tap_started_requests_total", "Requests that have started.", atBegin: 1),
+      try .count(
+        "session_tap_ended_requests_total",
+        "Requests that have ended: with a response, with an error or by a cancel.", atEnd: { _ in 1 }),
+      try .count(
+        "session_tap_cancelled_requests_total", "Requests that the app cancelled.", atEnd: \.cancellations),
+    ]
+    targets = [
+      try .count(
+        "http_client_active_requests", "Requests that have started and not ended.", atBegin: 1,
+        atEnd: { _ in -1 }),
+      try .count(
+        "http_client_redirects_total", "Redirects that HTTP client requests followed.",
+        atEnd: { $0.resendCount.map(Double.init) }),
+    ]
+    ends = [
+      try .histogram(
+        "http_client_request_duration_seconds",
+        "Duration of HTTP client requests, from the start to the last byte of the body.",
+        options.durationBuckets,
+        { seconds($0.elapsed) }),
+      try .histogram(
+        "http_client_time_to_first_byte_seconds",
+        "Time of HTTP client requests from the start to the head of the response.", options.durationBuckets,
+        { $0.elapsedToFirstByte.map(seconds) }),
+      try .histogram(
+        "http_client_request_body_size_bytes", "Size of HTTP client request bodies.", options.bodySizeBuckets,
+        { $0.requestBodySize.map(Double.init) }),
+      try .histogram(
+        "http_client_response_body_size_bytes", "Size of HTTP client response bodies.",
+        options.bodySizeBuckets,
+        { $0.responseBodySize.map(Double.init) }),
+    ]
+    phases = [
+      try .histogram(
+        "http_client_request_phase_duration_seconds",
+        "Duration of the phases of HTTP client requests, of the last leg after redirects.",
+        options.phaseBuckets,
+        seconds)
+    ]
+    servers = [
+      try .histogram(
+        "http_client_network_round_trip_seconds",
+        "Least round trip of the connections of HTTP client requests, read at the end of a request.",
+        options.roundTripBuckets, { $0.roundTrip.map(seconds) }),
+      // A server whose connections are all open already has a series, too.
+      try .counter(
+        "http_client_connections_opened_total", "Connections that HTTP client requests opened.",
+        { $0.openedConnections.map(Double.init) }),
+      try .counter(
+        "http_client_retransmitted_segments_total",
+        "TCP segments that were sent again on the connections of HTTP client requests.",
+        { $0.retransmittedSegments.map(Double.init) }),
+    ]
+  }
+
+  private init(inbound options: RequestOptions) throws(RegistryError) {
+    clients = [
+      try .count(
+        "session_tap_inbound_started_requests_total", "Inbound requests that have begun.", atBegin: 1),
+      try .count(
+        "session_tap_inbound_ended_requests_total",
+        "Inbound requests that have ended: with a response, with an error or by a cancel.", atEnd: { _ in 1 }),
+      try .count(
+        "session_tap_inbound_cancelled_requests_total",
+        "Inbound requests whose callers went away, or that were let go without an end.",
+        atEnd: \.cancellations),
+    ]
+    targets = [
+      try .count(
+        "http_server_active_requests", "Requests that are being served.", atBegin: 1, atEnd: { _ in -1 })
+    ]
+    ends = [
+      try .histogram(
+        "http_server_request_duration_seconds",
+        "Duration of HTTP server requests, from their beginning to the end of their response.",
+        options.durationBuckets, { seconds($0.elapsed) }),
+      try .histogram(
+        "http_server_request_body_size_bytes", "Size of HTTP server request bodies.", options.bodySizeBuckets,
+        { $0.requestBodySize.map(Double.init) }),
+      try .histogram(
+        "http_server_response_body_size_bytes", "Size of HTTP server response bodies.",
+        options.bodySizeBuckets,
+        { $0.responseBodySize.map(Double.init) }),
+    ]
+    phases = []
+    servers = []
+  }
+}
+
+/// A clock that went back makes 0.
+private func seconds(_ nanoseconds: Int64) -> Double { Double(max(0, nanoseconds)) / 1e9 }
+
+extension RequestObservation {
+  fileprivate var cancellations: Double { end == .cancelled ? 1 : 0 }
+}

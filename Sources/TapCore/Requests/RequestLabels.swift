@@ -1,0 +1,114 @@
+/// The labels of requests, as the keys of their tables: each has those of the one before, and more.
+///
+/// What is too long to be a label is cut, so that a key has a bound. The values of a label are those of a closed set or of the app's
+/// own code, or their number is bounded by the limit of its table.
+enum RequestLabels {
+  /// Who makes requests: the labels of all request metrics.
+  struct Client: RequestLabelSet {
+    let client: String
+
+    init(_ request: borrowing RequestDescription) { client = request.client.asLabel }
+
+    var pairs: [(String, String)] { [("client", client)] }
+  }
+
+  /// Who asks whom: the labels of what belongs to a server and not to a request.
+  struct Server: RequestLabelSet {
+    let client: Client
+    let address: String?
+    let port: Int?
+
+    init(_ request: borrowing RequestDescription) {
+      client = Client(request)
+      address = request.serverAddress?.asLabel
+      port = request.serverPort
+    }
+
+    var pairs: [(String, String)] {
+      client.pairs + [("server_address", address ?? ""), ("server_port", port.map(String.init) ?? "")]
+    }
+  }
+
+  /// What is known at the begin.
+  struct Target: RequestLabelSet {
+    let server: Server
+    /// Of the known ones, or `_OTHER`.
+    let method: String
+    /// Of the known ones, of inbound requests only.
+    let scheme: String?
+
+    init(_ request: borrowing RequestDescription, _ methods: KnownMethods) {
+      server = Server(request)
+      method = methods.label(of: request.method)
+      scheme = request.direction == .inbound ? request.knownScheme : nil
+    }
+
+    var pairs: [(String, String)] {
+      server.pairs + [("http_request_method", method), ("url_scheme", scheme ?? "")]
+    }
+  }
+
+  /// What is known at the end beside the target.
+  struct Outcome: Hashable, Sendable {
+    private let statusCode: Int?
+    private let failure: RequestErrorType?
+    let template: String?
+    private let isFromCache: Bool
+    private let protocolVersion: NetworkProtocolVersion?
+
+    init(_ observation: borrowing RequestObservation) {
+      // What is no status code (RFC 9110, section 15) would only make series.
+      statusCode = observation.end.statusCode.flatMap { (100...599).contains($0) ? $0 : nil }
+      failure = if case .failure(let type, _) = observation.end { type } else { nil }
+      template = observation.request.urlTemplate?.asLabel
+      isFromCache = observation.isFromCache
+      protocolVersion = observation.protocolVersion
+    }
+
+    fileprivate func pairs(_ direction: RequestDirection) -> [(String, String)] {
+      let status = statusCode.map(String.init) ?? ""
+      let isError = statusCode.map(direction.isError) ?? false
+      return [
+        ("cache", isFromCache ? "hit" : ""), ("error_type", failure?.rawValue ?? (isError ? status : "")),
+        ("http_response_status_code", status), ("network_protocol_version", protocolVersion?.rawValue ?? ""),
+        (direction == .inbound ? "http_route" : "url_template", template ?? ""),
+      ]
+    }
+  }
+
+  /// The labels of ended requests.
+  struct End: RequestLabelSet {
+    let direction: RequestDirection
+    let target: Target
+    let outcome: Outcome
+
+    var pairs: [(String, String)] { target.pairs + outcome.pairs(direction) }
+  }
+
+  struct Phase: RequestLabelSet {
+    let server: Server
+    let template: String?
+    let phase: RequestTimings.Phase
+
+    var pairs: [(String, String)] {
+      server.pairs + [("phase", phase.rawValue), ("url_template", template ?? "")]
+    }
+  }
+}
+
+protocol RequestLabelSet: Hashable, Sendable {
+  /// In any order. An empty value leaves its label out.
+  var pairs: [(String, String)] { get }
+}
+
+extension RequestLabelSet {
+  var rendered: RenderedLabels { RenderedLabels(Labels(pairs).pairs) }
+}
+
+extension String {
+  /// The text as the value of a label: cut where it is too long for one.
+  package var asLabel: String {
+    utf8.count <= RenderedLabels.maximumValueLength
+      ? self : String(prefix(utf8Length: RenderedLabels.maximumValueLength))
+  }
+}
