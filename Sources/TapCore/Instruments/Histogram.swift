@@ -81,16 +81,14 @@ extension Registry {
     public func record(
       _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
     ) {
-      record(value, trace: trace, at: timestamp(), exemplars: .sampled)
+      guard let trace, trace.isSampled else { return record(value) }
+      record(value, in: trace, at: timestamp())
     }
 
-    /// The same, where the policy says which traces are kept.
-    func record(
-      _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp,
-      exemplars: ExemplarPolicy
-    ) {
-      guard let trace, trace.isSampled || exemplars == .all, value.isFinite else { return record(value) }
-      let exemplar = Exemplar(value: value, timestamp: timestamp(), trace: trace)
+    /// The same, for a trace that is kept.
+    func record(_ value: Double, in trace: TraceContext, at timestamp: Timestamp) {
+      guard value.isFinite else { return dropped.increment() }
+      let exemplar = Exemplar(value: value, timestamp: timestamp, trace: trace)
       let bucketCount = layout.bucketCount
       record(value) { cell, bucket in
         if cell.exemplars.isEmpty { cell.exemplars = Array(repeating: nil, count: bucketCount) }

@@ -1,30 +1,48 @@
-/// One series, or as many as its table has columns. What changes is guarded by the lock of the table's owner.
-final class Series<Row: AnyObject & Sendable>: @unchecked Sendable {
+import Synchronization
+
+/// One series, or as many as its table has columns.
+final class Series<Row: AnyObject & Sendable>: Sendable {
+  private struct State {
+    var row: Row?
+    var activity: UInt64 = 0
+    /// Since when nothing has been recorded. `nil` if that is unknown.
+    var idleSince: Instant?
+  }
+
   let labels: RenderedLabels
   let created: Timestamp
   let isOverflow: Bool
-  /// `nil` from its expiry or removal on: who has kept the series looks it up again.
-  var row: Row?
-  private var activity: UInt64 = 0
-  /// Since when nothing has been recorded. `nil` if that is unknown.
-  private var idleSince: Instant?
+  private let state: Mutex<State>
 
   init(labels: RenderedLabels, row: Row, created: Timestamp) {
     self.labels = labels
-    self.row = row
     self.created = created
     isOverflow = labels == .overflow
+    state = Mutex(State(row: row))
   }
 
-  func touch() { idleSince = nil }
+  /// `nil` from the expiry or the removal of the series on: who has kept it looks it up again.
+  var row: Row? { state.withLock { $0.row } }
+
+  func end() { state.withLock { $0.row = nil } }
+
+  /// The row of a series that is asked for, and therefore not idle.
+  func touch() -> Row? {
+    state.withLock { state in
+      state.idleSince = nil
+      return state.row
+    }
+  }
 
   /// For how long nothing has been recorded, where each record changes `activity`.
   func idleNanoseconds(at now: Instant, activity: UInt64) -> Int64 {
-    guard let idleSince, activity == self.activity else {
-      (self.activity, idleSince) = (activity, now)
-      return 0
+    state.withLock { state in
+      guard let idleSince = state.idleSince, activity == state.activity else {
+        (state.activity, state.idleSince) = (activity, now)
+        return 0
+      }
+      return now.nanoseconds - idleSince.nanoseconds
     }
-    return now.nanoseconds - idleSince.nanoseconds
   }
 
   /// An expired series, as long as the app keeps its instrument: it returns when something is recorded.

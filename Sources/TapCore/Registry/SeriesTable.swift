@@ -28,15 +28,13 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
 
   /// The series of a key seen before.
   func find(_ key: Key) -> Found? {
-    guard let series = byKey[key], let row = series.row else { return nil }
-    series.touch()
+    guard let series = byKey[key], let row = series.touch() else { return nil }
     return (series, row)
   }
 
   /// The series of a label set: the one there is, a new one with that row, or the overflow series where there is no room.
   mutating func find(_ key: Key, labels: RenderedLabels, new: Row? = nil) -> Found {
-    if let series = byLabels[labels], let row = series.row {
-      series.touch()
+    if let series = byLabels[labels], let row = series.touch() {
       remember(series, for: key)
       return (series, row)
     }
@@ -76,7 +74,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
 
   private mutating func forget(_ isForgotten: (Series<Row>) -> Bool) {
     byKey = byKey.filter { !isForgotten($0.value) }
-    for series in listed where isForgotten(series) { series.row = nil }
+    for series in listed where isForgotten(series) { series.end() }
     listed.removeAll(where: isForgotten)
   }
 

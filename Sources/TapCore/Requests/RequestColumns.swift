@@ -2,15 +2,15 @@
 /// same name.
 struct RequestColumns {
   /// Of what each client has begun and ended.
-  let clients: [RequestColumn<RequestObservation>]
+  let clients: [RequestColumn]
   /// Of the requests for one target: the method and the server.
-  let targets: [RequestColumn<RequestObservation>]
+  let targets: [RequestColumn]
   /// Of ended requests, by what they came to.
-  let ends: [RequestColumn<RequestObservation>]
-  /// Of the phases of ended requests, in nanoseconds.
-  let phases: [RequestColumn<Int64>]
+  let ends: [RequestColumn]
+  /// Of the phases of ended requests.
+  let phases: [RequestColumn]
   /// Of the connections to a server.
-  let servers: [RequestColumn<RequestObservation>]
+  let servers: [RequestColumn]
 
   init(_ direction: RequestDirection, _ options: RequestOptions) throws(RegistryError) {
     switch direction {
@@ -26,7 +26,8 @@ struct RequestColumns {
         "session_tap_ended_requests_total",
         "Requests that have ended: with a response, with an error or by a cancel.", atEnd: { _ in 1 }),
       try .count(
-        "session_tap_cancelled_requests_total", "Requests that the app cancelled.", atEnd: \.cancellations),
+        "session_tap_cancelled_requests_total", "Requests that the app cancelled.",
+        atEnd: { $0.end == .cancelled ? 1 : nil }),
     ]
     targets = [
       try .count(
@@ -58,8 +59,7 @@ struct RequestColumns {
       try .histogram(
         "http_client_request_phase_duration_seconds",
         "Duration of the phases of HTTP client requests, of the last leg after redirects.",
-        options.phaseBuckets,
-        seconds)
+        options.phaseBuckets)
     ]
     servers = [
       try .histogram(
@@ -67,10 +67,10 @@ struct RequestColumns {
         "Least round trip of the connections of HTTP client requests, read at the end of a request.",
         options.roundTripBuckets, { $0.roundTrip.map(seconds) }),
       // A server whose connections are all open already has a series, too.
-      try .counter(
+      try .sum(
         "http_client_connections_opened_total", "Connections that HTTP client requests opened.",
         { $0.openedConnections.map(Double.init) }),
-      try .counter(
+      try .sum(
         "http_client_retransmitted_segments_total",
         "TCP segments that were sent again on the connections of HTTP client requests.",
         { $0.retransmittedSegments.map(Double.init) }),
@@ -83,11 +83,12 @@ struct RequestColumns {
         "session_tap_inbound_started_requests_total", "Inbound requests that have begun.", atBegin: 1),
       try .count(
         "session_tap_inbound_ended_requests_total",
-        "Inbound requests that have ended: with a response, with an error or by a cancel.", atEnd: { _ in 1 }),
+        "Inbound requests that have ended: with a response, with an error or by a cancel.",
+        atEnd: { _ in 1 }),
       try .count(
         "session_tap_inbound_cancelled_requests_total",
         "Inbound requests whose callers went away, or that were let go without an end.",
-        atEnd: \.cancellations),
+        atEnd: { $0.end == .cancelled ? 1 : nil }),
     ]
     targets = [
       try .count(
@@ -109,11 +110,4 @@ struct RequestColumns {
     phases = []
     servers = []
   }
-}
-
-/// A clock that went back makes 0.
-private func seconds(_ nanoseconds: Int64) -> Double { Double(max(0, nanoseconds)) / 1e9 }
-
-extension RequestObservation {
-  fileprivate var cancellations: Double { end == .cancelled ? 1 : 0 }
 }

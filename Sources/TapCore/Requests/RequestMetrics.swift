@@ -6,23 +6,24 @@ import Synchronization
 /// overflowed since. Rows remember the rows that were found from them, so that an end needs no look-up in a table.
 package final class RequestMetrics: Sendable {
   private struct State {
-    var targets: RequestTable<RequestLabels.Target, RequestObservation>
-    var clients: RequestTable<RequestLabels.Client, RequestObservation>
-    var ends: RequestTable<RequestLabels.End, RequestObservation>
-    var phases: RequestTable<RequestLabels.Phase, Int64>
-    var servers: RequestTable<RequestLabels.Server, RequestObservation>
+    var targets: RequestTable<RequestLabels.Target>
+    var clients: RequestTable<RequestLabels.Client>
+    var ends: RequestTable<RequestLabels.End>
+    var phases: RequestTable<RequestLabels.Phase>
+    var servers: RequestTable<RequestLabels.Server>
     /// The target of the latest request. Most have the same: to compare costs a tenth of a look-up.
-    var latest: (labels: RequestLabels.Target, series: Series<RequestRow>)?
+    var latest: Series<RequestRow>?
+    var latestLabels: RequestLabels.Target?
 
     mutating func target(_ labels: RequestLabels.Target) -> RequestRow {
-      if let latest, let row = latest.series.row, latest.labels == labels { return row }
+      if latestLabels == labels, let row = latest?.row { return row }
       let (series, row) = targets.find(labels)
-      if !series.isOverflow { latest = (labels, series) }
+      if !series.isOverflow { (latest, latestLabels) = (series, labels) }
       return row
     }
 
     mutating func client(of target: RequestRow, _ request: RequestDescription) -> RequestRow {
-      target.find(.client) { clients.find(RequestLabels.Client(request)) }
+      target.relative(.client) ?? target.remember(clients.find(RequestLabels.Client(request)), as: .client)
     }
   }
 
@@ -66,29 +67,35 @@ package final class RequestMetrics: Sendable {
   /// Records an ended request, in the row that its begin gave among others.
   package func end(_ observation: RequestObservation, _ target: RequestRow) {
     state.withLock { state in
-      state.targets.end(observation, in: target)
+      state.targets.record(observation, in: target, endsRequest: true)
       let client = state.client(of: target, observation.request)
-      state.clients.end(observation, in: client)
+      state.clients.record(observation, in: client, endsRequest: true)
       let outcome = RequestLabels.Outcome(observation)
-      let end = target.find(.end(outcome)) {
-        let labels = RequestLabels.Target(observation.request, methods)
-        return state.ends.find(RequestLabels.End(direction: direction, target: labels, outcome: outcome))
-      }
-      state.ends.record(
-        observation, in: end, trace: observation.request.traceContext, at: observation.endTime,
-        exemplars: exemplars)
+      let end =
+        target.end(outcome)
+        ?? target.remember(
+          state.ends.find(
+            RequestLabels.End(
+              direction: direction, target: RequestLabels.Target(observation.request, methods),
+              outcome: outcome)),
+          as: outcome)
+      state.ends.record(observation, in: end, exemplars: exemplars)
       guard direction == .outbound else { return }
       for phase in RequestTimings.Phase.allCases {
         guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
-        let row = end.find(.phase(phase)) {
-          let server = RequestLabels.Server(observation.request)
-          return state.phases.find(
-            RequestLabels.Phase(server: server, template: outcome.template, phase: phase))
-        }
-        state.phases.record(nanoseconds, in: row)
+        let row =
+          end.relative(.phase(phase))
+          ?? end.remember(
+            state.phases.find(
+              RequestLabels.Phase(
+                server: RequestLabels.Server(observation.request), template: outcome.template, phase: phase)),
+            as: .phase(phase))
+        state.phases.record(seconds(nanoseconds), in: row)
       }
       guard state.servers.hasValue(of: observation) else { return }
-      let server = target.find(.server) { state.servers.find(RequestLabels.Server(observation.request)) }
+      let server =
+        target.relative(.server)
+        ?? target.remember(state.servers.find(RequestLabels.Server(observation.request)), as: .server)
       state.servers.record(observation, in: server)
     }
   }
@@ -104,3 +111,6 @@ extension RequestMetrics: MetricSource {
     }
   }
 }
+
+/// A clock that went back makes 0.
+func seconds(_ nanoseconds: Int64) -> Double { Double(max(0, nanoseconds)) / 1e9 }
