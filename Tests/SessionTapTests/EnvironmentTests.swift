@@ -72,7 +72,7 @@ import Testing
     configuration.servesLog = true
     configuration.isQuiet = true
     let tap = try Tap.start(configuration)
-    let exposition = try await TapTests.scrape(tap)
+    let exposition = try await tap.get("/metrics")
     #expect(
       exposition.contains(
         #"target_info{service_name="shop",service_version="1.2+3"} 1"#))

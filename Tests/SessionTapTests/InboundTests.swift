@@ -1,11 +1,6 @@
-import Foundation
 import SessionTap
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What the app serves and what it asks of others meanwhile, in one registry and one log.
 @Suite struct InboundTests {
@@ -27,7 +22,7 @@ import Testing
       return inbound.trace
     }
 
-    let text = try await TapTests.scrape(tap)
+    let text = try await tap.get("/metrics")
     await tap.shutdown()
     let labels = #"http_request_method="GET",http_response_status_code="200",http_route="/orders/{id}""#
     #expect(text.contains(#"http_server_request_duration_seconds_count{\#(labels),url_scheme="http"} 1"#))

@@ -1,13 +1,8 @@
-import Foundation
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import SessionTap
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite struct PushTests {
   // MARK: The target

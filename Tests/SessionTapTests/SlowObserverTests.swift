@@ -1,12 +1,7 @@
-import Foundation
 import SessionTap
 import Synchronization
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Observers of the app's own, and destinations of the log, that take their time: neither a request nor a scrape
 /// waits for them.

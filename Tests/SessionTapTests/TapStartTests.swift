@@ -152,7 +152,9 @@ import Testing
     // The same path in code is a mistake in code.
     configuration.log = .file(path)
     let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    #expect(error?.code == .log)
     #expect(error?.description.contains("make the directory first") == true)
+    #expect(error?.description.contains(path) == true)
   }
 
   @Test func `a folder that takes no files is not called missing`() {

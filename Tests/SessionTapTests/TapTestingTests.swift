@@ -1,11 +1,6 @@
-import Foundation
 import SessionTap
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// A tap for the tests of an app.
 @Suite struct TapTestingTests {

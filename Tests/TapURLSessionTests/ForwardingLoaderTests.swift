@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The loader for platforms whose native loaders are out of reach, as far as Linux allows: data tasks. Elsewhere
 /// it is not used, and there nothing has been run.

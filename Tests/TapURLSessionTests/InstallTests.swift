@@ -1,12 +1,7 @@
-import Foundation
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Sessions that exist already: observed from here on, and no longer.
 @Suite struct InstallTests {
@@ -20,19 +15,6 @@ import Testing
   private var clients: [String] {
     tap.flush()
     return observer.ended.map(\.request.client)
-  }
-
-  @Test func `requests are recorded between install and uninstall`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
-    let session = URLSession(configuration: .ephemeral)
-    _ = try await session.data(from: origin.url())
-    #expect(tap.install(on: session, client: "installed"))
-    _ = try await session.data(from: origin.url())
-    tap.uninstall(from: session)
-    _ = try await session.data(from: origin.url())
-    #expect(clients == ["installed"])
-    #expect(origin.requests.count == 3)
   }
 
   @Test func `both may be repeated, and the last name holds`() async throws {

@@ -1,12 +1,7 @@
-import Foundation
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Requests that Foundation never ends: seen as active, reported once, and ended with a cancel or the session.
 @Suite struct WaitingRequestTests {

@@ -1,9 +1,4 @@
-package import Foundation
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// An HTTP server under a test's control, byte for byte, on a free loopback port.
 ///
@@ -112,6 +107,8 @@ package enum OriginStep: Sendable {
   case send([UInt8])
   /// Waits until the test lets the answer go on (or a deadline ends the test).
   case hold(Gate)
+  /// Waits until the client has sent something more, and reads nothing of it.
+  case arrival
   /// Thinks for so many milliseconds.
   case think(Int)
   /// Opens the gate: the answer has come to this step.

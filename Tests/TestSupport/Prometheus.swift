@@ -1,9 +1,3 @@
-import Foundation
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A real Prometheus with a folder of its own, on a free port, that scrapes a port of this machine every second.
 package final class Prometheus: Sendable {
   private let process: ChildProcess

@@ -25,17 +25,6 @@ import Testing
     #expect(driver.end == nil)
   }
 
-  @Test func `answers pipelined requests in order`() {
-    var driver = ConnectionDriver()
-    driver.receive((0..<100).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
-    #expect(driver.requests.map(\.path) == (0..<100).map { "/\($0)" })
-    #expect(driver.statuses.count == 100)
-    let bodies = driver.sent.split(separator: "\r\n\r\n").dropFirst().compactMap {
-      $0.split(separator: "HTTP", omittingEmptySubsequences: false).first
-    }
-    #expect(bodies.map(String.init) == (0..<100).map { "/\($0)" })
-  }
-
   @Test func `waits for an answer before it looks at the next request`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in nil }

@@ -3,10 +3,6 @@ import TapLog
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 @Suite(.needs(.thread))
 struct LogDestinationTests {
   /// Starts a log, which has to fail, and gives what it says.

@@ -1,11 +1,6 @@
-import Foundation
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// One request against a server of its own: what the app saw, and what the server saw.
 struct MatrixRun: Sendable {

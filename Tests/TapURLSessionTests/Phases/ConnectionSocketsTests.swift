@@ -1,17 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// How the socket of a finished transfer is found among those of the process, and what ends the search.
 @Suite struct ConnectionSocketsTests {

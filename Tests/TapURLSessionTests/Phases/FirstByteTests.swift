@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The time to the first byte is libcurl's, whoever listens.
 @Suite struct FirstByteTests {

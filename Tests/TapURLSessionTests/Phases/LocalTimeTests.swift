@@ -1,14 +1,9 @@
-import Foundation
 import Synchronization
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Whose time it was: the server's, or that of this process, whose sessions share one queue.
 @Suite struct LocalTimeTests {
@@ -138,18 +133,6 @@ import Testing
       // Not before the server has sent it, whatever is taken off for the time that it lay unread.
       #expect(firstByte + precision >= arrived + Int64(thinking) * 1_000_000)
     }
-  }
-
-  @Test func `without a body and on an open connection all phases are known`() async throws {
-    let origin = try Origin { _ in [.response(body: [1])] }
-    defer { origin.stop() }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
-    for _ in 0..<20 { _ = try await session.data(from: origin.url()) }
-    session.finishTasksAndInvalidate()
-    try await observer.waitForEnds(20)
-    for observation in observer.ended { #expect(observation.phaseSum == observation.elapsed) }
   }
 }
 

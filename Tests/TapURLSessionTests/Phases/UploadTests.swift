@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The phases of requests with a body: libcurl takes the beginning of an upload for the first byte.
 @Suite struct UploadTests {
@@ -85,12 +80,12 @@ import Testing
     }
   }
 
-  /// The server takes the body only when the test says so.
+  /// The server pauses before it takes the body, and thinks after it. The client may be late to send, where its queue is busy.
   @Test(arguments: [Way(kind: .uploadData, style: .async), Way(kind: .uploadFile, style: .sessionDelegate)])
   func `a body that the server takes slowly is upload`(way: Way) async throws {
-    let server = try SlowReader(pause: 150, think: 100)
-    defer { server.stop() }
-    var request = URLRequest(url: server.url)
+    let origin = try Origin(greeting: [.arrival, .think(150)]) { _ in [.think(100), .response(body: [1])] }
+    defer { origin.stop() }
+    var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
     var exchange = Exchange(kind: way.kind, style: way.style, request: request)
     exchange.uploadBody = [UInt8](repeating: 7, count: 16 << 20)
