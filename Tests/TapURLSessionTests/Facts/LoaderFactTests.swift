@@ -26,9 +26,9 @@ import Testing
   /// A completion handler's loader tells the data at the end and no head; a delegate's tells the head, and the data goes past
   /// the client; a download's tells neither. The body of an upload is on the task, where no loader can read it.
   @Test(arguments: [
-    (Kind.data, Style.async, ["data"], []), (.data, .completionHandler, ["data"], [0, 0, 3, 3]),
+    (Kind.data, Style.async, ["data"], []), (.data, .completionHandler, ["data"], [0, 0, 0, 3]),
     (.data, .sessionDelegate, ["response"], [0, 0, 0, 3]), (.download, .async, [], []),
-    (.download, .completionHandler, [], [0, 0, 3, 3]), (.download, .sessionDelegate, [], [0, 0, 3, 3]),
+    (.download, .completionHandler, [], [0, 0, 0, 3]), (.download, .sessionDelegate, [], [0, 0, 3, 3]),
     (.uploadData, .sessionDelegate, ["response"], [21, 21, 0, 3]),
     (.uploadFile, .sessionDelegate, ["response"], [21, 21, 0, 3]),
   ])
