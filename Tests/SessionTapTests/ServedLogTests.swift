@@ -17,7 +17,9 @@ import Testing
     await tap.shutdown()
   }
 
-  @Test func `the lines that are asked for are served where that is asked for, without any file`() async throws {
+  @Test func `the lines that are asked for are served where that is asked for, without any file`()
+    async throws
+  {
     let tap = try Self.tap()
     for (index, severity) in LogSeverity.allCases.enumerated() { tap.log(severity, "\(index)", ["n": 42]) }
     #expect(tap.requestLog?.flush() == true)

@@ -13,7 +13,8 @@ import Testing
       // Foundation does not know a scheme in capitals.
       ("HTTP://127.0.0.1:1/", .unsupportedURL), ("http://fails.test/", .other),
     ], [Style.async, .completionHandler, .sessionDelegate])
-  func `each failure has its class`(failure: (url: String, type: RequestErrorType), style: Style) async throws {
+  func `each failure has its class`(failure: (url: String, type: RequestErrorType), style: Style) async throws
+  {
     let request = URLRequest(url: try #require(URL(string: failure.url)))
     try await Self.expect(failure.type, Exchange(kind: .data, style: style, request: request))
   }

@@ -21,7 +21,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [[0, 0], [0, 1, 0], [0, 1, 0, 1, 0, 1, 0, 1], [0, 1, 2, 1, 0, 2, 2, 0], [2, 1, 0, 0, 1, 2]])
+  @Test(arguments: [
+    [0, 0], [0, 1, 0], [0, 1, 0, 1, 0, 1, 0, 1], [0, 1, 2, 1, 0, 2, 2, 0], [2, 1, 0, 0, 1, 2],
+  ])
   func `taps that patch each other's configurations observe each request once`(turns: [Int]) async throws {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }

@@ -139,7 +139,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("/users/42/posts/7?x=1", nil, "/users/{id}/*"), ("/elsewhere", nil, nil), ("/users/42", "/mine", "/mine"),
+      ("/users/42/posts/7?x=1", nil, "/users/{id}/*"), ("/elsewhere", nil, nil),
+      ("/users/42", "/mine", "/mine"),
     ] as [(String, String?, String?)])
   func `templates come from the tap, unless the request has its own`(
     path: String, own: String?, template: String?
@@ -165,7 +166,9 @@ import Testing
   }
 
   @Test(arguments: ["traceparent", "Traceparent", "TraceParent", "TRACEPARENT"])
-  func `the header's trace is read whatever the case of its name, is sent, and wins`(name: String) async throws {
+  func `the header's trace is read whatever the case of its name, is sent, and wins`(name: String)
+    async throws
+  {
     let origin = try Origin { _ in [.response()] }
     defer { origin.stop() }
     let trace = TraceContext.random()

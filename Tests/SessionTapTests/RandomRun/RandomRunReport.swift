@@ -9,8 +9,6 @@ struct RandomRunReport: Codable, Sendable {
   var cancelledBeforeResume: Int
   var residentBytes: Int
   /// Of a tapped run.
-  var observedOnce = 0
-  var neverObserved = 0
   var lines = 0
   var requestsWithOneLine = 0
   var active = 0.0
@@ -41,8 +39,7 @@ struct RandomRunReport: Codable, Sendable {
     let registry = Registry()
     let worker = Worker()
     let log = try RequestLog(to: .file(path), configuration: .init(), worker: worker)
-    let counter = EndCounter(count: requests)
-    let recorder = try RequestRecorder(registry: registry, consumers: [log, counter], worker: worker)
+    let recorder = try RequestRecorder(registry: registry, consumers: [log], worker: worker)
     let tap = URLSessionTap(recorder: recorder)
     let scrapes = isScraped ? ScrapeWatch { Books(registry.exposition().text).balance } : nil
     let cancelled = try await RandomRun(tap: tap)
@@ -62,8 +59,6 @@ struct RandomRunReport: Codable, Sendable {
     var report = RandomRunReport(
       requests: requests, cancelledBeforeResume: cancelled, residentBytes: residentBytes)
     report.liveLoaders = live ?? recorder.requestCount
-    report.observedOnce = counter.once
-    report.neverObserved = counter.never
     let books = Books(registry.exposition().text)
     report.active = books.active
     report.started = books.started
@@ -81,8 +76,9 @@ struct RandomRunReport: Codable, Sendable {
     }
     var counts: [Int: Int] = [:]
     for line in try Data(contentsOf: URL(fileURLWithPath: path)).split(separator: UInt8(ascii: "\n")) {
-      let url = try JSONDecoder().decode(Line.self, from: line).url
-      counts[EndCounter.id(url) ?? -1, default: 0] += 1
+      // The first part of the path is the request's number.
+      let parts = try JSONDecoder().decode(Line.self, from: line).url.split(separator: "/")
+      counts[parts.count > 2 ? Int(parts[2]) ?? -1 : -1, default: 0] += 1
       lines += 1
     }
     requestsWithOneLine = counts.count { $0.key >= 0 && $0.value == 1 }

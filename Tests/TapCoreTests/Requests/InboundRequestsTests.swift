@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct InboundRequestsTests {
   private let registry = Registry()
-  private let observer = InboundObserver()
+  private let observer = RecordingObserver()
 
   private var lines: [String] {
     String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n").map(String.init)
@@ -155,7 +155,7 @@ import Testing
   func `may outlive everything else that knows their recorder`() async throws {
     let request = try make().begin(method: "GET", path: "/")
     request.end(statusCode: 200)
-    try await observer.heard.wait("the observer")
+    try await observer.waitForEnds(1)
     #expect(observer.ended.count == 1)
   }
 

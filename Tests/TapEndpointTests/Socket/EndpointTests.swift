@@ -5,16 +5,6 @@ import Testing
 @Suite struct EndpointTests {
   private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
 
-  @Test func `serves`() async throws {
-    try await withEndpoint(routes: [Self.ok]) { port in
-      let answer = try await RawClient.get("/ok", port: port)
-      #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\nDate: "))
-      #expect(answer.contains("\r\nContent-Type: text/plain; charset=utf-8\r\n"))
-      #expect(answer.contains("\r\nContent-Length: 5\r\n"))
-      #expect(answer.hasSuffix("\r\n\r\nfine\n"))
-    }
-  }
-
   @Test(arguments: [
     ("GET", "/", "404"), ("GET", "/ok", "200"), ("HEAD", "/ok", "200"), ("POST", "/ok", "405"),
     ("BREW", "/ok", "501"),
@@ -95,30 +85,6 @@ import Testing
       #expect(isReset)
       #expect(text.isEmpty)
       #expect(try await RawClient.get("/teapot", port: port).hasPrefix("HTTP/1.1 418 I'm a teapot\r\n"))
-    }
-  }
-
-  @Test func `cancels the handler whose client is gone`() async throws {
-    let events = EventQueue<String>()
-    let route = EndpointRoute(
-      "/wait",
-      handler: { _ in
-        await withTaskCancellationHandler {
-          events.send("started")
-          // Ends with the task alone.
-          for await _ in AsyncStream<Never>.makeStream().stream {}
-        } onCancel: {
-          events.send("cancelled")
-        }
-        return .text("")
-      })
-    try await withEndpoint(routes: [route]) { port in
-      let client = try RawClient(port: port)
-      client.send("GET /wait HTTP/1.1\r\nHost: localhost\r\n\r\n")
-      #expect(try await events.next("the handler") == "started")
-      client.send("more than the client should send")
-      client.reset()
-      #expect(try await events.next("its cancel") == "cancelled")
     }
   }
 

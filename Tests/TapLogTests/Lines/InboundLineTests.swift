@@ -88,38 +88,4 @@ struct InboundLineTests {
     let hidden = try lines(of: observation(), configuration: configuration)
     #expect(!hidden[0].contains("url.path"))
   }
-
-  @Test
-  func `is sampled by the trace, with the outbound lines of that trace`() throws {
-    let sink = CollectingSink()
-    var configuration = RequestLog.Configuration()
-    configuration.sampling.rate = 0.3
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    for _ in 0..<500 {
-      var inbound = observation()
-      inbound.request.traceContext = .random()
-      log.requestEnded(inbound)
-      for _ in 0..<2 {
-        var outbound = RequestObservation.bare()
-        outbound.request.traceContext = inbound.request.traceContext?.child()
-        log.requestEnded(outbound)
-      }
-    }
-    #expect(log.shutdown())
-    let traces = sink.lines.compactMap { $0.firstMatch(of: /"trace_id":"([0-9a-f]{32})"/)?.1 }
-    let counts = Dictionary(traces.map { ($0, 1) }, uniquingKeysWith: +)
-    #expect(counts.values.allSatisfy { $0 == 3 })
-    #expect((80...230).contains(counts.count))
-    #expect(log.statistics.filteredLines(.sampling) == 1_500 - UInt64(sink.lines.count))
-  }
-
-  @Test
-  func `of an error is written at any rate, and one below the minimum is not`() throws {
-    var configuration = RequestLog.Configuration()
-    configuration.sampling = LogSampling(rate: 0, minimumSeverity: .warn)
-    let written = try lines(
-      of: observation(), observation(.response(statusCode: 500)), configuration: configuration)
-    #expect(written.count == 1)
-    #expect(written.first?.contains(#""http.response.status_code":500"#) == true)
-  }
 }

@@ -250,31 +250,17 @@ final class WaitRun: Sendable {
 
 /// When requests arrived at a server.
 final class Arrivals: Sendable {
-  private let state = Mutex<(all: [(path: String, instant: Int64)], waiting: [(count: Int, gate: Gate)])>(
-    ([], []))
+  private let all = Watched<[(path: String, instant: Int64)]>([])
 
-  func note(_ path: String) {
-    let due = state.withLock { state in
-      state.all.append((path, Timestamp.now.nanosecondsSinceEpoch))
-      let count = state.all.count
-      defer { state.waiting.removeAll { $0.count <= count } }
-      return state.waiting.filter { $0.count <= count }
-    }
-    for (_, gate) in due { gate.open() }
-  }
+  func note(_ path: String) { all.change { $0.append((path, Timestamp.now.nanosecondsSinceEpoch)) } }
 
   func wait(for count: Int) async throws {
-    let gate = Gate()
-    state.withLock { state in
-      if state.all.count >= count { gate.open() } else { state.waiting.append((count, gate)) }
-    }
-    try await gate.wait("arrival number \(count)")
+    try await all.wait("arrival number \(count)") { $0.count >= count }
   }
 
   func instant(ofPathEnding suffix: String) async throws -> Int64 {
-    try await Poll.until("an arrival of \(suffix)") {
-      state.withLock { $0.all.last { $0.path.hasSuffix(suffix) }?.instant }
-    }
+    try await all.wait("an arrival of \(suffix)") { $0.contains { $0.path.hasSuffix(suffix) } }
+    return all.state.last { $0.path.hasSuffix(suffix) }?.instant ?? 0
   }
 }
 
