@@ -7,7 +7,6 @@ import Testing
   @Test(arguments: [true, false])
   func `share their trace, in the log and on the wire`(isSampled: Bool) async throws {
     let upstream = try Origin { _ in [.response()] }
-    defer { upstream.stop() }
     var configuration = TapTests.configuration()
     configuration.servesLog = true
     let tap = try Tap.start(configuration)
@@ -48,7 +47,6 @@ import Testing
   @Test
   func `begin a trace where there is none, which is not sampled`() async throws {
     let upstream = try Origin { _ in [.response()] }
-    defer { upstream.stop() }
     var configuration = TapTests.configuration()
     configuration.endpoint = nil
     let tap = try Tap.start(configuration)

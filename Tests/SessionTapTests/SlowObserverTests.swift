@@ -53,7 +53,6 @@ import Testing
 
   @Test func `an observer may scrape, in both directions`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let registry = Registry()
     let observer = Observer { _ = registry.exposition() }
     let tap = try Self.tap(observer, in: registry)

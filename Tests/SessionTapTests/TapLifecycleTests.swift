@@ -110,7 +110,6 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     func makeSession() throws -> URLSession {
       let tap = try Tap.start(TapTests.configuration(log: .file(path)))
       return URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "orphan"))

@@ -44,7 +44,6 @@ import Testing
 
   @Test func `the environment is read without a word of code, and code wins`() async throws {
     let (origin, port) = try Self.taken()
-    defer { origin.stop() }
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       [port = port as String] in
       setenv("OTEL_EXPORTER_PROMETHEUS_PORT", port, 1)
@@ -70,7 +69,6 @@ import Testing
 
   @Test func `a port that is taken ends no app whose standard error nobody reads`() async throws {
     let (origin, port) = try Self.taken()
-    defer { origin.stop() }
     await #expect(processExitsWith: .exitCode(7)) { [port = port as String] in
       let pipe = Pipe()
       dup2(pipe.fileHandleForWriting.fileDescriptor, 2)
@@ -86,7 +84,6 @@ import Testing
 
   @Test(.timeLimit(.minutes(3))) func `nor does it wait for a standard error that is full`() async throws {
     let (origin, port) = try Self.taken()
-    defer { origin.stop() }
     await #expect(processExitsWith: .exitCode(7)) { [port = port as String] in
       let pipe = Pipe()
       let descriptor = pipe.fileHandleForWriting.fileDescriptor

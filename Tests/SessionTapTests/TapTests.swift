@@ -50,7 +50,6 @@ import Testing
         ? [.chunked("201 Created", body: Array("made".utf8), chunk: 2)]
         : [.response("302 Found", headers: [("Location", "/end")])]
     }
-    defer { origin.stop() }
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     let tap = try Tap.start(Self.configuration(log: .file(path)))
@@ -90,7 +89,6 @@ import Testing
     let origin = try Origin { _ in
       [.response("200 OK", headers: [("X-Served-By", "a7"), ("Set-Cookie", "secret=1")], body: [])]
     }
-    defer { origin.stop() }
     var configuration = Self.configuration(log: .memory)
     configuration.servesLog = true
     configuration.logOptions.redaction.allowedRequestHeaders = ["accept"]
@@ -150,7 +148,6 @@ import Testing
 
   @Test func `a job pushes what a scrape would have shown`() async throws {
     let gateway = try Origin { _ in [.response()] }
-    defer { gateway.stop() }
     var configuration = Self.configuration()
     configuration.endpoint = nil
     let tap = try Tap(configuration)

@@ -102,7 +102,6 @@ import Testing
       ]
         + [.text("6\r\n world\r\n0\r\n\r\n")]
     }
-    defer { origin.stop() }
     let observation = try await observation(way, origin.url())
     let timings = observation.timings
     let processing = try #require(Self.milliseconds(timings[.processing]))
@@ -128,7 +127,6 @@ import Testing
 
   @Test func `a connection that is open has only the phases of the exchange`() async throws {
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
-    defer { origin.stop() }
     let session = URLSession(configuration: configuration())
     for _ in 0..<3 { _ = try await session.data(from: origin.url()) }
     session.finishTasksAndInvalidate()
@@ -149,7 +147,6 @@ import Testing
         ? [.think(150), .response(body: [1, 2])]
         : [.think(200), .response("302 Found", headers: [("Location", "/end")])]
     }
-    defer { origin.stop() }
     let observation = try await observation(.async, origin.url("/start"))
     #expect(observation.resendCount == 1)
     #expect(observation.responseBodySize == 2)
@@ -185,10 +182,7 @@ import Testing
   func `a silent server that times out ends in processing`(way: Way) async throws {
     let over = Gate()
     let origin = try Origin { _ in [.hold(over)] }
-    defer {
-      over.open()
-      origin.stop()
-    }
+    defer { over.open() }
     let base = URLSessionConfiguration.ephemeral
     base.timeoutIntervalForRequest = 1
     let observation = try await observation(way, origin.url(), configuration: base)
@@ -203,7 +197,6 @@ import Testing
     let origin = try Origin { _ in
       [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .think(50), .close]
     }
-    defer { origin.stop() }
     let observation = try await observation(way, origin.url())
     #expect(observation.end == .failure(.connectionLost, statusCode: 200))
     #expect(observation.responseBodySize == 9)
@@ -218,10 +211,7 @@ import Testing
     let origin = try Origin { _ in
       [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .signal(arrived), .hold(over)]
     }
-    defer {
-      over.open()
-      origin.stop()
-    }
+    defer { over.open() }
     var exchange = Exchange(
       kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
     exchange.interruption = .cancel
@@ -243,7 +233,6 @@ import Testing
     configuration.readsAccount = false
     let blind = URLSessionTap(observers: [observer], configuration: configuration)
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
-    defer { origin.stop() }
     let session = URLSession(configuration: blind.sessionConfiguration(from: .ephemeral, client: "blind"))
     _ = try await session.data(from: origin.url())
     session.finishTasksAndInvalidate()

@@ -35,7 +35,6 @@ import Testing
   @Test(arguments: [Style.async, .completionHandler])
   func `a signer adds its header, tapped as in stock`(style: Style) async throws {
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
-    defer { origin.stop() }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let original = URLSessionConfiguration.ephemeral

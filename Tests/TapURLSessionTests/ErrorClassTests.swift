@@ -22,7 +22,6 @@ import Testing
   @Test(arguments: [Style.async, .completionHandler, .sessionDelegate])
   func `a GET with a body fails by its body`(style: Style) async throws {
     let origin = try Origin { _ in [] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url())
     request.httpBody = Data("body".utf8)
     try await Self.expect(.body, Exchange(kind: .data, style: style, request: request))
@@ -30,7 +29,6 @@ import Testing
 
   @Test func `an upload of a file that is not there fails by its body`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
     let observer = RecordingObserver()
@@ -52,7 +50,6 @@ import Testing
   func `a certificate that is not trusted is a failure of TLS`(style: Style) async throws {
     try await TrustedCertificate.prepare()
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let front = try await FrontServer.start(before: origin)
     // No exit test: this process does not trust it.
     let request = URLRequest(url: front.url(.tls, "/"))

@@ -48,7 +48,6 @@ import Testing
 
   @Test func `names of clients are bounded`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     for number in 0..<URLSessionTap.clientLimit {
       _ = tap.sessionConfiguration(from: .ephemeral, client: "client \(number)")
     }
@@ -64,7 +63,6 @@ import Testing
   /// Also where a URL begins like the one before.
   @Test func `the server of each request is that of its URL`() async throws {
     let origins = try (0..<2).map { _ in try Origin { _ in [.response()] } }
-    defer { for origin in origins { origin.stop() } }
     let ports = origins.map(\.port)
     let urls: [(text: String, host: String?)] = [
       ("http://127.0.0.1:\(ports[0])/a", "127.0.0.1"), ("http://127.0.0.1:\(ports[0])/@b/c", "127.0.0.1"),
@@ -86,7 +84,6 @@ import Testing
 
   @Test func `a configuration without classes falls back to the native loader`() async throws {
     let origin = try Origin { _ in [.response(body: [7])] }
-    defer { origin.stop() }
     let original = URLSessionConfiguration.ephemeral
     original.protocolClasses = []
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))

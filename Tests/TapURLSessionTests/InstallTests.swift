@@ -19,7 +19,6 @@ import Testing
 
   @Test func `both may be repeated, and the last name holds`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let session = URLSession(configuration: .ephemeral)
     let stock = FactoryTests.names(session.configuration)
     tap.uninstall(from: session)
@@ -52,7 +51,6 @@ import Testing
 
   @Test func `a task that exists is recorded if it is resumed afterwards`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let session = URLSession(configuration: .ephemeral)
     let done = Gate()
     let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
@@ -67,7 +65,6 @@ import Testing
   {
     let (arrived, goOn) = (Gate(), Gate())
     let origin = try Origin { _ in [.signal(arrived), .hold(goOn), .response()] }
-    defer { origin.stop() }
     let session = URLSession(configuration: .ephemeral)
     tap.install(on: session, client: "before")
     async let first = session.data(from: origin.url("/first"))
@@ -80,7 +77,6 @@ import Testing
 
   @Test func `a session that others make later from the default is out of reach`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     tap.install(on: URLSession(configuration: .default), client: "mine")
     _ = try await URLSession(configuration: .default).data(from: origin.url())
     #expect(clients.isEmpty)

@@ -123,7 +123,6 @@ import Testing
   @Test(arguments: [Kind.data, .uploadData, .uploadFile, .download], Style.allCases)
   func `it reaches the observers and not the server`(kind: Kind, style: Style) async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url("/users/42"))
     request.httpMethod = kind.sendsBody ? "POST" : "GET"
     let stock = try await Exchange(kind: kind, style: style, request: request).run(.ephemeral)
@@ -146,7 +145,6 @@ import Testing
     path: String, own: String?, template: String?
   ) async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url(path))
     request.tapContext = own.map { TapRequestContext(urlTemplate: $0) }
     #expect(try await reported(request, templates: ["/users/{id}", "/users/{id}/*"]).urlTemplate == template)
@@ -170,7 +168,6 @@ import Testing
     async throws
   {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let trace = TraceContext.random()
     var request = URLRequest(url: origin.url())
     request.tapContext = Self.context
@@ -183,7 +180,6 @@ import Testing
   @Test(arguments: ["", "00-1-2-3", trace.uppercased(), trace + "-00", "ff" + trace.dropFirst(2)])
   func `a trace header that is none is ignored, and goes out as it is`(header: String) async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url())
     request.setValue(header, forHTTPHeaderField: "traceparent")
     #expect(try await reported(request).traceContext == nil)

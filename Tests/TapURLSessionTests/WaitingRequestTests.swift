@@ -10,7 +10,6 @@ import Testing
     let origin = try Origin { _ in
       [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
     }
-    defer { origin.stop() }
     let registry = Registry()
     let observer = RecordingObserver()
     var configuration = URLSessionTap.Configuration()

@@ -138,10 +138,7 @@ import Testing
       asked.open()
       return [.hold(end)]
     }
-    defer {
-      end.open()
-      origin.stop()
-    }
+    defer { end.open() }
     let process = try ChildProcess(
       product: "session-tap",
       ["probe", origin.url().absoluteString, "--port", "0", "--log", "off", "--timeout", "1h"])
@@ -154,7 +151,6 @@ import Testing
 
   @Test func `a port in use is exit code 69 and one line`() async throws {
     let taken = try Origin { _ in [] }
-    defer { taken.stop() }
     let process = try ChildProcess(
       product: "session-tap", ["demo", "--port", "\(taken.port)", "--log", "off"])
     try await process.waitForExit()
@@ -190,7 +186,6 @@ import Testing
 
   @Test func `the probe makes its rounds and ends`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let folder = try TemporaryFolder()
     let log = folder("requests.jsonl")
     let process = try ChildProcess(

@@ -40,7 +40,6 @@ import Testing
       request.path == "/end" || kind.sendsBody
         ? [.response(body: [1, 2, 3])] : [.response("302 Found", headers: [("Location", "/end")])]
     }
-    defer { origin.stop() }
     let (events, transcript) = try await Self.events(kind, style, origin)
     #expect(events == ["init", "body none", "start"] + told + ["finish 200"])
     #expect(transcript.body == [1, 2, 3])
@@ -51,7 +50,6 @@ import Testing
 
   @Test func `the second leg after a challenge has a loader of Foundation's own`() async throws {
     let origin = try Origin { Scenario.guarded(0, $0, Scenario.Gates()) }
-    defer { origin.stop() }
     let (events, transcript) = try await Self.events(.data, .sessionDelegate, origin) {
       $0.behaviour.credential = Scenario.credential
     }
@@ -64,7 +62,6 @@ import Testing
   @Test func `a cancel is told by a stop alone`() async throws {
     let (arrived, goOn) = (Gate(), Gate())
     let origin = try Origin { _ in [.signal(arrived), .hold(goOn)] }
-    defer { origin.stop() }
     let (events, transcript) = try await Self.events(.data, .completionHandler, origin) {
       ($0.interruption, $0.isDue, $0.goOn) = (.cancel, arrived, goOn)
     }
@@ -75,7 +72,6 @@ import Testing
   @Test func `a suspension is a stop, and a resumption starts the same loader again`() async throws {
     let (arrived, goOn) = (Gate(), Gate())
     let origin = try Origin { _ in [.signal(arrived), .hold(goOn), .response()] }
-    defer { origin.stop() }
     let events = try await Self.events(.data, .completionHandler, origin) {
       ($0.interruption, $0.isDue, $0.goOn) = (.suspendAndResume, arrived, goOn)
     }.events

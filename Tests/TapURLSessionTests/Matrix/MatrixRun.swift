@@ -16,10 +16,7 @@ struct MatrixRun: Sendable {
       scenario.script?(count.next(), request, gates) ?? [.close]
     }
     let closed = try ClosedPort()
-    defer {
-      gates.goOn.open()
-      origin.stop()
-    }
+    defer { gates.goOn.open() }
     let configuration = URLSessionConfiguration.ephemeral
     scenario.configure(configuration, origin.port)
     let port = scenario.script == nil ? closed.port : origin.port

@@ -21,7 +21,6 @@ import Testing
     let origin = try Origin { _ in
       [.signal(arrived), .hold(answers), .response(body: [1, 2, 3]), .signal(answered)]
     }
-    defer { origin.stop() }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let base = URLSessionConfiguration.ephemeral
@@ -115,7 +114,6 @@ import Testing
       arrivals.note(request.path)
       return [.think(thinking), .response(body: [1])]
     }
-    defer { origin.stop() }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))

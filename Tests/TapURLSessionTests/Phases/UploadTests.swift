@@ -50,7 +50,6 @@ import Testing
   @Test(arguments: Way.all)
   func `the server's time after a body is processing`(way: Way) async throws {
     let origin = try Origin { _ in [.think(200), .response(body: [1])] }
-    defer { origin.stop() }
     let observation = try await post(way, to: origin, body: [UInt8](repeating: 7, count: 200))
     let phases = observation.timings
     if observation.isSentAgain { return #expect(phases[.processing] == nil) }
@@ -65,7 +64,6 @@ import Testing
 
   @Test func `on a connection that was open, too`() async throws {
     let origin = try Origin { _ in [.think(60), .response(body: [1])] }
-    defer { origin.stop() }
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
     var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
@@ -84,7 +82,6 @@ import Testing
   @Test(arguments: [Way(kind: .uploadData, style: .async), Way(kind: .uploadFile, style: .sessionDelegate)])
   func `a body that the server takes slowly is upload`(way: Way) async throws {
     let origin = try Origin(greeting: [.arrival, .think(150)]) { _ in [.think(100), .response(body: [1])] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
     var exchange = Exchange(kind: way.kind, style: way.style, request: request)
@@ -105,7 +102,6 @@ import Testing
   /// libcurl asks before it sends a body of unknown length, so an interim response comes first.
   @Test func `a stream that the server was asked for leaves the server's time unknown`() async throws {
     let origin = try Origin { _ in [.think(50), .response(body: [1])] }
-    defer { origin.stop() }
     let observation = try await post(
       Way(kind: .uploadStream, style: .sessionDelegate), to: origin, body: [UInt8](repeating: 7, count: 200))
     #expect(origin.requests.first?.headers["expect"] == "100-continue", "\(origin.requests)")
@@ -118,7 +114,6 @@ import Testing
     let origin = try Origin { _ in
       [.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .think(50), .text("ab")]
     }
-    defer { origin.stop() }
     let observation = try await post(
       Way(kind: .uploadData, style: .sessionDelegate), to: origin, body: [1, 2])
     #expect(observation.timings[.processing] == nil)

@@ -78,7 +78,6 @@ import Testing
   func `a handshake that fails is the connection's time`(isInstalled: Bool) async throws {
     let pause = 60
     let origin = try Origin(greeting: [.think(pause), .text("this is no TLS\r\n"), .close]) { _ in [] }
-    defer { origin.stop() }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let base = URLSessionConfiguration.ephemeral
