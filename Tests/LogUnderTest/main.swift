@@ -19,7 +19,10 @@ case ("soak", 4...6):
 case ("fuzz", 3): try Fuzz(lines: Int(arguments[1]) ?? 0, seed: UInt64(arguments[2]) ?? 0).run()
 case ("until-killed", 2): try UntilKilled(path: arguments[1]).run()
 case ("starve", 4):
-  try Starve(path: arguments[1], lines: Int(arguments[2]) ?? 0, rate: Double(arguments[3]) ?? 1).run()
+  try Soak(
+    path: arguments[1], lines: Int(arguments[2]) ?? 0, threads: 1, rate: Double(arguments[3]) ?? 1,
+    starves: true
+  ).run()
 case ("examples", 2): try Examples(path: arguments[1]).run()
 default:
   FileHandle.standardError.write(Data("usage: see main.swift\n".utf8))

@@ -46,9 +46,16 @@ import Testing
       ["-e", "-c", "."], input: Array(Data(contentsOf: URL(fileURLWithPath: log))))
     #expect(jq.status == 0, "\(jq.output)")
     let all = jq.output.split(separator: "\n")
-    let lines = all.count { $0.contains(#""event":"http.client.request""#) }
+    /// The traces of the lines of an event.
+    func traces(_ event: String) -> [Substring] {
+      all.filter { $0.contains(#""event":"\#(event)""#) }
+        .compactMap { $0.firstMatch(of: /"trace_id":"([0-9a-f]{32})"/)?.1 }
+    }
+    let (made, heard) = (traces("http.client.request"), traces("http.server.request"))
+    let (lines, served) = (made.count, heard.count)
+    // A served request and those made for it share a trace.
+    #expect(Set(heard).count == served && Set(made) == Set(heard))
     #expect(lines == 60)
-    let served = all.count { $0.contains(#""event":"http.server.request""#) }
     #expect(served > 0 && served + lines == all.count)
     #expect(Self.sum("http_server_request_duration_seconds_count", in: text) == served)
     #expect(Self.sum("session_tap_inbound_ended_requests_total", in: text) == served)
@@ -86,28 +93,6 @@ import Testing
     #expect(first.opened <= first.ended)
     #expect(first.ended <= second.opened)
     try await process.terminate()
-  }
-
-  @Test func `a served request and those made for it share a trace`() async throws {
-    struct Line: Decodable {
-      var event: String
-      var trace: String
-
-      enum CodingKeys: String, CodingKey {
-        case event
-        case trace = "trace_id"
-      }
-    }
-    let folder = try TemporaryFolder()
-    let log = folder("requests.jsonl")
-    let (process, _) = try await Self.finishedDemo(requests: 60, log: log)
-    try await process.terminate()
-    let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
-      .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
-    let served = lines.filter { $0.event == "http.server.request" }.map(\.trace)
-    let made = lines.filter { $0.event == "http.client.request" }.map(\.trace)
-    #expect(Set(served).count == served.count)
-    #expect(Set(made) == Set(served))
   }
 
   @Test func `without faults no request fails or is cancelled`() async throws {

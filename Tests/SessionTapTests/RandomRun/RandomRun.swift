@@ -12,13 +12,12 @@ final class RandomRun: Sendable {
   private let load: RandomLoad
   private let cancelledBeforeResume = Atomic<Int>(0)
 
-  /// - Parameter tap: Observes the requests. `nil` for a stock run.
-  init(tap: URLSessionTap?) throws {
+  init(tap: URLSessionTap) throws {
     origin = try Origin(keepsRequests: false) { RandomRequest.steps(for: $0) }
     closed = try ClosedPort()
     load = try RandomLoad(
       port: origin.port, closedPort: closed.port, connections: 16,
-      tapped: tap.map { tap in { tap.sessionConfiguration(from: $0, client: $1) } })
+      tapped: { tap.sessionConfiguration(from: $0, client: $1) })
   }
 
   /// Makes this many requests and waits until the app has heard of the end of each.

@@ -58,15 +58,6 @@ struct HostileRunTests {
     #expect(result.status == 0, "\(result.output.suffix(500))")
   }
 
-  @Test(
-    .needs(.program), .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"),
-    arguments: [[], ["native-histograms"]])
-  func `Prometheus accepts it`(features: [String]) async throws {
-    let server = try await PrometheusServer.start(scraping: AttackedRegistry.small.get(), features: features)
-    let count = try await server.query("count(http_client_active_requests)")
-    #expect(count == 201)
-  }
-
   /// The keys that an app makes are its own, and bounded all the same.
   @Test(.needs(.thread)) func `typed keys of any length are bounded`() throws {
     let registry = Registry()

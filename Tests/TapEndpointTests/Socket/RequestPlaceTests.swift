@@ -103,7 +103,7 @@ import Testing
     limits.requestsInFlight = 1
     limits.answerDeadline = .seconds(3600)
     let stuck = StuckHandler()
-    let gate = Turnstile()
+    let gate = Gate()
     defer {
       gate.open()
       stuck.releaseAll()
@@ -113,7 +113,7 @@ import Testing
       "/hold",
       immediate: { _ in
         held.send()
-        gate.wait()
+        gate.waitBlocking()
         return .text("held\n")
       })
     try await withEndpoint(routes: [stuck.route, hold], limits: limits) { port in
@@ -224,11 +224,9 @@ import Testing
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 8
     let registry = Registry()
-    let gate = Turnstile()
-    gate.open()
-    try registry.register(StuckCollector(gate: gate))
-    gate.shut()
-    defer { gate.open() }
+    let collector = StuckCollector()
+    try registry.register(collector)
+    defer { collector.gate.open() }
     let routes = [
       try EndpointRoute.metrics(of: registry), .liveness(), EndpointRoute("/app") { _ in .text("fine\n") },
     ]
@@ -243,7 +241,7 @@ import Testing
         var heads = [try await group.next() ?? ""]
         #expect(try await RawClient.status("/app", port: port) == "200")
         #expect(try await RawClient.status("/healthz", port: port) == "200")
-        gate.open()
+        collector.gate.open()
         for try await head in group { heads.append(head) }
         return heads
       }

@@ -74,14 +74,6 @@ struct LogDestinationTests {
   }
 
   @Test
-  func `is a FIFO without a reader: the start does not wait`() throws {
-    let folder = try TemporaryFolder()
-    #expect(mkfifo(folder("requests.fifo"), 0o600) == 0)
-    let log = try RequestLog(to: .file(folder("requests.fifo")))
-    #expect(log.shutdown())
-  }
-
-  @Test
   func `is no descriptor that is not open for writing`() throws {
     #expect(
       try refusal(.descriptor(-1))

@@ -105,46 +105,6 @@ import Testing
       try await server.waitForExit()
     }
   }
-
-  /// The server thinks while threads of this process ask for more processors than there are.
-  @Test(.needs(.processor)) func `with all processors busy the server's time is the server's`() async throws {
-    let (thinking, count) = (20, 20)
-    let arrivals = Arrivals()
-    let origin = try Origin { request in
-      arrivals.note(request.path)
-      return [.think(thinking), .response(body: [1])]
-    }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
-    defer { session.invalidateAndCancel() }
-    let busy = BusyThreads(4 * ProcessInfo.processInfo.activeProcessorCount)
-    defer { busy.stop() }
-    for number in 0..<count { _ = try await session.data(from: origin.url("/\(number)")) }
-    try await observer.waitForEnds(count)
-    let precision = TCPInfo.resolution * 1_000
-    for (number, observation) in observer.ended.enumerated() {
-      #expect(observation.phaseSum == observation.elapsed, "\(observation.timings)")
-      let arrived = try await arrivals.instant(ofPathEnding: "/\(number)")
-      let elapsed = try #require(observation.elapsedToFirstByte)
-      let firstByte = observation.start.nanosecondsSinceEpoch + elapsed
-      // Not before the server has sent it, whatever is taken off for the time that it lay unread.
-      #expect(firstByte + precision >= arrived + Int64(thinking) * 1_000_000)
-    }
-  }
-}
-
-/// Threads that compute until they are stopped.
-private final class BusyThreads: Sendable {
-  private let isDone = Atomic<Bool>(false)
-
-  init(_ count: Int) {
-    for _ in 0..<count {
-      Thread.detachNewThread { [self] in while !isDone.load(ordering: .relaxed) {} }
-    }
-  }
-
-  func stop() { isDone.store(true, ordering: .relaxed) }
 }
 
 /// Holds the queue on which Foundation drives all sessions, from within a protocol class of the app's own: until a server has
