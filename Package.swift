@@ -61,7 +61,8 @@ let package = Package(
       name: "soak-under-test", dependencies: ["SessionTap", "TestSupport"], path: "Tests/SoakUnderTest",
       swiftSettings: settings),
     .target(
-      name: "TestSupport", dependencies: ["TapCore"], path: "Tests/TestSupport", swiftSettings: settings),
+      name: "TestSupport", dependencies: ["TapCore", "TapFoundation"], path: "Tests/TestSupport",
+      swiftSettings: settings),
     .testTarget(
       name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),
     .testTarget(

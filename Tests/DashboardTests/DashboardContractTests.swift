@@ -9,6 +9,13 @@ import Testing
     contract = DashboardContract(emitted: try await .everything(), folder: try DashboardFolder())
   }
 
+  @Test func `boards, rules and consoles are found`() {
+    #expect(contract.folder.boards.count > 50)
+    #expect(contract.folder.rules.count > 20)
+    #expect(contract.folder.consoles.count > 5)
+    #expect(!contract.folder.recorded.isEmpty)
+  }
+
   @Test func `every metric and label that is named is emitted`() {
     #expect(contract.unknown == [])
   }

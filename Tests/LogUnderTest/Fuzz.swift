@@ -1,14 +1,15 @@
 import TapCore
 import TapLog
+import TestSupport
 
 /// Random observations and lines of the app's own, hostile in every part, to standard output.
 struct Fuzz {
   let lines: Int
-  private var random: SplitMix
+  private var random: SeededGenerator
 
   init(lines: Int, seed: UInt64) {
     self.lines = lines
-    random = SplitMix(state: seed)
+    random = SeededGenerator(seed: seed)
   }
 
   func run() throws {
@@ -133,17 +134,4 @@ struct Fuzz {
   }
 
   private mutating func pick<T>(_ values: [T]) -> T? { values.randomElement(using: &random) }
-
-  /// The same numbers for the same seed (Steele, Lea and Flood 2014).
-  private struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ (mixed >> 31)
-    }
-  }
 }

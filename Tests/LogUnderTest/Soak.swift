@@ -3,7 +3,8 @@ import TapCore
 import TapLog
 import TestSupport
 
-/// Numbered lines from many threads. At the end, the account as JSON: `{"given":…,"written":…,"dropped":…}`.
+/// Numbered lines from many threads, or from one that never waits: what the destination does not take is then dropped and
+/// counted. At the end, the account as JSON: `{"given":…,"written":…,"dropped":…}`.
 struct Soak {
   let path: String
   let lines: Int
@@ -11,18 +12,21 @@ struct Soak {
   /// Lines a second of all threads together, or as fast as they can.
   let rate: Double?
   /// Where the log moves its own file aside, in bytes. It compresses the old ones.
-  let rotationSize: Int?
+  var rotationSize: Int?
+  /// Whether few lines find room, and none is waited for.
+  var starves = false
 
   func run() throws {
     var configuration = RequestLog.Configuration()
     configuration.rotation = rotationSize.map { .size($0, keep: 10_000, compresses: true) }
+    if starves { configuration.queueLineLimit = 1_000 }
     let log = try RequestLog(to: .file(path), configuration: configuration)
     let pace = rate.map { Pace(perSecond: $0) }
     DispatchQueue.concurrentPerform(iterations: threads) { thread in
       for index in stride(from: thread, to: lines, by: threads) {
-        log.log(.info, "soak", ["n": .integer(Int64(index))])
+        log.log(.info, starves ? "starve" : "soak", ["n": .integer(Int64(index))])
         // None is to be dropped: not more may wait than there is room for.
-        if (index / threads).isMultiple(of: 1_000) { log.flush(within: .seconds(30)) }
+        if !starves, (index / threads).isMultiple(of: 1_000) { log.flush(within: .seconds(30)) }
         if (index / threads).isMultiple(of: 64) { pace?.wait(for: index) }
       }
     }

@@ -9,7 +9,6 @@ import TapLog
 ///     log-under-test until-killed PATH              numbered lines for ever
 ///     log-under-test starve PATH LINES PER-SECOND   numbered lines that never wait
 ///     log-under-test examples PATH                  a few lines of every kind
-///     log-under-test throughput PATH LINES          lines a second and resident memory
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch (arguments.first, arguments.count) {
 case ("soak", 4...6):
@@ -20,9 +19,11 @@ case ("soak", 4...6):
 case ("fuzz", 3): try Fuzz(lines: Int(arguments[1]) ?? 0, seed: UInt64(arguments[2]) ?? 0).run()
 case ("until-killed", 2): try UntilKilled(path: arguments[1]).run()
 case ("starve", 4):
-  try Starve(path: arguments[1], lines: Int(arguments[2]) ?? 0, rate: Double(arguments[3]) ?? 1).run()
+  try Soak(
+    path: arguments[1], lines: Int(arguments[2]) ?? 0, threads: 1, rate: Double(arguments[3]) ?? 1,
+    starves: true
+  ).run()
 case ("examples", 2): try Examples(path: arguments[1]).run()
-case ("throughput", 3): try Throughput(path: arguments[1], lines: Int(arguments[2]) ?? 0).run()
 default:
   FileHandle.standardError.write(Data("usage: see main.swift\n".utf8))
   exit(64)

@@ -20,6 +20,7 @@ import Testing
   @Test(arguments: [
     ("[::1]", "::1"), ("::1", "::1"), ("[fe80::1%eth0]", "fe80::1%eth0"), ("10.0.0.7", "10.0.0.7"),
     ("metrics.internal", "metrics.internal"), ("web_1", "web_1"), ("host.example.", "host.example."),
+    ("", "127.0.0.1"), ("localhost", "127.0.0.1"), ("LOCALHOST", "127.0.0.1"),
   ])
   func `a host is an address, in brackets too, or a name`(value: String, host: String) {
     let configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_HOST": value])
@@ -46,18 +47,20 @@ import Testing
     await tap.shutdown()
   }
 
-  @Test(arguments: ["", "localhost", "LOCALHOST"])
-  func `the default host is loopback`(host: String) {
-    let configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_HOST": host])
-    #expect(configuration.endpoint?.address == .loopback(port: 9464))
-  }
-
-  @Test(arguments: ["http", "-1", "65536", "94 64"])
-  func `a port that is none is left alone and named`(port: String) {
-    let configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": port])
-    #expect(configuration.endpoint?.address == .loopback(port: 9464))
-    #expect(configuration.warnings.count == 1)
-    #expect(configuration.warnings.first?.contains("OTEL_EXPORTER_PROMETHEUS_PORT is '\(port)'") == true)
+  @Test(arguments: [
+    ("OTEL_EXPORTER_PROMETHEUS_PORT", ["http", "-1", "65536", "94 64"]),
+    ("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", [",", " ", " , ,"]),
+  ])
+  func `a port or a list of methods that is none is left alone and named`(variable: String, values: [String])
+  {
+    let standard = Tap.Configuration(environment: [:])
+    for value in values {
+      let configuration = Tap.Configuration(environment: [variable: value])
+      #expect(configuration.endpoint?.address == standard.endpoint?.address)
+      #expect(configuration.knownMethods == standard.knownMethods)
+      #expect(configuration.warnings.count == 1)
+      #expect(configuration.warnings.first?.contains("\(variable) is '\(value)'") == true)
+    }
   }
 
   @Test(arguments: [
@@ -72,7 +75,7 @@ import Testing
     configuration.servesLog = true
     configuration.isQuiet = true
     let tap = try Tap.start(configuration)
-    let exposition = try await TapTests.scrape(tap)
+    let exposition = try await tap.get("/metrics")
     #expect(
       exposition.contains(
         #"target_info{service_name="shop",service_version="1.2+3"} 1"#))
@@ -90,15 +93,6 @@ import Testing
       "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "GET, PURGE"
     ])
     #expect(configuration.knownMethods == ["GET", "PURGE"])
-  }
-
-  @Test(arguments: [",", " ", " , ,"])
-  func `a list of methods without any is left alone and named`(value: String) {
-    let configuration = Tap.Configuration(environment: ["OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": value])
-    #expect(configuration.knownMethods == Tap.Configuration(environment: [:]).knownMethods)
-    #expect(configuration.warnings.count == 1)
-    #expect(
-      configuration.warnings.first?.contains("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS is '\(value)'") == true)
   }
 
   @Test(arguments: [

@@ -1,18 +1,12 @@
-import Foundation
 import SessionTap
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What the app serves and what it asks of others meanwhile, in one registry and one log.
 @Suite struct InboundTests {
   @Test(arguments: [true, false])
   func `share their trace, in the log and on the wire`(isSampled: Bool) async throws {
     let upstream = try Origin { _ in [.response()] }
-    defer { upstream.stop() }
     var configuration = TapTests.configuration()
     configuration.servesLog = true
     let tap = try Tap.start(configuration)
@@ -27,7 +21,7 @@ import Testing
       return inbound.trace
     }
 
-    let text = try await TapTests.scrape(tap)
+    let text = try await tap.get("/metrics")
     await tap.shutdown()
     let labels = #"http_request_method="GET",http_response_status_code="200",http_route="/orders/{id}""#
     #expect(text.contains(#"http_server_request_duration_seconds_count{\#(labels),url_scheme="http"} 1"#))
@@ -53,7 +47,6 @@ import Testing
   @Test
   func `begin a trace where there is none, which is not sampled`() async throws {
     let upstream = try Origin { _ in [.response()] }
-    defer { upstream.stop() }
     var configuration = TapTests.configuration()
     configuration.endpoint = nil
     let tap = try Tap.start(configuration)

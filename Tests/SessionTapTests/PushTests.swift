@@ -1,13 +1,8 @@
-import Foundation
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import SessionTap
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @Suite struct PushTests {
   // MARK: The target
@@ -86,7 +81,6 @@ import Testing
     let origin = try Origin { _ in
       [.response("502 Bad Gateway", body: Array("no upstream http://user:s3cret@backend:80/".utf8))]
     }
-    defer { origin.stop() }
     let error = await Self.error(of: try Self.pusher(Registry(), origin.port))
     #expect(
       error?.description == "127.0.0.1:\(origin.port) answers 502: no upstream http://REDACTED@backend:80/")
@@ -117,7 +111,6 @@ import Testing
       let status = rest.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
       return [.response("\(status) X", body: Array("because\n".utf8))]
     }
-    defer { origin.stop() }
     let registry = Registry()
     let error = await Self.error(of: try Self.pusher(registry, origin.port, attempts: 5))
     #expect((error == nil) == (isTransient == nil))
@@ -138,7 +131,6 @@ import Testing
     let registry = Registry()
     try registry.counter("jobs_total", help: "Jobs.").increment(by: 3)
     let origin = try Origin { _ in [.response("202 Accepted")] }
-    defer { origin.stop() }
     try await Self.pusher(registry, origin.port, userinfo: "Aladdin:open%20sesame@").push()
     let request = try #require(origin.requests.first)
     #expect(origin.requests.count == 1)
@@ -166,10 +158,6 @@ import Testing
     let origin = try Origin { _ in
       [.response("307 Temporary Redirect", headers: [("Location", other.url("/x").absoluteString)])]
     }
-    defer {
-      origin.stop()
-      other.stop()
-    }
     let error = await Self.error(of: try Self.pusher(Registry(), origin.port, userinfo: "me:secret@"))
     let meaning = HTTPURLResponse.localizedString(forStatusCode: 307)
     #expect(error?.description == "127.0.0.1:\(origin.port) answers 307: \(meaning)")
@@ -181,7 +169,6 @@ import Testing
     let origin = try Origin { _ in
       [.response("401 Unauthorized", headers: [("WWW-Authenticate", challenge)], body: Array("who?".utf8))]
     }
-    defer { origin.stop() }
     let error = await Self.error(of: try Self.pusher(Registry(), origin.port, userinfo: "me:secret@"))
     #expect(error?.description == "127.0.0.1:\(origin.port) answers 401: who?")
     #expect(error?.isTransient == false)
@@ -209,10 +196,7 @@ import Testing
   func `an answer ends where it says`(answer: String, refusal: String?) async throws {
     let end = Gate()
     let origin = try Origin { _ in [.text(answer), .hold(end)] }
-    defer {
-      end.open()
-      origin.stop()
-    }
+    defer { end.open() }
     let error = await Self.error(of: try Self.pusher(Registry(), origin.port))
     #expect(error?.description == refusal.map { "127.0.0.1:\(origin.port) answers \($0)" })
   }
@@ -223,7 +207,6 @@ import Testing
     let origin = try Origin { _ in
       [.text("HTTP/1.1 500 X\r\n\r\n")] + [OriginStep](repeating: .send(piece), count: 1_000_000)
     }
-    defer { origin.stop() }
     let error = await Self.error(of: try Self.pusher(Registry(), origin.port))
     #expect(error?.description == "127.0.0.1:\(origin.port) answers 500: because")
   }
@@ -235,10 +218,7 @@ import Testing
   func `ends at its deadline whatever the gateway sends`(endless: Endless) async throws {
     let end = Gate()
     let origin = try Origin { _ in endless.steps(end) }
-    defer {
-      end.open()
-      origin.stop()
-    }
+    defer { end.open() }
     var retry = PushRetry()
     (retry.attempts, retry.deadline) = (1, .milliseconds(300))
     let gateway = try PushGateway("http://127.0.0.1:\(origin.port)", job: "test")
@@ -276,7 +256,6 @@ import Testing
   /// Something else may hold the one queue of all sessions, for which other tests wait meanwhile, with all of Swift's threads.
   @Test(.needs(.sessionQueue)) func `ends at its deadline while Foundation stands still`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let held = Gate()
     HoldingProtocol.gates.withLock { $0 = (held, Gate()) }
     let configuration = URLSessionConfiguration.ephemeral
@@ -299,7 +278,6 @@ import Testing
     let registry = Registry()
     let jobs = try registry.counter("jobs_total", help: "Jobs.")
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let intervals = EventQueue<Duration>()
     let (ticks, ticking) = AsyncStream.makeStream(of: Void.self)
     let pusher = try Self.pusher(registry, origin.port) { duration in
@@ -325,10 +303,7 @@ import Testing
   {
     let never = Gate()
     let origin = try Origin { _ in [.hold(never)] }
-    defer {
-      never.open()
-      origin.stop()
-    }
+    defer { never.open() }
     var retry = PushRetry()
     (retry.attempts, retry.deadline) = (.max, .seconds(86_400))
     let pusher = try MetricsPusher(

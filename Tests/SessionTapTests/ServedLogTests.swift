@@ -1,54 +1,46 @@
-import Foundation
 import SessionTap
 import TestSupport
 import Testing
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// What a tap makes of its log at its endpoint.
 @Suite struct ServedLogTests {
-  private func get(_ url: URL) async throws -> (String, HTTPURLResponse) {
-    let (data, response) = try await URLSession(configuration: .ephemeral).data(from: url)
-    return (String(decoding: data, as: UTF8.self), try #require(response as? HTTPURLResponse))
+  private static func tap(_ change: (inout Tap.Configuration) -> Void = { _ in }) throws -> Tap {
+    var configuration = TapTests.configuration()
+    configuration.servesLog = true
+    change(&configuration)
+    return try Tap.start(configuration)
   }
 
   @Test func `nothing is served unless asked for`() async throws {
     let tap = try Tap.start(TapTests.configuration(log: .standardError))
-    let address = try #require(tap.address)
-    let (_, response) = try await get(try #require(URL(string: "http://\(address)/logs")))
-    #expect(response.statusCode == 404)
+    #expect(try await tap.get("/logs").hasPrefix("HTTP/1.1 404 "))
     await tap.shutdown()
   }
 
-  @Test func `the newest lines are served where that is asked for, without any file`() async throws {
-    var configuration = TapTests.configuration()
-    configuration.servesLog = true
-    let tap = try Tap.start(configuration)
-    let address = try #require(tap.address)
-    tap.log(.info, "hello", ["answer": 42])
+  @Test func `the lines that are asked for are served where that is asked for, without any file`()
+    async throws
+  {
+    let tap = try Self.tap()
+    for (index, severity) in LogSeverity.allCases.enumerated() { tap.log(severity, "\(index)", ["n": 42]) }
     #expect(tap.requestLog?.flush() == true)
-    let (text, response) = try await get(try #require(URL(string: "http://\(address)/logs")))
-    #expect(response.statusCode == 200)
-    #expect(text.contains(#""message":"hello""#))
-    #expect(text.contains(#""answer":42"#))
-    let (page, _) = try await get(try #require(URL(string: "http://\(address)/")))
-    #expect(page.contains("data-log=\"yes\""))
+    let expected = [
+      "": ["0", "1", "2", "3", "4"], "?limit=2": ["3", "4"], "?severity=error": ["4"], "?client=none": [],
+    ]
+    for (query, messages) in expected {
+      let answer = try await tap.get("/logs\(query)")
+      #expect(answer.hasPrefix("HTTP/1.1 200 "))
+      #expect(answer.matches(of: /"message":"([^"]*)","n":42/).map { String($0.1) } == messages)
+    }
+    #expect(try await tap.get("/logs?severity=loud").hasPrefix("HTTP/1.1 400 "))
+    #expect(try await tap.get("/").contains("data-log=\"yes\""))
     await tap.shutdown()
   }
 
   @Test func `a request that is refused is a warning in the log`() async throws {
-    var configuration = TapTests.configuration()
-    configuration.servesLog = true
     let folder = try TemporaryFolder()
-    let tokens = folder("requests.jsonl")
-    try Data("secret\n".utf8).write(to: URL(fileURLWithPath: tokens))
-    configuration.endpoint?.access.bearerTokenFile = tokens
-    let tap = try Tap.start(configuration)
-    let address = try #require(tap.address)
-    let (_, response) = try await get(try #require(URL(string: "http://\(address)/metrics")))
-    #expect(response.statusCode == 401)
+    try folder.write("secret\n", to: "tokens")
+    let tap = try Self.tap { $0.endpoint?.access.bearerTokenFile = folder("tokens") }
+    #expect(try await tap.get("/metrics").hasPrefix("HTTP/1.1 401 "))
     let log = try #require(tap.requestLog)
     let line = try await Poll.until("the line") {
       log.flush()

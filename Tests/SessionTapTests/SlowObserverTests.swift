@@ -1,12 +1,7 @@
-import Foundation
 import SessionTap
 import Synchronization
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Observers of the app's own, and destinations of the log, that take their time: neither a request nor a scrape
 /// waits for them.
@@ -58,7 +53,6 @@ import Testing
 
   @Test func `an observer may scrape, in both directions`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let registry = Registry()
     let observer = Observer { _ = registry.exposition() }
     let tap = try Self.tap(observer, in: registry)

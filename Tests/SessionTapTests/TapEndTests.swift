@@ -1,12 +1,7 @@
-import Foundation
 import SessionTap
 import Synchronization
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What is flushed, and how a tap ends.
 @Suite struct TapEndTests {

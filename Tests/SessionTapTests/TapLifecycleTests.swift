@@ -1,12 +1,7 @@
-import Foundation
 import SessionTap
 import Synchronization
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Start, run and shutdown in every order.
 @Suite struct TapLifecycleTests {
@@ -78,6 +73,7 @@ import Testing
     configuration.whenAddressInUse = .fail
     let error = #expect(throws: TapError.self) { try Tap.start(configuration) }
     #expect(error?.code == .endpoint)
+    #expect(error?.description.hasPrefix("address in use: 127.0.0.1:\(port)") == true)
 
     configuration.whenAddressInUse = .retry(every: .milliseconds(20))
     let second = try Tap.start(configuration)
@@ -87,7 +83,7 @@ import Testing
     #expect(String(decoding: lines.recent(LogQuery()), as: UTF8.self).contains("address in use"))
     await first.shutdown()
     _ = try await Poll.until("the address") { second.address }
-    #expect(try await TapTests.scrape(second).contains("session_tap_build_info"))
+    #expect(try await second.get("/metrics").contains("session_tap_build_info"))
     await second.shutdown()
     #expect(second.address == nil)
   }
@@ -114,7 +110,6 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     func makeSession() throws -> URLSession {
       let tap = try Tap.start(TapTests.configuration(log: .file(path)))
       return URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "orphan"))

@@ -14,11 +14,6 @@ import Testing
       .filter { $0.hasPrefix("session-tap:") }
   }
 
-  private static func taken() throws -> (origin: Origin, port: String) {
-    let origin = try Origin { _ in [.close] }
-    return (origin, String(origin.port))
-  }
-
   @Test func `it says where the metrics are and what it could not use, once, and no more if told so`()
     async throws
   {
@@ -43,10 +38,9 @@ import Testing
   }
 
   @Test func `the environment is read without a word of code, and code wins`() async throws {
-    let (origin, port) = try Self.taken()
-    defer { origin.stop() }
+    let taken = try Origin { _ in [.close] }
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      [port = port as String] in
+      [port = String(taken.port) as String] in
       setenv("OTEL_EXPORTER_PROMETHEUS_PORT", port, 1)
       setenv("SESSION_TAP_LOG", "stderr", 1)
       let tap = try Tap.start()
@@ -63,15 +57,14 @@ import Testing
       exit(EXIT_SUCCESS)
     }
     let lines = try Self.output(result?.standardErrorContent)
-    let taken = try #require(lines.first)
-    #expect(taken.contains("address in use: 127.0.0.1:\(port)") && taken.contains("the app runs"))
-    #expect(taken.contains("configuration.endpoint, or OTEL_EXPORTER_PROMETHEUS_PORT"))
+    let line = try #require(lines.first)
+    #expect(line.contains("address in use: 127.0.0.1:\(taken.port)") && line.contains("the app runs"))
+    #expect(line.contains("configuration.endpoint, or OTEL_EXPORTER_PROMETHEUS_PORT"))
   }
 
   @Test func `a port that is taken ends no app whose standard error nobody reads`() async throws {
-    let (origin, port) = try Self.taken()
-    defer { origin.stop() }
-    await #expect(processExitsWith: .exitCode(7)) { [port = port as String] in
+    let taken = try Origin { _ in [.close] }
+    await #expect(processExitsWith: .exitCode(7)) { [port = String(taken.port) as String] in
       let pipe = Pipe()
       dup2(pipe.fileHandleForWriting.fileDescriptor, 2)
       try pipe.fileHandleForReading.close()
@@ -85,9 +78,8 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(3))) func `nor does it wait for a standard error that is full`() async throws {
-    let (origin, port) = try Self.taken()
-    defer { origin.stop() }
-    await #expect(processExitsWith: .exitCode(7)) { [port = port as String] in
+    let taken = try Origin { _ in [.close] }
+    await #expect(processExitsWith: .exitCode(7)) { [port = String(taken.port) as String] in
       let pipe = Pipe()
       let descriptor = pipe.fileHandleForWriting.fileDescriptor
       let flags = fcntl(descriptor, F_GETFL)
@@ -152,7 +144,9 @@ import Testing
     // The same path in code is a mistake in code.
     configuration.log = .file(path)
     let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    #expect(error?.code == .log)
     #expect(error?.description.contains("make the directory first") == true)
+    #expect(error?.description.contains(path) == true)
   }
 
   @Test func `a folder that takes no files is not called missing`() {

@@ -1,18 +1,12 @@
-import Foundation
 import SessionTap
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// A tap for the tests of an app.
 @Suite struct TapTestingTests {
   @Test(arguments: 0..<4)
   func `it tells what its own sessions did, beside other tests`(number: Int) async throws {
     let origin = try Origin { _ in [.response("404 Not Found")] }
-    defer { origin.stop() }
     let tap = try Tap.testing { $0.outbound.pathTemplates = ["/users/{id}"] }
     #expect(tap.address == nil)
     let session = tap.session(client: "users", configuration: .ephemeral)

@@ -1,10 +1,6 @@
-import Foundation
 import SessionTap
 import Synchronization
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TestSupport
 
 /// Taps that live for one request each. In a stock run, the same requests in sessions of their own.
 final class ShortTaps: Sendable {
@@ -18,7 +14,7 @@ final class ShortTaps: Sendable {
   private let state = Mutex(State())
 
   init(port: Int, isStock: Bool) {
-    url = URL(string: "http://127.0.0.1:\(port)/sized") ?? URL(fileURLWithPath: "/")
+    url = URL(string: "http://127.0.0.1:\(port)/0/sized") ?? URL(fileURLWithPath: "/")
     self.isStock = isStock
   }
 
@@ -59,14 +55,9 @@ final class ShortTaps: Sendable {
     let counts = [
       "session_tap_started_requests_total", "session_tap_ended_requests_total",
       "http_client_request_duration_seconds_count", "http_client_active_requests",
-    ].map { Self.sum(of: $0, in: text) }
+    ].map { ExpositionText.sum(of: $0, in: text) }
     let lines = tap.requestLog?.statistics.lines ?? 0
     return counts == [1, 1, 1, 0] && lines == 1
       ? nil : "started, ended, recorded and active are \(counts), and there are \(lines) lines"
-  }
-
-  private static func sum(of metric: String, in exposition: String) -> Double {
-    exposition.split(separator: "\n").filter { $0.hasPrefix(metric + "{") }
-      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
   }
 }

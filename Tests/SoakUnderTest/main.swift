@@ -7,14 +7,13 @@ import TestSupport
 ///     soak-under-test load PORT CLOSED-PORT SECONDS RATE LOG  requests through a tap that logs to LOG
 ///     soak-under-test load PORT CLOSED-PORT SECONDS RATE --stock
 ///                                                             the same without a tap
-///     soak-under-test burst PORT COUNT SLOW tapped|stock      COUNT requests at once, behind six of SLOW ms
 ///
 /// Lines of JSON on standard output say how far the load is. At its end it waits for a line on standard input before the
 /// tap is shut down.
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch (arguments.first, arguments.count) {
 case ("origin", 1):
-  let origin = try Origin(keepsRequests: false) { SoakRequest.steps(for: $0) }
+  let origin = try Origin(keepsRequests: false) { RandomRequest.steps(for: $0) }
   let closed = try ClosedPort()
   FileHandle.standardOutput.write(Data("\(origin.port) \(closed.port)\n".utf8))
   while readLine() != nil {}
@@ -25,12 +24,6 @@ case ("load", 6):
   let load = try SoakLoad(
     port: numbers[0], closedPort: numbers[1], log: arguments[5] == "--stock" ? nil : arguments[5])
   try await load.run(seconds: numbers[2], rate: numbers[3])
-case ("burst", 5):
-  let numbers = arguments[1...3].compactMap { Int($0) }
-  guard numbers.count == 3, ["tapped", "stock"].contains(arguments[4]) else { exit(64) }
-  try await Burst(
-    port: numbers[0], count: numbers[1], slow: numbers[2], isTapped: arguments[4] == "tapped"
-  ).run()
 default:
   FileHandle.standardError.write(Data("usage: see main.swift\n".utf8))
   exit(64)

@@ -35,7 +35,7 @@ import Testing
     try await withEndpoint(routes: routes, access: access) { port in
       func status(_ path: String, _ authorization: [String]) async throws -> String {
         let fields = authorization.map { "Authorization: \($0)\r\n" }.joined()
-        return String(try await RawClient.get(path, port: port, fields: fields).dropFirst(9).prefix(3))
+        return try await RawClient.status(path, port: port, fields: fields)
       }
       for right in ["Bearer token-1", "bearer  token-2", "BASIC cHJvbTpwYXNz"] {
         #expect(try await status("/metrics", [right]) == "200", "\(right)")
@@ -87,6 +87,8 @@ import Testing
     let endpoint = Endpoint(configuration: configuration, routes: [.liveness()])
     let port = try #require(try endpoint.start().port)
     #expect(try await RawClient.get("/healthz", port: port).hasSuffix("ok\n"))
+    // Others reach it by any name.
+    #expect(try await RawClient.status("/logs", port: port, host: "app.example") == "404")
     await endpoint.shutdown(within: .zero)
   }
 
@@ -111,21 +113,21 @@ import Testing
         "localhost", "LocalHost:\(port)", "localhost.:1", "app.localhost", "127.0.0.1:9464", "[::1]:9464",
         "10.1.2.3",
       ] {
-        #expect(try await Self.status("/logs", host, port) == "200", "\(host)")
+        #expect(try await RawClient.status("/logs", port: port, host: host) == "200", "\(host)")
       }
       for host in [
         "evil.example", "evil.example:\(port)", "localhost.evil.example", "notlocalhost",
         "127.0.0.1.evil.example",
       ] {
         for path in ["/logs", "/", "/nowhere"] {
-          #expect(try await Self.status(path, host, port) == "421", "\(host) \(path)")
+          #expect(try await RawClient.status(path, port: port, host: host) == "421", "\(host) \(path)")
         }
         for path in ["/metrics", "/healthz", "/readyz"] {
-          #expect(try await Self.status(path, host, port) == "200", "\(host) \(path)")
+          #expect(try await RawClient.status(path, port: port, host: host) == "200", "\(host) \(path)")
         }
       }
-      #expect(try await Self.status("http://evil.example/logs", "localhost", port) == "421")
-      let refusal = try await Self.get("/logs", "evil.example", port)
+      #expect(try await RawClient.status("http://evil.example/logs", port: port, host: "localhost") == "421")
+      let refusal = try await RawClient.get("/logs", port: port, host: "evil.example")
       let body = try #require(refusal.split(separator: "\r\n\r\n").last)
       #expect(body.contains("localhost") && body.contains("access.allowedHosts"))
       #expect(!refusal.contains("evil") && body.split(separator: "\n").count == 1)
@@ -139,10 +141,10 @@ import Testing
     let route = EndpointRoute("/logs", immediate: { _ in .text("lines") })
     try await withEndpoint(routes: [route], access: access) { port in
       for host in ["metrics.example.com", "METRICS.example.com.:443", "other.example"] {
-        let status = try await Self.status("/logs", host, port)
+        let status = try await RawClient.status("/logs", port: port, host: host)
         #expect(status == "200", "\(host)")
       }
-      #expect(try await Self.status("/logs", "example.com", port) == "421")
+      #expect(try await RawClient.status("/logs", port: port, host: "example.com") == "421")
     }
   }
 
@@ -155,26 +157,6 @@ import Testing
     }
     #expect(error?.code == .invalidConfiguration)
     #expect(error?.description.hasPrefix("invalid allowed host: \(host) (") == true)
-  }
-
-  @Test func `takes any host where others reach it`() async throws {
-    var configuration = Endpoint.Configuration(address: .tcp(host: "0.0.0.0", port: 0))
-    configuration.access.allowsAnyoneFromNetwork = true
-    let endpoint = Endpoint(
-      configuration: configuration, routes: [EndpointRoute("/logs", immediate: { _ in .text("lines") })])
-    let port = try #require(try endpoint.start().port)
-    #expect(try await Self.status("/logs", "app.example", port) == "200")
-    await endpoint.shutdown(within: .zero)
-  }
-
-  private static func get(_ path: String, _ host: String, _ port: Int) async throws -> String {
-    let client = try RawClient(port: port)
-    client.send("GET \(path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
-    return await client.receiveAll().text
-  }
-
-  private static func status(_ path: String, _ host: String, _ port: Int) async throws -> String {
-    String(try await get(path, host, port).dropFirst(9).prefix(3))
   }
 
   @Test func `tells of refusals but not of a flood`() {

@@ -46,17 +46,15 @@ import Testing
 
   @Test func `gives up a scrape before the scraper does`() async throws {
     let registry = Registry()
-    let gate = Turnstile()
-    gate.open()
-    try registry.register(StuckCollector(gate: gate))
-    gate.shut()
+    let stuck = StuckCollector()
+    try registry.register(stuck)
     try await withEndpoint(routes: [.metrics(of: registry), .liveness()]) { port in
       let answer = try await RawClient.get(
         "/metrics", port: port, fields: "X-Prometheus-Scrape-Timeout-Seconds: 0.2\r\n")
       #expect(answer.hasPrefix("HTTP/1.1 503 "))
       #expect(answer.hasSuffix("the answer took too long\n"))
       #expect(try await RawClient.get("/healthz", port: port).hasSuffix("ok\n"))
-      gate.open()
+      stuck.gate.open()
       // The first of these may be gathered before the late one is counted.
       _ = try await RawClient.get("/metrics", port: port)
       let next = try await RawClient.get("/metrics", port: port)
@@ -78,34 +76,6 @@ import Testing
       #expect(try await RawClient.get("/readyz", port: port).hasPrefix("HTTP/1.1 200 "))
       readiness.remove("cache")
       #expect(try await RawClient.get("/readyz", port: port).hasSuffix("\r\n\r\nready\ndatabase: ok\n"))
-    }
-  }
-
-  /// A check that does not return when it is cancelled.
-  @Test func `asks a check once however many wait for it`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.answerDeadline = .seconds(3600)
-    let readiness = Readiness()
-    let runs = Atomic(0)
-    let (running, gate) = (Gate(), Gate())
-    readiness.add("fast") { nil }
-    readiness.add("stuck") {
-      runs.add(1, ordering: .relaxed)
-      running.open()
-      try? await gate.wait()
-      return nil
-    }
-    try await withEndpoint(routes: [.readiness(readiness)], limits: limits) { port in
-      async let first = RawClient.get("/readyz", port: port)
-      try await running.wait("the check")
-      // Others that give up leave the run to the first.
-      _ = try await Poll.until("the result of the fast check") {
-        let report = await readiness.report(within: .milliseconds(10))
-        return report.text == "not ready\nfast: ok\nstuck: has not answered\n" ? true : nil
-      }
-      gate.open()
-      #expect(try await first.hasSuffix("\r\n\r\nready\nfast: ok\nstuck: ok\n"))
-      #expect(runs.load(ordering: .relaxed) == 1)
     }
   }
 
@@ -158,12 +128,13 @@ import Testing
   }
 }
 
-/// A collector that does not return while the gate is shut.
-struct StuckCollector: Collector {
-  let gate: Turnstile
+/// A collector that does not return before the gate is open, but for the look at it when it is registered.
+final class StuckCollector: Collector {
+  let gate = Gate()
+  private let isRegistered = Atomic(false)
 
   func collect() -> [MetricFamily] {
-    gate.wait()
+    if isRegistered.exchange(true, ordering: .relaxed) { gate.waitBlocking() }
     return [MetricFamily(name: "stuck", help: "Stuck.", kind: .gauge, samples: [.init(value: 1)])]
   }
 }

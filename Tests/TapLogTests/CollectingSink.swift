@@ -1,6 +1,8 @@
 import Foundation
 import Synchronization
+import TapCore
 import TapLog
+import Testing
 
 /// Keeps the lines that it is given, or fails as it is told.
 final class CollectingSink: LogSink {
@@ -32,4 +34,15 @@ final class CollectingSink: LogSink {
   }
 
   func close() { state.withLock { $0.isClosed = true } }
+}
+
+/// The lines that a log writes for these requests.
+func lines(
+  of observations: RequestObservation..., configuration: RequestLog.Configuration = .init()
+) throws -> [String] {
+  let sink = CollectingSink()
+  let log = try RequestLog(to: .custom(sink), configuration: configuration)
+  for observation in observations { log.requestEnded(observation) }
+  #expect(log.shutdown())
+  return sink.lines
 }

@@ -51,6 +51,7 @@ struct EndTests {
     #expect(!log.shutdown(within: .seconds(3_600)))
     #expect(!log.flush(within: .seconds(3_600)))
     #expect(log.statistics.droppedLines(.shutdown) == 1)
+    #expect(log.statistics.pending == 0)
     sink.gate.open()
   }
 
@@ -66,6 +67,8 @@ struct EndTests {
     #expect(results == Array(repeating: true, count: 8))
     #expect(log.shutdown())
     #expect(log.flush(within: .zero))
+    log.log(.info, "too late")
+    #expect(log.statistics.droppedLines(.shutdown) == 1)
     #expect(sink.lines.count == 100)
     #expect(sink.isClosed)
   }

@@ -3,10 +3,6 @@ import TapLog
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 @Suite(.needs(.thread))
 struct ProcessEndTests {
   @Test

@@ -77,20 +77,6 @@ struct RequestLogTests {
   }
 
   @Test
-  func `is shut down once, however often it is asked to`() throws {
-    let sink = CollectingSink()
-    let log = try RequestLog(to: .custom(sink))
-    log.requestEnded(.bare())
-    #expect(log.shutdown())
-    #expect(sink.isClosed)
-    #expect(log.shutdown())
-    log.requestEnded(.bare())
-    #expect(log.flush(within: .zero))
-    #expect(sink.lines.count == 1)
-    #expect(log.statistics.droppedLines(.shutdown) == 1)
-  }
-
-  @Test
   func `writes what is left when its last reference goes`() async throws {
     let closed = Gate()
     let sink = GatedSink(onClose: closed)
@@ -168,21 +154,6 @@ struct RequestLogTests {
     #expect(sink.lines[0].hasSuffix(#""message":"served","# + members + "}"))
     #expect(sink.lines[1].hasSuffix(#""message":"of another","trace_id":"other"}"#))
     #expect(sink.lines[2].hasSuffix(#""message":"outside"}"#))
-  }
-
-  @Test
-  func `leaves a stuck sink behind at the deadline, and counts what it holds`() throws {
-    let sink = GatedSink()
-    let log = try RequestLog(to: .custom(sink))
-    log.requestEnded(.bare())
-    #expect(sink.entered.waitBlocking())
-    log.requestEnded(.bare())
-    #expect(!log.shutdown(within: .milliseconds(1)))
-    #expect(log.statistics.droppedLines(.shutdown) == 2)
-    #expect(log.statistics.pending == 0)
-    sink.gate.open()
-    #expect(log.shutdown() || log.statistics.lines == 0)
-    #expect(log.statistics.lines == 0)
   }
 
   @Test

@@ -7,6 +7,9 @@ import Testing
 
 /// Requests for the page to draw, and a look at it.
 struct PageContent: Sendable {
+  /// A text that is none of the page's.
+  static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
+
   let registry = Registry()
   let metrics: RequestDriver
   private let history: RequestHistory?
@@ -73,6 +76,7 @@ struct PageContent: Sendable {
         try await browser.show(width: 1280)
         try await browser.open("http://127.0.0.1:\(port)/#\(choice)")
         try await body(browser, port)
+        #expect(browser.complaints == [])
       }
     }
   }

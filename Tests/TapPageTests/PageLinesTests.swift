@@ -7,10 +7,8 @@ import Testing
 /// The lines of the log on the page, and the search in them, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageLinesTests {
-  private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
-
   @Test func `shows the log`() async throws {
-    let hostile = Self.hostile.replacing("\"", with: "\\\"")
+    let hostile = PageContent.hostile.replacing("\"", with: "\\\"")
     let log = """
       {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"ERROR","client":"\(hostile)","duration_s":0.25}
       {"timestamp":"2026-11-21T09:30:01.5Z","severity":"INFO","http.request.method":"GET","url.full":"https://a/b"}
@@ -23,9 +21,8 @@ struct PageLinesTests {
       #expect(
         lines == [
           "–||||not JSON|||", "–|INFO|||cache warmed|||", "09:30:01.5Z|INFO|||GET https://a/b|||",
-          "09:30:00.123|ERROR||\(Self.hostile)|||250 ms|",
+          "09:30:00.123|ERROR||\(PageContent.hostile)|||250 ms|",
         ])
-      #expect(browser.complaints == [])
     }
   }
 
@@ -76,7 +73,6 @@ struct PageLinesTests {
       try await browser.reload()
       try await browser.wait("\(seconds) === '02'")
       #expect(try await browser.evaluate("document.getElementById('only').value") == "errors")
-      #expect(browser.complaints == [])
     }
   }
 
@@ -89,7 +85,6 @@ struct PageLinesTests {
       #expect(try await browser.evaluate("location.hash") == "")
       _ = try await browser.evaluate("history.back()")
       try await browser.wait("document.getElementById('lines').rows.length === 1")
-      #expect(browser.complaints == [])
     }
   }
 

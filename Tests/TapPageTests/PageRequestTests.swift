@@ -5,14 +5,13 @@ import Testing
 /// One request on the page, and its trace, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageRequestTests {
-  private static let hostile = "\"><img src=x onerror=alert(1)></script><script>alert(2)</script>"
   private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
   /// A served request, one that it made, which failed, a line of the app's own, and another trace.
   private static let log = """
-    {"timestamp":"2026-11-21T09:30:00.100000Z","severity":"ERROR","event":"http.client.request","client":"users","http.request.method":"GET","url.full":"https://a.example.com/users/1","url.template":"/users/{id}","server.address":"a.example.com","server.port":443,"http.response.status_code":503,"error.type":"503","duration_s":0.08,"time_to_first_byte_s":0.07,"queue_s":0.01,"resolve_s":0.002,"connect_s":0.008,"tls_s":0.02,"upload_s":0.004,"processing_s":0.026,"transfer_s":0.008,"local_s":0.002,"network.protocol.version":"1.1","network.peer.address":"192.0.2.1","connection.reused":false,"network.round_trip_s":0.008,"http.request.body.size":48,"http.response.body.size":2048,"outcome":"http_error","trace_id":"\(trace)","span_id":"1","user.id":"\(hostile.replacing("\"", with: "\\\""))"}
+    {"timestamp":"2026-11-21T09:30:00.100000Z","severity":"ERROR","event":"http.client.request","client":"users","http.request.method":"GET","url.full":"https://a.example.com/users/1","url.template":"/users/{id}","server.address":"a.example.com","server.port":443,"http.response.status_code":503,"error.type":"503","duration_s":0.08,"time_to_first_byte_s":0.07,"queue_s":0.01,"resolve_s":0.002,"connect_s":0.008,"tls_s":0.02,"upload_s":0.004,"processing_s":0.026,"transfer_s":0.008,"local_s":0.002,"network.protocol.version":"1.1","network.peer.address":"192.0.2.1","connection.reused":false,"network.round_trip_s":0.008,"http.request.body.size":48,"http.response.body.size":2048,"outcome":"http_error","trace_id":"\(trace)","span_id":"1","user.id":"\(PageContent.hostile.replacing("\"", with: "\\\""))"}
     {"timestamp":"2026-11-21T09:30:00.150000Z","severity":"INFO","event":"http.client.request","trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"2","http.request.method":"GET","url.full":"https://other/","outcome":"ok","duration_s":1}
-    {"timestamp":"2026-11-21T09:30:00.180000Z","severity":"WARN","event":"app","trace_id":"\(trace)","span_id":"3","message":"\(hostile.replacing("\"", with: "\\\""))"}
+    {"timestamp":"2026-11-21T09:30:00.180000Z","severity":"WARN","event":"app","trace_id":"\(trace)","span_id":"3","message":"\(PageContent.hostile.replacing("\"", with: "\\\""))"}
     {"timestamp":"2026-11-21T09:30:00.200000Z","severity":"ERROR","event":"http.server.request","trace_id":"\(trace)","span_id":"4","http.request.method":"GET","url.path":"/cart","client.address":"192.0.2.7","http.response.status_code":502,"error.type":"502","duration_s":0.2}
 
     """
@@ -53,7 +52,7 @@ struct PageRequestTests {
           Connection: HTTP/1.1, new
           Trace: \(Self.trace)
           Span: 1
-          user.id: \(Self.hostile)
+          user.id: \(PageContent.hostile)
           """)
       #expect(
         try await browser.evaluate("document.querySelector('.trouble').textContent")
@@ -86,7 +85,6 @@ struct PageRequestTests {
       try await browser.wait("!(\(Self.isInView)) && location.hash === ''")
       _ = try await browser.evaluate("history.back()")
       try await browser.wait(Self.isInView)
-      #expect(browser.complaints == [])
     }
   }
 
@@ -97,7 +95,6 @@ struct PageRequestTests {
       try await browser.wait("document.activeElement.id === 'drawer-title'")
       try await browser.press("Escape", code: 27)
       try await browser.wait("document.activeElement === document.querySelectorAll('#lines button')[2]")
-      #expect(browser.complaints == [])
     }
   }
 
@@ -108,7 +105,7 @@ struct PageRequestTests {
       let bars = try await browser.evaluate(Self.bars(".trace")).replacing("\u{A0}", with: " ")
       let rows = bars.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
       #expect(
-        rows.map { $0[0] } == ["served GET /cart", "made users GET /users/1", "said \(Self.hostile)"])
+        rows.map { $0[0] } == ["served GET /cart", "made users GET /users/1", "said \(PageContent.hostile)"])
       #expect(rows.map { $0[1] } == ["0", "10", "90"])
       #expect(rows.prefix(2).map { $0[2] } == ["100", "40"])
       #expect(rows.prefix(2).map { $0[3] } == ["502 200 ms", "503 80 ms"])
@@ -127,7 +124,6 @@ struct PageRequestTests {
       #expect(
         try await browser.evaluate("document.querySelector('.trouble').textContent")
           == "This app answered 502 Bad Gateway.")
-      #expect(browser.complaints == [])
     }
   }
 
@@ -145,7 +141,6 @@ struct PageRequestTests {
       try await browser.wait(
         "document.getElementById('drawer-content').innerText.includes('holds no such line any more')")
       #expect(try await browser.evaluate("document.images.length") == "0")
-      #expect(browser.complaints == [])
     }
   }
 }

@@ -1,12 +1,7 @@
-import Foundation
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// URLProtocols of the app's own go on behind the tap, and their requests are recorded.
 @Suite struct AppProtocolTests {
@@ -16,25 +11,30 @@ import Testing
       ("http://fails.test/", .failure(.other, statusCode: nil)),
       ("http://plain.test/", .response(statusCode: nil)),
     ], Style.allCases)
-  func `each works as without the tap`(target: (url: String, end: RequestEnd), style: Style) async throws {
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
+  func `each works as without a tap, with one and with two`(
+    target: (url: String, end: RequestEnd), style: Style
+  ) async throws {
+    let observers = [RecordingObserver(), RecordingObserver()]
+    let taps = observers.map { URLSessionTap(observers: [$0]) }
     let original = URLSessionConfiguration.ephemeral
     original.protocolClasses =
       [MockProtocol.self, FailingProtocol.self, PlainProtocol.self] + (original.protocolClasses ?? [])
     let url = try #require(URL(string: target.url))
     let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: url))
     let stock = try await exchange.run(original)
-    let tapped = try await exchange.run(tap.sessionConfiguration(from: original, client: "test"))
-    #expect(tapped == stock)
-    tap.flush()
-    #expect(observer.ended.map(\.end) == [target.end])
+    let one = taps[0].sessionConfiguration(from: original, client: "in")
+    #expect(try await exchange.run(one) == stock)
+    #expect(try await exchange.run(taps[1].sessionConfiguration(from: one, client: "out")) == stock)
+    for (tap, observer) in zip(taps, observers) {
+      tap.flush()
+      #expect(observer.ended.allSatisfy { $0.end == target.end })
+    }
+    #expect(observers.map { $0.ended.map(\.request.client) } == [["in", "in"], ["out"]])
   }
 
   @Test(arguments: [Style.async, .completionHandler])
   func `a signer adds its header, tapped as in stock`(style: Style) async throws {
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
-    defer { origin.stop() }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let original = URLSessionConfiguration.ephemeral
@@ -50,10 +50,15 @@ import Testing
     #expect(observer.ended.map(\.responseBodySize) == [3])
   }
 
+  /// Takes what ``MockProtocol`` does.
+  private final class OtherMock: MockProtocol {
+    override func startLoading() { client?.urlProtocol(self, didFailWithError: URLError(.dataNotAllowed)) }
+  }
+
   @Test func `of several that would take a request the first gets it, tapped as in stock`() async throws {
     let tap = URLSessionTap(observers: [])
     let orders: [[AnyClass]] = [
-      [MockProtocol.self, PiecewiseProtocol.self], [PiecewiseProtocol.self, MockProtocol.self],
+      [MockProtocol.self, OtherMock.self], [OtherMock.self, MockProtocol.self],
     ]
     for classes in orders {
       let original = URLSessionConfiguration.ephemeral
@@ -61,7 +66,7 @@ import Testing
       let url = try #require(URL(string: "http://mock.test/"))
       let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: url))
       let stock = try await exchange.run(original)
-      #expect(stock.status == (classes.first == MockProtocol.self ? 203 : 200))
+      #expect(stock.status == (classes.first == MockProtocol.self ? 203 : nil))
       #expect(try await exchange.run(tap.sessionConfiguration(from: original, client: "test")) == stock)
     }
   }

@@ -1,88 +1,34 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
-/// Each class of errors, from a real failure: what the app sees stays as it is, and the tap says what it was.
+/// Classes of errors, each from a real failure: what the app sees stays as it is, and the tap says what it was.
 @Suite struct ErrorClassTests {
-  struct Failure: CustomTestStringConvertible, Sendable {
-    var testDescription: String
-    var type: RequestErrorType
-    var kind = Kind.data
-    var steps: @Sendable () -> [OriginStep] = { [] }
-    var change: @Sendable (inout URLRequest, _ closedPort: Int) -> Void = { _, _ in }
+  /// Those that the scenarios of ``MatrixTests`` leave out.
+  @Test(
+    arguments: [
+      ("http:///path", RequestErrorType.unsupportedURL), ("host/path", .unsupportedURL),
+      // Foundation does not know a scheme in capitals.
+      ("HTTP://127.0.0.1:1/", .unsupportedURL), ("http://fails.test/", .other),
+    ], [Style.async, .completionHandler, .sessionDelegate])
+  func `each failure has its class`(failure: (url: String, type: RequestErrorType), style: Style) async throws
+  {
+    let request = URLRequest(url: try #require(URL(string: failure.url)))
+    try await Self.expect(failure.type, Exchange(kind: .data, style: style, request: request))
   }
 
-  static let failures = [
-    Failure(
-      testDescription: "a server that does not answer in time", type: .timeout, steps: { [.hold(Gate())] },
-      change: { request, _ in request.timeoutInterval = 1 }),
-    Failure(
-      testDescription: "a name that does not exist", type: .dns,
-      change: { request, _ in request.url = URL(string: "http://nothing.invalid/") }),
-    Failure(
-      testDescription: "a port without a listener", type: .connect,
-      change: { request, port in request.url = URL(string: "http://127.0.0.1:\(port)/") }),
-    Failure(
-      testDescription: "a reset in the head", type: .connectionLost,
-      steps: { [.text("HTTP/1.1 200 OK\r\nContent-"), .reset] }),
-    Failure(
-      testDescription: "a body that breaks off", type: .connectionLost,
-      steps: { [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close] }),
-    Failure(
-      testDescription: "a chunked body that breaks off", type: .connectionLost,
-      steps: { [.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nonly"), .close] }),
-    Failure(testDescription: "no answer at all", type: .connectionLost, steps: { [.close] }),
-    Failure(
-      testDescription: "TLS to a server that speaks none", type: .tls,
-      change: { request, _ in
-        request.url = request.url.flatMap { URL(string: "https://127.0.0.1:\($0.port ?? 0)/") }
-      }),
-    Failure(
-      testDescription: "redirects without an end", type: .tooManyRedirects,
-      steps: { [.response("302 Found", headers: [("Location", "/again")])] }),
-    Failure(
-      testDescription: "a body that cannot be decoded", type: .body,
-      steps: { [.response(headers: [("Content-Encoding", "gzip")], body: Array("this is no gzip".utf8))] }),
-    Failure(
-      testDescription: "a GET with a body", type: .body,
-      change: { request, _ in request.httpBody = Data("body".utf8) }),
-    Failure(
-      testDescription: "a URL without a host", type: .unsupportedURL,
-      change: { request, _ in request.url = URL(string: "http:///path") }),
-    Failure(
-      testDescription: "a URL without a scheme", type: .unsupportedURL,
-      change: { request, _ in request.url = URL(string: "host/path") }),
-    Failure(
-      testDescription: "a scheme in capitals, which Foundation does not know", type: .unsupportedURL,
-      change: { request, _ in
-        request.url = request.url.flatMap { URL(string: "HTTP://127.0.0.1:\($0.port ?? 0)/") }
-      }),
-    Failure(
-      testDescription: "a loader of the app's own that fails", type: .other,
-      change: { request, _ in request.url = URL(string: "http://fails.test/") }),
-  ]
-
-  @Test(arguments: failures, [Style.async, .completionHandler, .sessionDelegate])
-  func `each failure has its class`(failure: Failure, style: Style) async throws {
-    let origin = try Origin { _ in failure.steps() }
-    let closed = try ClosedPort()
-    defer { origin.stop() }
+  @Test(arguments: [Style.async, .completionHandler, .sessionDelegate])
+  func `a GET with a body fails by its body`(style: Style) async throws {
+    let origin = try Origin { _ in [] }
     var request = URLRequest(url: origin.url())
-    failure.change(&request, closed.port)
-    try await Self.expect(failure.type, Exchange(kind: failure.kind, style: style, request: request))
-    withExtendedLifetime(closed) {}
+    request.httpBody = Data("body".utf8)
+    try await Self.expect(.body, Exchange(kind: .data, style: style, request: request))
   }
 
   @Test func `an upload of a file that is not there fails by its body`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
     let observer = RecordingObserver()
@@ -99,13 +45,16 @@ import Testing
   }
 
   @Test(
-    .enabled(if: Tool.isUsable("openssl"), "openssl is not installed"),
+    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
     arguments: [Style.async, .completionHandler, .sessionDelegate])
   func `a certificate that is not trusted is a failure of TLS`(style: Style) async throws {
-    let server = try await TLSServer.start()
-    let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
-    try await Self.expect(.tls, Exchange(kind: .data, style: style, request: URLRequest(url: url)))
-    try await server.stop()
+    try await TrustedCertificate.prepare()
+    let origin = try Origin { _ in [.response()] }
+    let front = try await FrontServer.start(before: origin)
+    // No exit test: this process does not trust it.
+    let request = URLRequest(url: front.url(.tls, "/"))
+    try await Self.expect(.tls, Exchange(kind: .data, style: style, request: request))
+    try await front.stop()
   }
 
   /// libcurl says what proxy it cannot use. In a process of its own, since all sessions read the variable.

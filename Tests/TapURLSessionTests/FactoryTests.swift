@@ -1,12 +1,7 @@
-import Foundation
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The configuration factory: copies, order, repetition, many taps.
 @Suite struct FactoryTests {
@@ -44,19 +39,6 @@ import Testing
     #expect(Array(Self.names(patched).dropFirst()) == Self.names(original))
   }
 
-  @Test func `patching twice observes once, under the later name`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
-    let once = tap.sessionConfiguration(from: .ephemeral, client: "first")
-    let twice = tap.sessionConfiguration(from: once, client: "second")
-    #expect(twice.protocolClasses?.count == once.protocolClasses?.count)
-    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    _ = try await exchange.run(twice)
-    tap.flush()
-    #expect(observer.ended.map(\.request.client) == ["second"])
-    #expect(origin.requests.count == 1)
-  }
-
   @Test func `the same tap, name and classes share a class`() {
     let first = tap.sessionConfiguration(from: .ephemeral, client: "same")
     let second = tap.sessionConfiguration(from: .default, client: "same")
@@ -64,27 +46,8 @@ import Testing
     #expect(Self.names(first).first != Self.names(tap.sessionConfiguration(client: "other")).first)
   }
 
-  @Test func `several taps and configurations live side by side`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
-    let otherObserver = RecordingObserver()
-    let otherTap = URLSessionTap(observers: [otherObserver])
-    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "mine"))
-    _ = try await exchange.run(otherTap.sessionConfiguration(from: .ephemeral, client: "theirs"))
-    let both = otherTap.sessionConfiguration(
-      from: tap.sessionConfiguration(from: .ephemeral, client: "inner"), client: "outer")
-    _ = try await exchange.run(both)
-    tap.flush()
-    #expect(observer.ended.map(\.request.client) == ["mine", "inner"])
-    otherTap.flush()
-    #expect(otherObserver.ended.map(\.request.client) == ["theirs", "outer"])
-    #expect(origin.requests.count == 3)
-  }
-
   @Test func `names of clients are bounded`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     for number in 0..<URLSessionTap.clientLimit {
       _ = tap.sessionConfiguration(from: .ephemeral, client: "client \(number)")
     }
@@ -97,22 +60,9 @@ import Testing
     #expect(observer.ended.map(\.request.client) == [URLSessionTap.overflowClient, "client 3"])
   }
 
-  @Test func `a stopped tap records nothing and its sessions go on`() async throws {
-    let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
-    defer { origin.stop() }
-    let configuration = tap.sessionConfiguration(from: .ephemeral, client: "a")
-    tap.stop()
-    let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
-    let transcript = try await exchange.run(configuration)
-    #expect(transcript.body == [1, 2, 3])
-    tap.flush()
-    #expect(observer.started.isEmpty)
-  }
-
   /// Also where a URL begins like the one before.
   @Test func `the server of each request is that of its URL`() async throws {
     let origins = try (0..<2).map { _ in try Origin { _ in [.response()] } }
-    defer { for origin in origins { origin.stop() } }
     let ports = origins.map(\.port)
     let urls: [(text: String, host: String?)] = [
       ("http://127.0.0.1:\(ports[0])/a", "127.0.0.1"), ("http://127.0.0.1:\(ports[0])/@b/c", "127.0.0.1"),
@@ -134,7 +84,6 @@ import Testing
 
   @Test func `a configuration without classes falls back to the native loader`() async throws {
     let origin = try Origin { _ in [.response(body: [7])] }
-    defer { origin.stop() }
     let original = URLSessionConfiguration.ephemeral
     original.protocolClasses = []
     let exchange = Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))

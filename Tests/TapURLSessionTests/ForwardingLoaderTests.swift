@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The loader for platforms whose native loaders are out of reach, as far as Linux allows: data tasks. Elsewhere
 /// it is not used, and there nothing has been run.
@@ -39,7 +34,6 @@ import Testing
     let origin = try Origin { _ in
       [.response(headers: [("X-Origin", "yes")], body: Scenario.body)]
     }
-    defer { origin.stop() }
     let transcript = try await run(origin, style: style)
     #expect(transcript.status == 200)
     #expect(transcript.headers["X-Origin"] == "yes")
@@ -53,7 +47,6 @@ import Testing
 
   @Test func `the settings of the tapped session hold`() async throws {
     let origin = try Origin { _ in [.response(headers: [("Set-Cookie", "flavour=oat; Path=/")])] }
-    defer { origin.stop() }
     let original = URLSessionConfiguration.ephemeral
     original.httpAdditionalHeaders = ["X-App": "yes"]
     let patched = configuration(original)
@@ -67,7 +60,6 @@ import Testing
 
   @Test func `a body in memory is sent`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
     request.httpBody = Data("body".utf8)
@@ -78,7 +70,6 @@ import Testing
 
   @Test func `a failure is handed on`() async throws {
     let origin = try Origin { _ in [.close] }
-    defer { origin.stop() }
     let stock = try await Exchange(kind: .data, style: .async, request: URLRequest(url: origin.url()))
       .run(.ephemeral)
     let transcript = try await run(origin)
@@ -94,7 +85,6 @@ import Testing
     let origin = try Origin { _ in
       [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"), .signal(arrived), .hold(goOn)]
     }
-    defer { origin.stop() }
     let transcript = try await run(origin, style: style) {
       $0.interruption = .cancel
       $0.isDue = arrived

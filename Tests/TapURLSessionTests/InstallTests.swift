@@ -1,12 +1,7 @@
-import Foundation
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Sessions that exist already: observed from here on, and no longer.
 @Suite struct InstallTests {
@@ -22,22 +17,8 @@ import Testing
     return observer.ended.map(\.request.client)
   }
 
-  @Test func `requests are recorded between install and uninstall`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
-    let session = URLSession(configuration: .ephemeral)
-    _ = try await session.data(from: origin.url())
-    #expect(tap.install(on: session, client: "installed"))
-    _ = try await session.data(from: origin.url())
-    tap.uninstall(from: session)
-    _ = try await session.data(from: origin.url())
-    #expect(clients == ["installed"])
-    #expect(origin.requests.count == 3)
-  }
-
   @Test func `both may be repeated, and the last name holds`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let session = URLSession(configuration: .ephemeral)
     let stock = FactoryTests.names(session.configuration)
     tap.uninstall(from: session)
@@ -70,7 +51,6 @@ import Testing
 
   @Test func `a task that exists is recorded if it is resumed afterwards`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let session = URLSession(configuration: .ephemeral)
     let done = Gate()
     let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
@@ -85,7 +65,6 @@ import Testing
   {
     let (arrived, goOn) = (Gate(), Gate())
     let origin = try Origin { _ in [.signal(arrived), .hold(goOn), .response()] }
-    defer { origin.stop() }
     let session = URLSession(configuration: .ephemeral)
     tap.install(on: session, client: "before")
     async let first = session.data(from: origin.url("/first"))
@@ -98,7 +77,6 @@ import Testing
 
   @Test func `a session that others make later from the default is out of reach`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     tap.install(on: URLSession(configuration: .default), client: "mine")
     _ = try await URLSession(configuration: .default).data(from: origin.url())
     #expect(clients.isEmpty)

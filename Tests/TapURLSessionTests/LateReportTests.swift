@@ -1,13 +1,8 @@
-import Foundation
 import Synchronization
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What a loader reports after its end. Foundation's native loader does so when a task is cancelled at the moment of
 /// its end, and Foundation's client ends the process if the task has left the session's registry by then.

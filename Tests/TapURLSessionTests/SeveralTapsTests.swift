@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Several taps on one configuration: each observes each request once, in whatever order they patched it, and how often.
 @Suite struct SeveralTapsTests {
@@ -26,10 +21,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [[0, 1, 0], [0, 1, 0, 1, 0, 1, 0, 1], [0, 1, 2, 1, 0, 2, 2, 0], [2, 1, 0, 0, 1, 2]])
+  @Test(arguments: [
+    [0, 0], [0, 1, 0], [0, 1, 0, 1, 0, 1, 0, 1], [0, 1, 2, 1, 0, 2, 2, 0], [2, 1, 0, 0, 1, 2],
+  ])
   func `taps that patch each other's configurations observe each request once`(turns: [Int]) async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var configuration = URLSessionConfiguration.ephemeral
     let count = configuration.protocolClasses?.count ?? 0
     var last: [Int: String] = [:]
@@ -49,7 +45,6 @@ import Testing
   @Test(arguments: [[0, 1], [1, 0]], [0, 1])
   func `a tap is uninstalled wherever its class stands`(order: [Int], leaving: Int) async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let session = URLSession(configuration: .ephemeral)
     defer { session.finishTasksAndInvalidate() }
     let stock = FactoryTests.names(session.configuration)
@@ -67,7 +62,6 @@ import Testing
     async throws
   {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let first = taps[0].sessionConfiguration(from: .ephemeral, client: "first")
     let second = taps[1].sessionConfiguration(from: .ephemeral, client: "second")
     first.protocolClasses = (first.protocolClasses ?? []) + (second.protocolClasses ?? [])
@@ -96,7 +90,6 @@ import Testing
     options.filter = .paths(["/chosen"])
     let choosy = URLSessionTap(observers: [observers[0]], options: options)
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let patched = taps[1].sessionConfiguration(
       from: choosy.sessionConfiguration(from: .ephemeral, client: "choosy"), client: "all")
     let session = URLSession(configuration: patched)
@@ -108,7 +101,6 @@ import Testing
 
   @Test func `a tap that has stopped leaves the others, and patches no more`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let both = taps[1].sessionConfiguration(
       from: taps[0].sessionConfiguration(from: .ephemeral, client: "a"), client: "b")
     let session = URLSession(configuration: both)

@@ -1,12 +1,7 @@
-import Foundation
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What an app says about a request: it survives copies and changes, and reaches the observers.
 @Suite struct RequestContextTests {
@@ -128,7 +123,6 @@ import Testing
   @Test(arguments: [Kind.data, .uploadData, .uploadFile, .download], Style.allCases)
   func `it reaches the observers and not the server`(kind: Kind, style: Style) async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url("/users/42"))
     request.httpMethod = kind.sendsBody ? "POST" : "GET"
     let stock = try await Exchange(kind: kind, style: style, request: request).run(.ephemeral)
@@ -144,34 +138,16 @@ import Testing
 
   @Test(
     arguments: [
-      ("/users/42", "/users/{id}"), ("/users/me", "/users/me"), ("/users/42/posts/7?x=1", "/users/{id}/*"),
-      ("/elsewhere", nil), ("/", nil),
-    ] as [(String, String?)])
-  func `templates come from the tap`(path: String, template: String?) async throws {
+      ("/users/42/posts/7?x=1", nil, "/users/{id}/*"), ("/elsewhere", nil, nil),
+      ("/users/42", "/mine", "/mine"),
+    ] as [(String, String?, String?)])
+  func `templates come from the tap, unless the request has its own`(
+    path: String, own: String?, template: String?
+  ) async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
-    let description = try await reported(
-      URLRequest(url: origin.url(path)), templates: ["/users/{id}", "/users/me", "/users/{id}/*"])
-    #expect(description.urlTemplate == template)
-  }
-
-  @Test func `the request's template wins over the tap's`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
-    var request = URLRequest(url: origin.url("/users/42"))
-    request.tapContext = TapRequestContext(urlTemplate: "/mine")
-    #expect(try await reported(request, templates: ["/users/{id}"]).urlTemplate == "/mine")
-  }
-
-  @Test func `the header's trace is read, is sent, and wins`() async throws {
-    let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
-    let trace = TraceContext.random()
-    var request = URLRequest(url: origin.url())
-    request.tapContext = Self.context
-    request.setTrace(trace)
-    #expect(try await reported(request).traceContext == trace)
-    #expect(origin.requests.first?.headers["traceparent"] == trace.traceparent)
+    var request = URLRequest(url: origin.url(path))
+    request.tapContext = own.map { TapRequestContext(urlTemplate: $0) }
+    #expect(try await reported(request, templates: ["/users/{id}", "/users/{id}/*"]).urlTemplate == template)
   }
 
   @Test func `a traced copy is the request with a header more`() throws {
@@ -188,20 +164,22 @@ import Testing
   }
 
   @Test(arguments: ["traceparent", "Traceparent", "TraceParent", "TRACEPARENT"])
-  func `the header's trace is read whatever the case of its name`(name: String) async throws {
+  func `the header's trace is read whatever the case of its name, is sent, and wins`(name: String)
+    async throws
+  {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let trace = TraceContext.random()
     var request = URLRequest(url: origin.url())
+    request.tapContext = Self.context
     request.setValue("a", forHTTPHeaderField: "X-Other")
     request.setValue(trace.traceparent, forHTTPHeaderField: name)
     #expect(try await reported(request).traceContext == trace)
+    #expect(origin.requests.first?.headers["traceparent"] == trace.traceparent)
   }
 
   @Test(arguments: ["", "00-1-2-3", trace.uppercased(), trace + "-00", "ff" + trace.dropFirst(2)])
   func `a trace header that is none is ignored, and goes out as it is`(header: String) async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     var request = URLRequest(url: origin.url())
     request.setValue(header, forHTTPHeaderField: "traceparent")
     #expect(try await reported(request).traceContext == nil)

@@ -1,12 +1,7 @@
-import Foundation
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Requests that Foundation never ends: seen as active, reported once, and ended with a cancel or the session.
 @Suite struct WaitingRequestTests {
@@ -15,7 +10,6 @@ import Testing
     let origin = try Origin { _ in
       [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"cellar\"")])]
     }
-    defer { origin.stop() }
     let registry = Registry()
     let observer = RecordingObserver()
     var configuration = URLSessionTap.Configuration()

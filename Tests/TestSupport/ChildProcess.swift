@@ -1,4 +1,3 @@
-package import Foundation
 import Synchronization
 
 /// A program that a test starts, watches and ends.

@@ -75,14 +75,15 @@ private let texts: NamedValues<[String: String]> =
 
 private let manyBytes = String(repeating: "v", count: 8_000)
 
-private let fields: NamedValues<[String: FieldValue]> =
-  texts.map { ($0.name, $0.value.mapValues { .string($0) }) }
-  + Double.extremes.map { ("a value: \($0.name)", ["key": .double($0.value)]) }
-  + Int64.extremes.map { ("a value: \($0.name)", ["key": .integer($0.value)]) }
-  + [
-    ("a key of the log's own", ["timestamp": "never"]),
-    ("64 long values", Dictionary(uniqueKeysWithValues: (0..<64).map { ("\($0)", .string(manyBytes)) })),
-  ]
+private let longValues = Dictionary(
+  uniqueKeysWithValues: (0..<64).map { ("\($0)", FieldValue.string(manyBytes)) })
+
+private let fields: NamedValues<[String: FieldValue]> = [
+  texts.map { ($0.name, $0.value.mapValues { FieldValue.string($0) }) },
+  Double.extremes.map { ("a value: \($0.name)", ["key": FieldValue.double($0.value)]) },
+  Int64.extremes.map { ("a value: \($0.name)", ["key": FieldValue.integer($0.value)]) },
+  [("a key of the log's own", ["timestamp": "never"]), ("64 long values", longValues)],
+].flatMap { $0 }
 
 /// What the values of a dictionary are, as far as it is one that a setting takes.
 package protocol ExtremalField: Sendable {

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// Something that a test waits for: closed at first, opened once, never closed again.

@@ -1,9 +1,3 @@
-import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// The system calls of a server on 127.0.0.1.
 package enum LoopbackSocket {
   /// A socket on 127.0.0.1 and a port that the system chose. Bound but not listening it refuses every
@@ -44,6 +38,9 @@ package enum LoopbackSocket {
     switch step {
     case .send(let bytes):
       return send(bytes, to: connection)
+    case .arrival:
+      var entry = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+      return poll(&entry, 1, -1) > 0
     case .think(let milliseconds):
       poll(nil, 0, Int32(milliseconds))
       return true

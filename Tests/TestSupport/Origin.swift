@@ -1,11 +1,6 @@
-package import Foundation
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
-/// An HTTP server under a test's control, byte for byte, on a free loopback port.
+/// An HTTP server under a test's control, byte for byte, on a free loopback port. It stops with its last reference.
 ///
 /// Every connection has a thread of its own and blocking sockets: simple to reason about, and misbehaviour
 /// (a reset, a torn body, a silence) is one step of an answer.
@@ -13,18 +8,9 @@ package final class Origin: Sendable {
   /// Chooses the answer to a request.
   package typealias Script = @Sendable (OriginRequest) -> [OriginStep]
 
-  private struct State {
-    var requests: [OriginRequest] = []
-    var connections: Set<Int32> = []
-    var isStopped = false
-  }
-
   /// The port that the system chose.
   package let port: Int
-  private let listener: Int32
-  private let keepsRequests: Bool
-  private let greeting: [OriginStep]
-  private let state = Mutex(State())
+  private let listener: Listener
 
   /// Starts to listen and answer.
   ///
@@ -34,41 +20,60 @@ package final class Origin: Sendable {
   package init(
     keepsRequests: Bool = true, greeting: [OriginStep] = [], _ script: @escaping Script
   ) throws {
-    self.keepsRequests = keepsRequests
-    self.greeting = greeting
-    (listener, port) = try LoopbackSocket.bind(listens: true)
-    Thread.detachNewThread { [self] in accept(script) }
+    let (descriptor, port) = try LoopbackSocket.bind(listens: true)
+    self.port = port
+    let listener = Listener(descriptor, keepsRequests: keepsRequests, greeting: greeting)
+    self.listener = listener
+    Thread.detachNewThread { listener.accept(script) }
   }
+
+  deinit { listener.stop() }
 
   /// Closes the listener and every connection.
-  package func stop() {
-    // Under the lock, so that no descriptor is closed and reused meanwhile.
-    state.withLock { state in
-      if state.isStopped { return }
-      state.isStopped = true
-      shutdown(listener, Int32(SHUT_RDWR))
-      for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
-    }
-  }
+  package func stop() { listener.stop() }
 
   /// The requests that arrived whole so far, in their order.
-  package var requests: [OriginRequest] { state.withLock { $0.requests } }
+  package var requests: [OriginRequest] { listener.state.withLock { $0.requests } }
 
   /// The connections that are open.
-  package var connectionCount: Int { state.withLock { $0.connections.count } }
+  package var connectionCount: Int { listener.state.withLock { $0.connections.count } }
 
   /// A URL of this server.
   package func url(_ path: String = "/") -> URL {
     URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
   }
+}
 
-  private func note(_ request: OriginRequest) {
-    if keepsRequests { state.withLock { $0.requests.append(request) } }
+/// What the threads of an ``Origin`` share.
+private final class Listener: Sendable {
+  struct State {
+    var requests: [OriginRequest] = []
+    var connections: Set<Int32> = []
+    var isStopped = false
   }
 
-  private func accept(_ script: @escaping Script) {
+  let state = Mutex(State())
+  private let descriptor: Int32
+  private let keepsRequests: Bool
+  private let greeting: [OriginStep]
+
+  init(_ descriptor: Int32, keepsRequests: Bool, greeting: [OriginStep]) {
+    (self.descriptor, self.keepsRequests, self.greeting) = (descriptor, keepsRequests, greeting)
+  }
+
+  func stop() {
+    // Under the lock, so that no descriptor is closed and reused meanwhile.
+    state.withLock { state in
+      if state.isStopped { return }
+      state.isStopped = true
+      shutdown(descriptor, Int32(SHUT_RDWR))
+      for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  func accept(_ script: @escaping Origin.Script) {
     while true {
-      let connection = Glibc.accept(listener, nil, nil)
+      let connection = Glibc.accept(descriptor, nil, nil)
       guard connection >= 0 else { break }
       let isWanted = state.withLock { state in
         if state.isStopped { return false }
@@ -79,18 +84,18 @@ package final class Origin: Sendable {
         close(connection)
         break
       }
-      Thread.detachNewThread { [weak self, greeting] in
+      Thread.detachNewThread { [self] in
         LoopbackSocket.serve(connection, greeting: greeting) { request in
-          self?.note(request)
+          if keepsRequests { state.withLock { $0.requests.append(request) } }
           return script(request)
         }
-        _ = self?.state.withLock { $0.connections.remove(connection) }
+        _ = state.withLock { $0.connections.remove(connection) }
         close(connection)
       }
     }
     // Accepting ends because of `stop`, which holds the lock until it is done with the listener.
     state.withLock { _ in }
-    close(listener)
+    close(descriptor)
   }
 }
 
@@ -112,6 +117,8 @@ package enum OriginStep: Sendable {
   case send([UInt8])
   /// Waits until the test lets the answer go on (or a deadline ends the test).
   case hold(Gate)
+  /// Waits until the client has sent something more, and reads nothing of it.
+  case arrival
   /// Thinks for so many milliseconds.
   case think(Int)
   /// Opens the gate: the answer has come to this step.

@@ -1,5 +1,3 @@
-import Dispatch
-
 /// Waits for the effects of another process, which sends no event.
 package enum Poll {
   /// Asks again and again, with a pause, until there is an answer. Throws when the deadline has passed.

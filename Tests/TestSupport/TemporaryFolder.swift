@@ -1,9 +1,3 @@
-import Foundation
-
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// A folder for the files of one test, removed with its content when the test is done with it. Its path is short enough for a
 /// Unix socket in it.
 package final class TemporaryFolder: Sendable {

@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// Runs each task on a thread that it may block: there is always another one for the next task.

@@ -1,5 +1,3 @@
-package import Foundation
-
 /// An external program that a test runs.
 ///
 /// Tests that need one are skipped where it is missing, unless `TESTS_REQUIRE_TOOLS` is `1`:

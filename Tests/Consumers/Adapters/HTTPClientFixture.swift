@@ -104,6 +104,14 @@ func withClient(
   try result.get()
 }
 
+/// The same, with one answer to all requests.
+func withClient(
+  tls: NIOSSLContext? = nil, _ configuration: HTTPClient.Configuration = .init(),
+  answering steps: [OddServer.Step], _ body: (ClientFixture) async throws -> Void
+) async throws {
+  try await withClient(tls: tls, configuration, { _ in steps }, body)
+}
+
 /// The whole body.
 func text(_ response: HTTPClientResponse) async throws -> String {
   String(buffer: try await response.body.collect(upTo: 1 << 20))

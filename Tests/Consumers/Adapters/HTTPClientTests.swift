@@ -15,9 +15,7 @@ struct HTTPClientTests {
 
   @Test
   func `a request is recorded with its sizes, and has its trace in the header`() async throws {
-    try await withClient { _ in
-      [.response(body: "hello")]
-    } _: { fixture in
+    try await withClient(answering: [.response(body: "hello")]) { fixture in
       var request = HTTPClientRequest(url: fixture.server.url("/users/42?token=1"))
       request.method = .POST
       request.body = .bytes(ByteBuffer(string: "name=Ada"))
@@ -40,9 +38,8 @@ struct HTTPClientTests {
   func `headers that the log shows are recorded, of a response cut short too`() async throws {
     let headers = "content-length: 5\r\nx-served-by: a7\r\nx-served-by: b8\r\n"
     for body in ["hello", "he"] {
-      try await withClient { _ in
-        [.text("HTTP/1.1 200 OK\r\n\(headers)\r\n\(body)"), .close]
-      } _: { fixture in
+      let steps = [OddServer.Step.text("HTTP/1.1 200 OK\r\n\(headers)\r\n\(body)"), .close]
+      try await withClient(answering: steps) { fixture in
         var request = HTTPClientRequest(url: fixture.server.url())
         request.headers = ["Accept": "text/plain", "Authorization": "secret"]
         let response = try await fixture.client.execute(request, timeout: .seconds(60))
@@ -56,9 +53,7 @@ struct HTTPClientTests {
 
   @Test(arguments: [404, 503])
   func `a status is an end, whatever it says`(code: Int) async throws {
-    try await withClient { _ in
-      [.response("\(code) No", body: "sorry")]
-    } _: { fixture in
+    try await withClient(answering: [.response("\(code) No", body: "sorry")]) { fixture in
       #expect(try await text(fixture.get()) == "sorry")
       let end = try await fixture.end()
       #expect((end.end, end.errorType) == (.response(statusCode: code), "\(code)"))
@@ -69,12 +64,10 @@ struct HTTPClientTests {
   @Test
   func `a body without a length is counted as it passes, part by part`() async throws {
     let (head, first) = (Event(), Event())
-    try await withClient { _ in
-      [
-        .text("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"), .wait(head),
-        .text("3\r\nabc\r\n"), .wait(first), .text("4\r\ndefg\r\n0\r\n\r\n"),
-      ]
-    } _: { fixture in
+    try await withClient(answering: [
+      .text("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"), .wait(head),
+      .text("3\r\nabc\r\n"), .wait(first), .text("4\r\ndefg\r\n0\r\n\r\n"),
+    ]) { fixture in
       let response = try await fixture.get()
       head.open()
       var parts = response.body.makeAsyncIterator()
@@ -95,9 +88,7 @@ struct HTTPClientTests {
       (.GET, "200 OK\r\ncontent-length: 0\r\n"), (.HEAD, "200 OK\r\ncontent-length: 10\r\n"),
     ] as [(HTTPMethod, String)])
   func `a response without a body ends at its head`(method: HTTPMethod, head: String) async throws {
-    try await withClient { _ in
-      [.text("HTTP/1.1 \(head)\r\n")]
-    } _: { fixture in
+    try await withClient(answering: [.text("HTTP/1.1 \(head)\r\n")]) { fixture in
       var request = HTTPClientRequest(url: fixture.server.url())
       request.method = method
       let response = try await fixture.client.execute(request, timeout: .seconds(60))
@@ -133,9 +124,7 @@ struct HTTPClientTests {
 
   @Test
   func `without a tap, a request goes out as it is`() async throws {
-    try await withClient { _ in
-      [.response(body: "hello")]
-    } _: { fixture in
+    try await withClient(answering: [.response(body: "hello")]) { fixture in
       let bare = TapHTTPClient(client: fixture.untapped, name: "test", outbound: nil)
       let request = HTTPClientRequest(url: fixture.server.url())
       let response = try await bare.execute(request, timeout: .seconds(60))
@@ -150,9 +139,7 @@ struct HTTPClientTests {
   @Test
   func `a request is a child of the one that is served`() async throws {
     let trace = TraceContext.random()
-    try await withClient { _ in
-      [.response()]
-    } _: { fixture in
+    try await withClient(answering: [.response()]) { fixture in
       _ = try await TraceContext.$current.withValue(trace) { try await fixture.get() }
       let own = try #require(try await fixture.end().request.traceContext)
       #expect((own.traceID, own.spanID != trace.spanID) == (trace.traceID, true))
@@ -163,9 +150,7 @@ struct HTTPClientTests {
   @Test
   func `a header that the request has stays, and is the request's place in its trace`() async throws {
     let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    try await withClient { _ in
-      [.response()]
-    } _: { fixture in
+    try await withClient(answering: [.response()]) { fixture in
       for header in [header, "not valid"] {
         var request = HTTPClientRequest(url: fixture.server.url())
         request.headers.add(name: "Traceparent", value: header)
@@ -180,9 +165,8 @@ struct HTTPClientTests {
 
   @Test
   func `a client with a tracer sends the tracer's header, once`() async throws {
-    try await withClient(configured { $0.tracing.tracer = FixedTracer() }) { _ in
-      [.response()]
-    } _: { fixture in
+    try await withClient(configured { $0.tracing.tracer = FixedTracer() }, answering: [.response()]) {
+      fixture in
       _ = try await ServiceContext.$current.withValue(.topLevel) { try await fixture.get() }
       _ = try await fixture.end()
       #expect(fixture.traceparents == [[FixedTracer.header]])
@@ -193,9 +177,7 @@ struct HTTPClientTests {
 
   @Test(arguments: Upload.allCases)
   func `a request is sent as the client alone sends it`(upload: Upload) async throws {
-    try await withClient { _ in
-      [.response(body: "ok")]
-    } _: { fixture in
+    try await withClient(answering: [.response(body: "ok")]) { fixture in
       var request = HTTPClientRequest(url: fixture.server.url())
       request.method = .PUT
       request.body = upload.body
@@ -254,9 +236,7 @@ struct HTTPClientTests {
 
   @Test
   func `a stream that throws fails the request with its own error, after what has passed`() async throws {
-    try await withClient { _ in
-      [.response()]
-    } _: { fixture in
+    try await withClient(answering: [.response()]) { fixture in
       var request = HTTPClientRequest(url: fixture.server.url())
       request.method = .PUT
       let stream = AsyncThrowingStream<ByteBuffer, any Error> { continuation in
@@ -296,9 +276,7 @@ struct HTTPClientTests {
   @Test(arguments: [true, false])
   func `a loop of redirects is too many`(isCycle: Bool) async throws {
     let limit = configured { $0.redirectConfiguration = .follow(max: 3, allowCycles: !isCycle) }
-    try await withClient(limit) { _ in
-      [.response("302 Found", "location: /")]
-    } _: { fixture in
+    try await withClient(limit, answering: [.response("302 Found", "location: /")]) { fixture in
       let error = isCycle ? HTTPClientError.redirectCycleDetected : .redirectLimitReached
       await #expect(throws: error) { try await fixture.get() }
       let end = try await fixture.end()

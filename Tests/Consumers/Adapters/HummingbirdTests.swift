@@ -27,6 +27,7 @@ import Testing
     "/failing/400": Answer(status: 400, route: "/failing/{status}"),
     "/failing/502": Answer(status: 502, route: "/failing/{status}"),
     "/failing/unforeseen": Answer(status: 500, route: "/failing/{status}"),
+    "/nowhere": Answer(status: 404, route: nil),
   ]
 
   /// Runs an app whose requests are recorded.

@@ -1,10 +1,5 @@
-import Foundation
 import SessionTap
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What the library emits: the labels of each family, read from its own exposition.
 struct EmittedMetrics {

@@ -22,10 +22,10 @@ extension ExtremeTrial {
         }
       }
     }
+    let single: NamedValues<[Double]> = Double.extremes.map { ("an element: \($0.name)", [$0.value]) }
     let lists: NamedValues<[Double]> =
-      [("no element", []), ("all", Double.extremes.map(\.value))]
-      + Double.extremes.map { ("an element: \($0.name)", [$0.value]) }
-      + [
+      single + [
+        ("no element", []), ("all", Double.extremes.map(\.value)),
         ("falling", [2, 1]), ("equal", [1, 1]), ("only infinities", [.infinity, .infinity]),
         ("NaN inside", [1, .nan, 2]),
         ("far", [-.greatestFiniteMagnitude, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude]),

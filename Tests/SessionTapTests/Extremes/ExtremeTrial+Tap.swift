@@ -1,10 +1,5 @@
-import Foundation
 import SessionTap
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The table: the tap itself, its sessions, and what its requests say of themselves.
 extension ExtremeTrial {

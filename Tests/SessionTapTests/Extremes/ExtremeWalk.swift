@@ -1,10 +1,5 @@
-import Foundation
 import SessionTap
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Runs one trial in the current directory, which must be empty: a typed error, or a tap that works. Works means: one
 /// request out and two in pass and are recorded, each exposition is well-formed, each line of the log is JSON and accounted
@@ -85,11 +80,10 @@ struct ExtremeWalk {
     tap.log(.error, "message", ["key": "value"])
     _ = (tap.requestLog?.recent(LogQuery(limit: .max)), tap.requestLog?.recent(LogQuery(limit: .min)))
     // It stays open, so that the shutdown has something to end.
-    let idle = try tap.address.map { try RawConnection($0) }
+    let idle = try tap.address.map { try RawClient($0) }
     var text: String?
     if let address = tap.address {
-      let answer = await (try RawConnection(address)).answer(
-        to: "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      let answer = await (try RawClient(address)).get("/metrics")
       try running.expect(
         answer.hasPrefix("HTTP/1.1 200 "), "the scrape is answered with \(answer.prefix(30))")
       text = answer.ranges(of: "\r\n\r\n").first.map { String(answer[$0.upperBound...]) }

@@ -1,10 +1,5 @@
-import Foundation
 import SessionTap
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// What is wrong, in words.
 struct ExtremeFault: Error, CustomStringConvertible {
@@ -53,11 +48,11 @@ struct RunningExtreme: Sendable {
     let address = try endpoint.start()
     var answers: [String] = []
     for request in requests {
-      answers.append(await (try RawConnection(address)).answer(to: request))
+      answers.append(await (try RawClient(address)).exchange(request))
     }
-    let idle = try RawConnection(address)
+    let idle = try RawClient(address)
     await endpoint.shutdown(within: time)
-    let rest = await idle.answer(to: nil)
+    let rest = await idle.receiveAll().text
     try expect(rest.isEmpty, "a connection without a request got \(rest)")
     return answers
   }

@@ -1,33 +1,28 @@
-import Foundation
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The demo as a person runs it, judged by the programs that its output is for.
 @Suite(.needs(.program)) struct DemoTests {
   /// A demo that has made its requests and goes on serving.
   static func finishedDemo(
     requests: Int, log: String, options: [String] = []
-  ) async throws -> (process: ChildProcess, metrics: URL) {
-    let process = try ChildProcess(
-      product: "session-tap",
-      ["demo", "--port", "0", "--log", log, "--rate", "50", "--requests", "\(requests)"] + options)
-    try await process.waitForOutput("origin   http://")
-    let line = try #require(process.output.split(separator: "\n").first { $0.hasPrefix("metrics") })
-    let url = try #require(URL(string: String(line.dropFirst("metrics  ".count))))
+  ) async throws -> (process: ChildProcess, port: Int) {
+    let (process, port) = try await demo(
+      ["--log", log, "--rate", "50", "--requests", "\(requests)"] + options)
     _ = try await Poll.until("\(requests) ended requests") {
-      let text = try await Self.text(of: url)
+      let text = try await RawClient.get("/metrics", port: port)
       return Self.sum("session_tap_ended_requests_total", in: text) == requests
         && Self.sum("http_server_active_requests", in: text) == 0 ? true : nil
     }
-    return (process, url)
+    return (process, port)
   }
 
-  static func text(of url: URL) async throws -> String {
-    String(decoding: try await URLSession(configuration: .ephemeral).data(from: url).0, as: UTF8.self)
+  /// A demo that serves its metrics.
+  private static func demo(_ options: [String]) async throws -> (process: ChildProcess, port: Int) {
+    let process = try ChildProcess(product: "session-tap", ["demo", "--port", "0"] + options)
+    try await process.waitForOutput("origin   http://")
+    let port = process.output.firstMatch(of: /metrics  http:.*:(\d+)\//).flatMap { Int($0.1) }
+    return (process, try #require(port))
   }
 
   /// The sum over the series of one metric.
@@ -39,20 +34,28 @@ import Testing
   func `its metrics pass promtool and its log jq, and they agree`() async throws {
     let folder = try TemporaryFolder()
     let log = folder("requests.jsonl")
-    let (process, url) = try await Self.finishedDemo(requests: 60, log: log)
-    let text = try await Self.text(of: url)
+    let (process, port) = try await Self.finishedDemo(requests: 60, log: log)
+    let text = try await RawClient.get("/metrics", port: port)
     try await process.terminate()
     #expect(process.status == 0)
 
-    let promtool = try await Tool("promtool").run(["check", "metrics"], input: Array(text.utf8))
+    let body = try #require(text.ranges(of: "\r\n\r\n").first).upperBound
+    let promtool = try await Tool("promtool").run(["check", "metrics"], input: Array(text[body...].utf8))
     #expect(promtool.status == 0, "\(promtool.output)")
     let jq = try await Tool("jq").run(
       ["-e", "-c", "."], input: Array(Data(contentsOf: URL(fileURLWithPath: log))))
     #expect(jq.status == 0, "\(jq.output)")
     let all = jq.output.split(separator: "\n")
-    let lines = all.count { $0.contains(#""event":"http.client.request""#) }
+    /// The traces of the lines of an event.
+    func traces(_ event: String) -> [Substring] {
+      all.filter { $0.contains(#""event":"\#(event)""#) }
+        .compactMap { $0.firstMatch(of: /"trace_id":"([0-9a-f]{32})"/)?.1 }
+    }
+    let (made, heard) = (traces("http.client.request"), traces("http.server.request"))
+    let (lines, served) = (made.count, heard.count)
+    // A served request and those made for it share a trace.
+    #expect(Set(heard).count == served && Set(made) == Set(heard))
     #expect(lines == 60)
-    let served = all.count { $0.contains(#""event":"http.server.request""#) }
     #expect(served > 0 && served + lines == all.count)
     #expect(Self.sum("http_server_request_duration_seconds_count", in: text) == served)
     #expect(Self.sum("session_tap_inbound_ended_requests_total", in: text) == served)
@@ -62,48 +65,11 @@ import Testing
     #expect(Self.sum("http_client_active_requests", in: text) == 0)
   }
 
-  @Test(.enabled("prometheus_client is missing") { await Tool.isUsable(python: "prometheus_client") })
-  func `the reference parser reads its metrics`() async throws {
-    let folder = try TemporaryFolder()
-    let log = folder("requests.jsonl")
-    let (process, url) = try await Self.finishedDemo(requests: 20, log: log)
-    let text = try await Self.text(of: url)
-    try await process.terminate()
-    let script = """
-      import sys
-      from prometheus_client.parser import text_string_to_metric_families
-      samples = [s for f in text_string_to_metric_families(sys.stdin.read()) for s in f.samples]
-      print(int(sum(s.value for s in samples if s.name == 'http_client_request_duration_seconds_count')))
-      """
-    let parser = try await Tool("python3").run(["-c", script], input: Array(text.utf8))
-    #expect(parser.status == 0, "\(parser.output)")
-    #expect(parser.output == "20\n")
-  }
-
-  @Test(.enabled(if: Tool.isUsable("prometheus"), "prometheus is missing"))
-  func `a real Prometheus scrapes it and knows the number of requests`() async throws {
-    let folder = try TemporaryFolder()
-    let log = folder("requests.jsonl")
-    let (process, url) = try await Self.finishedDemo(requests: 40, log: log)
-    let port = try #require(url.port)
-    let prometheus = try await Prometheus.start(scraping: port)
-    let count = try await Poll.until("the count in Prometheus") {
-      try await prometheus.query("sum(http_client_request_duration_seconds_count)").first?.value
-    }
-    #expect(count == 40)
-    #expect(try await prometheus.query("up").map(\.value) == [1])
-    prometheus.stop { process.stop() }
-  }
-
   @Test func `its traffic has waits for a connection, slow bodies and new connections`() async throws {
-    let process = try ChildProcess(
-      product: "session-tap", ["demo", "--port", "0", "--log", "off", "--rate", "100"])
-    try await process.waitForOutput("origin   http://")
-    let line = try #require(process.output.split(separator: "\n").first { $0.hasPrefix("metrics") })
-    let url = try #require(URL(string: String(line.dropFirst("metrics  ".count))))
+    let (process, port) = try await Self.demo(["--log", "off", "--rate", "100"])
     let phases = "http_client_request_phase_duration_seconds_count"
     _ = try await Poll.until("phases of each kind") {
-      let lines = try await Self.text(of: url).split(separator: "\n")
+      let lines = try await RawClient.get("/metrics", port: port).split(separator: "\n")
       let has = { (parts: String...) in lines.contains { line in parts.allSatisfy(line.contains) } }
       return has(phases, #"client="reports""#, #"phase="queue""#)
         && has(phases, #"client="reports""#, #"phase="transfer""#)
@@ -111,7 +77,7 @@ import Testing
         && has(phases, #"client="tokens""#, #"phase="resolve""#) ? true : nil
     }
     func counts() async throws -> (opened: Int, ended: Int) {
-      let lines = try await Self.text(of: url).split(separator: "\n").filter {
+      let lines = try await RawClient.get("/metrics", port: port).split(separator: "\n").filter {
         $0.contains(#"client="tokens""#)
       }
       let text = lines.joined(separator: "\n")
@@ -129,33 +95,11 @@ import Testing
     try await process.terminate()
   }
 
-  @Test func `a served request and those made for it share a trace`() async throws {
-    struct Line: Decodable {
-      var event: String
-      var trace: String
-
-      enum CodingKeys: String, CodingKey {
-        case event
-        case trace = "trace_id"
-      }
-    }
-    let folder = try TemporaryFolder()
-    let log = folder("requests.jsonl")
-    let (process, _) = try await Self.finishedDemo(requests: 60, log: log)
-    try await process.terminate()
-    let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
-      .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
-    let served = lines.filter { $0.event == "http.server.request" }.map(\.trace)
-    let made = lines.filter { $0.event == "http.client.request" }.map(\.trace)
-    #expect(Set(served).count == served.count)
-    #expect(Set(made) == Set(served))
-  }
-
   @Test func `without faults no request fails or is cancelled`() async throws {
     let folder = try TemporaryFolder()
     let log = folder("requests.jsonl")
-    let (process, url) = try await Self.finishedDemo(requests: 100, log: log, options: ["--faults", "off"])
-    let text = try await Self.text(of: url)
+    let (process, port) = try await Self.finishedDemo(requests: 100, log: log, options: ["--faults", "off"])
+    let text = try await RawClient.get("/metrics", port: port)
     try await process.terminate()
     #expect(!text.contains("error_type="))
     #expect(Self.sum("session_tap_cancelled_requests_total", in: text) == 0)
@@ -164,8 +108,7 @@ import Testing
 
   @Test(arguments: [SIGINT, SIGTERM])
   func `it ends cleanly on a signal`(signal: Int32) async throws {
-    let process = try ChildProcess(product: "session-tap", ["demo", "--port", "0", "--log", "off"])
-    try await process.waitForOutput("origin   http://")
+    let (process, _) = try await Self.demo(["--log", "off"])
     process.send(signal)
     try await process.waitForExit()
     #expect(process.status == 0)
@@ -180,10 +123,7 @@ import Testing
       asked.open()
       return [.hold(end)]
     }
-    defer {
-      end.open()
-      origin.stop()
-    }
+    defer { end.open() }
     let process = try ChildProcess(
       product: "session-tap",
       ["probe", origin.url().absoluteString, "--port", "0", "--log", "off", "--timeout", "1h"])
@@ -196,7 +136,6 @@ import Testing
 
   @Test func `a port in use is exit code 69 and one line`() async throws {
     let taken = try Origin { _ in [] }
-    defer { taken.stop() }
     let process = try ChildProcess(
       product: "session-tap", ["demo", "--port", "\(taken.port)", "--log", "off"])
     try await process.waitForExit()
@@ -232,7 +171,6 @@ import Testing
 
   @Test func `the probe makes its rounds and ends`() async throws {
     let origin = try Origin { _ in [.response()] }
-    defer { origin.stop() }
     let folder = try TemporaryFolder()
     let log = folder("requests.jsonl")
     let process = try ChildProcess(

@@ -1,11 +1,6 @@
-import Foundation
 import SessionTap
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// A Pushgateway of Debian's takes what is pushed.
 @Suite(.needs(.program)) struct PushgatewayTests {
@@ -29,8 +24,7 @@ import Testing
     try registry.counter("jobs_total", help: "Jobs.").increment()
     try await pusher.push()
 
-    let url = try #require(URL(string: "http://127.0.0.1:\(port)/metrics"))
-    let metrics = String(decoding: try await URLSession.shared.data(from: url).0, as: UTF8.self)
+    let metrics = try await RawClient.get("/metrics", port: port)
     #expect(metrics.contains("\njobs_total{instance=\"here\",job=\"\(job)\"} 4\n"))
     #expect(metrics.contains("\njob_duration_seconds_count{instance=\"here\",job=\"\(job)\"} 3\n"))
     #expect(

@@ -132,10 +132,9 @@ struct ProgramGenerator {
       } else {
         target()
       }
-    let sendsBody = kind == .upload || kind == .uploadFile
     return ProgramRequest(
       name: name("r"), session: session, kind: kind, style: style, target: target, cancel: cancel,
-      method: sendsBody ? "POST" : chance(1, in: 10) ? "HEAD" : "GET")
+      method: kind.sendsBody ? "POST" : chance(1, in: 10) ? "HEAD" : "GET")
   }
 
   private mutating func target() -> ProgramRequest.Target {

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Which steps make sense, and which of them a program may take.
 extension ProgramModel {
   /// Whether the step is one that a program may take now: all that it names is there, and what comes of it is known.

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What the taps of a program must have counted, and what its calls must give. Pure: it is told the steps, and runs none.
 ///
 /// The rules:

@@ -1,20 +1,10 @@
-import Foundation
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// One request of a random program.
 struct ProgramRequest: Sendable {
-  enum Kind: CaseIterable, Sendable {
-    case data, upload, uploadFile, download
-  }
-
-  /// How the app learns of the end.
-  enum Style: CaseIterable, Sendable {
-    case async, handler, delegate
-  }
+  typealias Kind = RandomRequest.Kind
+  typealias Style = RandomRequest.Style
+  typealias Cancel = RandomRequest.Cancel
 
   enum Target: Sendable, Hashable {
     /// The program's server, which answers so.
@@ -27,10 +17,6 @@ struct ProgramRequest: Sendable {
     case schemeless
   }
 
-  enum Cancel: Sendable {
-    case never, beforeResume, atOnce
-  }
-
   let name: ProgramName
   let session: ProgramName
   let kind: Kind
@@ -39,17 +25,10 @@ struct ProgramRequest: Sendable {
   let cancel: Cancel
   let method: String
 
-  /// Whether a cancel after the start would be one that stock Foundation survives.
-  ///
-  /// What ends or stops the whole process without the tap too is left out: to cancel
-  /// - a task that comes to its end at that moment (`URLSession.behaviour(for:)`, "not in the registry"): only what
-  ///   would never end by itself is cancelled;
-  /// - a task whose delegate is asked about a redirect;
-  /// - a Swift task while its request runs (`CancelState.activate`): the cancel holds the lock of the task and waits for
-  ///   Foundation's queue, on which the end waits for that lock;
-  /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`).
+  /// Whether a cancel after the start would be one that stock Foundation survives: only what would never end by itself is
+  /// cancelled.
   var isSafeToCancel: Bool {
-    guard style != .async, kind != .uploadFile else { return false }
+    guard RandomRequest.isSafeToCancel(kind, style) else { return false }
     return switch target {
     case .held, .origin(.hanging): true
     case .origin, .endpoint, .schemeless: false
@@ -57,8 +36,7 @@ struct ProgramRequest: Sendable {
   }
 
   /// Whether the request comes to an end in stock Foundation too. Besides cancels this leaves out
-  /// - an upload of a file whose connection is refused, or closed by a server that does not read it: it fails while
-  ///   the file is being read, as it does for a cancel;
+  /// - an upload of a file to a server that does not read it: it fails while the file is being read, as it does for a cancel;
   /// - `suspend` and `resume`, which bring the first bytes of a body twice;
   /// - challenges, which do not end without an answer;
   /// - responses with trailers or an absurd length (`NativeProtocol.swift`).
@@ -66,13 +44,11 @@ struct ProgramRequest: Sendable {
     guard cancel == .never || isSafeToCancel else { return false }
     return switch target {
     case .origin(.hanging): cancel != .never
-    case .origin(.refused): kind != .uploadFile
-    case .endpoint: !sendsBody
-    case .origin, .held, .schemeless: true
+    case .origin(let answer): RandomRequest.isSafe(answer, kind)
+    case .endpoint: !kind.sendsBody
+    case .held, .schemeless: true
     }
   }
-
-  var sendsBody: Bool { kind == .upload || kind == .uploadFile }
 
   /// Where the request goes: its name is part of every path, so that a log line tells which it was.
   var location: String {
@@ -121,7 +97,7 @@ extension ProgramRequest: CustomStringConvertible {
       switch cancel {
       case .never: ".resume()"
       case .beforeResume: ".cancel()"
-      case .atOnce: ".resume() + cancel()"
+      case .atOnce, .later: ".resume() + cancel()"
       }
     let task = "\(session).\(call)Task(with: \(request)\(source))"
     return task + (style == .handler ? " { … }" : "") + end

@@ -1,11 +1,6 @@
-import Foundation
 import SessionTap
 import Synchronization
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// How a program's taps and sessions are made and used.
 extension ProgramRunner {
@@ -30,21 +25,21 @@ extension ProgramRunner {
     case .ephemeral: .ephemeral
     case .standard: .default
     case .configuration(let name): state.withLock { $0.configurations[name] } ?? .ephemeral
-    case .session(let name): session(name)?.session.configuration ?? .ephemeral
+    case .session(let name): session(name)?.configuration ?? .ephemeral
     }
   }
 
   func makeSession(
     _ name: ProgramName, _ making: RandomProgram.SessionMaking, hasDelegate: Bool
   ) {
-    let delegate = hasDelegate ? RandomRunDelegate() : nil
+    let delegate = hasDelegate ? CompletionDelegate() : nil
     let session =
       switch making {
       case .stock(let source):
         URLSession(configuration: configuration(source), delegate: delegate, delegateQueue: nil)
       case .shared: URLSession.shared
       }
-    state.withLock { $0.sessions[name] = Session(session: session, delegate: delegate) }
+    state.withLock { $0.sessions[name] = session }
   }
 
   func start(_ name: ProgramName, _ outcome: ProgramModel.Outcome) {

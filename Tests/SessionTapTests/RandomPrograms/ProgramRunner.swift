@@ -1,20 +1,10 @@
-import Foundation
 import SessionTap
 import Synchronization
 import TestSupport
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Runs a program, and compares what comes of it with the model. Whatever it waits for has a deadline: what does not come is
 /// a finding.
 final class ProgramRunner: Sendable {
-  struct Session {
-    let session: URLSession
-    let delegate: RandomRunDelegate?
-  }
-
   /// A request that its server holds.
   struct HeldRequest {
     let hold: ProgramOrigin.Hold
@@ -32,7 +22,7 @@ final class ProgramRunner: Sendable {
   struct State {
     var taps: [ProgramName: Tap] = [:]
     var configurations: [ProgramName: URLSessionConfiguration] = [:]
-    var sessions: [ProgramName: Session] = [:]
+    var sessions: [ProgramName: URLSession] = [:]
     var held: [ProgramName: HeldRequest] = [:]
     var runs: [ProgramName: Run] = [:]
     var watches: [ProgramName: ScrapeWatch] = [:]
@@ -43,8 +33,7 @@ final class ProgramRunner: Sendable {
   let state = Mutex(State())
   let deadline: Double
   let origin: ProgramOrigin
-  let uploadFile: URL
-  let uploadBody = Data(repeating: 7, count: 500)
+  let sender: RequestSender
 
   /// Runs a program.
   ///
@@ -62,11 +51,8 @@ final class ProgramRunner: Sendable {
   private init(deadline: Double) throws {
     self.deadline = deadline
     origin = try ProgramOrigin()
-    uploadFile = FileManager.default.temporaryDirectory.appendingPathComponent("program-\(UUID().uuidString)")
-    try uploadBody.write(to: uploadFile)
+    sender = try RequestSender()
   }
-
-  deinit { try? FileManager.default.removeItem(at: uploadFile) }
 
   private func run(_ program: RandomProgram) async {
     var model = ProgramModel()
@@ -92,7 +78,7 @@ final class ProgramRunner: Sendable {
     for tap in state.withLock({ $0.taps.keys.sorted() }) { await shutdown(tap) }
     await checkRuns(model)
     if state.withLock({ $0.findings.isEmpty }) { compare(model, hasLines: true) }
-    for session in state.withLock({ $0.sessions.values.map(\.session) }) where session !== URLSession.shared {
+    for session in state.withLock({ Array($0.sessions.values) }) where session !== URLSession.shared {
       session.finishTasksAndInvalidate()
     }
     origin.stop()
@@ -109,11 +95,11 @@ final class ProgramRunner: Sendable {
     case .session(let name, let making, let hasDelegate):
       makeSession(name, making, hasDelegate: hasDelegate)
     case .install(let tap, let name, let client):
-      guard let session = session(name)?.session else { break }
+      guard let session = session(name) else { break }
       let isObserved = self.tap(tap)?.install(on: session, client: client) == true
       if isObserved != (outcome == .returns) { note("\(step) gave \(isObserved)") }
     case .uninstall(let tap, let name):
-      if let session = session(name)?.session { self.tap(tap)?.uninstall(from: session) }
+      if let session = session(name) { self.tap(tap)?.uninstall(from: session) }
     case .request(let request): await make(request)
     case .begin(let request): await begin(request)
     case .finish(let request): await finish(request)
@@ -181,7 +167,7 @@ final class ProgramRunner: Sendable {
 
   func tap(_ name: ProgramName) -> Tap? { state.withLock { $0.taps[name] } }
 
-  func session(_ name: ProgramName) -> Session? { state.withLock { $0.sessions[name] } }
+  func session(_ name: ProgramName) -> URLSession? { state.withLock { $0.sessions[name] } }
 
   func hold(_ name: ProgramName, _ request: HeldRequest) { state.withLock { $0.held[name] = request } }
 

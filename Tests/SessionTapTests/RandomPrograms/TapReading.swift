@@ -1,5 +1,5 @@
-import Foundation
 import SessionTap
+import TestSupport
 
 /// What a tap tells at the end of a program.
 struct TapReading: Equatable {

@@ -1,19 +1,40 @@
-import Foundation
 import Synchronization
 import TapCore
 import TestSupport
 
-/// A real Prometheus that scrapes a registry.
+/// A real Prometheus with a folder of its own, on a free port, that scrapes a registry every second.
 final class PrometheusServer: Sendable {
   private let origin: Origin
-  private let prometheus: Prometheus
-  private let scrapes: Scrapes
+  private let process: ChildProcess
+  private let port: Int
+  private let folder: TemporaryFolder
+  private let scrapes: Watched<(count: Int, last: ScrapeAnswer?)>
 
   /// Starts to serve the registry and to scrape it.
+  ///
+  /// Prometheus does not report the port that the system chose, so it gets one that was free shortly before; if another
+  /// process takes it meanwhile, the next one is tried.
   static func start(scraping registry: Registry, features: [String]) async throws -> PrometheusServer {
-    let scrapes = Scrapes()
+    var attempts = 0
+    while true {
+      do {
+        let server = try PrometheusServer(scraping: registry, features: features)
+        _ = try await Poll.until(seconds: 30, "a Prometheus that is ready") {
+          try? await server.samples("vector(1)").first
+        }
+        try await server.waitForScrapes(1)
+        return server
+      } catch {
+        attempts += 1
+        if attempts == 3 { throw error }
+      }
+    }
+  }
+
+  private init(scraping registry: Registry, features: [String]) throws {
+    let scrapes = Watched<(count: Int, last: ScrapeAnswer?)>((0, nil))
     let handler = ScrapeHandler(registry: registry) { $0() }
-    let origin = try Origin { request in
+    origin = try Origin { request in
       let answer = Mutex<ScrapeAnswer?>(nil)
       let isDone = Gate()
       handler.scrape(accept: request.headers["accept"], acceptEncoding: request.headers["accept-encoding"]) {
@@ -24,34 +45,49 @@ final class PrometheusServer: Sendable {
       // Another connection's thread may be the one that works.
       isDone.waitBlocking()
       guard let scrape = answer.withLock({ $0 }) else { return [.close] }
-      scrapes.add(scrape)
+      scrapes.change { $0 = ($0.count + 1, scrape) }
       var headers = [("Content-Type", scrape.format.contentType)]
       if let coding = scrape.contentEncoding { headers.append(("Content-Encoding", coding)) }
       return [.response(headers: headers, body: scrape.bytes)]
     }
-    let prometheus = try await Prometheus.start(scraping: origin.port, features: features)
-    let server = PrometheusServer(origin: origin, prometheus: prometheus, scrapes: scrapes)
-    try await server.waitForScrapes(1)
-    return server
-  }
-
-  private init(origin: Origin, prometheus: Prometheus, scrapes: Scrapes) {
-    self.origin = origin
-    self.prometheus = prometheus
     self.scrapes = scrapes
+    port = try ClosedPort().port
+    folder = try TemporaryFolder()
+    let configuration = """
+      global: {scrape_interval: 1s, scrape_timeout: 1s}
+      scrape_configs:
+      - job_name: app
+        static_configs: [{targets: ["127.0.0.1:\(origin.port)"]}]
+      """
+    process = try ChildProcess(
+      Tool("prometheus").url,
+      [
+        "--config.file=\(folder.write(configuration, to: "prometheus.yml"))",
+        "--storage.tsdb.path=\(folder("data"))", "--web.listen-address=127.0.0.1:\(port)",
+      ] + (features.isEmpty ? [] : ["--enable-feature=" + features.joined(separator: ",")]))
   }
 
-  deinit { prometheus.stop { [origin] in origin.stop() } }
+  /// Ends the program, and then what it scrapes: the port may be another test's at once, which must get no scrape.
+  deinit {
+    process.send(SIGKILL)
+    // Not here: a thread of Swift's tasks must not wait.
+    Thread.detachNewThread { [process, origin, folder] in
+      process.ended.waitBlocking(seconds: 20)
+      origin.stop()
+      folder.remove()
+    }
+  }
 
   /// The format of the last answer.
-  var format: ExpositionFormat? { scrapes.last?.format }
+  var format: ExpositionFormat? { scrapes.state.last?.format }
 
   /// Whether the last answer was compressed.
-  var isCompressed: Bool { scrapes.last?.contentEncoding == "gzip" }
+  var isCompressed: Bool { scrapes.state.last?.contentEncoding == "gzip" }
 
   /// Waits until that many scrapes more have come.
   func waitForScrapes(_ count: Int) async throws {
-    try await scrapes.gate(after: count).wait(seconds: 30, "scrape")
+    let wanted = scrapes.state.count + count
+    try await scrapes.wait(seconds: 30, "scrape") { $0.count >= wanted }
   }
 
   /// Asks until Prometheus has the answer, one scrape after another: what was recorded before is in one of the next.
@@ -59,7 +95,7 @@ final class PrometheusServer: Sendable {
     var value: Double?
     for _ in 0..<40 {
       try await waitForScrapes(1)
-      value = try await prometheus.query(expression).first?.value
+      value = try await samples(expression).first?.value
       if let value, isRight(value) { return value }
     }
     throw NoAnswer(expression: expression, last: value)
@@ -67,7 +103,7 @@ final class PrometheusServer: Sendable {
 
   /// The labels of each series that matches.
   func series(_ matcher: String) async throws -> [[String: String]] {
-    try await prometheus.query(matcher).map(\.labels)
+    try await samples(matcher).map(\.labels)
   }
 
   struct NoAnswer: Error {
@@ -75,36 +111,40 @@ final class PrometheusServer: Sendable {
     let last: Double?
   }
 
-  /// The scrapes that have come.
-  private final class Scrapes: Sendable {
-    private let state = Mutex(State())
+  /// A sample of an answer.
+  private struct Sample: Decodable, Sendable {
+    let labels: [String: String]
+    let value: Double
 
-    private struct State {
-      var last: ScrapeAnswer?
-      var count = 0
-      var waiting: [(count: Int, gate: Gate)] = []
-    }
+    private enum CodingKeys: CodingKey { case metric, value }
 
-    var last: ScrapeAnswer? { state.withLock { $0.last } }
-
-    func add(_ answer: ScrapeAnswer) {
-      let gates = state.withLock { state in
-        state.last = answer
-        state.count += 1
-        let count = state.count
-        let due = state.waiting.filter { $0.count <= count }
-        state.waiting.removeAll { $0.count <= count }
-        return due.map(\.gate)
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      labels = try container.decodeIfPresent([String: String].self, forKey: .metric) ?? [:]
+      // `[time, "value"]`; a native histogram has none.
+      guard container.contains(.value) else {
+        value = .nan
+        return
       }
-      for gate in gates { gate.open() }
+      var pair = try container.nestedUnkeyedContainer(forKey: .value)
+      _ = try pair.decode(Double.self)
+      value = Double(try pair.decode(String.self)) ?? .nan
     }
+  }
 
-    func gate(after count: Int) -> Gate {
-      state.withLock { state in
-        let gate = Gate()
-        state.waiting.append((state.count + count, gate))
-        return gate
-      }
-    }
+  private struct Answer: Decodable {
+    struct Content: Decodable { let result: [Sample]? }
+    let data: Content
+  }
+
+  /// The answer to an instant query.
+  private func samples(_ expression: String) async throws -> [Sample] {
+    var components = URLComponents()
+    (components.scheme, components.host, components.port) = ("http", "127.0.0.1", port)
+    components.path = "/api/v1/query"
+    components.queryItems = [URLQueryItem(name: "query", value: expression)]
+    guard let url = components.url else { throw URLError(.badURL) }
+    let (data, _) = try await URLSession.shared.data(from: url)
+    return try JSONDecoder().decode(Answer.self, from: data).data.result ?? []
   }
 }

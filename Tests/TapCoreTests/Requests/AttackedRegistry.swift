@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import TapCore
 
-/// Registries that have seen 100,000 hosts, among them some of a megabyte, ill-formed ones and every control
-/// character.
+/// Registries that have seen 100,000 hosts and 20,000 routes, among them some of a megabyte, ill-formed ones and every
+/// control character.
 enum AttackedRegistry {
   /// With a limit of 200, for judges that are slow beside a debug build. It is made once for all of them.
   static let small = Result { try make(limit: 200) }
@@ -22,6 +22,15 @@ enum AttackedRegistry {
         RequestObservation(
           request: request, start: .now, duration: .nanoseconds(number), end: .response(statusCode: number),
           responseBodySize: Int64(number)))
+    }
+    for number in 0..<20_000 {
+      let route = "/" + host(number)
+      let request = metrics.recorder.inbound.begin(
+        method: number % 1_000 == 7 ? megabyte : "GET", path: route, scheme: number % 3 == 0 ? route : "http",
+        traceparent: route)
+      request.end(
+        statusCode: number - 10_000, route: route, requestBodySize: number % 2 == 0 ? .min : .max,
+        responseBodySize: number)
     }
     return registry
   }

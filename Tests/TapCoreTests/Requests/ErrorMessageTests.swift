@@ -1,10 +1,11 @@
 import TapCore
+import TestSupport
 import Testing
 
 /// What was said of an error is for people: it shows no credentials.
 @Suite struct ErrorMessageTests {
   private func message(_ text: String) throws -> String? {
-    let observer = InboundObserver()
+    let observer = RecordingObserver()
     let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
     recorder.outbound.begin(client: "c", method: "GET", url: "http://a.test/").fail(message: text)
     recorder.drain()

@@ -20,6 +20,10 @@ struct HostileRunTests {
       func count(_ name: String) -> Int { text.count { $0.hasPrefix(name + "{") } }
       #expect(count("http_client_request_duration_seconds_count") == 2_001)
       #expect(count("http_client_active_requests") == 2_001)
+      #expect(count("http_server_request_duration_seconds_count") == 2_001)
+      #expect(count("http_server_active_requests") == 4)
+      #expect(text.contains("session_tap_inbound_started_requests_total 20000"))
+      #expect(text.contains("session_tap_inbound_ended_requests_total 20000"))
       #expect(text.allSatisfy { $0.utf8.count < 2_000 })
       #expect(text.contains(#"session_tap_started_requests_total{client="c"} 100000"#))
       #expect(text.contains(#"session_tap_ended_requests_total{client="c"} 100000"#))
@@ -29,12 +33,22 @@ struct HostileRunTests {
     }
   }
 
+  @Test func `requests with the same too long route are one series, and one key`() throws {
+    let registry = Registry()
+    let requests = try RequestRecorder(registry: registry).inbound
+    let route = String(repeating: "/x", count: 1_000)
+    for _ in 0..<100 { requests.begin(method: "GET", path: route).end(statusCode: 200, route: route) }
+    #expect(registry.exposition().text.contains(#"http_route="\#(route.prefix(256))"} 100"#))
+  }
+
   @Test(
     .needs(.program), .usesReferenceParser,
     arguments: [ExpositionFormat.text, .openMetrics])
   func `the reference parser accepts it`(format: ExpositionFormat) async throws {
     let samples = try await ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
-    #expect(samples.count { $0.name == "http_client_request_duration_seconds_count" } == 201)
+    for side in ["client", "server"] {
+      #expect(samples.count { $0.name == "http_\(side)_request_duration_seconds_count" } == 201)
+    }
   }
 
   @Test(.needs(.program), .enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
@@ -42,15 +56,6 @@ struct HostileRunTests {
     let result = try await Tool("promtool").run(
       ["check", "metrics"], input: AttackedRegistry.small.get().exposition().bytes)
     #expect(result.status == 0, "\(result.output.suffix(500))")
-  }
-
-  @Test(
-    .needs(.program), .enabled(if: Tool.isUsable("prometheus"), "prometheus is not installed"),
-    arguments: [[], ["native-histograms"]])
-  func `Prometheus accepts it`(features: [String]) async throws {
-    let server = try await PrometheusServer.start(scraping: AttackedRegistry.small.get(), features: features)
-    let count = try await server.query("count(http_client_active_requests)")
-    #expect(count == 201)
   }
 
   /// The keys that an app makes are its own, and bounded all the same.

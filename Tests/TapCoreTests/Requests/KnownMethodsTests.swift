@@ -4,10 +4,12 @@ import Testing
 
 /// The lists of known methods that an app can give, in both directions.
 struct KnownMethodsTests {
+  private static let standard = RequestOptions().knownMethods
   private static let long = String(repeating: "X", count: 1 << 20)
 
   @Test(
     arguments: [
+      (standard, "GET", "GET"), (standard, "QUERY", "QUERY"), (standard, "get", "_OTHER"),
       ([], "GET", "_OTHER"), ([], "PROPPATCHES", "_OTHER"), ([], "", "_OTHER"), ([], long, "_OTHER"),
       ([""], "", "_OTHER"), ([""], "PROPPATCHES", "_OTHER"),
       (["VERSION-CONTROL"], "VERSION-CONTROL", "VERSION-CONTROL"), (["VERSION-CONTROL"], "GET", "_OTHER"),

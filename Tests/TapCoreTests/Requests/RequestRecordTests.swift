@@ -69,7 +69,7 @@ struct RequestRecordTests {
 
   @Test(arguments: 0..<8)
   func `fields are added until the end`(drains: Int) throws {
-    let observer = InboundObserver()
+    let observer = RecordingObserver()
     let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
     let request = recorder.inbound.begin(method: "GET", path: "/", fields: ["a": 1, "b": 1])
     if drains & 1 == 1 { recorder.drain() }
@@ -85,7 +85,7 @@ struct RequestRecordTests {
   }
 
   @Test func `a full queue is drained by the request that finds it full`() throws {
-    let observer = InboundObserver()
+    let observer = RecordingObserver()
     let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
     for _ in 0..<10 * RequestRecorder.limit {
       recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
@@ -127,12 +127,12 @@ struct RequestRecordTests {
 
   @Test func `the worker delivers by itself and goes on after its thread has ended`() async throws {
     for _ in 0..<3 {
-      let observer = InboundObserver()
+      let observer = RecordingObserver()
       let recorder = try RequestRecorder(
         registry: Registry(), consumers: [observer], worker: Worker(rest: .microseconds(100)))
       for count in 1...3 {
         recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
-        try await observer.heard.wait("request \(count)")
+        try await observer.waitForEnds(count)
       }
     }
   }

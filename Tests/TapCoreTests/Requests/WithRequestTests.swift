@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TapCore
@@ -8,7 +9,7 @@ import Testing
     let description = "token s3cret refused"
   }
 
-  private let observer = InboundObserver()
+  private let observer = RecordingObserver()
 
   private func make(_ exemplars: ExemplarPolicy = .sampled, _ registry: Registry = Registry()) throws
     -> RequestRecorder

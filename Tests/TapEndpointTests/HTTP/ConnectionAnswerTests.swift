@@ -1,19 +1,9 @@
 import TapEndpoint
 import Testing
 
-/// Answers that are not as they should be, and the end of the endpoint.
+/// Answers that are not as they should be.
 @Suite struct ConnectionAnswerTests {
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
-
-  @Test func `resets on demand`() {
-    var driver = ConnectionDriver()
-    driver.answer = { _ in .reset }
-    driver.receive(get)
-    #expect(driver.end == "reset")
-    #expect(driver.sent.isEmpty)
-  }
-
-  // MARK: Answers that are not as they should be
 
   @Test(arguments: [100, 101, 199, 0, -1, 1000])
   func `sends no status that is not final`(_ status: Int) {
@@ -43,28 +33,5 @@ import Testing
     }
     driver.receive(get)
     #expect(driver.sent == "HTTP/1.1 200 OK\r\nDate: D\r\nX: a  Y: b\r\nContent-Length: 0\r\n\r\n")
-  }
-
-  // MARK: Draining
-
-  @Test func `drains an idle connection at once`() {
-    var driver = ConnectionDriver()
-    driver.receive(get)
-    driver.connection.drain()
-    driver.run()
-    #expect(driver.end == "closed")
-  }
-
-  @Test func `drains a busy connection behind its answer`() {
-    var driver = ConnectionDriver()
-    driver.answer = { _ in nil }
-    driver.receive(get)
-    driver.connection.drain()
-    driver.run()
-    #expect(driver.end == nil)
-    driver.connection.answer(.text("x"), to: 0, at: driver.time)
-    driver.run()
-    #expect(driver.sent.contains("Connection: close"))
-    #expect(driver.isOutputShut)
   }
 }

@@ -17,38 +17,26 @@ import Testing
     #expect(driver.statuses == ["200"])
   }
 
-  @Test func `gives a head some time in all`() {
+  /// However the pieces are spread, and be they nothing but empty lines.
+  @Test(
+    arguments: [
+      ("", "GET / HT".map { String($0) }, .milliseconds(700)),
+      ("", Array(repeating: "\r\n", count: 8), .milliseconds(700)),
+      (
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n", Array(repeating: "x", count: 10),
+        .seconds(1)
+      ),
+    ] as [(String, [String], Duration)])
+  func `gives a head and a body some time in all`(start: String, pieces: [String], pause: Duration) {
     var driver = ConnectionDriver()
-    for byte in "GET / H" {
-      driver.receive(String(byte))
-      driver.pass(.milliseconds(700))
+    driver.receive(start)
+    for piece in pieces {
+      #expect(driver.statuses.isEmpty)
+      driver.receive(piece)
+      driver.pass(pause)
     }
-    #expect(driver.statuses.isEmpty)
-    driver.receive("T")
-    driver.pass(.milliseconds(700))
     #expect(driver.statuses == ["408"])
     #expect(driver.isOutputShut)
-  }
-
-  @Test func `empty lines do not keep a connection`() {
-    var driver = ConnectionDriver()
-    for _ in 0..<8 {
-      driver.receive("\r\n")
-      driver.pass(.milliseconds(700))
-    }
-    #expect(driver.statuses == ["408"])
-  }
-
-  @Test func `gives a body some time in all`() {
-    var driver = ConnectionDriver()
-    driver.receive("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n")
-    for _ in 0..<9 {
-      driver.pass(.seconds(1))
-      driver.receive("x")
-    }
-    #expect(driver.statuses.isEmpty)
-    driver.pass(.seconds(1))
-    #expect(driver.statuses == ["408"])
   }
 
   @Test func `answers for a handler that does not`() {

@@ -18,24 +18,6 @@ import Testing
     #expect(driver.ids == [0, 1])
   }
 
-  @Test func `answers HEAD with the head of GET`() {
-    var driver = ConnectionDriver()
-    driver.receive("HEAD /abc HTTP/1.1\r\nHost: h\r\n\r\n")
-    #expect(driver.sent.hasSuffix("Content-Length: 4\r\n\r\n"))
-    #expect(driver.end == nil)
-  }
-
-  @Test func `answers pipelined requests in order`() {
-    var driver = ConnectionDriver()
-    driver.receive((0..<100).map { "GET /\($0) HTTP/1.1\r\nHost: h\r\n\r\n" }.joined())
-    #expect(driver.requests.map(\.path) == (0..<100).map { "/\($0)" })
-    #expect(driver.statuses.count == 100)
-    let bodies = driver.sent.split(separator: "\r\n\r\n").dropFirst().compactMap {
-      $0.split(separator: "HTTP", omittingEmptySubsequences: false).first
-    }
-    #expect(bodies.map(String.init) == (0..<100).map { "/\($0)" })
-  }
-
   @Test func `waits for an answer before it looks at the next request`() {
     var driver = ConnectionDriver()
     driver.answer = { _ in nil }
@@ -110,60 +92,7 @@ import Testing
     #expect(driver.end == "reset")
   }
 
-  /// The client need not wait: it is told at once that it must send the body without being asked.
-  @Test func `asks for no body`() {
-    var driver = ConnectionDriver()
-    driver.receive("POST /a HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
-    #expect(driver.statuses == ["417"])
-    #expect(driver.isOutputShut)
-  }
-
-  @Test func `takes a body in parts`() {
-    var driver = ConnectionDriver()
-    driver.receive("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nhi")
-    #expect(driver.requests.isEmpty)
-    driver.receive("!?" + get)
-    #expect(driver.requests.map(\.body) == [Array("hi!?".utf8), []])
-    #expect(driver.statuses == ["200", "200"])
-  }
-
-  @Test func `closes when the client does`() {
-    var driver = ConnectionDriver()
-    driver.finishInput()
-    #expect(driver.end == "closed")
-  }
-
-  @Test func `answers a client that has ended its half`() {
-    var driver = ConnectionDriver()
-    driver.answer = { _ in nil }
-    driver.receive(get)
-    driver.finishInput()
-    #expect(!driver.connection.wantsInput)
-    driver.connection.answer(.text("x"), to: 0, at: driver.time)
-    driver.run()
-    #expect(driver.statuses == ["200"])
-    #expect(driver.end == "closed")
-  }
-
-  @Test func `refuses half a request`() {
-    var driver = ConnectionDriver()
-    driver.receive("GET / HTTP/1.1\r\n")
-    driver.finishInput()
-    #expect(driver.statuses == ["400"])
-    #expect(driver.end == "closed")
-  }
-
   // MARK: Which connection is closed first when there is no room for another
-
-  @Test func `an idle connection is closed before one that waits for its client`() {
-    var slow = ConnectionDriver()
-    slow.receive("GET / H")
-    var idle = ConnectionDriver()
-    idle.pass(.seconds(1))
-    idle.receive(get)
-    #expect(idle.connection.closingOrder < slow.connection.closingOrder)
-    #expect(slow.connection.closingOrder >= idle.connection.closingOrder)
-  }
 
   @Test func `of idle connections the one that is so longest is closed first`() {
     var first = ConnectionDriver()
@@ -175,22 +104,5 @@ import Testing
     first.pass(.seconds(2))
     first.receive(get)
     #expect(second.connection.closingOrder < first.connection.closingOrder)
-  }
-
-  /// Bytes of the same request do not make a sender younger, however many.
-  @Test func `a trickle keeps no connection open`() {
-    var first = ConnectionDriver()
-    var second = ConnectionDriver()
-    first.receive(get)
-    first.pass(.seconds(1))
-    first.receive("GET")
-    second.receive(get)
-    second.pass(.seconds(2))
-    second.receive("GET")
-    for byte in " /a HTTP" {
-      first.pass(.milliseconds(500))
-      first.receive(String(byte))
-    }
-    #expect(first.connection.closingOrder < second.connection.closingOrder)
   }
 }

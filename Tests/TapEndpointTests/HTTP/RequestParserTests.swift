@@ -100,7 +100,8 @@ import Testing
     Invalid("GET /#x HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /?#x HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET /%4 HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /%gg HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET /?% HTTP/1.1\r\nHost: a\r\n\r\n"),
-    Invalid("GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /\"x HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /\u{0} HTTP/1.1\r\nHost: a\r\n\r\n"),
+    Invalid("GET /\"x HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET /ä HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("GET /\u{7f} HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("GET /a\\b HTTP/1.1\r\nHost: a\r\n\r\n"),
     Invalid("CONNECT a HTTP/1.1\r\nHost: a\r\n\r\n"), Invalid("CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -135,6 +136,7 @@ import Testing
     Invalid(post("Transfer-Encoding: chunked", "1\r\na\r\n0\r\n\r\n"), 411),
     Invalid(post("Transfer-Encoding: Chunked", ""), 411),
     Invalid(post("Transfer-Encoding: gzip, chunked", ""), 411),
+    Invalid(post("Transfer-Encoding: chunked, chunked", ""), 411),
     Invalid(post("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", ""), 411),
     // What is not chunked in the end has no end.
     Invalid(post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "")),
@@ -147,6 +149,7 @@ import Testing
     Invalid(post("Expect: 100-continue\r\nContent-Length: 65537", ""), 413),
     // Sizes (RFC 9112, section 3; RFC 9110, section 5.4).
     Invalid("GET /" + String(repeating: "a", count: 8192), 414),
+    Invalid(String(repeating: "A", count: 9000) + " / HTTP/1.1\r\n\r\n", 414),
     Invalid(get("X: " + String(repeating: "a", count: 8192)), 431),
     Invalid(get(String(repeating: "a", count: 8192)), 431),
     Invalid(String(repeating: "\r\n", count: 4097), 414),

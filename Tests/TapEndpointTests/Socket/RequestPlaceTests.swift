@@ -52,10 +52,6 @@ import Testing
     }
   }
 
-  private static func status(_ path: String, _ port: Int) async throws -> String {
-    String(try await RawClient.get(path, port: port).dropFirst(9).prefix(3))
-  }
-
   /// Few connections leave room too, however many requests may be in flight.
   @Test(arguments: [(connections: 512, requests: 3, hanging: 3), (8, 256, 4)])
   func `hanging requests leave room to scrapes and probes`(connections: Int, requests: Int, hanging: Int)
@@ -75,8 +71,8 @@ import Testing
         #expect(await client.receive(until: "answered\n").hasPrefix("HTTP/1.1 503 "))
         clients.append(client)
       }
-      #expect(try await Self.status("/metrics", port) == "200")
-      #expect(try await Self.status("/healthz", port) == "200")
+      #expect(try await RawClient.status("/metrics", port: port) == "200")
+      #expect(try await RawClient.status("/healthz", port: port) == "200")
     }
   }
 
@@ -107,7 +103,7 @@ import Testing
     limits.requestsInFlight = 1
     limits.answerDeadline = .seconds(3600)
     let stuck = StuckHandler()
-    let gate = Turnstile()
+    let gate = Gate()
     defer {
       gate.open()
       stuck.releaseAll()
@@ -117,7 +113,7 @@ import Testing
       "/hold",
       immediate: { _ in
         held.send()
-        gate.wait()
+        gate.waitBlocking()
         return .text("held\n")
       })
     try await withEndpoint(routes: [stuck.route, hold], limits: limits) { port in
@@ -148,7 +144,7 @@ import Testing
       }
       stuck.releaseAll()
       let clients = try await stuck.hang(2, port)
-      #expect(try await Self.status("/stuck", port) == "503")
+      #expect(try await RawClient.status("/stuck", port: port) == "503")
       withExtendedLifetime(clients) {}
     }
   }
@@ -181,7 +177,7 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 503 "))
         #expect(answer.hasSuffix("too many handlers of this path have not returned\n"))
       }
-      #expect(try await Self.status("/other", port) == "200")
+      #expect(try await RawClient.status("/other", port: port) == "200")
       #expect(try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 8"#)
       stuck.releaseAll()
       _ = try await Poll.until("the return of the handlers") {
@@ -205,7 +201,7 @@ import Testing
       let client = try RawClient(port: port)
       client.send("GET /blocked HTTP/1.1\r\nHost: localhost\r\n\r\n")
       try await begun.wait("the handler")
-      #expect(try await Self.status("/healthz", port) == "200")
+      #expect(try await RawClient.status("/healthz", port: port) == "200")
       #expect(!ended.isOpen)
       end.open()
       withExtendedLifetime(client) {}
@@ -228,11 +224,9 @@ import Testing
     var limits = Endpoint.Configuration.Limits()
     limits.connections = 8
     let registry = Registry()
-    let gate = Turnstile()
-    gate.open()
-    try registry.register(StuckCollector(gate: gate))
-    gate.shut()
-    defer { gate.open() }
+    let collector = StuckCollector()
+    try registry.register(collector)
+    defer { collector.gate.open() }
     let routes = [
       try EndpointRoute.metrics(of: registry), .liveness(), EndpointRoute("/app") { _ in .text("fine\n") },
     ]
@@ -245,14 +239,14 @@ import Testing
         }
         // A quarter of the connections is for scrapes. A further one is refused at once, the others wait.
         var heads = [try await group.next() ?? ""]
-        #expect(try await Self.status("/app", port) == "200")
-        #expect(try await Self.status("/healthz", port) == "200")
-        gate.open()
+        #expect(try await RawClient.status("/app", port: port) == "200")
+        #expect(try await RawClient.status("/healthz", port: port) == "200")
+        collector.gate.open()
         for try await head in group { heads.append(head) }
         return heads
       }
       #expect(heads.map { $0.dropFirst(9).prefix(3) } == ["503", "200", "200"])
-      #expect(try await Self.status("/metrics", port) == "200")
+      #expect(try await RawClient.status("/metrics", port: port) == "200")
     }
   }
 }

@@ -8,12 +8,6 @@ import Testing
     Endpoint(configuration: .init(address: .unix(path: path)), routes: [.liveness()])
   }
 
-  private func get(_ path: String) async throws -> String {
-    let client = try RawClient(path: path)
-    client.send("GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-    return await client.receiveAll().text
-  }
-
   /// What a process that crashed leaves behind.
   private func leaveSocket(at path: String) throws {
     let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -36,7 +30,7 @@ import Testing
     for _ in 0..<2 {
       #expect(try endpoint.start().description == path)
       #expect(directory.mode(of: "socket") == 0o600)
-      #expect(try await get(path).hasSuffix("ok\n"))
+      #expect(try await RawClient(path: path).get("/healthz").hasSuffix("ok\n"))
       await endpoint.shutdown()
       #expect(directory.mode(of: "socket") == nil)
     }
@@ -48,7 +42,7 @@ import Testing
     try leaveSocket(at: path)
     let endpoint = endpoint(path)
     try endpoint.start()
-    #expect(try await get(path).hasSuffix("ok\n"))
+    #expect(try await RawClient(path: path).get("/healthz").hasSuffix("ok\n"))
     await endpoint.shutdown()
   }
 
@@ -59,7 +53,7 @@ import Testing
     try first.start()
     let error = #expect(throws: EndpointError.self) { try endpoint(path).start() }
     #expect(error?.code == .addressInUse)
-    #expect(try await get(path).hasSuffix("ok\n"))
+    #expect(try await RawClient(path: path).get("/healthz").hasSuffix("ok\n"))
     await first.shutdown()
   }
 

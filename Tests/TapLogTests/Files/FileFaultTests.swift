@@ -5,10 +5,6 @@ import Testing
 
 @testable import TapLog
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 @Suite(.needs(.thread))
 struct FileFaultTests {
   private func message(_ line: String) -> String {

@@ -4,10 +4,6 @@ import Testing
 
 @testable import TapLog
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 @Suite(.needs(.thread))
 struct HangupTests {
   /// How often the app's own handler was called.

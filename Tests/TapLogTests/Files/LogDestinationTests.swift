@@ -3,10 +3,6 @@ import TapLog
 import TestSupport
 import Testing
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 @Suite(.needs(.thread))
 struct LogDestinationTests {
   /// Starts a log, which has to fail, and gives what it says.
@@ -75,14 +71,6 @@ struct LogDestinationTests {
     #expect(
       try refusal(.file(folder("disk"))).contains(
         "it is a block device; choose a path where this process can append"))
-  }
-
-  @Test
-  func `is a FIFO without a reader: the start does not wait`() throws {
-    let folder = try TemporaryFolder()
-    #expect(mkfifo(folder("requests.fifo"), 0o600) == 0)
-    let log = try RequestLog(to: .file(folder("requests.fifo")))
-    #expect(log.shutdown())
   }
 
   @Test

@@ -19,17 +19,6 @@ struct InboundLineTests {
       end: end)
   }
 
-  /// The lines that a log writes for these requests.
-  private func lines(
-    of observations: RequestObservation..., configuration: RequestLog.Configuration = .init()
-  ) throws -> [String] {
-    let sink = CollectingSink()
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    for observation in observations { log.requestEnded(observation) }
-    #expect(log.shutdown())
-    return sink.lines
-  }
-
   @Test
   func `has the names of the conventions, in a fixed order`() throws {
     var observation = observation()
@@ -98,68 +87,5 @@ struct InboundLineTests {
     configuration.redaction.custom = { key, value in key == "url.path" ? nil : value }
     let hidden = try lines(of: observation(), configuration: configuration)
     #expect(!hidden[0].contains("url.path"))
-  }
-
-  @Test
-  func `is sampled by the trace, with the outbound lines of that trace`() throws {
-    let sink = CollectingSink()
-    var configuration = RequestLog.Configuration()
-    configuration.sampling.rate = 0.3
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    for _ in 0..<500 {
-      var inbound = observation()
-      inbound.request.traceContext = .random()
-      log.requestEnded(inbound)
-      for _ in 0..<2 {
-        var outbound = RequestObservation.bare()
-        outbound.request.traceContext = inbound.request.traceContext?.child()
-        log.requestEnded(outbound)
-      }
-    }
-    #expect(log.shutdown())
-    let traces = sink.lines.compactMap { $0.firstMatch(of: /"trace_id":"([0-9a-f]{32})"/)?.1 }
-    let counts = Dictionary(traces.map { ($0, 1) }, uniquingKeysWith: +)
-    #expect(counts.values.allSatisfy { $0 == 3 })
-    #expect((80...230).contains(counts.count))
-    #expect(log.statistics.filteredLines(.sampling) == 1_500 - UInt64(sink.lines.count))
-  }
-
-  @Test
-  func `of an error is written at any rate, and one below the minimum is not`() throws {
-    var configuration = RequestLog.Configuration()
-    configuration.sampling = LogSampling(rate: 0, minimumSeverity: .warn)
-    let written = try lines(
-      of: observation(), observation(.response(statusCode: 500)), configuration: configuration)
-    #expect(written.count == 1)
-    #expect(written.first?.contains(#""http.response.status_code":500"#) == true)
-  }
-
-  @Test
-  func `refuses a field of every line whose key it uses itself`() throws {
-    var configuration = RequestLog.Configuration()
-    configuration.fields = ["http.route": "x"]
-    #expect(throws: RequestLogError.self) { try lines(configuration: configuration) }
-  }
-
-  @Test
-  func `stays one valid JSON object, whatever comes in`() throws {
-    let hostile = String(
-      decoding: (0...255).map { UInt8($0) } + [0xE2, 0x80, 0xA8, 0xC2, 0x85], as: UTF8.self)
-    let long = String(repeating: hostile, count: 200)
-    var fields: [String: FieldValue] = ["nan": .double(.nan), "least": .integer(.min), "url.path": "forged"]
-    for index in 0..<200 { fields["\(index)\(hostile.prefix(60))"] = .string(long) }
-    let observation = RequestObservation(
-      request: RequestDescription(
-        direction: .inbound, method: long, url: "/" + long, urlTemplate: long, scheme: long,
-        clientAddress: long, traceContext: .random(), fields: fields),
-      start: Timestamp(nanosecondsSinceEpoch: .max), duration: .seconds(Int64.max),
-      end: .failure(.other, statusCode: .max), requestBodySize: .min, responseBodySize: .max)
-    let line = try #require(try lines(of: observation).first)
-    #expect(line.utf8.count <= 16_384)
-    #expect(line.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
-    let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-    #expect(object["dropped_attributes_count"] as? Int ?? 0 > 100)
-    #expect(object["outcome"] as? String == "error")
-    #expect(object["url.path"] as? String != "forged")
   }
 }

@@ -6,17 +6,6 @@ import Testing
 
 @Suite(.needs(.thread))
 struct RequestLineTests {
-  /// The lines that a log writes for these requests.
-  private func lines(
-    of observations: RequestObservation..., configuration: RequestLog.Configuration = .init()
-  ) throws -> [String] {
-    let sink = CollectingSink()
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    for observation in observations { log.requestEnded(observation) }
-    #expect(log.shutdown())
-    return sink.lines
-  }
-
   @Test
   func `has the fields of the contract, in its order`() throws {
     let expected =
@@ -171,15 +160,15 @@ struct RequestLineTests {
       ))
   }
 
-  @Test
-  func `refuses a field of every line whose key it uses itself`() throws {
+  @Test(arguments: ["url.full", "http.route"])
+  func `refuses a field of every line whose key it uses itself, of either direction`(key: String) throws {
     var configuration = RequestLog.Configuration()
-    configuration.fields = ["url.full": "x"]
+    configuration.fields = [key: "x"]
     let error = #expect(throws: RequestLogError.self) {
       _ = try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
     }
     #expect(error?.code == .reservedField)
-    #expect(error?.description.contains("\"url.full\"") == true)
+    #expect(error?.description.contains("\"\(key)\"") == true)
   }
 
   @Test
@@ -210,16 +199,20 @@ struct RequestLineTests {
     #expect(missing == 50 - present)
   }
 
-  @Test
-  func `stays one valid JSON object, whatever comes in`() throws {
+  @Test(arguments: RequestDirection.allCases)
+  func `stays one valid JSON object, whatever comes in`(direction: RequestDirection) throws {
     let hostile = String(
       decoding: (0...255).map { UInt8($0) } + [0xE2, 0x80, 0xA8, 0xC2, 0x85], as: UTF8.self)
     let long = String(repeating: hostile, count: 200)
-    var fields: [String: FieldValue] = ["nan": .double(.nan), "least": .integer(.min), "huge": 1e300]
+    let url = direction == .inbound ? "url.path" : "url.full"
+    var fields: [String: FieldValue] = [
+      "nan": .double(.nan), "least": .integer(.min), "huge": 1e300, url: "forged",
+    ]
     for index in 0..<200 { fields["\(index)\(hostile.prefix(60))"] = .string(long) }
     let observation = RequestObservation(
       request: RequestDescription(
-        client: long, method: long, url: long, serverAddress: long, serverPort: .min, urlTemplate: long,
+        direction: direction, client: long, method: long, url: "/" + long, serverAddress: long,
+        serverPort: .min, urlTemplate: long, scheme: long, clientAddress: long, traceContext: .random(),
         fields: fields),
       start: Timestamp(nanosecondsSinceEpoch: .max), duration: .seconds(Int64.max),
       end: .failure(.other, statusCode: .max), requestBodySize: .min, responseBodySize: .max)
@@ -229,5 +222,6 @@ struct RequestLineTests {
     let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
     #expect(object["dropped_attributes_count"] as? Int ?? 0 > 100)
     #expect(object["outcome"] as? String == "error")
+    #expect(object[url] as? String != "forged")
   }
 }

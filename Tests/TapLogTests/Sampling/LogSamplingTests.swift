@@ -62,6 +62,8 @@ struct LogSamplingTests {
       for code in [200, 204, 301, 404] {
         var observation = RequestObservation.bare(.response(statusCode: code))
         observation.request.traceContext = trace
+        // What is served, and what is asked for meanwhile.
+        observation.request.direction = code == 200 ? .inbound : .outbound
         for log in logs { log.requestEnded(observation) }
       }
     }

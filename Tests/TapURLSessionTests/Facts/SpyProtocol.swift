@@ -1,10 +1,5 @@
-import Foundation
 import Synchronization
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Stands before the native loader as the tap does, and writes down what Foundation does to it. By the request's
 /// URL, since a class is all that a configuration can carry.
@@ -12,11 +7,10 @@ final class SpyProtocol: URLProtocol {
   private static let notes = Mutex<[String: [String]]>([:])
 
   /// A configuration with the spy in front.
-  static func configuration(
-    _ original: URLSessionConfiguration = .ephemeral
-  ) -> URLSessionConfiguration {
-    original.protocolClasses = [SpyProtocol.self] + (original.protocolClasses ?? [])
-    return original
+  static func configuration() -> URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.protocolClasses = [SpyProtocol.self] + (configuration.protocolClasses ?? [])
+    return configuration
   }
 
   /// What happened to the requests for this URL.
@@ -24,7 +18,7 @@ final class SpyProtocol: URLProtocol {
     notes.withLock { $0["\(url)"] ?? [] }
   }
 
-  static func note(_ event: String, for url: URL?) {
+  private static func note(_ event: String, for url: URL?) {
     let key = "\(url?.absoluteString ?? "")"
     notes.withLock { notes in
       // The network cuts a body where it likes.
@@ -32,30 +26,10 @@ final class SpyProtocol: URLProtocol {
     }
   }
 
-  /// Seen wherever the context of the Swift task that resumed is still there.
-  @TaskLocal static var marker = false
-
   private var loader: URLProtocol?
 
-  override class func canInit(with request: URLRequest) -> Bool {
-    note("canInit", for: request.url)
-    if marker { note("marker in canInit", for: request.url) }
-    if let value = request.value(forHTTPHeaderField: "X-Additional") {
-      note("header \(value)", for: request.url)
-    }
-    return request.url?.scheme == "http"
-  }
-
-  override class func canInit(with task: URLSessionTask) -> Bool {
-    note("canInit with task", for: task.originalRequest?.url)
-    return super.canInit(with: task)
-  }
-
-  override class func canonicalRequest(for request: URLRequest) -> URLRequest {
-    var request = request
-    request.setValue("yes", forHTTPHeaderField: "X-Canonical")
-    return request
-  }
+  override class func canInit(with request: URLRequest) -> Bool { request.url?.scheme == "http" }
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
   required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
     super.init(request: request, cachedResponse: cachedResponse, client: client)
@@ -66,7 +40,6 @@ final class SpyProtocol: URLProtocol {
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
     Self.note("init", for: request.url)
-    if Self.marker { Self.note("marker in init", for: request.url) }
     let body = request.httpBody?.count ?? (request.httpBodyStream == nil ? nil : -1)
     Self.note("body \(body.map { "\($0)" } ?? "none")", for: request.url)
     guard let original = self.client, let native = Self.native else { return }
@@ -76,7 +49,6 @@ final class SpyProtocol: URLProtocol {
 
   override func startLoading() {
     Self.note("start", for: request.url)
-    if Self.marker { Self.note("marker in start", for: request.url) }
     loader?.startLoading()
   }
 

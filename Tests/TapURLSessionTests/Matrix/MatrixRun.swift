@@ -1,11 +1,6 @@
-import Foundation
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// One request against a server of its own: what the app saw, and what the server saw.
 struct MatrixRun: Sendable {
@@ -21,10 +16,7 @@ struct MatrixRun: Sendable {
       scenario.script?(count.next(), request, gates) ?? [.close]
     }
     let closed = try ClosedPort()
-    defer {
-      gates.goOn.open()
-      origin.stop()
-    }
+    defer { gates.goOn.open() }
     let configuration = URLSessionConfiguration.ephemeral
     scenario.configure(configuration, origin.port)
     let port = scenario.script == nil ? closed.port : origin.port

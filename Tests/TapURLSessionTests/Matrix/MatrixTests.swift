@@ -1,13 +1,8 @@
-import Foundation
 import Synchronization
 import TapCore
 import TapURLSession
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Every kind of task, in every style, on every way that a request can go: stock and tapped. The app and the
 /// server cannot tell them apart, and the tap records one request with one end.

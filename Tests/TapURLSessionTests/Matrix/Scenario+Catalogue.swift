@@ -1,10 +1,5 @@
-import Foundation
 import TapCore
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 extension Scenario {
   static let body = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -86,7 +81,7 @@ extension Scenario {
         [.response("302 Found", headers: [("Location", "/end")], body: Array("moved".utf8))]
       },
       behaviour: .init(followsRedirects: false),
-      // Stock never asks a task's own delegate, and crashes for a download: see StockCrashTests.
+      // Stock never asks a task's own delegate, and crashes for a download: `urlProtocol(_:didLoad:)` in `URLSessionTask.swift`.
       applies: { kind, style in style == .sessionDelegate && kind != .download }),
     Scenario(
       name: "21 redirects", end: .failure(.tooManyRedirects, statusCode: nil)

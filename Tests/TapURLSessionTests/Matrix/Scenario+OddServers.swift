@@ -3,7 +3,7 @@ import TapCore
 import TestSupport
 
 extension Scenario {
-  /// A server that answers wrongly. What stock itself does not survive is left out: see ``FatalAnswer``.
+  /// A server that answers wrongly. What stock itself does not survive is left out: see the article *What the tap sees*.
   static let oddServers = framing + interim + heads + statuses + locations + contents
 
   /// Bodies that are not as long as the head says.

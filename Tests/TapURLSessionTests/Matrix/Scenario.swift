@@ -1,11 +1,6 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// One way in which a request can go.
 struct Scenario: Sendable, CustomTestStringConvertible {

@@ -1,17 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// How the socket of a finished transfer is found among those of the process, and what ends the search.
 @Suite struct ConnectionSocketsTests {
@@ -48,7 +39,6 @@ import Testing
   @Test(arguments: [OriginStep.signal(Gate()), .close, .reset])
   func `a socket shows whether its peer is there`(last: OriginStep) async throws {
     let origin = try Origin(greeting: [last]) { _ in [] }
-    defer { origin.stop() }
     let (descriptor, own) = try LoopbackSocket.bind(listens: false)
     defer { close(descriptor) }
     var address = sockaddr_in()
@@ -77,7 +67,6 @@ import Testing
     let origin = try Origin { _ in
       [.response(headers: headers, body: [1])] + (headers.isEmpty ? [] : [.close])
     }
-    defer { origin.stop() }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))

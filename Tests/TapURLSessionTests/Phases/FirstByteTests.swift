@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The time to the first byte is libcurl's, whoever listens.
 @Suite struct FirstByteTests {
@@ -31,7 +26,6 @@ import Testing
           .text(piece), .signal(begun), .hold(goesOn), .think(100), .text("Content-Length: 1\r\n\r\na"),
         ]
     }
-    defer { origin.stop() }
     let opening = Task {
       try await begun.wait()
       // Whole requests after the piece: Foundation's queue has come to it by then.
@@ -56,7 +50,6 @@ import Testing
         ? [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"x\"")])]
         : [.response(body: [1])]
     }
-    defer { origin.stop() }
     let session = URLSession(
       configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"),
       delegate: AnsweringDelegate(), delegateQueue: nil)

@@ -1,14 +1,9 @@
-import Foundation
 import Synchronization
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Whose time it was: the server's, or that of this process, whose sessions share one queue.
 @Suite struct LocalTimeTests {
@@ -26,7 +21,6 @@ import Testing
     let origin = try Origin { _ in
       [.signal(arrived), .hold(answers), .response(body: [1, 2, 3]), .signal(answered)]
     }
-    defer { origin.stop() }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let base = URLSessionConfiguration.ephemeral
@@ -111,59 +105,6 @@ import Testing
       try await server.waitForExit()
     }
   }
-
-  /// The server thinks while threads of this process ask for more processors than there are.
-  @Test(.needs(.processor)) func `with all processors busy the server's time is the server's`() async throws {
-    let (thinking, count) = (20, 20)
-    let arrivals = Arrivals()
-    let origin = try Origin { request in
-      arrivals.note(request.path)
-      return [.think(thinking), .response(body: [1])]
-    }
-    defer { origin.stop() }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
-    defer { session.invalidateAndCancel() }
-    let busy = BusyThreads(4 * ProcessInfo.processInfo.activeProcessorCount)
-    defer { busy.stop() }
-    for number in 0..<count { _ = try await session.data(from: origin.url("/\(number)")) }
-    try await observer.waitForEnds(count)
-    let precision = TCPInfo.resolution * 1_000
-    for (number, observation) in observer.ended.enumerated() {
-      #expect(observation.phaseSum == observation.elapsed, "\(observation.timings)")
-      let arrived = try await arrivals.instant(ofPathEnding: "/\(number)")
-      let elapsed = try #require(observation.elapsedToFirstByte)
-      let firstByte = observation.start.nanosecondsSinceEpoch + elapsed
-      // Not before the server has sent it, whatever is taken off for the time that it lay unread.
-      #expect(firstByte + precision >= arrived + Int64(thinking) * 1_000_000)
-    }
-  }
-
-  @Test func `without a body and on an open connection all phases are known`() async throws {
-    let origin = try Origin { _ in [.response(body: [1])] }
-    defer { origin.stop() }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
-    for _ in 0..<20 { _ = try await session.data(from: origin.url()) }
-    session.finishTasksAndInvalidate()
-    try await observer.waitForEnds(20)
-    for observation in observer.ended { #expect(observation.phaseSum == observation.elapsed) }
-  }
-}
-
-/// Threads that compute until they are stopped.
-private final class BusyThreads: Sendable {
-  private let isDone = Atomic<Bool>(false)
-
-  init(_ count: Int) {
-    for _ in 0..<count {
-      Thread.detachNewThread { [self] in while !isDone.load(ordering: .relaxed) {} }
-    }
-  }
-
-  func stop() { isDone.store(true, ordering: .relaxed) }
 }
 
 /// Holds the queue on which Foundation drives all sessions, from within a protocol class of the app's own: until a server has

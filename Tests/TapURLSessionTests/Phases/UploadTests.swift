@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The phases of requests with a body: libcurl takes the beginning of an upload for the first byte.
 @Suite struct UploadTests {
@@ -55,7 +50,6 @@ import Testing
   @Test(arguments: Way.all)
   func `the server's time after a body is processing`(way: Way) async throws {
     let origin = try Origin { _ in [.think(200), .response(body: [1])] }
-    defer { origin.stop() }
     let observation = try await post(way, to: origin, body: [UInt8](repeating: 7, count: 200))
     let phases = observation.timings
     if observation.isSentAgain { return #expect(phases[.processing] == nil) }
@@ -70,7 +64,6 @@ import Testing
 
   @Test func `on a connection that was open, too`() async throws {
     let origin = try Origin { _ in [.think(60), .response(body: [1])] }
-    defer { origin.stop() }
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
     var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
@@ -85,12 +78,11 @@ import Testing
     }
   }
 
-  /// The server takes the body only when the test says so.
+  /// The server pauses before it takes the body, and thinks after it. The client may be late to send, where its queue is busy.
   @Test(arguments: [Way(kind: .uploadData, style: .async), Way(kind: .uploadFile, style: .sessionDelegate)])
   func `a body that the server takes slowly is upload`(way: Way) async throws {
-    let server = try SlowReader(pause: 150, think: 100)
-    defer { server.stop() }
-    var request = URLRequest(url: server.url)
+    let origin = try Origin(greeting: [.arrival, .think(150)]) { _ in [.think(100), .response(body: [1])] }
+    var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
     var exchange = Exchange(kind: way.kind, style: way.style, request: request)
     exchange.uploadBody = [UInt8](repeating: 7, count: 16 << 20)
@@ -110,7 +102,6 @@ import Testing
   /// libcurl asks before it sends a body of unknown length, so an interim response comes first.
   @Test func `a stream that the server was asked for leaves the server's time unknown`() async throws {
     let origin = try Origin { _ in [.think(50), .response(body: [1])] }
-    defer { origin.stop() }
     let observation = try await post(
       Way(kind: .uploadStream, style: .sessionDelegate), to: origin, body: [UInt8](repeating: 7, count: 200))
     #expect(origin.requests.first?.headers["expect"] == "100-continue", "\(origin.requests)")
@@ -123,7 +114,6 @@ import Testing
     let origin = try Origin { _ in
       [.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .think(50), .text("ab")]
     }
-    defer { origin.stop() }
     let observation = try await post(
       Way(kind: .uploadData, style: .sessionDelegate), to: origin, body: [1, 2])
     #expect(observation.timings[.processing] == nil)

@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 import TapCore
 import TestSupport
@@ -6,16 +5,14 @@ import Testing
 
 @testable import TapURLSession
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// How long requests wait for a connection, where other transfers of the session hold all of them. A gate of the server's ends
 /// the wait, so each is known: what the tap says has to be right or absent.
 @Suite struct WaitTests {
   /// What holds the connections, from the table of programs in which a count of transfers is wrong.
   enum Holder: String, CaseIterable, Sendable {
     case plain, challenge, redirects, suspension, otherSpelling, raisedLimit, installed, cancelled, closed
+    /// As the first; what waits has a handler, or is a download.
+    case handler, download
 
     /// How many connections a host gets.
     var limit: Int { self == .redirects ? 6 : self == .cancelled ? 2 : 1 }
@@ -26,7 +23,13 @@ import Testing
     let run = try WaitRun(limit: holder.limit, isInstalled: holder == .installed)
     defer { run.stop() }
     try await run.hold(by: holder)
-    try await run.measureWait(at: holder == .otherSpelling ? run.url("localhost", "/wait") : nil)
+    try await run.measureWait(at: holder == .otherSpelling ? run.url("localhost", "/wait") : nil) {
+      switch holder {
+      case .handler: $0.dataTask(with: $1) { _, _, _ in }
+      case .download: $0.downloadTask(with: $1) { _, _, _ in }
+      default: $0.dataTask(with: $1)
+      }
+    }
   }
 
   /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped when it existed.
@@ -75,7 +78,6 @@ import Testing
   func `a handshake that fails is the connection's time`(isInstalled: Bool) async throws {
     let pause = 60
     let origin = try Origin(greeting: [.think(pause), .text("this is no TLS\r\n"), .close]) { _ in [] }
-    defer { origin.stop() }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let base = URLSessionConfiguration.ephemeral
@@ -172,7 +174,7 @@ final class WaitRun: Sendable {
 
   func hold(by holder: WaitTests.Holder) async throws {
     switch holder {
-    case .plain, .installed:
+    case .plain, .installed, .handler, .download:
       resume(origin.url("/held"))
     case .closed:
       resume(origin.url("/closed"))
@@ -215,9 +217,12 @@ final class WaitRun: Sendable {
   }
 
   /// Makes a request that has to wait, lets the server go on, and compares the wait.
-  func measureWait(at url: URL? = nil, isKnown: Bool = true) async throws {
+  func measureWait(
+    at url: URL? = nil, isKnown: Bool = true,
+    by make: (URLSession, URL) -> URLSessionTask = { $0.dataTask(with: $1) }
+  ) async throws {
     let (started, ended) = (observer.started.count, observer.ended.count)
-    resume(url ?? origin.url("/wait"))
+    make(session, url ?? origin.url("/wait")).resume()
     try await observer.waitForStarts(started + 1)
     let opened = Timestamp.now.nanosecondsSinceEpoch
     letGo.open()
@@ -244,47 +249,27 @@ final class WaitRun: Sendable {
 
 /// When requests arrived at a server.
 final class Arrivals: Sendable {
-  private let state = Mutex<(all: [(path: String, instant: Int64)], waiting: [(count: Int, gate: Gate)])>(
-    ([], []))
+  private let all = Watched<[(path: String, instant: Int64)]>([])
 
-  func note(_ path: String) {
-    let due = state.withLock { state in
-      state.all.append((path, Timestamp.now.nanosecondsSinceEpoch))
-      let count = state.all.count
-      defer { state.waiting.removeAll { $0.count <= count } }
-      return state.waiting.filter { $0.count <= count }
-    }
-    for (_, gate) in due { gate.open() }
-  }
+  func note(_ path: String) { all.change { $0.append((path, Timestamp.now.nanosecondsSinceEpoch)) } }
 
   func wait(for count: Int) async throws {
-    let gate = Gate()
-    state.withLock { state in
-      if state.all.count >= count { gate.open() } else { state.waiting.append((count, gate)) }
-    }
-    try await gate.wait("arrival number \(count)")
+    try await all.wait("arrival number \(count)") { $0.count >= count }
   }
 
   func instant(ofPathEnding suffix: String) async throws -> Int64 {
-    try await Poll.until("an arrival of \(suffix)") {
-      state.withLock { $0.all.last { $0.path.hasSuffix(suffix) }?.instant }
-    }
+    try await all.wait("an arrival of \(suffix)") { $0.contains { $0.path.hasSuffix(suffix) } }
+    return all.state.last { $0.path.hasSuffix(suffix) }?.instant ?? 0
   }
 }
 
 /// Answers each challenge, and lets everything else be done.
 final class AnsweringDelegate: NSObject, URLSessionDataDelegate {
-  private let credential: URLCredential?
-
-  init(credential: URLCredential? = URLCredential(user: "user", password: "word", persistence: .none)) {
-    self.credential = credential
-  }
-
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    completionHandler(.useCredential, credential)
+    completionHandler(.useCredential, Scenario.credential)
   }
 }
 

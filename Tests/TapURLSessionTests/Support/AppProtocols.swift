@@ -1,8 +1,4 @@
-import Foundation
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TestSupport
 
 /// A URLProtocol of an app's own that answers requests for `mock.test` itself.
 class MockProtocol: URLProtocol {

@@ -1,10 +1,5 @@
-import Foundation
 import Synchronization
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// One request of some kind, made in some style: the app's side of a test.
 struct Exchange: Sendable {

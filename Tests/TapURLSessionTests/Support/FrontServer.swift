@@ -1,9 +1,4 @@
-import Foundation
 import TestSupport
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// An nginx before an ``Origin``: what the origin cannot speak itself.
 ///
@@ -25,20 +20,27 @@ final class FrontServer: Sendable {
 
   private let ports: [Way: Int]
   private let process: ChildProcess
-  private let folder: URL
+  private let folder: TemporaryFolder
 
   static func start(before origin: Origin) async throws -> FrontServer {
     // A port that is free now may be taken when nginx binds it.
     for _ in 0..<20 {
-      if let server = try await attempt(before: origin) { return server }
+      let server = try FrontServer(before: origin)
+      let isReady = try await Poll.until("nginx") { () -> Bool? in
+        if server.process.output.contains("[emerg]") { return false }
+        return server.folder.mode(of: "nginx.pid") == nil ? nil : true
+      }
+      if isReady { return server }
     }
     throw POSIXError(.EADDRINUSE)
   }
 
-  private init(ports: [Way: Int], process: ChildProcess, folder: URL) {
-    self.ports = ports
-    self.process = process
-    self.folder = folder
+  private init(before origin: Origin) throws {
+    folder = try TemporaryFolder()
+    ports = try Self.freePorts()
+    let text = Self.configuration(folder.path, ports, origin: origin.port)
+    let path = try folder.write(text, to: "nginx.conf")
+    process = try ChildProcess(Tool("nginx").url, ["-c", path, "-e", "stderr"])
   }
 
   func url(_ way: Way, _ path: String) -> URL {
@@ -48,37 +50,13 @@ final class FrontServer: Sendable {
   func stop() async throws {
     process.send(SIGKILL)
     try await process.waitForExit()
-    try FileManager.default.removeItem(at: folder)
-  }
-
-  private static func attempt(before origin: Origin) async throws -> FrontServer? {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("front-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let ports = try freePorts()
-    let text = configuration(folder.path, ports, origin: origin.port)
-    try Data(text.utf8).write(to: folder.appendingPathComponent("nginx.conf"))
-    return try await start(ports, folder)
+    folder.remove()
   }
 
   /// Ports that nobody has when this returns.
   private static func freePorts() throws -> [Way: Int] {
     let reserved = try Way.allCases.map { ($0, try ClosedPort()) }
     return Dictionary(uniqueKeysWithValues: reserved.map { ($0.0, $0.1.port) })
-  }
-
-  private static func start(_ ports: [Way: Int], _ folder: URL) async throws -> FrontServer? {
-    let process = try ChildProcess(
-      try Tool("nginx").url, ["-c", folder.appendingPathComponent("nginx.conf").path, "-e", "stderr"])
-    let isReady = try await Poll.until("nginx") { () -> Bool? in
-      if process.output.contains("[emerg]") { return false }
-      return FileManager.default.fileExists(atPath: folder.path + "/nginx.pid") ? true : nil
-    }
-    guard isReady else {
-      try await process.waitForExit()
-      try FileManager.default.removeItem(at: folder)
-      return nil
-    }
-    return FrontServer(ports: ports, process: process, folder: folder)
   }
 
   private static func configuration(

@@ -1,9 +1,5 @@
-import Foundation
 import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TestSupport
 
 /// The ways to a session that a tap observes.
 enum TappedSession: String, CaseIterable, Sendable {

@@ -1,8 +1,4 @@
-import Foundation
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
+import TestSupport
 
 /// All that an app sees of one request. Two transcripts are equal when the app cannot tell them apart.
 struct Transcript: Equatable, Sendable {

@@ -1,10 +1,5 @@
-import Foundation
 import Synchronization
 import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// Writes down the calls of a delegate, and answers as a test says.
 final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate {

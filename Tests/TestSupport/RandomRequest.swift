@@ -1,53 +1,46 @@
-import Foundation
-import TestSupport
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
-/// One request of a random run: what is asked for, how, and whether the app changes its mind.
-struct RandomRequest: Sendable {
+/// One request of a random load: what is asked for, how, and whether the app changes its mind.
+package struct RandomRequest: Sendable {
   /// What the server makes of the request: the last part of its path.
-  enum Answer: String, CaseIterable, Sendable {
-    case sized, chunked, missing, moved, reset, short, hanging, refused
+  package enum Answer: String, CaseIterable, Sendable {
+    case sized, chunked, missing, failing, moved, reset, short, slow, hanging, refused
   }
 
-  /// How the app makes the request.
-  enum Call: CaseIterable, Sendable {
-    case async, asyncDownload
-    case dataHandler, uploadHandler, uploadFileHandler, downloadHandler
-    case dataDelegate, uploadDelegate, downloadDelegate
+  package enum Kind: CaseIterable, Sendable {
+    case data, upload, uploadFile, download
+
+    package var sendsBody: Bool { self == .upload || self == .uploadFile }
+  }
+
+  /// How the app learns of the end.
+  package enum Style: CaseIterable, Sendable {
+    case async, handler, delegate
   }
 
   /// When the app cancels the request.
-  enum Cancel: Sendable {
+  package enum Cancel: Sendable {
     case never, beforeResume, atOnce, later
   }
 
-  let id: Int
-  let answer: Answer
-  let call: Call
-  let cancel: Cancel
-  let method: String
-  /// Whether the end is reported to a session's delegate, and not to a handler.
-  let isDelegated: Bool
+  package let id: Int
+  package let answer: Answer
+  package let kind: Kind
+  package let style: Style
+  package let cancel: Cancel
+  package let method: String
 
   /// - Parameter cancelsEnding: Whether what comes to its end by itself is cancelled too.
-  init(id: Int, cancelsEnding: Bool, using generator: inout some RandomNumberGenerator) {
+  package init(id: Int, cancelsEnding: Bool = false, using generator: inout some RandomNumberGenerator) {
     self.id = id
-    let call = Call.allCases.randomElement(using: &generator) ?? .async
-    let isDelegated = [.dataDelegate, .uploadDelegate, .downloadDelegate].contains(call)
-    let isCancelled = Self.isSafeToCancel(call) && Int.random(in: 0..<3, using: &generator) == 0
-    let others = Answer.allCases.filter { $0 != .hanging && Self.isSafe($0, call) }
+    let kind = Kind.allCases.randomElement(using: &generator) ?? .data
+    let style = Style.allCases.randomElement(using: &generator) ?? .async
+    let isCancelled = Self.isSafeToCancel(kind, style) && Int.random(in: 0..<3, using: &generator) == 0
+    let others = Answer.allCases.filter { $0 != .hanging && Self.isSafe($0, kind) }
     // Half of the rest is plain: what else happens is to happen between that.
     let other = Bool.random(using: &generator) ? .sized : others.randomElement(using: &generator) ?? .sized
     let cancelled = cancelsEnding ? Self.safeToCancel.randomElement(using: &generator) ?? .hanging : .hanging
-    let answer = isCancelled ? cancelled : other
-    self.call = call
-    self.answer = answer
-    self.isDelegated = isDelegated
-    let sendsBody = [.uploadHandler, .uploadFileHandler, .uploadDelegate].contains(call)
-    method = sendsBody ? "POST" : Int.random(in: 0..<10, using: &generator) == 0 ? "HEAD" : "GET"
+    answer = isCancelled ? cancelled : other
+    (self.kind, self.style) = (kind, style)
+    method = kind.sendsBody ? "POST" : Int.random(in: 0..<10, using: &generator) == 0 ? "HEAD" : "GET"
     let cancels: [Cancel] = [.beforeResume, .atOnce, .atOnce, .atOnce, .later, .later, .later, .later]
     cancel = isCancelled ? cancels.randomElement(using: &generator) ?? .later : .never
   }
@@ -56,26 +49,22 @@ struct RandomRequest: Sendable {
   /// - a task that comes to its end at that moment, of whose end Foundation then cannot find whom to tell
   ///   (`URLSession.behaviour(for:)`): without the tap, only what would never end is cancelled;
   /// - a task whose delegate is asked about a redirect;
-  /// - a Swift task while its request ends: the cancel holds the lock of the task and waits for Foundation's queue,
-  ///   on which the end waits for that lock;
+  /// - a Swift task while its request runs (`CancelState.activate`): the cancel holds the lock of the task and waits for
+  ///   Foundation's queue, on which the end waits for that lock;
   /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`).
-  private static func isSafeToCancel(_ call: Call) -> Bool {
-    switch call {
-    case .async, .asyncDownload, .uploadFileHandler: false
-    case .dataHandler, .uploadHandler, .downloadHandler, .dataDelegate, .uploadDelegate, .downloadDelegate:
-      true
-    }
+  package static func isSafeToCancel(_ kind: Kind, _ style: Style) -> Bool {
+    style != .async && kind != .uploadFile
   }
 
   private static let safeToCancel: [Answer] = [.sized, .chunked, .missing, .reset, .short, .hanging]
 
   /// A refused connection fails while an upload's file is being read, as a cancel does.
-  private static func isSafe(_ answer: Answer, _ call: Call) -> Bool {
-    answer != .refused || call != .uploadFileHandler
+  package static func isSafe(_ answer: Answer, _ kind: Kind) -> Bool {
+    answer != .refused || kind != .uploadFile
   }
 
   /// Whether the request goes so far that it counts as started.
-  var starts: Bool { cancel != .beforeResume }
+  package var starts: Bool { cancel != .beforeResume }
 
   func urlRequest(port: Int, closedPort: Int) -> URLRequest {
     let port = answer == .refused ? closedPort : port
@@ -88,7 +77,7 @@ struct RandomRequest: Sendable {
   private static let body = [UInt8](repeating: UInt8(ascii: "x"), count: 2_000)
 
   /// The server's side.
-  static func steps(for request: OriginRequest) -> [OriginStep] {
+  package static func steps(for request: OriginRequest) -> [OriginStep] {
     let parts = request.path.split(separator: "/")
     guard parts.count == 2, let answer = Answer(rawValue: String(parts[1])) else { return [.close] }
     let isHead = request.method == "HEAD"
@@ -96,9 +85,11 @@ struct RandomRequest: Sendable {
     case .sized: return [.response(body: body, head: isHead)]
     case .chunked: return isHead ? [.response(head: true)] : [.chunked(body: body, chunk: 700)]
     case .missing: return [.response("404 Not Found", body: body, head: isHead)]
+    case .failing: return [.response("500 Internal Server Error", body: body, head: isHead)]
     case .moved: return [.response("302 Found", headers: [("Location", "/\(parts[0])/sized")])]
     case .reset: return [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
     case .short: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
+    case .slow: return [.think(100), .response(body: body, head: isHead)]
     // The rest never comes: the client's cancel closes the connection.
     case .hanging:
       let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n"

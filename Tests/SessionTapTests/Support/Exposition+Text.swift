@@ -1,6 +1,0 @@
-import TapCore
-
-extension Exposition {
-  /// The bytes as text.
-  var text: String { String(decoding: bytes, as: UTF8.self) }
-}

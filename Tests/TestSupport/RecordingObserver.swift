@@ -1,0 +1,27 @@
+package import TapCore
+
+/// Keeps everything that a recorder tells of.
+package final class RecordingObserver: RequestConsumer {
+  private let state = Watched((started: [RequestDescription](), ended: [RequestObservation]()))
+
+  package init() {}
+
+  package var started: [RequestDescription] { state.state.started }
+  package var ended: [RequestObservation] { state.state.ended }
+
+  package func requestStarted(_ request: RequestDescription) { state.change { $0.started.append(request) } }
+
+  package func requestEnded(_ observation: RequestObservation) {
+    state.change { $0.ended.append(observation) }
+  }
+
+  /// Waits until this many requests have started.
+  package func waitForStarts(_ count: Int) async throws {
+    try await state.wait("start number \(count)") { $0.started.count >= count }
+  }
+
+  /// Waits until this many requests have ended.
+  package func waitForEnds(_ count: Int) async throws {
+    try await state.wait("end number \(count)") { $0.ended.count >= count }
+  }
+}
