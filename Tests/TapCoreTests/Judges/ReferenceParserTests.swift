@@ -19,6 +19,17 @@ struct ReferenceParserTests {
     #expect(read == random.expectedSamples)
   }
 
+  /// The parser leaves out a sample that is there twice: each line has to be one that it read.
+  @Test(arguments: 1...6, [ExpositionFormat.text, .openMetrics])
+  func `reads whatever a registry takes`(seed: Int, format: ExpositionFormat) async throws {
+    let exposition = ClashingFamilies.registry(seed: seed).exposition(in: format)
+    let lines = String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n")
+    let samples = try await ReferenceParser.parse(exposition)
+    #expect(samples.count == lines.count { !$0.hasPrefix("#") })
+    #expect(Set(samples.map(\.key)).count == samples.count)
+    #expect(samples.count > 20)
+  }
+
   @Test(arguments: [ExpositionFormat.text, .openMetrics])
   func `accepts every control character in labels and help`(format: ExpositionFormat) async throws {
     let registry = Registry()
