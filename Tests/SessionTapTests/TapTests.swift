@@ -18,10 +18,11 @@ import Testing
     return configuration
   }
 
-  static func scrape(_ tap: Tap) async throws -> String {
+  static func scrape(_ tap: Tap, accept: String? = nil) async throws -> String {
     let address = try #require(tap.address)
-    let url = try #require(URL(string: "http://\(address)/metrics"))
-    let (data, _) = try await URLSession(configuration: .ephemeral).data(from: url)
+    var request = URLRequest(url: try #require(URL(string: "http://\(address)/metrics")))
+    request.setValue(accept, forHTTPHeaderField: "Accept")
+    let (data, _) = try await URLSession(configuration: .ephemeral).data(for: request)
     return String(decoding: data, as: UTF8.self)
   }
 
@@ -176,6 +177,17 @@ import Testing
       #expect(try await Self.scrape(tap).contains("\nprocess_resident_memory_bytes ") == isWanted)
       await tap.shutdown()
     }
+  }
+
+  @Test(arguments: [true, false])
+  func `OpenMetrics tells when series began only if asked`(isWanted: Bool) async throws {
+    var configuration = Self.configuration()
+    configuration.exposesCreatedSamples = isWanted
+    let tap = try Tap.start(configuration)
+    let text = try await Self.scrape(tap, accept: "application/openmetrics-text")
+    #expect(text.hasSuffix("# EOF\n"))
+    #expect(text.contains("_created") == isWanted)
+    await tap.shutdown()
   }
 
   @Test func `a job pushes what a scrape would have shown`() async throws {

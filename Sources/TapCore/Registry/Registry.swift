@@ -108,8 +108,12 @@ public final class Registry: Sendable {
   ///   - format: the format.
   ///   - names: limits the exposition to families of these names, or with samples of these names such as
   ///     `x_seconds_count`. `nil` writes all; unknown names are ignored.
-  public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
-    Exposition(of: gather(), in: format, names: names)
+  ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
+  ///     counter and histogram. Servers store each as a series of its own. Protobuf has the times in any case.
+  public func exposition(
+    in format: ExpositionFormat, names: Set<String>? = nil, createdSamples: Bool = false
+  ) -> Exposition {
+    Exposition(of: gather(), in: format, names: names, createdSamples: createdSamples)
   }
 
   /// Writes all metrics in one format. Replaces the buffer's contents and reuses its capacity.

@@ -137,8 +137,9 @@ struct ClashingFamilies {
     case 0: try registry.counter(name, help: "", unit: unit, labels: labels).increment(by: value)
     case 1: try registry.gauge(name, help: "", unit: unit, labels: labels).set(value)
     case 2:
-      let buckets = HistogramBuckets((0..<3).map { _ in pick([-1.5, 0, 1e-7, 1, 1_234_567.5, 1e21]) }.sorted())
-      let histogram = try registry.histogram(name, help: "", unit: unit, buckets: buckets, labels: labels)
+      let bounds = (0..<3).map { _ in pick([-1.5, 0, 1e-7, 1, 1_234_567.5, 1e21]) }.sorted()
+      let histogram = try registry.histogram(
+        name, help: "", unit: unit, buckets: HistogramBuckets(bounds), labels: labels)
       for value in [value, value / 3] { histogram.record(value, trace: .random(isSampled: true)) }
     case 3: try registry.counter(name, help: "", unit: unit, labels: labels) { value }
     case 4: try registry.gauge(name, help: "", unit: unit, labels: labels) { value }
@@ -169,7 +170,8 @@ struct ClashingFamilies {
 
   private mutating func labels() -> Labels {
     let names = isRare() ? ["a", "le", "quantile", "otel_metric_overflow", "__name__", "1"] : ["a", "b"]
-    return Labels((0..<Int.random(in: 0...2, using: &generator)).map { (names[$0], pick(["", "x", "true"])) })
+    let count = Int.random(in: 0...2, using: &generator)
+    return Labels(names.shuffled(using: &generator).prefix(count).map { ($0, pick(["", "x", "true"])) })
   }
 
   private mutating func isRare() -> Bool { Int.random(in: 0..<8, using: &generator) == 0 }
