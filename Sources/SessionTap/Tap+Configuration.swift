@@ -45,6 +45,9 @@ extension Tap {
     /// Whether the tap exposes the metrics of the process, `process_*`, by the conventions of Prometheus's
     /// client libraries. A registry holds them once: switch this off if the app registers its own.
     public var exposesProcess = true
+    /// Whether OpenMetrics has a sample `_created`, the time when a series began, for each counter and
+    /// histogram. `false` by default, because servers store each as a series of its own.
+    public var exposesCreatedSamples = false
     /// The service and its attributes: `target_info`. Empty unless the environment sets it.
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
     /// Where each request's line goes. `nil` writes none.
@@ -151,7 +154,7 @@ extension Tap.Configuration {
     }
     let servedLog = servesLog ? log : nil
     var builtIn: [EndpointRoute] = [
-      try .metrics(of: registry), .liveness(), .readiness(readiness),
+      try .metrics(of: registry, createdSamples: exposesCreatedSamples), .liveness(), .readiness(readiness),
       .page(showsLog: servedLog != nil, showsHistory: history != nil),
     ]
     if let history { builtIn.append(.history(of: history, recorder: recorder)) }

@@ -13,9 +13,11 @@ extension EndpointRoute {
   /// - Parameters:
   ///   - registry: the metrics.
   ///   - path: the path of the route.
+  ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
+  ///     counter and histogram. Servers store each as a series of its own.
   /// - Throws: `RegistryError` if one of these names is taken by something else.
   public static func metrics(
-    of registry: Registry, at path: String = "/metrics"
+    of registry: Registry, at path: String = "/metrics", createdSamples: Bool = false
   ) throws(RegistryError) -> EndpointRoute {
     let scrapes = try registry.counter(
       "session_tap_scrapes_total", help: "Scrapes that were answered, or too late (503).",
@@ -32,7 +34,9 @@ extension EndpointRoute {
         "Handlers of routes that run although their request is over: its deadline has passed, or its client is gone.",
       by: RouteLabels.self)
     let queue = DispatchQueue(label: "session-tap.scrapes", qos: .utility)
-    let handler = ScrapeHandler(registry: registry) { work in queue.async(execute: work) }
+    let handler = ScrapeHandler(registry: registry, createdSamples: createdSamples) { work in
+      queue.async(execute: work)
+    }
     var route = EndpointRoute(
       path,
       deferred: { request, complete in

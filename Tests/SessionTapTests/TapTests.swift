@@ -146,6 +146,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `OpenMetrics tells when series began only if asked`(isWanted: Bool) async throws {
+    var configuration = Self.configuration()
+    configuration.exposesCreatedSamples = isWanted
+    let tap = try Tap.start(configuration)
+    let text = try await tap.get("/metrics", fields: "Accept: application/openmetrics-text\r\n")
+    #expect(text.hasSuffix("# EOF\n"))
+    #expect(text.contains("_created") == isWanted)
+    await tap.shutdown()
+  }
+
   @Test func `a job pushes what a scrape would have shown`() async throws {
     let gateway = try Origin { _ in [.response()] }
     var configuration = Self.configuration()

@@ -12,9 +12,8 @@ from stack.victoria import VMAlert
 from .panels import queries
 
 # What counts requests and their lines. The rest counts scrapes or measures the process: of these no two scrapes are equal.
-# Prometheus asks for OpenMetrics, which tells also when a series was made.
 COUNTED = '{{instance="{}", __name__=~"http_(client|server)_.+|session_tap_((inbound_)?(started|ended|cancelled)_requests|log_.+|' \
-    'series_overflow|observer_dropped)_total|session_tap_build_info|target_info", __name__!~".+_created|.+:.+"}}'
+    'series_overflow|observer_dropped)_total|session_tap_build_info|target_info", __name__!~".+:.+"}}'
 LEAST = 300
 RULES = f"{CONFIGURATIONS}/rules/*.yml"
 

@@ -4,104 +4,145 @@ extension ExpositionFormat {
   public init(accept: String?) {
     let ranges = QualityList(accept ?? "").items
     self = .text
-    var best: Match = (0, 0, 0)
-    for format in Self.allCases {
-      guard let match = format.match(in: ranges), match > best else { continue }
-      (self, best) = (format, match)
+    var best: Rank = (0, 0, 0)
+    for (format, type) in Self.types {
+      var rank: Rank?
+      for (place, range) in ranges.enumerated() {
+        // The most specific range that names a format has its weight: with 0 it is not acceptable, whatever a wildcard says.
+        guard let precision = range.precision(naming: type), precision > rank?.precision ?? -1 else {
+          continue
+        }
+        rank = (range.weight, precision, -place)
+      }
+      if let rank, rank.weight > 0, rank > best { (self, best) = (format, rank) }
     }
   }
 
-  /// The rank of a format: by its weight, then by how exactly the header names it, then by its place in the header.
-  private typealias Match = (quality: Double, precision: Int, place: Int)
+  /// By its weight, then by how exactly the header names a format, then by the place in the header.
+  private typealias Rank = (weight: Int, precision: Int, place: Int)
 
-  /// The most specific range that names this format: its weight applies.
-  private func match(in ranges: [QualityList.Item]) -> Match? {
-    guard let type = QualityList(contentType).items.first else { return nil }
-    let matches = ranges.enumerated().compactMap { place, range -> Match? in
-      range.precision(naming: type).map { (range.quality, $0, -place) }
-    }
-    return matches.max { $0.precision < $1.precision }
+  private static let types = allCases.flatMap { format in
+    QualityList(format.contentType).items.map { (format, $0) }
   }
 }
 
-/// The items of an `Accept` or `Accept-Encoding` header: values with parameters and a weight (RFC 9110, sections
-/// 5.6.6 and 12.4.2).
+/// The items of an `Accept` or `Accept-Encoding` header in lower case: values with parameters and a weight (RFC 9110,
+/// sections 5.6.6 and 12.4.2).
 ///
-/// An item that cannot be parsed is left out. The caller bounds the header's length.
-struct QualityList: Sendable, Hashable {
-  let items: [Item]
+/// Read in one pass over the bytes. An item that cannot be parsed is left out, and so is all that follows the first 128 items and
+/// parameters: a client has no use for more, and could keep the queue of all connections busy with them.
+struct QualityList {
+  private(set) var items: [Item] = []
 
   /// Whether the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3) prefers gzip to a body as it is.
   var prefersGzip: Bool {
-    func quality(_ names: String...) -> Double? { items.first { names.contains($0.value) }?.quality }
+    func weight(_ name: StaticString) -> Int? {
+      items.first { $0.value.elementsEqual(name.description.utf8) }?.weight
+    }
     // "x-gzip" is the same (section 8.4.1.3), and "*" is every coding that is not named.
-    let gzip = quality("gzip", "x-gzip") ?? quality("*") ?? 0
+    let gzip = weight("gzip") ?? weight("x-gzip") ?? weight("*") ?? 0
     // Without its name, identity is acceptable but not asked for.
-    return gzip > 0 && gzip >= quality("identity") ?? 0
+    return gzip > 0 && gzip >= weight("identity") ?? 0
   }
 
   init(_ header: String) {
-    items = Self.split(header, at: ",").compactMap { element in
-      let parts = Self.split(element, at: ";")
-      return Item(value: parts[0].lowercased(), parameters: parts.dropFirst())
+    var rest = header.utf8.map(\.asciiLowercased)[...]
+    var left = 128
+    while !rest.isEmpty, left > 0 {
+      var (part, separator) = Self.part(&rest)
+      var item = part.isEmpty ? nil : Item(value: part)
+      left -= 1
+      while separator == UInt8(ascii: ";"), left > 0 {
+        (part, separator) = Self.part(&rest)
+        if item?.add(part) == false { item = nil }
+        left -= 1
+      }
+      if let item, separator != UInt8(ascii: ";") { items.append(item) }
     }
   }
 
-  struct Item: Sendable, Hashable {
-    let value: String
-    private(set) var parameters: [String: String] = [:]
-    /// 0 to 1; 0 means "not acceptable".
-    private(set) var quality = 1.0
-
-    fileprivate init?(value: String, parameters: ArraySlice<String>) {
-      if value.isEmpty { return nil }
-      self.value = value
-      for parameter in parameters {
-        let name = parameter.prefix { $0 != "=" }
-        let text = QualityList.unquote(String(parameter.dropFirst(name.count + 1)))
-        if name.lowercased() == "q" {
-          guard let quality = QualityList.quality(text) else { return nil }
-          self.quality = quality
-        } else if !name.isEmpty {
-          self.parameters[name.lowercased()] = text
-        }
+  /// Takes what comes before the next comma or semicolon outside of quoted strings (RFC 9110, section 5.6.4), without spaces and
+  /// tabs around it, and that separator, `nil` at the end.
+  private static func part(_ rest: inout ArraySlice<UInt8>) -> (ArraySlice<UInt8>, separator: UInt8?) {
+    var isQuoted = false
+    var isEscaped = false
+    let end = rest.firstIndex { byte in
+      switch byte {
+      case _ where isEscaped: isEscaped = false
+      case UInt8(ascii: "\\"): isEscaped = isQuoted
+      case UInt8(ascii: "\""): isQuoted.toggle()
+      case UInt8(ascii: ","), UInt8(ascii: ";"): return !isQuoted
+      default: break
       }
+      return false
+    }
+    func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    var part = rest[..<(end ?? rest.endIndex)].drop(while: isSpace)
+    while let last = part.last, isSpace(last) { part.removeLast() }
+    defer { rest = end.map { rest[($0 + 1)...] } ?? [] }
+    return (part, end.map { rest[$0] })
+  }
+
+  struct Item: Sendable {
+    let value: ArraySlice<UInt8>
+    private var parameters: [(name: ArraySlice<UInt8>, value: [UInt8])] = []
+    /// In thousandths; 0 means "not acceptable".
+    private(set) var weight = 1_000
+
+    fileprivate init(value: ArraySlice<UInt8>) { self.value = value }
+
+    /// `false` if it cannot be read.
+    fileprivate mutating func add(_ parameter: ArraySlice<UInt8>) -> Bool {
+      let name = parameter.prefix { $0 != UInt8(ascii: "=") }
+      let text = parameter.dropFirst(name.count + 1)
+      if name.elementsEqual("q".utf8) {
+        guard let weight = Self.weight(text) else { return false }
+        self.weight = weight
+      } else if !name.isEmpty {
+        guard let value = Self.unquoted(text) else { return false }
+        parameters.append((name, value))
+      }
+      return true
     }
 
     /// How exactly a media range names a type: by the first part, by both, and by each parameter that agrees. `nil` if it does not.
     /// Parameters that the type does not have, such as the `escaping` of Prometheus 3, are ignored.
     fileprivate func precision(naming type: Item) -> Int? {
-      if value == "*/*" { return 0 }
-      if value == "\(type.value.prefix { $0 != "/" })/*" { return 1 }
-      let asked = type.parameters.filter { parameters[$0.key] != nil }
-      let agrees = asked.allSatisfy { parameters[$0.key]?.lowercased() == $0.value.lowercased() }
-      return value == type.value && agrees ? 2 + asked.count : nil
+      if value.elementsEqual("*/*".utf8) { return 0 }
+      if value.suffix(2).elementsEqual("/*".utf8) {
+        return type.value.starts(with: value.dropLast()) ? 1 : nil
+      }
+      guard value == type.value else { return nil }
+      var precision = 2
+      for (name, value) in parameters {
+        guard let known = type.parameters.first(where: { $0.name == name }) else { continue }
+        guard known.value == value else { return nil }
+        precision += 1
+      }
+      return precision
     }
-  }
 
-  /// `0` or `1` with at most three decimals, and no more than 1 (RFC 9110, section 12.4.2).
-  private static func quality(_ text: String) -> Double? {
-    guard let first = text.utf8.first, first == UInt8(ascii: "0") || first == UInt8(ascii: "1"),
-      text.utf8.count <= 5, text.utf8.allSatisfy({ (0x2e...0x39).contains($0) && $0 != 0x2f }),
-      let value = Double(text.hasSuffix(".") ? text + "0" : text), value <= 1
-    else { return nil }
-    return value
-  }
-
-  /// Splits outside of quoted strings, and trims spaces and tabs. No parameter that is asked for has an escaped quote.
-  private static func split(_ text: String, at separator: Character) -> [String] {
-    var isQuoted = false
-    let parts = text.split(omittingEmptySubsequences: false) { character in
-      if character == "\"" { isQuoted.toggle() }
-      return character == separator && !isQuoted
+    /// `0` or `1` with at most three decimals, and no more than 1 (RFC 9110, section 12.4.2).
+    private static func weight(_ text: ArraySlice<UInt8>) -> Int? {
+      let digits = text.prefix(1) + text.dropFirst(2)
+      guard (1...4).contains(digits.count), digits.allSatisfy(\.isASCIIDigit),
+        text.dropFirst().first ?? UInt8(ascii: ".") == UInt8(ascii: ".")
+      else { return nil }
+      let padded = digits + repeatElement(UInt8(ascii: "0"), count: 4 - digits.count)
+      let weight = padded.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+      return weight <= 1_000 ? weight : nil
     }
-    func isSpace(_ character: Character) -> Bool { character == " " || character == "\t" }
-    return parts.map { String($0.drop(while: isSpace).reversed().drop(while: isSpace).reversed()) }
-  }
 
-  /// The content of a quoted string (RFC 9110, section 5.6.4), or the token as it is.
-  private static func unquote(_ text: String) -> String {
-    text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
-      ? String(text.dropFirst().dropLast()) : text
+    /// The content of a quoted string, or the token as it is. `nil` if the quotes do not end.
+    private static func unquoted(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+      guard text.first == UInt8(ascii: "\"") else { return Array(text) }
+      var content: [UInt8] = []
+      var rest = text.dropFirst()
+      while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "\"") { return rest.isEmpty ? content : nil }
+        content.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
+      }
+      return nil
+    }
   }
 }

@@ -8,10 +8,15 @@ public struct Exposition: Sendable, Hashable {
   /// The value of the `Content-Type` header.
   public var contentType: String { format.contentType }
 
-  /// - Parameter names: Of families or of their samples, to which the exposition is limited; `nil` for all.
-  init(of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil) {
+  /// - Parameters:
+  ///   - names: Of families or of their samples, to which the exposition is limited; `nil` for all.
+  ///   - createdSamples: Whether OpenMetrics has `_created` samples.
+  init(
+    of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
+    createdSamples: Bool = false
+  ) {
     var bytes: [UInt8] = []
-    Self.write(families, in: format, names: names, to: &bytes)
+    Self.write(families, in: format, names: names, createdSamples: createdSamples, to: &bytes)
     self.format = format
     self.bytes = bytes
   }
@@ -19,9 +24,10 @@ public struct Exposition: Sendable, Hashable {
   /// Writes families in place of the buffer's content; its capacity is used again.
   static func write(
     _ families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
-    to buffer: inout [UInt8]
+    createdSamples: Bool = false, to buffer: inout [UInt8]
   ) {
-    let writer: any ExpositionWriter = format == .protobuf ? ProtobufWriter() : TextWriter(format)
+    let writer: any ExpositionWriter =
+      format == .protobuf ? ProtobufWriter() : TextWriter(format, createdSamples: createdSamples)
     buffer.removeAll(keepingCapacity: true)
     swap(&writer.bytes, &buffer)
     for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
@@ -36,7 +42,7 @@ public struct Exposition: Sendable, Hashable {
 public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
   /// The Prometheus text format, version 0.0.4.
   case text
-  /// OpenMetrics 1.0: text with units, exemplars and the time when each series began.
+  /// OpenMetrics 1.0: text with units, exemplars and, if asked for, the time when each series began.
   case openMetrics = "openmetrics"
   /// Prometheus's protocol buffers, delimited: the only format with native histograms.
   case protobuf

@@ -10,6 +10,7 @@ package final class ScrapeHandler: Sendable {
   package typealias Completion = @Sendable (ScrapeAnswer) -> Void
 
   private let registry: Registry
+  private let createdSamples: Bool
   private let perform: @Sendable (@escaping @Sendable () -> Void) -> Void
   private let state = Mutex(State())
 
@@ -26,11 +27,15 @@ package final class ScrapeHandler: Sendable {
     let names: Set<String>?
   }
 
-  /// - Parameter perform: Runs the work away from the caller, such as `{ queue.async(execute: $0) }`.
+  /// - Parameters:
+  ///   - createdSamples: Whether OpenMetrics has `_created` samples.
+  ///   - perform: Runs the work away from the caller, such as `{ queue.async(execute: $0) }`.
   package init(
-    registry: Registry, perform: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+    registry: Registry, createdSamples: Bool = false,
+    perform: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
     self.registry = registry
+    self.createdSamples = createdSamples
     self.perform = perform
   }
 
@@ -64,7 +69,8 @@ package final class ScrapeHandler: Sendable {
         let answer =
           answers[form]
           ?? ScrapeAnswer(
-            Exposition(of: families, in: form.format, names: form.names), compressed: form.prefersGzip)
+            Exposition(of: families, in: form.format, names: form.names, createdSamples: createdSamples),
+            compressed: form.prefersGzip)
         answers[form] = answer
         completion(answer)
       }

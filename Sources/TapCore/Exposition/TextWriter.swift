@@ -1,7 +1,7 @@
 /// Writes the Prometheus text format 0.0.4 and OpenMetrics 1.0.
 ///
 /// The formats have the same sample lines. They differ in the header of a family, and in what only OpenMetrics has: units,
-/// exemplars, the time when each series began, and an end.
+/// exemplars, an end and, if asked for, the time when each series began.
 final class TextWriter: ExpositionWriter {
   /// An array: a debug build appends it at once, and any other sequence byte by byte.
   private static let zeros = [UInt8](repeating: 0, count: 4_096)
@@ -11,14 +11,16 @@ final class TextWriter: ExpositionWriter {
   /// How many of them have been written.
   private var count = 0
   private let isOpenMetrics: Bool
+  private let writesCreated: Bool
   /// What the samples of the family begin with, and the times when its series began.
   private var name: [UInt8] = []
   private var createdName: [UInt8] = []
   /// The histogram that is written, in one memory for all of them.
   private var snapshot = HistogramSnapshot()
 
-  init(_ format: ExpositionFormat) {
+  init(_ format: ExpositionFormat, createdSamples: Bool) {
     isOpenMetrics = format == .openMetrics
+    writesCreated = isOpenMetrics && createdSamples
   }
 
   func begin(_ family: FamilyDescriptor) {
@@ -89,7 +91,7 @@ final class TextWriter: ExpositionWriter {
   }
 
   private func append(_ created: Timestamp, _ labels: RenderedLabels) {
-    if isOpenMetrics { append(createdName, labels, FloatText.seconds(created)) }
+    if writesCreated { append(createdName, labels, FloatText.seconds(created)) }
   }
 
   private func append(_ name: [UInt8], _ labels: RenderedLabels, _ value: String) {

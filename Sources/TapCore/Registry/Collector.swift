@@ -2,7 +2,8 @@
 ///
 /// A registry asks each collector at every scrape, and once at its registration to learn the names. A
 /// collector returns the same families every time. The registry omits a family that was not among the first
-/// ones, and a sample with an invalid label name.
+/// ones, and a sample with an invalid label name, with the labels of another one, or with a value that its
+/// kind cannot have.
 public protocol Collector: Sendable {
   /// The current families. Called on the thread that serves a scrape, without a lock: it must not wait.
   func collect() -> [MetricFamily]
@@ -16,9 +17,6 @@ struct CollectorSource: MetricSource {
   init(_ collector: any Collector) throws(RegistryError) {
     var descriptors: [FamilyDescriptor] = []
     for family in collector.collect() {
-      for sample in family.samples {
-        try MetricName.checkLabels(sample.labels.pairs.map(\.name), metric: family.name)
-      }
       let type: MetricType =
         switch family.kind {
         case .counter: .counter
@@ -27,6 +25,12 @@ struct CollectorSource: MetricSource {
         }
       descriptors.append(
         try FamilyDescriptor(name: family.name, help: family.help, type: type, unit: family.unit))
+      for sample in family.samples {
+        try MetricName.checkLabels(sample.labels.pairs.map(\.name), metric: family.name)
+        if type == .info, !type.accepts(sample.value) {
+          throw RegistryError(.infoNotOne, metric: family.name, detail: "\(sample.value)")
+        }
+      }
     }
     self.descriptors = descriptors
     self.collector = collector
@@ -52,7 +56,7 @@ public struct MetricFamily: Sendable {
   public var help: String
   /// A counter, a gauge or an info.
   public var kind: Kind
-  /// The unit at the end of the name, if any.
+  /// The unit at the end of the name, if any. An info has none.
   public var unit: String?
   /// The samples.
   public var samples: [Sample]

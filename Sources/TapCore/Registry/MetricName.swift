@@ -19,8 +19,11 @@ package enum MetricName {
     byte.isASCIILetter || byte == UInt8(ascii: "_")
   }
 
+  /// The label of all series beyond the limit of a family (OpenTelemetry metrics SDK, "Overflow attribute").
+  static let overflowLabel = "otel_metric_overflow"
+
   /// `le` and `quantile` belong to the samples of histograms and summaries.
-  private static let reserved: Set<String> = ["le", "quantile"]
+  private static let reserved: Set<String> = ["le", "quantile", overflowLabel]
 
   /// Throws for the first name that cannot be used.
   static func checkLabels(_ names: [String], metric: String) throws(RegistryError) {

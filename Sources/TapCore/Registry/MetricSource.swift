@@ -89,8 +89,7 @@ struct GatheredFamily: Sendable {
         case .number(let value): InstrumentReading.number(value, isSinceCreation: false)
         case .instrument(let instrument): instrument.reading
         }
-      // A counter is never below 0 and never "not a number" (OpenMetrics, "Counter").
-      if case .number(let value, _) = reading, descriptor.type == .counter, !(value >= 0) { continue }
+      if case .number(let value, _) = reading, !descriptor.type.accepts(value) { continue }
       body(series.labels, series.created, reading)
     }
   }

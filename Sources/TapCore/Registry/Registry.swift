@@ -22,11 +22,7 @@ public final class Registry: Sendable {
 
   /// Adds a source of families whose names are free.
   func add(_ source: some MetricSource) throws(RegistryError) {
-    let descriptors = source.descriptors
-    try state.withLock { (state) throws(RegistryError) in
-      for descriptor in descriptors { try state.checkNames(of: descriptor) }
-      state.add(source, descriptors)
-    }
+    try state.withLock { (state) throws(RegistryError) in try state.add(source) }
   }
 
   /// The source of that family, or a new one.
@@ -35,9 +31,8 @@ public final class Registry: Sendable {
   ) throws(RegistryError) -> Source {
     try state.withLock { (state) throws(RegistryError) in
       guard let existing = state.byName[descriptor.name] else {
-        try state.checkNames(of: descriptor)
         let source = make()
-        state.add(source, [descriptor])
+        try state.add(source)
         return source
       }
       let known = existing.descriptors.first { $0.name == descriptor.name }
@@ -86,21 +81,15 @@ public final class Registry: Sendable {
   private struct State {
     var sources: [any MetricSource] = []
     var byName: [String: any MetricSource] = [:]
-    /// Every name that a family takes in any format.
-    var claims = Set(Registry.statistics.flatMap(\.claims))
+    private var names = ClaimedNames()
 
-    func checkNames(of descriptor: FamilyDescriptor) throws(RegistryError) {
-      if let taken = descriptor.claims.first(where: { claims.contains($0) }) {
-        throw RegistryError(.nameTaken, metric: descriptor.name, detail: taken)
-      }
-    }
+    init() { try? names.add(Registry.statistics) }
 
-    mutating func add(_ source: any MetricSource, _ descriptors: [FamilyDescriptor]) {
+    mutating func add(_ source: some MetricSource) throws(RegistryError) {
+      let descriptors = source.descriptors
+      try names.add(descriptors)
       sources.append(source)
-      for descriptor in descriptors {
-        byName[descriptor.name] = source
-        claims.formUnion(descriptor.claims)
-      }
+      for descriptor in descriptors { byName[descriptor.name] = source }
     }
   }
 
@@ -119,8 +108,12 @@ public final class Registry: Sendable {
   ///   - format: the format.
   ///   - names: limits the exposition to families of these names, or with samples of these names such as
   ///     `x_seconds_count`. `nil` writes all; unknown names are ignored.
-  public func exposition(in format: ExpositionFormat, names: Set<String>? = nil) -> Exposition {
-    Exposition(of: gather(), in: format, names: names)
+  ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
+  ///     counter and histogram. Servers store each as a series of its own. Protobuf has the times in any case.
+  public func exposition(
+    in format: ExpositionFormat, names: Set<String>? = nil, createdSamples: Bool = false
+  ) -> Exposition {
+    Exposition(of: gather(), in: format, names: names, createdSamples: createdSamples)
   }
 
   /// Writes all metrics in one format. Replaces the buffer's contents and reuses its capacity.

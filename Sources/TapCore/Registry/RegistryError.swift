@@ -31,15 +31,21 @@ public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible 
       explanation: "a counter's name ends in '_total' (OpenMetrics); add it")
     /// An info metric's name does not end in `_info`.
     public static let infoWithoutSuffix = Code(explanation: "an info metric's name ends in '_info'; add it")
-    /// The name does not end in the unit.
+    /// A sample of an info metric has another value than 1.
+    public static let infoNotOne = Code(
+      explanation: "the value of an info metric is 1; use labels for what it says, or a gauge")
+    /// The name does not end in the unit, or an info metric has one.
     public static let unitNotInName = Code(
-      explanation: "the unit must be the last part of the name, before '_total'; rename or leave it out")
+      explanation:
+        "the unit must be the last part of the name, before '_total', and an info has none; rename or leave it out"
+    )
     /// A label's name is not `[a-zA-Z_][a-zA-Z0-9_]*`, or begins with two underscores.
     public static let invalidLabelName = Code(
       explanation: "not a label name; use letters, digits and '_', no digit and no '__' first")
-    /// The label is `le`, which belongs to the buckets of histograms, or `quantile`, which belongs to
-    /// summaries.
-    public static let reservedLabelName = Code(explanation: "the label belongs to Prometheus; rename it")
+    /// The label is `le`, which belongs to the buckets of histograms, `quantile`, which belongs to summaries, or
+    /// `otel_metric_overflow`, which marks the series of all label sets beyond a limit.
+    public static let reservedLabelName = Code(
+      explanation: "the label is one that the exposition itself writes; rename it")
     /// A label's name occurs twice.
     public static let duplicateLabelName = Code(explanation: "the label stands twice; remove one")
     /// The buckets are empty, too many, not finite or not ascending.

@@ -6,8 +6,8 @@ struct RenderedLabels: Sendable, Hashable, Comparable {
   /// The longest label value, in bytes of UTF-8.
   static let maximumValueLength = 256
 
-  /// The labels of all series beyond the limit of a family (OpenTelemetry metrics SDK, "Overflow attribute").
-  static let overflow = RenderedLabels([Labels.Pair(name: "otel_metric_overflow", value: "true")])
+  /// Those of the series beyond the limit of a family.
+  static let overflow = RenderedLabels([Labels.Pair(name: MetricName.overflowLabel, value: "true")])
 
   let bytes: [UInt8]
   /// Whether a value was cut: its key must then not be kept, because its size has no limit.

@@ -89,6 +89,7 @@ import Testing
     arguments: [
       ([("http.route", "/a"), ("code", "200")], #"code="200",http_route="/a""#),
       ([("le", "1"), ("quantile", "2"), ("__name__", "x")], #"_le="1",_name_="x",_quantile="2""#),
+      ([("otel_metric_overflow", "true")], #"_otel_metric_overflow="true""#),
       ([("a.b", "1"), ("a-b", "2")], #"a_b="1;2""#), ([("k", "a\"b\\c\nd")], #"k="a\"b\\c\nd""#),
       ([("", "v")], #"_="v""#),
     ])

@@ -75,7 +75,7 @@ extension ExtremeTrial {
     }
       + route("init(_:methods:immediate:)") { EndpointRoute($0, methods: [], immediate: { _ in .text("") }) }
       + route("liveness(at:)") { .liveness(at: $0) }
-      + route("metrics(of:at:)") { try .metrics(of: Registry(), at: $0) }
+      + route("metrics(of:at:createdSamples:)") { try .metrics(of: Registry(), at: $0) }
       + route("page(at:showsLog:)") { .page(at: $0, showsLog: true) }
       + route("readiness(_:at:)") { .readiness(Readiness(), at: $0) }
       + route("logs(of:at:)") { .logs(of: try RequestLog(to: .memory), at: $0) }

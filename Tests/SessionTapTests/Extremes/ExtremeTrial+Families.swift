@@ -86,7 +86,9 @@ extension ExtremeTrial {
         let format = $0.tap.registry.exposition(accept: $1).format
         try $0.expect(format == .text, "the format is \(format)")
       }
-      + use("Registry.exposition(in:names:)") { _ = $0.tap.registry.exposition(in: .openMetrics, names: $1) }
+      + use("Registry.exposition(in:names:createdSamples:)") {
+        _ = $0.tap.registry.exposition(in: .openMetrics, names: $1)
+      }
       + use("Registry.value(of:labels:)") { (running, text: String) in
         try running.registry.counter("values_total", help: "", labels: ["kind": text]).increment()
         let value = running.registry.value(of: "values_total", labels: ["kind": text])

@@ -4,8 +4,8 @@ import Testing
 
 extension Tap {
   /// What its endpoint answers to a GET, with the head.
-  func get(_ path: String) async throws -> String {
-    try await RawClient.get(path, port: #require(address?.port))
+  func get(_ path: String, fields: String = "") async throws -> String {
+    try await RawClient.get(path, port: #require(address?.port), fields: fields)
   }
 }
 

@@ -31,6 +31,21 @@ struct NegotiationTests {
       ("application/vnd.google.protobuf;encoding=text", .text),
       ("application/openmetrics-text;q=2, text/plain;q=0.1", .text),
       ("application/openmetrics-text;q=x", .text), (",,;;q=,\"", .text),
+      // What is not acceptable stays so, whatever a wildcard says (section 12.5.1).
+      ("application/openmetrics-text;q=0", .text), ("application/openmetrics-text;q=0.000, */*;q=0.1", .text),
+      ("application/*, application/openmetrics-text;version=1.0.0;q=0", .protobuf),
+      ("application/openmetrics-text;q=0;version=1.0.0, application/openmetrics-text;q=0.1", .text),
+      // Weights (section 12.4.2), quoted strings and quoted pairs (5.6.4), parameters (5.6.6).
+      ("application/openmetrics-text;q=0., text/plain;q=0.1", .text),
+      ("application/openmetrics-text;q=1.001", .text), ("application/openmetrics-text;q=0.5000", .text),
+      ("application/openmetrics-text;q=\"1\"", .text), ("application/openmetrics-text;q=0x1", .text),
+      ("application/openmetrics-text ;\tversion=\"\\1.0.0\" ; q=0.7 , text/plain;q=0.6", .openMetrics),
+      ("text/html;a=\"\\\",application/openmetrics-text;b=\"", .text),
+      ("text/html;a=\"\\\";, \", application/openmetrics-text", .openMetrics),
+      ("application/openmetrics-text;a=\"b\"c", .text),
+      (String(repeating: ",", count: 100) + "application/openmetrics-text", .openMetrics),
+      (String(repeating: "a,", count: 8_000) + "application/openmetrics-text", .text),
+      ("application/openmetrics-text" + String(repeating: ";a", count: 8_000), .text),
     ] as [(String?, ExpositionFormat)])
   func `chooses the format`(accept: String?, format: ExpositionFormat) {
     #expect(ExpositionFormat(accept: accept) == format)
@@ -42,7 +57,8 @@ struct NegotiationTests {
       ("gzip;q=0", false), ("gzip;q=0.000", false), ("gzip;q=0.001", true), ("*", true),
       ("*;q=0", false), ("gzip;q=0, *", false), ("deflate, gzip;q=1.0, *;q=0.5", true),
       ("br", false), ("identity, gzip;q=0.5", false), ("identity;q=0.5, gzip", true),
-      ("gzip;q=nonsense", false), ("gzip;q=1.5", false),
+      ("gzip;q=nonsense", false), ("gzip;q=1.5", false), ("x-gzip;q=0, *", false),
+      ("gzip;a=\",\";q=0", false),
     ] as [(String?, Bool)])
   func `chooses the coding`(acceptEncoding: String?, isCompressed: Bool) {
     #expect(QualityList(acceptEncoding ?? "").prefersGzip == isCompressed)

@@ -7,7 +7,7 @@ struct OpenMetricsExpositionTests {
 
   /// The exposition, with the time when series were made replaced by `T`.
   private var text: String {
-    String(decoding: registry.exposition(in: .openMetrics).bytes, as: UTF8.self)
+    String(decoding: registry.exposition(in: .openMetrics, createdSamples: true).bytes, as: UTF8.self)
       .split(separator: "\n", omittingEmptySubsequences: false)
       .map { line in
         let isCreated = line.contains("_created") && !line.hasPrefix("#")
@@ -53,6 +53,14 @@ struct OpenMetricsExpositionTests {
         # EOF
 
         """)
+  }
+
+  @Test func `says when a series began only if asked`() throws {
+    try registry.counter("a_total", help: "").increment()
+    try registry.histogram("h", help: "").record(1)
+    let exposition = registry.exposition(accept: "application/openmetrics-text")
+    #expect(!String(decoding: exposition.bytes, as: UTF8.self).contains("_created"))
+    #expect(text.ranges(of: "_created").count == 2)
   }
 
   @Test func `an empty registry has its end`() {

@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 
 @testable import TapCore
@@ -97,6 +98,99 @@ struct RandomRegistry {
 
   private func visible(_ labels: [String: String]) -> [String: String] {
     labels.filter { !$0.value.isEmpty }
+  }
+}
+
+/// Random families whose names and labels clash, with each other and with what the formats make of them.
+struct ClashingFamilies {
+  private var generator: SeededGenerator
+
+  init(seed: Int) { generator = SeededGenerator(seed: seed) }
+
+  /// A registry with what it takes of random instruments, callbacks and collectors.
+  static func registry(seed: Int) -> Registry {
+    let registry = Registry()
+    var random = ClashingFamilies(seed: seed)
+    for _ in 0..<100 { try? random.registerOne(in: registry) }
+    return registry
+  }
+
+  /// Up to three families of one collector.
+  mutating func families() -> [MetricFamily] {
+    (0..<Int.random(in: 1...3, using: &generator)).map { _ in
+      let kind = pick(MetricFamily.Kind.allCases)
+      let suffix = kind == .counter ? "_total" : kind == .info ? "_info" : ""
+      let values = kind == .info && !isRare() ? [1] : [1, 2.5, -1, .nan, .infinity]
+      return MetricFamily(
+        name: name(suffix), help: "", kind: kind, unit: isRare() ? unit() : nil,
+        samples: (0..<Int.random(in: 0...2, using: &generator)).map { _ in
+          .init(labels: labels(), value: pick(values))
+        })
+    }
+  }
+
+  private mutating func registerOne(in registry: Registry) throws {
+    let kind = Int.random(in: 0..<7, using: &generator)
+    let name = name([0, 3, 5].contains(kind) ? "_total" : "")
+    let (unit, labels, value) = (unit(), labels(), pick([1, -1, 0.5, .nan, .infinity, 1e18]))
+    switch kind {
+    case 0: try registry.counter(name, help: "", unit: unit, labels: labels).increment(by: value)
+    case 1: try registry.gauge(name, help: "", unit: unit, labels: labels).set(value)
+    case 2:
+      let bounds = (0..<3).map { _ in pick([-1.5, 0, 1e-7, 1, 1_234_567.5, 1e21]) }.sorted()
+      let histogram = try registry.histogram(
+        name, help: "", unit: unit, buckets: HistogramBuckets(bounds), labels: labels)
+      for value in [value, value / 3] { histogram.record(value, trace: .random(isSampled: true)) }
+    case 3: try registry.counter(name, help: "", unit: unit, labels: labels) { value }
+    case 4: try registry.gauge(name, help: "", unit: unit, labels: labels) { value }
+    case 5:
+      let options = SeriesOptions(limit: 1)
+      let jobs = try registry.counter(name, help: "", unit: unit, by: JobLabels.self, options: options)
+      for kind in ["a", "b", "c"] { jobs[JobLabels(kind: kind)].increment() }
+    default:
+      // At a later scrape some other families and values.
+      var random = self
+      let first = families()
+      let later = first.map { family in
+        var family = family
+        family.samples += random.families()[0].samples
+        return family
+      }
+      try registry.register(ChangingCollector(first: first, later: later + random.families()))
+    }
+  }
+
+  private mutating func name(_ suffix: String) -> String {
+    let ends = ["", "_total", "_info", "_bucket", "_sum", "_count", "_created", "_seconds", "_K"]
+    return pick(["jobs", "a:b", "_", "a", "seconds"]) + pick(ends) + (isRare() ? pick(ends) : suffix)
+  }
+
+  /// None, one, an empty one, and the sign of the kelvin, which is equal to a K and has other bytes.
+  private mutating func unit() -> String? { isRare() ? pick(["seconds", "info", "", "\u{212a}"]) : nil }
+
+  private mutating func labels() -> Labels {
+    let names = isRare() ? ["a", "le", "quantile", "otel_metric_overflow", "__name__", "1"] : ["a", "b"]
+    let count = Int.random(in: 0...2, using: &generator)
+    return Labels(names.shuffled(using: &generator).prefix(count).map { ($0, pick(["", "x", "true"])) })
+  }
+
+  private mutating func isRare() -> Bool { Int.random(in: 0..<8, using: &generator) == 0 }
+
+  private mutating func pick<Value>(_ values: [Value]) -> Value {
+    values[Int.random(in: values.indices, using: &generator)]
+  }
+}
+
+/// Gives some families at its registration and others at each scrape.
+private final class ChangingCollector: Collector {
+  private let first: [MetricFamily]
+  private let later: [MetricFamily]
+  private let isRegistered = Atomic<Bool>(false)
+
+  init(first: [MetricFamily], later: [MetricFamily]) { (self.first, self.later) = (first, later) }
+
+  func collect() -> [MetricFamily] {
+    isRegistered.exchange(true, ordering: .relaxed) ? later : first
   }
 }
 

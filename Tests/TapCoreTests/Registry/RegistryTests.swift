@@ -49,6 +49,7 @@ struct RegistryTests {
     }
     expect(.reservedLabelName) { try registry.histogram("h", help: "", by: Key.self) }
     expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["quantile": "1"]) }
+    expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["otel_metric_overflow": ""]) }
     expect(.duplicateLabelName) { try registry.gauge("g", help: "", labels: ["a": "1", "a": "2"]) }
   }
 
@@ -80,6 +81,27 @@ struct RegistryTests {
   @Test func `refuses the names of its own`() {
     expect(.nameTaken) { try registry.counter("session_tap_series_overflow_total", help: "") }
     expect(.nameTaken) { try registry.gauge("session_tap_dropped_values", help: "") }
+  }
+
+  /// One at a time and all at once are the same to a registry.
+  @Test func `a collector is refused as its families would be`() throws {
+    var random = ClashingFamilies(seed: 1)
+    var refused = 0
+    for _ in 0..<500 {
+      let families = random.families()
+      let single = Registry()
+      let isRefused = code { try families.forEach { try single.register(Families([$0])) } } != nil
+      #expect((code { try Registry().register(Families(families)) } != nil) == isRefused)
+      refused += isRefused ? 1 : 0
+    }
+    #expect((100..<400).contains(refused))
+  }
+
+  @Test func `an info is one`() throws {
+    var family = MetricFamily(name: "build_info", help: "", kind: .info, samples: [.init(value: 2)])
+    expect(.infoNotOne) { try registry.register(Families([family])) }
+    (family.samples[0].value, family.unit) = (1, "build")
+    expect(.unitNotInName) { try registry.register(Families([family])) }
   }
 
   @Test func `errors name cause and remedy`() throws {
@@ -132,8 +154,19 @@ struct RegistryTests {
     _ code: RegistryError.Code?, sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () throws -> Any
   ) {
-    var thrown: RegistryError.Code?
-    do { _ = try body() } catch { thrown = (error as? RegistryError)?.code }
-    #expect(thrown == code, sourceLocation: sourceLocation)
+    #expect(self.code(body) == code, sourceLocation: sourceLocation)
   }
+
+  private func code(_ body: () throws -> Any) -> RegistryError.Code? {
+    do { _ = try body() } catch { return (error as? RegistryError)?.code }
+    return nil
+  }
+}
+
+private struct Families: Collector {
+  let families: [MetricFamily]
+
+  init(_ families: [MetricFamily]) { self.families = families }
+
+  func collect() -> [MetricFamily] { families }
 }
