@@ -66,10 +66,11 @@ package enum System {
 }
 
 extension System {
-  /// Opens a file for appending, and creates it if it does not exist. Never blocks, not for the reader of a FIFO either.
-  package static func openForAppending(_ path: String, permissions: Int) throws(Failure) -> Int32 {
-    let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
-    let mode = mode_t(truncatingIfNeeded: permissions)
+  /// Opens a file for appending, and creates it if it does not exist and permissions are given. Never blocks, not for the reader
+  /// of a FIFO either.
+  package static func openForAppending(_ path: String, permissions: Int?) throws(Failure) -> Int32 {
+    let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (permissions == nil ? 0 : O_CREAT)
+    let mode = mode_t(truncatingIfNeeded: permissions ?? 0)
     return try aboveStandard(Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) }))
   }
 
@@ -147,6 +148,8 @@ extension System {
 
     /// Whether both are one file, whatever its size.
     package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+
+    package func isOnSameFileSystem(as other: FileStatus) -> Bool { device == other.device }
   }
 
   package static func status(ofDescriptor descriptor: Int32) throws(Failure) -> FileStatus {
@@ -162,6 +165,13 @@ extension System {
   /// The file itself where a symbolic link is at the path.
   package static func status(ofLinkAtPath path: String) throws(Failure) -> FileStatus {
     try status { lstat(path, &$0) }
+  }
+
+  /// Where a symbolic link leads, or `nil` if none is at the path.
+  package static func destination(ofLinkAtPath path: String) -> String? {
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
   }
 
   private static func status(_ read: (inout stat) -> Int32) throws(Failure) -> FileStatus {
@@ -214,10 +224,11 @@ extension System {
 
   package static func remove(_ path: String) { _ = unlink(path) }
 
-  /// Locks a file against other processes that lock it too, for as long as the descriptor is open. Does not block.
-  package static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
-
-  package static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
+  /// Locks a file against others that lock it too, or with them against one that wants it for itself, for as long as the
+  /// descriptor is open. Does not block. A file system without locks gives every lock.
+  package static func lock(_ descriptor: Int32, isShared: Bool = false) -> Bool {
+    flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK
+  }
 
   /// The names in a folder but for `.` and `..`, in no order, or `nil` if it cannot be read.
   package static func names(inFolder path: String) -> [String]? {
