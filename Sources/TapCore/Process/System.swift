@@ -14,6 +14,13 @@ package enum System {
     return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 
+  /// The date in UTC, such as 20261121 (gmtime_r(3)).
+  static func date(secondsSinceEpoch seconds: Int64) -> Int64 {
+    var (time, date) = (time_t(seconds), tm())
+    gmtime_r(&time, &date)
+    return (Int64(date.tm_year) + 1_900) * 10_000 + (Int64(date.tm_mon) + 1) * 100 + Int64(date.tm_mday)
+  }
+
   /// The number of cores that are online, at least 1.
   static var coreCount: Int { configuration(Int32(_SC_NPROCESSORS_ONLN)) }
   /// The unit of the times under `/proc`.
