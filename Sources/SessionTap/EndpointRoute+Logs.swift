@@ -25,7 +25,7 @@ extension EndpointRoute {
     EndpointRoute(
       path, on: DispatchQueue(label: "session-tap.logs", qos: .utility),
       handler: { request in
-        do throws(InvalidLogQuery) {
+        do throws(LogQuery.Invalid) {
           let lines = log.recentLines(try LogQuery(items: request.queryItems))
           return EndpointResponse(
             headers: [

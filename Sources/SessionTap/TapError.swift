@@ -7,7 +7,7 @@ public import TapLog
 /// one line.
 public struct TapError: Error, CustomStringConvertible {
   /// The causes. More may be added: a `switch` over them needs a default.
-  public struct Code: Sendable, Hashable {
+  public struct Code: Sendable, Equatable {
     private let name: String
 
     /// The metrics cannot be registered: the underlying error is a ``/TapCore/RegistryError``.

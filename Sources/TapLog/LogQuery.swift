@@ -1,5 +1,5 @@
 /// A query for recent lines.
-public struct LogQuery: Sendable, Hashable {
+public struct LogQuery: Sendable {
   /// The maximum number of lines; the newest are chosen.
   public var limit: Int
   /// The least severity of the lines.
@@ -21,43 +21,36 @@ public struct LogQuery: Sendable, Hashable {
     self.traceID = traceID
   }
 
-  /// Reads the query of a URL such as `/logs?limit=20&severity=warn&client=payments`.
-  ///
-  /// `trace_id` asks for the lines of one trace, `after` for the lines after the one with this number. All
-  /// may be absent; the defaults are those of ``init(limit:severity:client:traceID:)``. Other names are
-  /// ignored. If a name occurs twice, the last one is used. `severity` is one of `trace`, `debug`, `info`,
-  /// `warn` and `error`, in upper or lower case.
-  ///
-  /// - Throws: ``InvalidLogQuery`` with the name whose value is invalid.
-  public init(items: [(name: String, value: String)]) throws(InvalidLogQuery) {
+  /// Reads the query of a URL such as `/logs?limit=20&severity=warn`. Other names are ignored; of several with one name, the last is used.
+  package init(items: [(name: String, value: String)]) throws(Invalid) {
     self.init()
-    for item in items {
-      switch item.name {
+    for (name, value) in items {
+      switch name {
       case "limit":
-        guard let count = Int(item.value), count >= 0 else { throw .lineCount }
+        guard let count = Int(value), count >= 0 else {
+          throw Invalid(description: "limit must be a number of lines, 0 or more")
+        }
         limit = count
       case "severity":
-        let text = item.value.uppercased()
-        guard let known = LogSeverity.allCases.first(where: { $0.text == text }) else { throw .severity }
+        guard let known = LogSeverity.allCases.first(where: { $0.text == value.uppercased() }) else {
+          let names = LogSeverity.allCases.map(\.text).joined(separator: ", ")
+          throw Invalid(description: "severity must be one of \(names)")
+        }
         severity = known
-      case "client": client = item.value
-      case "trace_id": traceID = item.value
+      case "client": client = value
+      case "trace_id": traceID = value
       case "after":
-        guard let number = Int64(item.value), number >= 0 else { throw .lineNumber }
+        guard let number = Int64(value), number >= 0 else {
+          throw Invalid(description: "after must be the number of a line, 0 or more")
+        }
         after = number
       default: break
       }
     }
   }
-}
 
-/// Why the query of a URL for log lines is invalid.
-public struct InvalidLogQuery: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The name of the item and its valid values, in one line.
-  public let description: String
-
-  static let lineCount = InvalidLogQuery(description: "limit must be a number of lines, 0 or more")
-  static let lineNumber = InvalidLogQuery(description: "after must be the number of a line, 0 or more")
-  static let severity = InvalidLogQuery(
-    description: "severity must be one of " + LogSeverity.allCases.map(\.text).joined(separator: ", "))
+  /// The name whose value is invalid, and its valid values.
+  package struct Invalid: Error, CustomStringConvertible {
+    package let description: String
+  }
 }

@@ -16,10 +16,13 @@ public struct LogRedaction: Sendable {
   public var allowedRequestHeaders: Set<String> = []
   /// The response headers that are shown, as `http.response.header.<name>`; case does not matter. None by default.
   public var allowedResponseHeaders: Set<String> = []
-  /// The app's own rule, which runs after all others. It gets the key and the text of `url.full` or
-  /// `url.path`, of each header, and of each text field of the app. It returns the text to show, or `nil` to
-  /// omit the field. It runs on the thread that delivers the request, which may serve a scrape: it must
-  /// return within microseconds.
+  /// The app's own rule, which runs after all others. It gets the key and the text, and returns the text to show, or `nil` to
+  /// omit the key.
+  ///
+  /// It is asked for each text of a request's line that may hold a secret or an address: `url.full`, `url.path`, `url.template`,
+  /// `http.route`, `server.address`, `client.address`, `network.peer.address`, `http.request.method_original`, `error.message`,
+  /// headers, and the request's own text fields. It runs on the thread that delivers the request, which may serve a scrape: it
+  /// must return within microseconds.
   public var custom: (@Sendable (_ key: String, _ value: String) -> String?)?
 
   /// The defaults.

@@ -1,4 +1,3 @@
-import Synchronization
 import TapCore
 
 /// Which requests get a line. Metrics count all requests.
@@ -8,7 +7,7 @@ import TapCore
 ///
 /// A request is kept if its severity is at least ``keepsFrom`` or it took at least ``slow``. Of the others,
 /// those below ``minimumSeverity`` are omitted, and the rest is kept at ``rate``.
-public struct LogSampling: Sendable, Hashable {
+public struct LogSampling: Sendable {
   /// Below this severity, only slow requests get a line. No severity filter by default (`.trace`).
   public var minimumSeverity: LogSeverity
   /// From this severity on, every request gets a line: `.error` by default.
@@ -53,47 +52,4 @@ public struct LogSampling: Sendable, Hashable {
 extension TraceContext {
   /// The last 56 bits of the trace id.
   fileprivate var randomness: UInt64 { traceBits.low & 0x00ff_ffff_ffff_ffff }
-}
-
-/// Decides which lines are written, and counts those that are not.
-final class LogFilter: Sendable {
-  private let sampling: LogSampling
-  private let clients: [String: LogSampling]
-  private let keepsAll: Bool
-  private let sequence = Atomic<UInt64>(0)
-  private let filtered = Mutex(Tally<LogFilterReason>())
-
-  init(sampling: LogSampling, clients: [String: LogSampling]) {
-    self.sampling = sampling
-    self.clients = clients
-    keepsAll = clients.isEmpty && sampling.rate >= 1 && sampling.minimumSeverity == .trace
-  }
-
-  var statistics: Tally<LogFilterReason> { filtered.withLock { $0 } }
-
-  /// Whether the line of an ended request is written.
-  func keeps(_ request: RequestObservation, severity: LogSeverity) -> Bool {
-    if keepsAll { return true }
-    let sampling = clients[request.request.client] ?? sampling
-    return count(
-      sampling.decision(
-        on: severity, duration: .nanoseconds(request.elapsed), trace: request.request.traceContext,
-        random: nextRandom))
-  }
-
-  /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity for all.
-  func keeps(_ severity: LogSeverity, client: String? = nil) -> Bool {
-    let sampling = client.flatMap { clients[$0] } ?? sampling
-    return count(severity < sampling.minimumSeverity ? .severity : nil)
-  }
-
-  private func count(_ reason: LogFilterReason?) -> Bool {
-    if let reason { filtered.withLock { $0[reason] += 1 } }
-    return reason == nil
-  }
-
-  /// A number for each request without a trace: a counter, mixed.
-  private func nextRandom() -> UInt64 {
-    SplitMix64.mix(sequence.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue) >> 8
-  }
 }

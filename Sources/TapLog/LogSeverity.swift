@@ -14,7 +14,7 @@ public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
   case error
 
   /// The text in a line: the short names of OpenTelemetry's `SeverityText`.
-  public var text: String { staticText.description }
+  package var text: String { staticText.description }
 
   var staticText: StaticString {
     switch self {

@@ -1,7 +1,7 @@
 public import TapCore
 
 /// The counts of a log. Each line is written, dropped, or pending.
-public struct LogStatistics: Sendable, Hashable {
+public struct LogStatistics: Sendable {
   var written = Tally<LogSeverity>()
   var dropped = Tally<LogDropReason>()
   var filtered = Tally<LogFilterReason>()
@@ -16,17 +16,18 @@ public struct LogStatistics: Sendable, Hashable {
   /// Lines written.
   public var lines: UInt64 { written.total }
 
-  /// Lines dropped, for all reasons.
+  /// Lines dropped, for all reasons (`session_tap_log_dropped_lines_total` has each).
   public var droppedLines: UInt64 { dropped.total }
 
   /// Lines written with a severity.
   public func lines(_ severity: LogSeverity) -> UInt64 { written[severity] }
 
-  /// Lines dropped for a reason.
-  public func droppedLines(_ reason: LogDropReason) -> UInt64 { dropped[reason] }
+  /// Lines that sampling or the minimum severity left out (`session_tap_log_filtered_lines_total`).
+  public var filteredLines: UInt64 { filtered.total }
 
-  /// Lines filtered out for a reason.
-  public func filteredLines(_ reason: LogFilterReason) -> UInt64 { filtered[reason] }
+  package func droppedLines(_ reason: LogDropReason) -> UInt64 { dropped[reason] }
+
+  package func filteredLines(_ reason: LogFilterReason) -> UInt64 { filtered[reason] }
 }
 
 /// A registry that ``RequestLog`` is registered with exposes `session_tap_log_lines_total`,
@@ -55,41 +56,5 @@ extension RequestLog: Collector {
         "write_errors", "Writes of log lines that failed and were tried again.",
         [.init(value: Double(statistics.writeErrors))]),
     ]
-  }
-}
-
-/// Why a line was dropped: the `reason` label of `session_tap_log_dropped_lines_total`.
-public enum LogDropReason: Int, Sendable, Hashable, CaseIterable {
-  /// The queue was full: lines came faster than the destination took them.
-  case queueFull
-  /// The destination failed: the disk is full, the file cannot be opened, the pipe has no reader.
-  case writeError
-  /// The log was shut down before the line came, or before it could be written.
-  case shutdown
-
-  /// The value of the label.
-  public var text: String {
-    switch self {
-    case .queueFull: "queue_full"
-    case .writeError: "write_error"
-    case .shutdown: "shutdown"
-    }
-  }
-}
-
-/// Why a line was filtered out: the `reason` label of `session_tap_log_filtered_lines_total`. A line that is
-/// lost is dropped, not filtered (``LogDropReason``).
-public enum LogFilterReason: Int, Sendable, Hashable, CaseIterable {
-  /// Below the minimum severity.
-  case severity
-  /// Not kept by the sampling rate.
-  case sampling
-
-  /// The value of the label.
-  public var text: String {
-    switch self {
-    case .severity: "severity"
-    case .sampling: "sampling"
-    }
   }
 }

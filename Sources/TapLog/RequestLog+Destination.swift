@@ -43,3 +43,52 @@ extension RequestLog {
     }
   }
 }
+
+/// Writes to a descriptor of the app or of the process, such as standard error. Its flags are not changed, and it is
+/// never closed.
+private struct DescriptorOutput: LogOutput {
+  private let descriptor: Int32
+
+  init(_ descriptor: Int32) throws(RequestLogError) {
+    do {
+      try System.checkWritable(descriptor)
+    } catch {
+      throw RequestLogError(
+        code: .cannotOpen,
+        description:
+          "cannot write the log to descriptor \(descriptor): \(error.text); open it for writing, and keep it open"
+      )
+    }
+    self.descriptor = descriptor
+  }
+
+  func write(_ batch: inout LineBuffer) -> LogOutputResult {
+    guard let status = try? System.status(ofDescriptor: descriptor) else { return .failed }
+    return batch.write(to: descriptor, isStream: status.kind != .regular)
+  }
+}
+
+/// Takes all lines and writes none.
+private struct MemoryOutput: LogOutput {
+  func write(_ batch: inout LineBuffer) -> LogOutputResult {
+    let bytes = batch.byteCount
+    return LogOutputResult(written: batch.take(bytes), bytes: bytes)
+  }
+}
+
+/// Gives the lines to a sink of the app's. What it refuses is dropped.
+private struct SinkOutput: LogOutput {
+  let sink: any LogSink
+
+  func write(_ batch: inout LineBuffer) -> LogOutputResult {
+    let bytes = batch.byteCount
+    let isTaken = (try? batch.withBytes { lines in try sink.write(lines) }) != nil
+    let lines = batch.take(bytes)
+    return isTaken
+      ? LogOutputResult(written: lines, bytes: bytes) : LogOutputResult(dropped: lines.total, state: .failed)
+  }
+
+  func flush() -> Bool { (try? sink.flush()) != nil }
+
+  func close() { sink.close() }
+}

@@ -1,14 +1,14 @@
 import TapCore
 
 /// Why a log could not be started. The description names what failed, why, and what to do.
-public struct RequestLogError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct RequestLogError: Error, Sendable, CustomStringConvertible {
   /// The kind of error.
   public let code: Code
   /// The text, such as `cannot open the log file "/var/log/app/requests.jsonl": Permission denied; …`.
   public let description: String
 
   /// The kinds of error. More may be added: a `switch` over them needs a default.
-  public struct Code: Sendable, Hashable {
+  public struct Code: Sendable, Equatable {
     private let name: String
 
     /// The file cannot be opened for appending, or the path or descriptor takes no lines.

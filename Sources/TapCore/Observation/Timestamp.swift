@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A point in wall-clock time.
 public struct Timestamp: Sendable, Hashable, Comparable {
   /// Nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted (POSIX time). Reaches the year 2262.
@@ -22,25 +24,18 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   }
 }
 
-/// A day of the proleptic Gregorian calendar.
-package struct CivilDate {
-  package let year: Int64
-  package let month: Int64
-  package let day: Int64
+/// A day of UTC.
+package enum CalendarDay {
+  /// The day that was asked for last, and its date.
+  private static let last = Atomic<Int64>(19_700_101)
 
-  /// The date that is so many days after 1970-01-01.
-  ///
-  /// Counts from 0000-03-01, so that a leap day is the last of its year, in eras of 400 years, which are all of
-  /// the same length; the months from March on are then a linear function (Hinnant, "chrono-Compatible
-  /// Low-Level Date Algorithms", civil_from_days).
-  package init(daysSinceEpoch: Int64) {
-    let (era, dayOfEra) = (daysSinceEpoch &+ 719_468).flooredQuotientAndRemainder(by: 146_097)
-    let yearOfEra = (dayOfEra &- dayOfEra / 1_460 &+ dayOfEra / 36_524 &- dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra &- (365 &* yearOfEra &+ yearOfEra / 4 &- yearOfEra / 100)
-    let marchMonth = (5 &* dayOfYear &+ 2) / 153
-    day = dayOfYear &- (153 &* marchMonth &+ 2) / 5 &+ 1
-    month = marchMonth < 10 ? marchMonth &+ 3 : marchMonth &- 9
-    year = yearOfEra &+ era &* 400 &+ (month <= 2 ? 1 : 0)
+  /// The date of the day that is so many days after 1970-01-01, such as 20261121.
+  package static func date(daysSinceEpoch days: Int64) -> Int64 {
+    let known = last.load(ordering: .relaxed)
+    if known >> 32 == days { return known & 0xffff_ffff }
+    let date = System.date(secondsSinceEpoch: days &* 86_400)
+    last.store(days << 32 | date, ordering: .relaxed)
+    return date
   }
 }
 

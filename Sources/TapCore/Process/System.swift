@@ -14,6 +14,13 @@ package enum System {
     return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 
+  /// The date in UTC, such as 20261121 (gmtime_r(3)).
+  static func date(secondsSinceEpoch seconds: Int64) -> Int64 {
+    var (time, date) = (time_t(seconds), tm())
+    gmtime_r(&time, &date)
+    return (Int64(date.tm_year) + 1_900) * 10_000 + (Int64(date.tm_mon) + 1) * 100 + Int64(date.tm_mday)
+  }
+
   /// The number of cores that are online, at least 1.
   static var coreCount: Int { configuration(Int32(_SC_NPROCESSORS_ONLN)) }
   /// The unit of the times under `/proc`.
@@ -66,10 +73,11 @@ package enum System {
 }
 
 extension System {
-  /// Opens a file for appending, and creates it if it does not exist. Never blocks, not for the reader of a FIFO either.
-  package static func openForAppending(_ path: String, permissions: Int) throws(Failure) -> Int32 {
-    let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
-    let mode = mode_t(truncatingIfNeeded: permissions)
+  /// Opens a file for appending, and creates it if it does not exist and permissions are given. Never blocks, not for the reader
+  /// of a FIFO either.
+  package static func openForAppending(_ path: String, permissions: Int?) throws(Failure) -> Int32 {
+    let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (permissions == nil ? 0 : O_CREAT)
+    let mode = mode_t(truncatingIfNeeded: permissions ?? 0)
     return try aboveStandard(Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) }))
   }
 
@@ -147,6 +155,8 @@ extension System {
 
     /// Whether both are one file, whatever its size.
     package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+
+    package func isOnSameFileSystem(as other: FileStatus) -> Bool { device == other.device }
   }
 
   package static func status(ofDescriptor descriptor: Int32) throws(Failure) -> FileStatus {
@@ -162,6 +172,13 @@ extension System {
   /// The file itself where a symbolic link is at the path.
   package static func status(ofLinkAtPath path: String) throws(Failure) -> FileStatus {
     try status { lstat(path, &$0) }
+  }
+
+  /// Where a symbolic link leads, or `nil` if none is at the path.
+  package static func destination(ofLinkAtPath path: String) -> String? {
+    var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
   }
 
   private static func status(_ read: (inout stat) -> Int32) throws(Failure) -> FileStatus {
@@ -214,10 +231,11 @@ extension System {
 
   package static func remove(_ path: String) { _ = unlink(path) }
 
-  /// Locks a file against other processes that lock it too, for as long as the descriptor is open. Does not block.
-  package static func lock(_ descriptor: Int32) -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
-
-  package static func unlock(_ descriptor: Int32) { _ = flock(descriptor, LOCK_UN) }
+  /// Locks a file against others that lock it too, or with them against one that wants it for itself, for as long as the
+  /// descriptor is open. Does not block. A file system without locks gives every lock.
+  package static func lock(_ descriptor: Int32, isShared: Bool = false) -> Bool {
+    flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK
+  }
 
   /// The names in a folder but for `.` and `..`, in no order, or `nil` if it cannot be read.
   package static func names(inFolder path: String) -> [String]? {

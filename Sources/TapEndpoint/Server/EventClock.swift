@@ -22,13 +22,14 @@ extension EventTime {
   package static func date(secondsSinceEpoch: Int64) -> [UInt8] {
     let (days, time) = min(max(secondsSinceEpoch, 0), 253_402_300_799).quotientAndRemainder(
       dividingBy: 86_400)
-    let date = CivilDate(daysSinceEpoch: days)
+    let date = CalendarDay.date(daysSinceEpoch: days)
     func twoDigits(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
     let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][Int(days % 7)]
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let clock = [time / 3600, time / 60 % 60, time % 60].map(twoDigits).joined(separator: ":")
     return Array(
-      "\(weekday), \(twoDigits(date.day)) \(months[Int(date.month - 1)]) \(date.year) \(clock) GMT".utf8)
+      "\(weekday), \(twoDigits(date % 100)) \(months[Int(date / 100 % 100 - 1)]) \(date / 10_000) \(clock) GMT"
+        .utf8)
   }
 }
 

@@ -79,8 +79,7 @@ extension LineWriter {
     // Rounded down, before 1970 too, so that the order of the texts is the order of the times.
     let (seconds, nanoseconds) = time.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
     let (days, second) = seconds.flooredQuotientAndRemainder(by: 86_400)
-    let date = CivilDate(daysSinceEpoch: days)
-    let day = Self.digits(UInt64(truncatingIfNeeded: date.year &* 10_000 &+ date.month &* 100 &+ date.day))
+    let day = Self.digits(UInt64(truncatingIfNeeded: CalendarDay.date(daysSinceEpoch: days)))
     let clock = Self.digits(
       UInt64(truncatingIfNeeded: second / 3_600 &* 10_000 &+ second / 60 % 60 &* 100 &+ second % 60))
     let fraction = Self.digits(UInt64(truncatingIfNeeded: nanoseconds / 1_000))

@@ -14,7 +14,7 @@ struct RequestLineEncoder: Sendable {
   private let urlLimit: Int
   private let requestHeaders: Headers
   private let responseHeaders: Headers
-  /// The app's rule for what may hold secrets: the URL, headers, and its fields.
+  /// The app's rule for what may hold secrets.
   private let custom: (@Sendable (_ key: String, _ value: String) -> String?)?
 
   init(_ configuration: RequestLog.Configuration) {
@@ -57,7 +57,7 @@ struct RequestLineEncoder: Sendable {
       line.trace(observation.request.traceContext)
     }
     // A part of its own: what may be left out of a long line.
-    line.text("error.message", observation.errorMessage)
+    text("error.message", observation.errorMessage, to: &line)
     headers(observation.request.headers, requestHeaders, to: &line)
     headers(observation.responseHeaders, responseHeaders, to: &line)
     (isInbound ? inboundFields : outboundFields).write(shown(observation.request.fields), to: &line)
@@ -87,12 +87,12 @@ struct RequestLineEncoder: Sendable {
     if isInbound {
       url("url.path", request.url, as: .path, to: &line)
       line.text("url.scheme", request.knownScheme)
-      line.text("http.route", request.urlTemplate)
-      line.text("client.address", request.clientAddress)
+      text("http.route", request.urlTemplate, to: &line)
+      text("client.address", request.clientAddress, to: &line)
     } else {
       url("url.full", request.url, as: .url, to: &line)
-      line.text("url.template", request.urlTemplate)
-      line.text("server.address", request.serverAddress)
+      text("url.template", request.urlTemplate, to: &line)
+      text("server.address", request.serverAddress, to: &line)
     }
   }
 
@@ -104,7 +104,21 @@ struct RequestLineEncoder: Sendable {
       return line.member("http.request.method", method, limit: LineLimits.method)
     }
     line.append(",\"http.request.method\":\"_OTHER\"")
-    line.member("http.request.method_original", method, limit: LineLimits.method)
+    let key: StaticString = "http.request.method_original"
+    line.member(key, shown(key, method), limit: LineLimits.method)
+  }
+
+  /// A part that is one text, if there is one to be shown.
+  @inline(__always)
+  private func text(_ key: StaticString, _ text: String?, to line: inout LineWriter) {
+    line.text(key, shown(key, text))
+  }
+
+  /// A text as the app's rule leaves it.
+  @inline(__always)
+  private func shown(_ key: StaticString, _ text: String?) -> String? {
+    guard let custom, let text else { return text }
+    return custom(key.description, text)
   }
 
   /// `,"url.full":"…"` of a client's request, or `,"url.path":"…"` of a server's.
@@ -148,7 +162,7 @@ struct RequestLineEncoder: Sendable {
     case .http3: line.append(",\"network.protocol.version\":\"3\"")
     case nil: break
     }
-    line.member("network.peer.address", observation.peerAddress)
+    line.member("network.peer.address", shown("network.peer.address", observation.peerAddress))
     if let isReused = observation.isConnectionReused {
       line.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
     }

@@ -92,29 +92,6 @@ struct LineBuffer {
   }
 }
 
-extension LineBuffer {
-  /// The bytes that a pipe takes as one piece (POSIX, `PIPE_BUF`: 4,096 on Linux, at least 512 elsewhere).
-  private static let pipeLimit = 4_096
-  /// How long to wait for a full pipe, in milliseconds.
-  private static let pipeTimeout: Int32 = 20
-
-  /// Writes all lines to a file, or as many whole ones as `capacity` allows, in one call, and takes them off. A pipe gets whole
-  /// lines up to `PIPE_BUF`, which do not mix with those of another process, and only when it has space: its
-  /// descriptor may be a blocking one.
-  mutating func write(to descriptor: Int32, isPipe: Bool, capacity: Int = .max) -> LogOutputResult {
-    if isPipe, !System.waitUntilWritable(descriptor, milliseconds: Self.pipeTimeout) { return .busy(.zero) }
-    let length = self.length(limit: isPipe ? Self.pipeLimit : capacity)
-    do {
-      let count = try withBytes { bytes throws(System.Failure) in
-        try System.write(UnsafeRawBufferPointer(rebasing: bytes[..<length]), to: descriptor)
-      }
-      return LogOutputResult(written: take(count), bytes: count)
-    } catch {
-      return error == .again ? .busy(.zero) : .failed
-    }
-  }
-}
-
 /// A count for each case of an enumeration of at most eight, numbered from 0.
 struct Tally<Key: RawRepresentable<Int>>: Sendable, Hashable {
   private var counts = SIMD8<UInt64>()

@@ -7,7 +7,6 @@ final class FileOutput: LogOutput {
   private let path: String
   private let permissions: Int
   private let configuration: RequestLog.Configuration
-  private let rotated: RotatedFiles?
   private let reopenRequests = Atomic<Int>(0)
   private let state: Mutex<State>
 
@@ -18,6 +17,8 @@ final class FileOutput: LogOutput {
 
   private struct State {
     var file: OpenFile?
+    /// The old files beside the one at the end of the path's links.
+    var rotated: RotatedFiles?
     /// The end of the wait for a file at the path.
     var absentUntil: Instant?
     var seenReopenRequests = 0
@@ -34,14 +35,14 @@ final class FileOutput: LogOutput {
     if path.isEmpty { throw .cannotOpen(path: path, because: "the path is empty; name a file") }
     let permissions = configuration.filePermissions & 0o777 | 0o200
     (self.path, self.permissions, self.configuration) = (path, permissions, configuration)
-    rotated = configuration.rotation.map { RotatedFiles(path: path, permissions: permissions, rotation: $0) }
+    let rotated = RotatedFiles(ofLogAt: path, permissions: permissions, configuration.rotation)
     if rotated?.hasTooLongNames == true {
       throw .cannotOpen(
         path: path, because: "no room in the name for what rotation adds to it; choose a shorter one")
     }
     var file: OpenFile?
     do {
-      file = try OpenFile(path, permissions: permissions)
+      file = try OpenFile.open(path, permissions: permissions)
     } catch {
       // A FIFO without a reader; but also a Unix socket, and a device without a driver (open(2), ENXIO).
       let kind = try? System.status(ofPath: path).kind
@@ -60,7 +61,9 @@ final class FileOutput: LogOutput {
     }
     if configuration.reopensOnHangup { HangupSignal.install() }
     state = Mutex(
-      State(file: file, seenReopenRequests: configuration.reopensOnHangup ? HangupSignal.count : 0))
+      State(
+        file: file, rotated: rotated,
+        seenReopenRequests: configuration.reopensOnHangup ? HangupSignal.count : 0))
   }
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
@@ -76,16 +79,16 @@ final class FileOutput: LogOutput {
     if batch.isEmpty { return LogOutputResult() }
     if state.file == nil {
       if let pause = awaitPath(&state) { return .busy(pause) }
-      state.file = try? OpenFile(path, permissions: permissions)
+      state.file = try? OpenFile.open(path, permissions: permissions)
     }
     guard var file = state.file else { return .failed }
-    let result = write(&batch, to: &file)
+    let result = write(&batch, to: &file, &state)
     state.file = file
     if result.bytes > 0, configuration.synchronizationInterval != nil {
       state.unsynchronizedSince = state.unsynchronizedSince ?? Instant.now
     }
-    if result.state == .failed, file.kind == .pipe {
-      // The reader has gone. The next one may open another pipe at the same path.
+    if result.state == .failed, file.kind != .regular {
+      // The reader has gone. The next one may open another pipe or device at the same path.
       file.close()
       state.file = nil
     }
@@ -93,7 +96,9 @@ final class FileOutput: LogOutput {
   }
 
   /// Writes to a file that is the right one, or moves it aside first.
-  private func write(_ batch: inout LineBuffer, to file: inout OpenFile) -> LogOutputResult {
+  private func write(
+    _ batch: inout LineBuffer, to file: inout OpenFile, _ state: inout State
+  ) -> LogOutputResult {
     var capacity = Int.max
     if let rotation = configuration.rotation, file.kind == .regular, batch.takenOfFirst == 0 {
       let now = Timestamp.now
@@ -102,26 +107,24 @@ final class FileOutput: LogOutput {
       {
         capacity = left
       } else {
-        rotate(&file, at: now)
+        rotate(&file, at: now, &state)
         capacity = max(batch.firstLength, rotation.maximumSize ?? .max)
       }
     }
-    let result = batch.write(to: file.descriptor, isPipe: file.kind == .pipe, capacity: capacity)
+    let result = batch.write(to: file.descriptor, isStream: file.kind != .regular, capacity: capacity)
     file.size += result.bytes
     return result
   }
 
   /// Moves the file aside and opens the next one. If either fails, the old one goes on.
-  private func rotate(_ file: inout OpenFile, at time: Timestamp) {
-    // Of two processes that find it time, one moves the file, and the other finds it moved.
-    guard let rotated, System.lock(file.descriptor) else { return }
-    defer { System.unlock(file.descriptor) }
-    guard file.isCurrent(at: path), let target = rotated.freePath(at: time),
-      (try? System.rename(path, to: target)) != nil, let next = try? OpenFile(path, permissions: permissions)
+  private func rotate(_ file: inout OpenFile, at time: Timestamp, _ state: inout State) {
+    let rotated = RotatedFiles(ofLogAt: path, permissions: permissions, configuration.rotation)
+    if rotated?.path != state.rotated?.path { state.rotated = rotated }
+    guard let rotated = state.rotated, rotated.move(file, at: time),
+      let next = try? OpenFile.open(path, permissions: permissions)
     else { return }
-    let old = file
+    file.close()
     file = next
-    old.close()
     rotated.tidy()
   }
 
@@ -136,7 +139,8 @@ final class FileOutput: LogOutput {
     let written = file.size
     let isCurrent = file.refresh(at: path)
     // The rest of a line that began elsewhere, or that another process has written behind, makes no sense here.
-    let isTorn = batch.takenOfFirst > 0 && file.kind == .regular && (!isCurrent || file.size != written)
+    let isChanged = !isCurrent || file.kind == .regular && file.size != written
+    let isTorn = batch.takenOfFirst > 0 && isChanged
     if isTorn { batch.removeFirst() }
     if isCurrent, !isAsked || batch.takenOfFirst > 0 {
       state.file = file
@@ -192,74 +196,5 @@ final class FileOutput: LogOutput {
       state.file?.close()
       state.file = nil
     }
-  }
-}
-
-/// A file that is open for appending, and what it was when it was opened.
-private struct OpenFile {
-  let descriptor: Int32
-  private let identity: System.FileStatus
-  /// The size, as far as this process knows.
-  var size: Int
-  /// When it was last written to, in nanoseconds since 1970.
-  private(set) var modified: Int64
-
-  var kind: System.FileStatus.Kind { identity.kind }
-
-  /// Opens the file, and ends a line that a killed process left unfinished in it.
-  init(_ path: String, permissions: Int) throws(System.Failure) {
-    descriptor = try System.openForAppending(path, permissions: permissions)
-    do {
-      identity = try System.status(ofDescriptor: descriptor)
-      size = identity.size
-      modified = identity.modified
-      if kind == .regular, try Self.endsInsideLine(path, of: descriptor) {
-        var newline = UInt8(ascii: "\n")
-        size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
-          try System.write(bytes, to: descriptor)
-        }
-      }
-    } catch {
-      System.close(descriptor)
-      throw error
-    }
-  }
-
-  /// Whether the last line lacks its end, and no other process is writing it: a file grows page by page while a write goes on. A
-  /// size that is the same before and after all writes that were going on is that of a file to which no process is writing.
-  private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
-    var seen: Int?
-    for _ in 0..<100 {
-      // The file is open for writing alone, and is read by its path: another process may have rotated it away since.
-      let status = try System.status(ofDescriptor: descriptor)
-      guard let last = System.lastByte(ofPath: path, status), last != UInt8(ascii: "\n") else {
-        return false
-      }
-      if status.size == seen { return true }
-      seen = status.size
-      System.waitForWrites(to: descriptor)
-    }
-    return false
-  }
-
-  /// Reads the file's status again. `false` if the path does not lead to it any more, or if the descriptor does not: an
-  /// app that closes descriptors of others may have reused this one for another file.
-  mutating func refresh(at path: String) -> Bool {
-    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else {
-      return false
-    }
-    size = own.size
-    modified = own.modified
-    return isCurrent(at: path)
-  }
-
-  func isCurrent(at path: String) -> Bool {
-    (try? System.status(ofPath: path))?.isSameFile(as: identity) == true
-  }
-
-  /// Closes the descriptor, if it is still that of the file.
-  func close() {
-    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else { return }
-    System.close(descriptor)
   }
 }

@@ -1,29 +1,62 @@
+import Synchronization
 import TapCore
 
 /// The old files of a log: their names, their compression, their number.
 ///
-/// A thread of their own works on them. Safe from any thread.
+/// A thread of their own works on them. Safe from any thread. All processes that write to a file hold a shared lock on it, and a
+/// file is compressed and removed under an exclusive one.
 final class RotatedFiles: BackgroundJob {
+  /// The path of the log's file, which is no link.
+  let path: String
   private let folder: String
   private let prefix: String
   private let permissions: Int
   private let rotation: LogRotation
   private let worker = Worker()
+  /// The stamp of the newest file that this process has made.
+  private let newest = Atomic<Int64>(.min)
 
   private static let compressedSuffix = ".gz"
   private static let partSuffix = ".part"
 
   init(path: String, permissions: Int, rotation: LogRotation) {
-    let slash = path.lastIndex(of: "/")
-    folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    prefix = (slash.map { String(path[path.index(after: $0)...]) } ?? path) + "."
+    self.path = path
+    folder = Self.folder(of: path)
+    prefix = path.dropFirst(path.lastIndex(of: "/") == nil ? 0 : folder.count) + "."
     self.permissions = permissions
     self.rotation = rotation
   }
 
+  /// The old files beside the one to which the log's path leads. `nil` without rotation, and where a link leads to what a process
+  /// has open: this file is not the log's to move.
+  convenience init?(ofLogAt path: String, permissions: Int, _ rotation: LogRotation?) {
+    guard let rotation else { return nil }
+    var path = path
+    // As many as Linux follows (path_resolution(7)).
+    for _ in 0..<40 {
+      guard let destination = System.destination(ofLinkAtPath: path) else {
+        self.init(path: path, permissions: permissions, rotation: rotation)
+        return
+      }
+      if let link = try? System.status(ofLinkAtPath: path),
+        let processes = try? System.status(ofPath: "/proc"),
+        link.isOnSameFileSystem(as: processes)
+      {
+        return nil
+      }
+      path = destination.hasPrefix("/") ? destination : Self.folder(of: path) + destination
+    }
+    return nil
+  }
+
+  /// The path of a file's folder, with a slash at its end.
+  private static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
+  }
+
   /// Whether the names of old files are longer than the file system allows, which the file's own may not be.
   var hasTooLongNames: Bool {
-    let path = "\(folder)/\(prefix)\(Self.stamp(0))\(Self.compressedSuffix)\(Self.partSuffix)"
+    let path = "\(folder)\(prefix)\(Self.stamp(0))\(Self.compressedSuffix)\(Self.partSuffix)"
     do {
       _ = try System.status(ofPath: path)
       return false
@@ -32,70 +65,85 @@ final class RotatedFiles: BackgroundJob {
     }
   }
 
-  /// A path without a file: that of the time, or of the next free microsecond.
-  func freePath(at time: Timestamp) -> String? {
+  /// Moves the log's file aside. `false` if it is at another path by now, or if another process is moving one.
+  func move(_ file: OpenFile, at time: Timestamp) -> Bool {
+    // Not the file, which is locked by all that write to it.
+    let lock = try? System.openForReading(folder)
+    defer { if let lock { System.close(lock) } }
+    guard lock.map({ System.lock($0) }) ?? true, file.isItself(at: path) else { return false }
+    // The time, or the next free microsecond.
     let microsecond = time.nanosecondsSinceEpoch / 1_000
-    for offset in 0..<1_000 {
-      let name = prefix + Self.stamp(microsecond &+ Int64(offset))
-      let path = "\(folder)/\(name)"
-      if (try? System.status(ofPath: path)) == nil,
-        (try? System.status(ofPath: path + Self.compressedSuffix)) == nil
-      {
-        return path
+    for stamp in microsecond..<microsecond &+ 1_000 {
+      let target = folder + prefix + Self.stamp(stamp)
+      if isFree(target), isFree(target + Self.compressedSuffix) {
+        newest.store(stamp, ordering: .relaxed)
+        return (try? System.rename(path, to: target)) != nil
       }
     }
-    return nil
+    return false
   }
+
+  private func isFree(_ path: String) -> Bool { (try? System.status(ofLinkAtPath: path)) == nil }
 
   /// Starts to compress and remove old files. Where the system gives no thread, the next rotation tries again.
   func tidy() { try? worker.run(self) }
 
   func run(at now: Instant) -> Instant? {
     let names = rotatedNames()
-    for name in names.dropLast(max(0, rotation.keep)) { System.remove("\(folder)/\(name)") }
+    for name in names.dropLast(max(0, rotation.keep)) { withClaim(on: folder + name) { System.remove($0) } }
     guard rotation.compresses else { return nil }
     for name in names.suffix(max(0, rotation.keep)).dropLast() where !name.hasSuffix(Self.compressedSuffix) {
-      compress("\(folder)/\(name)")
+      withClaim(on: folder + name) { compress($0) }
     }
     return nil
   }
 
-  /// The old files, oldest first.
+  /// The old files, oldest first. A stamp of the future is of a clock that was ahead: the file is older than all that have been made
+  /// since.
   private func rotatedNames() -> [String] {
-    (System.names(inFolder: folder) ?? []).filter { name in
+    let names = (System.names(inFolder: folder) ?? []).filter { name in
       guard name.hasPrefix(prefix) else { return false }
       var stamp = name.dropFirst(prefix.count)
       if stamp.hasSuffix(Self.compressedSuffix) { stamp = stamp.dropLast(Self.compressedSuffix.count) }
       return Self.isStamp(stamp)
     }.sorted()
+    let now = max(Timestamp.now.nanosecondsSinceEpoch / 1_000, newest.load(ordering: .relaxed))
+    let future = prefix + Self.stamp(now &+ 1)
+    let firstOfFuture = names.firstIndex { $0 >= future } ?? names.endIndex
+    return Array(names[firstOfFuture...] + names[..<firstOfFuture])
+  }
+
+  /// Calls with the path of an old file that no process writes to or works on, and leaves others for the next rotation.
+  private func withClaim(on path: String, _ body: (String) -> Void) {
+    guard let file = try? System.openForAppending(path, permissions: nil) else { return }
+    defer { System.close(file) }
+    // Another process may have removed it before it was locked.
+    guard System.lock(file), isRegular(file, at: path) else { return }
+    body(path)
+  }
+
+  /// Whether the descriptor is of the file at the path, which is neither a link nor a device.
+  private func isRegular(_ descriptor: Int32, at path: String) -> Bool {
+    guard let own = try? System.status(ofDescriptor: descriptor), own.kind == .regular,
+      let there = try? System.status(ofLinkAtPath: path)
+    else { return false }
+    return own.isSameFile(as: there)
   }
 
   private func compress(_ path: String) {
     let part = path + Self.compressedSuffix + Self.partSuffix
     guard let gzip = Gzip.system, let source = try? System.openForReading(path) else { return }
     defer { System.close(source) }
-    guard let target = openPart(part) else { return }
+    guard let target = try? System.openForAppending(part, permissions: permissions) else { return }
     defer { System.close(target) }
+    // A killed process may have left one.
+    guard isRegular(target, at: part), System.empty(target) else { return }
     if compress(source, to: target, gzip), (try? System.rename(part, to: path + Self.compressedSuffix)) != nil
     {
       System.remove(path)
     } else {
       System.remove(part)
     }
-  }
-
-  /// Opens the file for what is compressed, and locks it: one of the processes that have the same log compresses. A file that a killed
-  /// process has left is not locked any more, and used again. `nil` while another process has it, or if it is a link.
-  private func openPart(_ path: String) -> Int32? {
-    guard let file = try? System.openForAppending(path, permissions: permissions) else { return nil }
-    // The process that had it may have renamed it before this one locked it.
-    if System.lock(file), let own = try? System.status(ofDescriptor: file),
-      let there = try? System.status(ofLinkAtPath: path), own.isSameFile(as: there), System.empty(file)
-    {
-      return file
-    }
-    System.close(file)
-    return nil
   }
 
   private func compress(_ source: Int32, to file: Int32, _ gzip: Gzip) -> Bool {

@@ -91,10 +91,6 @@ extension ExtremeTrial {
       log.log(.info, "line")
       return log
     }
-    let numbers = Int.extremes.map { ($0.name, String($0.value)) }
-    let items = ["limit", "severity", "client", "trace_id"].flatMap { name in
-      use("LogQuery.init(items:)", and: numbers) { ask($0, try LogQuery(items: [(name, $1)])) }
-    }
     let queries = properties(of: LogQuery.self, \.limit, \.client, \.traceID) { setting, changes in
       use(setting, at: changes) { running, change in
         var query = LogQuery()
@@ -102,10 +98,7 @@ extension ExtremeTrial {
         ask(running, query)
       }
     }
-    return items + queries
-      + use("LogQuery.init(items:)", at: [String].extremes) {
-        ask($0, try LogQuery(items: $1.map { ($0, $0) }))
-      }
+    return queries
       // A log ends with its shutdown, however little time there is for it.
       + use("RequestLog.flush(within:)") { running, limit in
         let log = try log()

@@ -48,8 +48,7 @@ struct ExtremeWalk {
       report(error.description, step)
     } catch {
       switch error {
-      case is TapError, is RegistryError, is EndpointError, is PushError, is RequestLogError,
-        is InvalidLogQuery:
+      case is TapError, is RegistryError, is EndpointError, is PushError, is RequestLogError:
         if "\(error)".isEmpty { report("the \(type(of: error)) has no text", step) }
       default: report("not a typed error: \(type(of: error)): \(error)", step)
       }
@@ -118,7 +117,7 @@ struct ExtremeWalk {
 
   private func logFaults(_ statistics: LogStatistics, _ setup: ExtremeSetup) throws -> [String] {
     var faults: [String] = []
-    let filtered = LogFilterReason.allCases.map(statistics.filteredLines).reduce(0, +)
+    let filtered = statistics.filteredLines
     let accounted = statistics.lines + statistics.droppedLines + filtered
     if accounted < UInt64(setup.requests ?? 0) + 4 { faults.append("\(accounted) lines are accounted for") }
     if statistics.pending > 0 { faults.append("\(statistics.pending) lines are pending") }

@@ -93,12 +93,11 @@ struct LogRotationTests {
   func `leaves a file to the process that compresses it, unless that was killed`() async throws {
     let folder = try TemporaryFolder()
     let (name, files) = try oldFiles(in: folder)
-    let part = "\(name).gz.part"
-    try folder.write("half", to: part)
-    let other = try System.openForAppending(folder(part), permissions: 0o600)
+    try folder.write("half", to: "\(name).gz.part")
+    let other = try System.openForAppending(folder(name), permissions: 0o600)
     #expect(System.lock(other))
     _ = files.run(at: .now)
-    #expect(try folder.lines(part) == ["half"])
+    #expect(try folder.lines("\(name).gz.part") == ["half"])
     #expect(try rotated(folder).count == 3)
     // The system unlocks what a killed process had locked.
     System.close(other)
@@ -108,6 +107,51 @@ struct LogRotationTests {
     let result = try await Tool("gzip").run(["-dc", folder("\(name).gz")])
     #expect(result.status == 0)
     #expect(result.output == "lines\n")
+  }
+
+  @Test(arguments: [0, 9])
+  func `leaves a file to the processes that may still write to it`(keep: Int) throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    let other = try FileOutput(path, RequestLog.Configuration())
+    let name = "requests.jsonl.20261121T093000.000000Z"
+    try System.rename(path, to: folder(name))
+    try folder.write("newer\n", to: "requests.jsonl.20261121T093001.000000Z")
+    let rotation = LogRotation.size(1, keep: keep, compresses: true)
+    let files = RotatedFiles(path: path, permissions: 0o600, rotation: rotation)
+    _ = files.run(at: .now)
+    #expect(try rotated(folder).contains(name))
+    var batch = LineBuffer("line\n")
+    while case .busy = other.write(&batch).state {}
+    #expect(batch.isEmpty)
+    _ = files.run(at: .now)
+    #expect(try !rotated(folder).contains(name))
+    other.close()
+  }
+
+  @Test
+  func `counts files with stamps of the future as the oldest: the clock was ahead when they were made`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    for number in 0..<5 {
+      try folder.write("ahead\n", to: "requests.jsonl.2262010\(number + 1)T000000.000000Z")
+    }
+    var configuration = RequestLog.Configuration()
+    configuration.rotation = .size(1, keep: 5)
+    let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
+    for number in 0..<3 {
+      log.log(.info, "\(number)")
+      #expect(log.flush())
+    }
+    #expect(log.shutdown())
+    // Two of the new ones are old by now, and so are the three newest of the others.
+    let names = try await Poll.until("the newest five") {
+      let names = try rotated(folder)
+      return names.count == 5 ? names : nil
+    }
+    #expect(names.count { $0.hasPrefix("requests.jsonl.2262") } == 3)
+    #expect(!names.contains { $0.hasPrefix("requests.jsonl.22620102") })
   }
 
   @Test func `follows no link that stands where it would compress to`() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TapCore
 import TapLog
 import TestSupport
@@ -17,11 +18,15 @@ struct PlantedSecretsTests {
   }
 
   private func line(_ redaction: LogRedaction, fields: [String: FieldValue] = [:]) throws -> String {
+    try line(redaction, of: observation.with(fields: fields))
+  }
+
+  private func line(_ redaction: LogRedaction, of observation: RequestObservation) throws -> String {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.redaction = redaction
     let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    log.requestEnded(observation.with(fields: fields))
+    log.requestEnded(observation)
     #expect(log.shutdown())
     return try #require(sink.lines.first)
   }
@@ -83,5 +88,39 @@ struct PlantedSecretsTests {
     #expect(!line.contains("s3cret"))
     #expect(line.contains("/users/path-***;sid=REDACTED/x?"))
     #expect(line.hasSuffix(#","http.request.header.authorization":["Bearer ***"],"count":1,"hint":"a ***"}"#))
+  }
+
+  @Test(arguments: [RequestDirection.outbound, .inbound])
+  func `are asked for by the app's own rule in each text that may have one`(direction: RequestDirection)
+    throws
+  {
+    var observation = observation.with(fields: ["note": "s3cret"])
+    observation.request = RequestDescription(
+      direction: direction, client: "c", method: "S3CRET", url: "/s3cret", serverAddress: "s3cret.local",
+      urlTemplate: "/s3cret/{id}", scheme: "http", fields: ["note": "s3cret"])
+    observation.request.clientAddress = "s3cret"
+    observation.request.headers = ["A": "s3cret"]
+    observation.peerAddress = "s3cret"
+    observation.errorMessage = "Could not resolve host: s3cret"
+    let asked = Mutex<[String]>([])
+    var redaction = LogRedaction()
+    redaction.allowedRequestHeaders = ["a"]
+    redaction.allowedResponseHeaders = ["server"]
+    redaction.custom = { key, _ in
+      asked.withLock { $0.append(key) }
+      return nil
+    }
+    let line = try line(redaction, of: observation)
+    let own =
+      direction == .outbound
+      ? ["url.full", "url.template", "server.address"] : ["url.path", "http.route", "client.address"]
+    let keys =
+      own + [
+        "http.request.method_original", "network.peer.address", "error.message", "http.request.header.a",
+        "http.response.header.server", "note",
+      ]
+    #expect(asked.withLock { $0.sorted() } == keys.sorted())
+    for key in keys { #expect(!line.contains("\"\(key)\"")) }
+    #expect(!line.lowercased().contains("s3cret"))
   }
 }

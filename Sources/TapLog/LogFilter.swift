@@ -1,0 +1,45 @@
+import Synchronization
+import TapCore
+
+/// Decides which lines are written, and counts those that are not.
+final class LogFilter: Sendable {
+  private let sampling: LogSampling
+  private let clients: [String: LogSampling]
+  private let keepsAll: Bool
+  private let sequence = Atomic<UInt64>(0)
+  private let filtered = Mutex(Tally<LogFilterReason>())
+
+  init(sampling: LogSampling, clients: [String: LogSampling]) {
+    self.sampling = sampling
+    self.clients = clients
+    keepsAll = clients.isEmpty && sampling.rate >= 1 && sampling.minimumSeverity == .trace
+  }
+
+  var statistics: Tally<LogFilterReason> { filtered.withLock { $0 } }
+
+  /// Whether the line of an ended request is written.
+  func keeps(_ request: RequestObservation, severity: LogSeverity) -> Bool {
+    if keepsAll { return true }
+    let sampling = clients[request.request.client] ?? sampling
+    return count(
+      sampling.decision(
+        on: severity, duration: .nanoseconds(request.elapsed), trace: request.request.traceContext,
+        random: nextRandom))
+  }
+
+  /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity for all.
+  func keeps(_ severity: LogSeverity, client: String? = nil) -> Bool {
+    let sampling = client.flatMap { clients[$0] } ?? sampling
+    return count(severity < sampling.minimumSeverity ? .severity : nil)
+  }
+
+  private func count(_ reason: LogFilterReason?) -> Bool {
+    if let reason { filtered.withLock { $0[reason] += 1 } }
+    return reason == nil
+  }
+
+  /// A number for each request without a trace: a counter, mixed.
+  private func nextRandom() -> UInt64 {
+    SplitMix64.mix(sequence.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue) >> 8
+  }
+}

@@ -1,0 +1,34 @@
+import TapCore
+
+extension LineBuffer {
+  /// The bytes that a pipe takes as one piece (POSIX, `PIPE_BUF`: 4,096 on Linux, at least 512 elsewhere).
+  private static let pieceLimit = 4_096
+  /// How long to wait for a reader, in milliseconds.
+  private static let readerTimeout: Int32 = 20
+
+  /// Writes all lines to a file, or as many whole ones as `capacity` allows, in one call, and takes them off.
+  ///
+  /// A stream, which is a pipe, a socket or a terminal, gets whole lines up to `PIPE_BUF`, which do not mix with those of another
+  /// process, and only when it has space: its descriptor may be a blocking one. If it fails within a longer line, the line's
+  /// rest is dropped: it would be the first that the next reader gets.
+  mutating func write(to descriptor: Int32, isStream: Bool, capacity: Int = .max) -> LogOutputResult {
+    if isStream, !System.waitUntilWritable(descriptor, milliseconds: Self.readerTimeout) {
+      return .busy(.zero)
+    }
+    let length = self.length(limit: isStream ? Self.pieceLimit : capacity)
+    do throws(System.Failure) {
+      let count = try withBytes { bytes throws(System.Failure) in
+        try System.write(UnsafeRawBufferPointer(rebasing: bytes[..<length]), to: descriptor)
+      }
+      if count > 0 { return LogOutputResult(written: take(count), bytes: count) }
+    } catch {
+      guard error == .again else {
+        guard isStream, takenOfFirst > 0 else { return .failed }
+        removeFirst()
+        return LogOutputResult(dropped: 1, state: .failed)
+      }
+    }
+    // A terminal that has space may lack it for a newline, of which it makes two characters.
+    return .busy(.milliseconds(Int64(Self.readerTimeout)))
+  }
+}

@@ -1,0 +1,102 @@
+import TapCore
+
+/// A file that is open for appending, and what it was when it was opened.
+struct OpenFile {
+  let descriptor: Int32
+  private let identity: System.FileStatus
+  /// The size, as far as this process knows.
+  var size: Int
+  /// When it was last written to, in nanoseconds since 1970.
+  private(set) var modified: Int64
+
+  var kind: System.FileStatus.Kind { identity.kind }
+
+  /// Opens the file at the path, and ends a line that a killed process left unfinished in it.
+  ///
+  /// The file stays locked, together with all that write to it, until it is closed: a process that compresses or removes it wants
+  /// it for itself (``RotatedFiles``).
+  static func open(_ path: String, permissions: Int) throws(System.Failure) -> OpenFile {
+    var attempts = 10
+    while true {
+      attempts -= 1
+      var file = try OpenFile(try System.openForAppending(path, permissions: permissions))
+      if file.kind != .regular { return file }
+      _ = System.lock(file.descriptor, isShared: true)
+      // What has been rotated before it was locked may be gone.
+      if file.isCurrent(at: path) || attempts == 0 {
+        try file.endLine(path)
+        return file
+      }
+      file.close()
+    }
+  }
+
+  private init(_ descriptor: Int32) throws(System.Failure) {
+    self.descriptor = descriptor
+    do {
+      identity = try System.status(ofDescriptor: descriptor)
+    } catch {
+      System.close(descriptor)
+      throw error
+    }
+    size = identity.size
+    modified = identity.modified
+  }
+
+  private mutating func endLine(_ path: String) throws(System.Failure) {
+    do {
+      guard try Self.endsInsideLine(path, of: descriptor) else { return }
+      var newline = UInt8(ascii: "\n")
+      size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
+        try System.write(bytes, to: descriptor)
+      }
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  /// Whether the last line lacks its end, and no other process is writing it: a file grows page by page while a write goes on. A
+  /// size that is the same before and after all writes that were going on is that of a file to which no process is writing.
+  private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
+    var seen: Int?
+    for _ in 0..<100 {
+      // The file is open for writing alone, and is read by its path: another process may have rotated it away since.
+      let status = try System.status(ofDescriptor: descriptor)
+      guard let last = System.lastByte(ofPath: path, status), last != UInt8(ascii: "\n") else {
+        return false
+      }
+      if status.size == seen { return true }
+      seen = status.size
+      System.waitForWrites(to: descriptor)
+    }
+    return false
+  }
+
+  /// Reads the file's status again. `false` if the path does not lead to it any more, or if the descriptor does not: an
+  /// app that closes descriptors of others may have reused this one for another file.
+  mutating func refresh(at path: String) -> Bool {
+    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else {
+      return false
+    }
+    size = own.size
+    modified = own.modified
+    return isCurrent(at: path)
+  }
+
+  /// Whether the path leads to the file.
+  func isCurrent(at path: String) -> Bool {
+    (try? System.status(ofPath: path))?.isSameFile(as: identity) == true
+  }
+
+  /// Whether the path is that of the file itself, and not of a link to it.
+  func isItself(at path: String) -> Bool {
+    (try? System.status(ofLinkAtPath: path))?.isSameFile(as: identity) == true
+  }
+
+  /// Closes the descriptor, if it is still that of the file.
+  func close() {
+    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else { return }
+    System.close(descriptor)
+  }
+}

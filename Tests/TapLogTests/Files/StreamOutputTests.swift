@@ -1,0 +1,88 @@
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapLog
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A log whose path leads to a terminal or a FIFO.
+@Suite(.needs(.thread))
+struct StreamOutputTests {
+  /// Writes until the output takes no more, and returns what it says then.
+  private func fill(_ output: FileOutput, _ batch: inout LineBuffer) -> LogOutputResult {
+    while true {
+      let result = output.write(&batch)
+      if result.state != .ready { return result }
+    }
+  }
+
+  @Test
+  func `waits for a terminal that nobody reads, and goes on when it is read`() throws {
+    var (terminal, device): (Int32, Int32) = (-1, -1)
+    try #require(openpty(&terminal, &device, nil, nil, nil) == 0)
+    defer { for descriptor in [terminal, device] { close(descriptor) } }
+    let path = String(cString: try #require(ttyname(device)))
+    let output = try FileOutput(path, RequestLog.Configuration())
+    defer { output.close() }
+    var batch = LineBuffer(String(repeating: "x", count: 60) + "\n")
+    for _ in 0..<10_000 { batch.append(String(repeating: "x", count: 60) + "\n") }
+    _ = fill(output, &batch)
+    // Either the call has waited, or the caller is to wait before the next.
+    let start = Instant.now
+    guard case .busy(let pause) = output.write(&batch).state else {
+      Issue.record("the terminal takes more")
+      return
+    }
+    #expect(start.duration(to: .now) + pause >= .milliseconds(20))
+    let waiting = batch.byteCount
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    #expect(read(terminal, &bytes, bytes.count) > 0)
+    #expect(output.write(&batch).bytes > 0)
+    #expect(batch.byteCount < waiting)
+  }
+
+  private func reader(of path: String) throws -> Int32 {
+    let reader = open(path, O_RDONLY | O_NONBLOCK)
+    try #require(reader >= 0)
+    return reader
+  }
+
+  /// The log's own thread gets no signals.
+  private func withoutSIGPIPE<Result>(_ body: () -> Result) -> Result {
+    var (signals, before) = (sigset_t(), sigset_t())
+    sigaddset(&signals, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &signals, &before)
+    defer {
+      var now = timespec()
+      sigtimedwait(&signals, nil, &now)
+      pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+    return body()
+  }
+
+  @Test
+  func `begins with a whole line for the next reader of a FIFO, whose last one left in a long line`() throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.fifo")
+    #expect(mkfifo(path, 0o600) == 0)
+    var reader = try reader(of: path)
+    let output = try FileOutput(path, RequestLog.Configuration())
+    defer { output.close() }
+    var batch = LineBuffer("first\n", String(repeating: "x", count: 200_000) + "\n", "next\n")
+    #expect(fill(output, &batch).state == .busy(.zero))
+    #expect(batch.takenOfFirst > 0)
+    close(reader)
+    let failure = withoutSIGPIPE { output.write(&batch) }
+    #expect(failure.state == .failed)
+    #expect(failure.dropped == 1)
+    reader = try self.reader(of: path)
+    defer { close(reader) }
+    #expect(output.write(&batch).written.total == 1)
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = read(reader, &bytes, bytes.count)
+    #expect(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self) == "next\n")
+  }
+}
