@@ -67,9 +67,9 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
 
   /// Called for a cancel and for a suspension alike, and by some paths before any start.
   override func stopLoading() {
-    guard let loader else { return }
+    guard let loader, let relay else { return }
     switch task?.state {
-    case .canceling: relay?.cancelled(loader)
+    case .canceling: return relay.cancel(loader)
     case .suspended: break
     default:
       // The native loader ends the process when it is stopped without a reason (`_NativeProtocol.stopLoading`): by the
