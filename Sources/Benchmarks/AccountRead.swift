@@ -19,7 +19,7 @@ extension Benchmark {
   private static func reading(_ name: String, _ nanoseconds: @escaping @Sendable () -> Double?) -> Benchmark {
     Benchmark(
       name, unit: "ns", reference: "one uncontended Mutex lock and unlock",
-      isUsable: CurlAccount.shared != nil,
+      isUsable: CurlInfo.shared != nil,
       value: {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.protocolClasses = [MeasuredLoader.self]
@@ -80,20 +80,21 @@ private final class MeasuringClient: NSObject, URLProtocolClient {
 
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
     let count = 10_000
-    var account = TransferAccount()
+    var transfer = TransferInfo()
     let nanoseconds = Stopwatch.nanoseconds(per: count) {
-      for _ in 0..<count { CurlAccount.shared?.read(sender, into: &account) }
+      for _ in 0..<count { CurlInfo.shared?.read(sender, into: &transfer) }
     }
-    let isRead = account.isNative
+    let isRead = transfer.isNative
     MeasuredLoader.nanosecondsPerRead.withLock { $0 = isRead ? nanoseconds : nil }
-    let sockets = ConnectionSockets()
+    let connections = Connections()
     var isConnectionRead = true
     let both = Stopwatch.nanoseconds(per: count) {
       for _ in 0..<count {
-        CurlAccount.shared?.read(sender, into: &account)
+        CurlInfo.shared?.read(sender, into: &transfer)
         // As of a request of 20 ms.
-        account.elapsed = 20_000_000
-        isConnectionRead = sockets.read(account, at: .now) != nil && isConnectionRead
+        transfer.elapsed = 20_000_000
+        let result = connections.read(transfer, at: .now) { CurlInfo.shared?.socket(of: sender.task, from: $0) }
+        if case .read = result {} else { isConnectionRead = false }
       }
     }
     MeasuredLoader.nanosecondsPerConnectionRead.withLock { $0 = isConnectionRead ? both : nil }

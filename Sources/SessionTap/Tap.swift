@@ -65,7 +65,7 @@ public final class Tap: Sendable {
     configuration.outbound.knownMethods = configuration.knownMethods
     configuration.inbound.knownMethods = configuration.knownMethods
     self.registry = registry
-    let readsInfo = URLSessionTap.readsTransferInfo && configuration.sessions.readsAccount
+    let readsInfo = URLSessionTap.readsTransferInfo && configuration.sessions.readsTransferInfo
     readiness = Readiness(configuration.readinessChecks)
     do {
       try registry.register(BuildInfo(transferInfo: readsInfo ? "libcurl" : "none"))

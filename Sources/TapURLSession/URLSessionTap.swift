@@ -21,9 +21,9 @@ public final class URLSessionTap: Sendable {
   /// The client name of requests beyond ``clientLimit``.
   public static let overflowClient = "_OTHER"
 
-  /// Whether this process can read libcurl's account of each transfer. If not, sizes come from headers, and
-  /// there are no phases.
-  public static var readsTransferInfo: Bool { CurlAccount.shared != nil }
+  /// Whether this process can read libcurl's info of each transfer. If not, sizes come from headers, and there
+  /// are no phases.
+  public static var readsTransferInfo: Bool { CurlInfo.shared != nil }
 
   /// Settings for URLSessions alone. The recorder decides which requests are recorded.
   public struct Configuration: Sendable {
@@ -34,8 +34,8 @@ public final class URLSessionTap: Sendable {
     /// `httpAdditionalHeaders` are not among them, because Foundation on Linux adds those later.
     public var collectsHeaders = false
 
-    /// Whether libcurl's account of each transfer is read, where there is one. A test reads none.
-    package var readsAccount = true
+    /// Whether libcurl's info of each transfer is read, where it can be. A test reads none.
+    package var readsTransferInfo = true
     /// Takes a request that has waited for so long, once, on a queue of the tap's.
     package var reportWaiting: (@Sendable (RequestDescription, Duration) -> Void)?
 
@@ -52,6 +52,7 @@ public final class URLSessionTap: Sendable {
   /// Where the requests are recorded.
   package let recorder: RequestRecorder
   private let state = Mutex(State())
+  private let unknownConnections = Atomic<Int>(0)
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)
 
@@ -98,7 +99,7 @@ public final class URLSessionTap: Sendable {
   /// - Returns: Whether the session is observed now.
   @discardableResult
   public func install(on session: URLSession, client: String) -> Bool {
-    let isUsed = CurlAccount.shared?.isUsed(session) ?? true
+    let isUsed = CurlInfo.shared?.isUsed(session) ?? true
     install(in: session.configuration, client: client, hasOlderTasks: isUsed)
     return session.configuration.protocolClasses?.contains(where: isOwn) ?? false
   }
@@ -124,6 +125,11 @@ public final class URLSessionTap: Sendable {
 
   /// Whether the tap observes no more. Set before the table of classes forgets the tap.
   var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  /// How many requests ended whose connection the kernel was to be asked of, and is unknown.
+  var unknownConnectionCount: Int { unknownConnections.load(ordering: .relaxed) }
+
+  func noteUnknownConnection() { unknownConnections.add(1, ordering: .relaxed) }
 
   /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.
   package func exclude(ownPort: Int?) {

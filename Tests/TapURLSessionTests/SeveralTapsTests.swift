@@ -123,6 +123,19 @@ import Testing
     #expect(made.clients.map { ObjectIdentifier($0.tap) } == [ObjectIdentifier(taps[1])])
   }
 
+  /// A session may hold such a class for as long as it lives, so no later tap gets it.
+  @Test func `of taps that have stopped no more is left than a class for each`() {
+    let classes = (0..<3).compactMap { number in
+      let tap = URLSessionTap(observers: [])
+      defer { tap.stop() }
+      return tap.sessionConfiguration(from: .ephemeral, client: "short \(number)").protocolClasses?.first
+    }
+    let contexts = classes.compactMap { ProtocolClasses.context(of: $0) }
+    #expect(Set(classes.map { ObjectIdentifier($0) }).count == 3)
+    #expect(contexts.count == 3 && Set(contexts.map { ObjectIdentifier($0) }).count == 1)
+    #expect(contexts.allSatisfy { $0.clients.isEmpty })
+  }
+
   @Test func `a tap that has stopped is released, though its sessions are not`() {
     let session: URLSession
     weak var released: URLSessionTap?

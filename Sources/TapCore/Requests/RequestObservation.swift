@@ -49,6 +49,9 @@ public struct RequestObservation: Sendable, Hashable {
   /// The number of times that the request was sent again, for a redirect or with credentials (OpenTelemetry,
   /// `http.request.resend_count`), or `nil` if unknown.
   public var resendCount: Int?
+  /// The time until libcurl sent the request again, because the server had closed the connection under it, or
+  /// `nil` if it did not. No phase includes it.
+  public var timeToResend: Duration?
   /// Whether the response came from the session's cache.
   public var isFromCache = false
   /// Headers of the response, by name, for a consumer that may show some, as ``RequestDescription/headers``.
@@ -181,8 +184,8 @@ public enum RequestErrorType: String, Sendable, Hashable, CaseIterable {
 
 /// Where the time of a request went.
 ///
-/// On Linux they come from libcurl's account of the transfer (`curl_easy_getinfo(3)`), in microseconds, and
-/// from the kernel's account of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. On Apple
+/// On Linux they come from libcurl's info of the transfer (`curl_easy_getinfo(3)`), in microseconds, and
+/// from what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. On Apple
 /// platforms they come from `URLSessionTaskMetrics`; this is untested. A phase that did not take place, or
 /// whose length is unknown, is `nil`, not 0: a reused connection has no ``Phase/resolve``, ``Phase/connect``
 /// and ``Phase/tls``. After redirects the phases are those of the last leg. The last phase of a failed or
@@ -205,6 +208,9 @@ public struct RequestTimings: Sendable, Hashable {
     /// response: the request travels, and the server works. An interim response, such as 103 Early Hints,
     /// ends it early.
     case processing
+    /// ``processing`` and ``transfer`` in one, where the border between them is unknown: from the last byte of the
+    /// request's body to the last of the response.
+    case response
     /// From the first byte of the response to the last.
     case transfer
     /// Time in this process: before libcurl has the request, after its end, and while the response waits in
@@ -220,14 +226,15 @@ public struct RequestTimings: Sendable, Hashable {
       case .tls: 3
       case .upload: 4
       case .processing: 5
-      case .transfer: 6
-      case .local: 7
+      case .response: 6
+      case .transfer: 7
+      case .local: 8
       }
     }
   }
 
   /// Nanoseconds by the place of the phase; negative where there is none.
-  private var values = SIMD8<Int64>(repeating: -1)
+  private var values = SIMD16<Int64>(repeating: -1)
 
   /// Makes timings without any phase.
   public init() {}
@@ -244,5 +251,5 @@ public struct RequestTimings: Sendable, Hashable {
   }
 
   /// Whether no phase is known.
-  public var isEmpty: Bool { values == SIMD8(repeating: -1) }
+  public var isEmpty: Bool { values == SIMD16(repeating: -1) }
 }

@@ -150,6 +150,7 @@ struct RequestLineEncoder: Sendable {
     line.member("tls_s", nanoseconds: observation.timings[nanoseconds: .tls])
     line.member("upload_s", nanoseconds: observation.timings[nanoseconds: .upload])
     line.member("processing_s", nanoseconds: observation.timings[nanoseconds: .processing])
+    line.member("response_s", nanoseconds: observation.timings[nanoseconds: .response])
     line.member("transfer_s", nanoseconds: observation.timings[nanoseconds: .transfer])
     line.member("local_s", nanoseconds: observation.timings[nanoseconds: .local])
   }
@@ -166,6 +167,7 @@ struct RequestLineEncoder: Sendable {
     if let isReused = observation.isConnectionReused {
       line.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
     }
+    line.member("network.resent_after_s", nanoseconds: observation.timeToResend?.nanoseconds)
     line.member("network.round_trip_s", nanoseconds: observation.roundTrip)
     line.member("network.retransmits", observation.retransmittedSegments, atLeast: 1)
   }

@@ -23,7 +23,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private struct State: Sendable {
     var phase = Phase.made
     var start = Instant.never
-    var seen = TransferAccount.Seen()
+    var seen = TransferInfo.Seen()
     /// The transfer is among those that the context counts.
     var isCounted = false
 
@@ -44,7 +44,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     self.context = context
     method = request.httpMethod ?? "GET"
     requests = context.observe(request, url: url, method: method)
-    state = Mutex(State(seen: TransferAccount.Seen(isSecure: url.hasPrefix("https:"))))
+    state = Mutex(State(seen: TransferInfo.Seen(isSecure: url.hasPrefix("https:"))))
   }
 
   /// A request whose task goes away without an end was abandoned.
@@ -71,15 +71,18 @@ final class ClientRelay: NSObject, URLProtocolClient {
     guard isFirst else { return }
     let time = Timestamp.now
     for (record, _) in requests { record.begin(at: now, time: time) }
-    guard let account = context.account, account.isNative(loader), let task = loader.task,
-      let limit = account.connectionLimit(of: task)
+    guard let curl = context.curl, curl.isNative(loader), let task = loader.task,
+      let limit = curl.connectionLimit(of: task)
     else { return }
     context.count.enter(limit: limit, at: now)
     state.withLock { $0.isCounted = true }
   }
 
-  /// The app has cancelled the task.
-  func cancelled(_ loader: URLProtocol) {
+  /// The app has cancelled the task. A native loader is stopped first: that takes its socket down (``CurlInfo/socket(of:from:)``).
+  func cancel(_ loader: URLProtocol) {
+    let isNative = context.curl?.isNative(loader) == true
+    if isNative { loader.stopLoading() }
+    defer { if !isNative { loader.stopLoading() } }
     // Foundation tells the protocol's client of the cancel, so the loader may go on to report.
     _ = cutShort(loader, by: URLError(.cancelled), isLast: false)
   }
@@ -122,10 +125,10 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   func urlProtocolDidFinishLoading(_ sender: URLProtocol) {
     let now = Instant.now
-    var transfer = TransferAccount()
+    var transfer = TransferInfo()
     guard read(&transfer, of: sender, at: now, isLast: true) else { return }
     let task = sender.task
-    // The response's getter waits for a queue of the task's: it is asked for only where the account does not do.
+    // The response's getter waits for a queue of the task's: it is asked for only where libcurl's info does not do.
     let isAsked = !transfer.isSufficient || context.keepsHeaders
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
@@ -161,7 +164,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   /// - Returns: Whether the loader had not reported its end before.
   private func cutShort(_ loader: URLProtocol, by error: any Error, isLast: Bool) -> Bool {
     let now = Instant.now
-    var transfer = TransferAccount()
+    var transfer = TransferInfo()
     transfer.end = (error as? URLError)?.code == .cancelled ? .cancelled : .failed
     guard read(&transfer, of: loader, at: now, isLast: isLast) else { return false }
     transfer.discountRefusedRedirect()
@@ -173,17 +176,17 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func ended(_ task: URLSessionTask) {
     let error = task.state == .canceling ? URLError(.cancelled) : task.error
     let response = error == nil ? task.response as? HTTPURLResponse : nil
-    var transfer = TransferAccount()
+    var transfer = TransferInfo()
     end(&transfer, of: nil, task, response, error, at: .now)
   }
 
-  /// Notes what the tap has seen, and libcurl's account. There is none of what comes from the session's cache. The transfer is handed
+  /// Notes what the tap has seen, and libcurl's info. There is none of what comes from the session's cache. The transfer is handed
   /// on in place: to copy it costs as much as to read it.
   ///
   /// - Parameter isLast: The loader reports its end.
   /// - Returns: Whether it had not reported it before.
   private func read(
-    _ transfer: inout TransferAccount, of loader: URLProtocol, at now: Instant, isLast: Bool
+    _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
   ) -> Bool {
     let isFirst = state.withLock { state in
       if state.phase == .done { return false }
@@ -191,16 +194,16 @@ final class ClientRelay: NSObject, URLProtocolClient {
       (transfer.seen, transfer.elapsed) = (state.seen, state.elapsed(at: now))
       return true
     }
-    if isFirst, !transfer.seen.isFromCache { context.account?.read(loader, into: &transfer) }
+    if isFirst, !transfer.seen.isFromCache { context.curl?.read(loader, into: &transfer) }
     return isFirst
   }
 
   /// Ends the request, with what is known of the transfer. Without an error the whole response has arrived.
   private func end(
-    _ transfer: inout TransferAccount, of loader: URLProtocol?, _ task: URLSessionTask?,
+    _ transfer: inout TransferInfo, of loader: URLProtocol?, _ task: URLSessionTask?,
     _ response: HTTPURLResponse?, _ error: (any Error)?, at now: Instant
   ) {
-    transfer.hasHadRoom = leave(at: now) && context.seesAllRequests
+    transfer.hadFreeConnection = leave(at: now) && context.seesAllRequests
     if transfer.isNative { complete(&transfer, task, response, at: now) }
     let metrics = transfer.isNative ? nil : (loader as? ForwardingLoader)?.metrics
     let statusCode =
@@ -232,7 +235,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   /// Adds what takes a look at the task and at the kernel, and the phases, which follow.
   private func complete(
-    _ transfer: inout TransferAccount, _ task: URLSessionTask?, _ response: HTTPURLResponse?, at now: Instant
+    _ transfer: inout TransferInfo, _ task: URLSessionTask?, _ response: HTTPURLResponse?, at now: Instant
   ) {
     if transfer.end != .complete, transfer.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
       transfer.bodySize = expected > 0 ? expected : nil
@@ -245,7 +248,11 @@ final class ClientRelay: NSObject, URLProtocolClient {
         response?.value(forHTTPHeaderField: "Connection"),
       ].contains { $0?.lowercased().contains("close") == true }
     }
-    transfer.connection = context.sockets.read(transfer, at: now)
+    switch context.connections.read(transfer, at: now, socket: { context.curl?.socket(of: task, from: $0) }) {
+    case .read(let reading): transfer.connection = reading
+    case .unknown: for (_, tap) in requests { tap.noteUnknownConnection() }
+    case .none: break
+    }
     transfer.findPhases()
   }
 
@@ -262,52 +269,16 @@ final class ClientRelay: NSObject, URLProtocolClient {
 }
 
 extension RequestObservation {
-  /// Adds libcurl's account of a transfer and what follows from it. The transfer does not change: a copy costs as much as the rest.
-  fileprivate mutating func add(_ transfer: inout TransferAccount) {
+  /// Adds what libcurl and the kernel know of a transfer and what follows from it. The transfer does not change: a copy costs as much as the rest.
+  fileprivate mutating func add(_ transfer: inout TransferInfo) {
     protocolVersion = transfer.protocolVersion
-    peerAddress = transfer.peerAddress
+    peerAddress = transfer.peer?.address
     openedConnections = transfer.connectionCount
     isConnectionReused = transfer.isConnectionReused
     resendCount = transfer.redirectCount
+    if transfer.resend > 0 { timeToResend = .microseconds(transfer.resend) }
     roundTrip = transfer.connection?.info.roundTrip.map { $0 * 1_000 }
     retransmittedSegments = transfer.connection?.retransmittedSegments
     timings = transfer.timings
-  }
-}
-
-/// The sizes of bodies on the wire, as far as they are known.
-extension TransferAccount {
-  /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream. Foundation counts the
-  /// bytes of a stream for tasks with a delegate; libcurl counts the framing of the chunks too.
-  @inline(__always)
-  fileprivate func requestBodySize(of task: URLSessionTask?, method: String) -> Int64? {
-    if isNative, preTransfer == 0 { return nil }
-    // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
-    if method == "HEAD" || method == "GET" { return 0 }
-    guard let task else { return sentBytes == 0 ? 0 : nil }
-    let isLastLegOnly = redirectCount > 0
-    let expected = task.countOfBytesExpectedToSend
-    if expected > 0 { return isLastLegOnly ? expected : sentBytes ?? expected }
-    if sentBytes == 0, !isLastLegOnly { return 0 }
-    let sent = task.countOfBytesSent
-    // A further leg counts on from the first.
-    if sent > 0 { return isNative && !isLastLegOnly ? sent : nil }
-    return task.originalRequest?.httpBodyStream == nil ? 0 : nil
-  }
-
-  /// Without libcurl by its headers and by what came by (RFC 9110, section 8.6).
-  @inline(__always)
-  fileprivate func responseBodySize(method: String, _ response: HTTPURLResponse?) -> Int64? {
-    if isNative { return end == .complete || finalStatusCode != nil ? receivedBytes : nil }
-    guard let response else { return seen.loadedBytes }
-    // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
-    if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
-    // A Transfer-Encoding overrides the Content-Length (RFC 9112, section 6.3).
-    let isChunked = response.value(forHTTPHeaderField: "Transfer-Encoding") != nil
-    // On Linux this is the Content-Length, whatever the coding.
-    if !isChunked, response.expectedContentLength >= 0 { return response.expectedContentLength }
-    // What arrives here of a coded body is decoded already: its size on the wire is another one.
-    let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-    return coding.isEmpty || coding.lowercased() == "identity" ? seen.loadedBytes : nil
   }
 }

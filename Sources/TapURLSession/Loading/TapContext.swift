@@ -23,13 +23,13 @@ final class TapContext: Sendable {
   let forwarding: ForwardingSession?
   /// The tap was put into a session that had made tasks, of which some may be under way.
   let hasOlderTasks: Bool
-  /// libcurl's account of the transfers, where there is one.
-  let account: CurlAccount?
+  /// Reads libcurl's info of the transfers, where it can.
+  let curl: CurlInfo?
   /// Whether any tap shows headers, of the response too.
   let keepsHeaders: Bool
   /// What the kernel knows of their connections.
-  let sockets = ConnectionSockets()
-  /// Counts the transfers that the account covers.
+  let connections = Connections()
+  /// Counts the transfers that are libcurl's.
   let count = TransferCount()
   /// A server, and how its URLs begin. What follows the slash behind the authority does not matter.
   private let recentServer = Mutex<(origin: [UInt8], server: URLAuthority)?>(nil)
@@ -45,7 +45,7 @@ final class TapContext: Sendable {
     nativeFirst = loaders.first.flatMap { $0 == Self.nativeHTTP ? $0 : nil }
     self.forwarding = forwarding
     self.hasOlderTasks = hasOlderTasks
-    account = clients.allSatisfy { $0.tap.configuration.readsAccount } ? .shared : nil
+    curl = clients.allSatisfy { $0.tap.configuration.readsTransferInfo } ? .shared : nil
     keepsHeaders = clients.contains { $0.tap.configuration.collectsHeaders }
   }
 
@@ -196,41 +196,6 @@ final class TapContext: Sendable {
     for (refused, _) in observe(request, url: url, method: request.httpMethod ?? "GET") {
       refused.begin(at: now)
       refused.end(.failure(.unsupportedURL, statusCode: nil), at: now)
-    }
-  }
-}
-
-/// Counts the transfers of a configuration's sessions, to say of most of them that they did not wait for a connection.
-///
-/// A transfer waits only if the session's other transfers have taken all connections that one host gets
-/// (`httpMaximumConnectionsPerHost`). While there are no more transfers than that, none waits, whatever their hosts. One count and
-/// one instant do for that: the cost does not depend on how many transfers there are.
-final class TransferCount: Sendable {
-  private struct State {
-    var count = 0
-    /// The least of the sessions' limits.
-    var limit = Int.max
-    /// When there were last more transfers than connections.
-    var lastExceeded: Instant?
-  }
-
-  private let state = Mutex(State())
-
-  /// A transfer begins. Its session opens so many connections to a host; 0 or less is no limit.
-  func enter(limit: Int, at now: Instant) {
-    state.withLock { state in
-      if limit > 0 { state.limit = min(state.limit, limit) }
-      state.count += 1
-      if state.count > state.limit { state.lastExceeded = now }
-    }
-  }
-
-  /// A transfer that began at an instant ends. Returns whether there were never more transfers than connections meanwhile.
-  func leave(at now: Instant, since start: Instant) -> Bool {
-    state.withLock { state in
-      if state.count > state.limit { state.lastExceeded = now }
-      state.count -= 1
-      return state.lastExceeded.map { $0 < start } ?? true
     }
   }
 }

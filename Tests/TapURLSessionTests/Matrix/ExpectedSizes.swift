@@ -6,12 +6,12 @@ struct ExpectedSizes {
   let request: Int64?
   let response: Int64?
 
-  /// `nil` for a transfer that was cut short: how far it came is a matter of luck. `AccountTests` look at those.
+  /// `nil` for a transfer that was cut short: how far it came is a matter of luck. `TransferInfoTests` look at those.
   init?(_ testCase: MatrixTests.Case, run: MatrixRun) {
     let scenario = testCase.scenario
     guard case .response = scenario.end else { return nil }
     // The second leg after a challenge is served by a loader that is not the tap's.
-    let isAccounted = testCase.hasAccount && !scenario.asksForCredentials && !scenario.isFromCache
+    let isAccounted = testCase.hasInfo && !scenario.asksForCredentials && !scenario.isFromCache
     // What Foundation counts of a stream goes on over a second leg.
     let isResent = run.wire.contains { $0.path == "/end" }
     let isUnknown = testCase.kind == .uploadStream && (!isAccounted || isResent) && scenario.method != "HEAD"

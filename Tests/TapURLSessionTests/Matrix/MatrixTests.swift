@@ -14,11 +14,11 @@ import Testing
     var sessionMaker = TappedSession.fromConfiguration
     /// Whether the session has a delegate beside the completion that the app waits for.
     var sessionHasDelegate = false
-    /// Whether there is an account of libcurl's, as there is not on another toolchain.
-    var hasAccount = true
+    /// Whether libcurl's info can be read, as it cannot on another toolchain.
+    var hasInfo = true
     var testDescription: String {
       "\(scenario.name): \(kind.rawValue), \(style.rawValue), \(sessionMaker.rawValue)"
-        + (sessionHasDelegate ? " with a delegate" : "") + (hasAccount ? "" : ", without an account")
+        + (sessionHasDelegate ? " with a delegate" : "") + (hasInfo ? "" : ", without libcurl's info")
     }
   }
 
@@ -27,7 +27,7 @@ import Testing
     Kind.allCases.flatMap { kind in
       Style.allCases.filter { kind.exists(in: $0) && scenario.applies(kind, $0) }.flatMap { style in
         [true, false].filter { $0 || style == .sessionDelegate }
-          .map { Case(scenario: scenario, kind: kind, style: style, hasAccount: $0) }
+          .map { Case(scenario: scenario, kind: kind, style: style, hasInfo: $0) }
       }
     }
   }
@@ -79,7 +79,7 @@ import Testing
     let name = Comment(rawValue: testCase.testDescription)
     let observer = RecordingObserver()
     var configuration = URLSessionTap.Configuration()
-    configuration.readsAccount = testCase.hasAccount
+    configuration.readsTransferInfo = testCase.hasInfo
     let tap = URLSessionTap(observers: [observer], configuration: configuration)
     async let stockRun = MatrixRun(testCase, tap: nil)
     let tapped = try await MatrixRun(testCase, tap: tap)

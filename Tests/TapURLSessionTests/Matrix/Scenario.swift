@@ -54,10 +54,10 @@ extension MatrixTests.Case {
     return .failure(type, statusCode: scenario.headStatus)
   }
 
-  /// An end without the status of a failure, where there is an account: libcurl takes it from the status line, be the head
+  /// An end without the status of a failure, where its info is read: libcurl takes it from the status line, be the head
   /// whole or not.
   func comparable(_ end: RequestEnd) -> RequestEnd {
-    guard hasAccount, case .failure(let type, _) = end else { return end }
+    guard hasInfo, case .failure(let type, _) = end else { return end }
     return .failure(type, statusCode: nil)
   }
 }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import TapURLSession
 
-/// libcurl's account of a transfer: phases within what the server did, exact sizes, connections.
-@Suite struct AccountTests {
+/// libcurl's info of a transfer: phases within what the server did, exact sizes, connections.
+@Suite struct TransferInfoTests {
   /// The ways to make a request.
   enum Way: String, CaseIterable, Sendable {
     case async, handler, delegate, download, downloadDelegate
@@ -50,27 +50,27 @@ import Testing
     duration.map { $0 / .milliseconds(1) }
   }
 
-  @Test func `there is an account on this toolchain`() {
-    let account = CurlAccount.shared
+  @Test func `libcurl's info can be read on this toolchain`() {
+    let info = CurlInfo.shared
     #expect(
-      account != nil,
+      info != nil,
       """
       The stored properties of Foundation's native loader have changed: compare `easyHandle` and `redirectCount` in \
       NativeProtocol.swift and HTTPURLProtocol.swift, `rawHandle` in EasyHandle.swift, `session` in URLSessionTask.swift, \
-      `_configuration` in URLSession.swift and `httpMaximumConnectionsPerHost` in Configuration.swift with CurlAccount.swift
+      `_configuration` in URLSession.swift and `httpMaximumConnectionsPerHost` in Configuration.swift with CurlInfo.swift
       """)
   }
 
   @Test func `there is none for another class`() throws {
-    #expect(CurlAccount(of: MockProtocol.self) == nil)
-    #expect(CurlAccount(of: NSObject.self) == nil)
-    #expect(CurlAccount(of: nil) == nil)
-    let account = try #require(CurlAccount.shared)
+    #expect(CurlInfo(of: MockProtocol.self) == nil)
+    #expect(CurlInfo(of: NSObject.self) == nil)
+    #expect(CurlInfo(of: nil) == nil)
+    let info = try #require(CurlInfo.shared)
     let url = try #require(URL(string: "http://mock.test/"))
     let mock = MockProtocol(request: URLRequest(url: url), cachedResponse: nil, client: nil)
-    var transfer = TransferAccount()
-    account.read(mock, into: &transfer)
-    #expect(transfer == TransferAccount())
+    var transfer = TransferInfo()
+    info.read(mock, into: &transfer)
+    #expect(transfer == TransferInfo())
   }
 
   /// Slow to find, exact, and by public means: what the fast way reads has to be the same.
@@ -82,13 +82,13 @@ import Testing
     let session = URLSession(configuration: configuration)
     let task = session.dataTask(with: url)
     let loader = loaderClass.init(task: task, cachedResponse: nil, client: nil)
-    let account = try #require(CurlAccount.shared)
+    let info = try #require(CurlInfo.shared)
     // The number that the session was made with.
     session.configuration.httpMaximumConnectionsPerHost = 8
-    #expect(account.connectionLimit(of: task) == 3)
-    var fresh = TransferAccount()
-    account.read(loader, into: &fresh)
-    #expect(fresh == TransferAccount.untouched(queue: fresh.queue))
+    #expect(info.connectionLimit(of: task) == 3)
+    var fresh = TransferInfo()
+    info.read(loader, into: &fresh)
+    #expect(fresh == TransferInfo.untouched(queue: fresh.queue))
     #expect(fresh.redirectCount == Mirror(reflecting: loader).descendant("redirectCount") as? Int)
     session.invalidateAndCancel()
   }
@@ -227,10 +227,10 @@ import Testing
     #expect(observation.timings[.transfer] != nil)
   }
 
-  @Test func `without an account the sizes come from headers and nothing else is known`() async throws {
+  @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {
     let observer = RecordingObserver()
     var configuration = URLSessionTap.Configuration()
-    configuration.readsAccount = false
+    configuration.readsTransferInfo = false
     let blind = URLSessionTap(observers: [observer], configuration: configuration)
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
     let session = URLSession(configuration: blind.sessionConfiguration(from: .ephemeral, client: "blind"))
@@ -247,14 +247,14 @@ import Testing
   }
 }
 
-extension TransferAccount {
+extension TransferInfo {
   /// That of a handle which has done nothing yet.
-  fileprivate static func untouched(queue: Int64?) -> TransferAccount {
-    var account = TransferAccount()
-    account.isNative = true
-    (account.statusCode, account.connectionCount) = (0, 0)
-    (account.localPort, account.peerPort) = (0, 0)
-    (account.sentBytes, account.receivedBytes, account.queue) = (0, 0, queue)
-    return account
+  fileprivate static func untouched(queue: Int64?) -> TransferInfo {
+    var transfer = TransferInfo()
+    transfer.isNative = true
+    (transfer.statusCode, transfer.connectionCount) = (0, 0)
+    transfer.localPort = 0
+    (transfer.sentBytes, transfer.receivedBytes, transfer.queue) = (0, 0, queue)
+    return transfer
   }
 }

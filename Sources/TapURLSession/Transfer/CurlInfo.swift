@@ -1,26 +1,24 @@
-@_spi(Reflection) import Swift
 import TapCore
 package import TapFoundation
 import TapLibc
 
-/// Reads libcurl's own account of a transfer from the native loader that drives it.
+/// Reads what libcurl knows of a transfer (its *info*, `curl_easy_getinfo(3)`) from the native loader that drives it.
 ///
 /// Foundation on Linux measures nothing (`URLSessionTaskMetrics` never arrives, swift-corelibs-foundation #4988), but
-/// the loader's easy handle knows every time and size (`curl_easy_getinfo(3)`). The way to it: the loader
-/// (`_HTTPURLProtocol`) stores `easyHandle`, an `_EasyHandle`, which stores `rawHandle`, libcurl's `CURL *`. The places of
-/// these properties come from the metadata that the compiler writes for reflection; their names and types are checked, and
-/// where anything differs there is no account.
+/// the loader's easy handle knows every time and size. The way to it: the loader (`_HTTPURLProtocol`) stores `easyHandle`, an
+/// `_EasyHandle`, which stores `rawHandle`, libcurl's `CURL *`. The offsets of these properties come from the metadata that the
+/// compiler writes for reflection; their names and types are checked, and where anything differs there is no info.
 ///
 /// All reads of Foundation's memory stand in this file. They are safe because
 /// - a loader is read only if its class is exactly the one whose layout was found,
 /// - the properties are read on the queue on which Foundation changes them (``read(_:into:)``),
-/// - `curl_easy_getinfo` gets the kind of pointer that the number of the information implies (`curl/curl.h`).
-package struct CurlAccount: Sendable {
+/// - `curl_easy_getinfo` gets the kind of pointer that the number of the info implies (`curl/curl.h`).
+package struct CurlInfo: Sendable {
   private typealias GetInfo =
     @convention(c) (UnsafeMutableRawPointer, Int32, UnsafeMutableRawPointer) -> Int32
 
-  /// The account of this process, or `nil` where there is none: see ``init(of:)``.
-  package static let shared = CurlAccount(of: TapContext.nativeHTTP)
+  /// That of this process, or `nil` where there is none: see ``init(of:)``.
+  package static let shared = CurlInfo(of: TapContext.nativeHTTP)
 
   private let loaderClass: ObjectIdentifier
   private let easyHandle: Int
@@ -29,6 +27,7 @@ package struct CurlAccount: Sendable {
   private let session: Int
   private let connectionLimit: Int?
   private let nextTask: Int?
+  private let sockets: SocketTable?
   private let getInfo: GetInfo
 
   /// Finds the layout of a loader class. `nil` on another toolchain whose properties differ, without libcurl in reach, and
@@ -53,7 +52,7 @@ package struct CurlAccount: Sendable {
       self.rawHandle = rawHandle.offset
       self.redirectCount = redirectCount.offset
       self.session = session.offset
-      // Without it the account is as good, and some waits are unknown.
+      // Without the rest less is known of waits and of connections.
       let configuration = StoredProperty(
         "_configuration", of: URLSession.self, type: "FoundationNetworking.URLSession._Configuration")
       connectionLimit = configuration.flatMap {
@@ -61,6 +60,7 @@ package struct CurlAccount: Sendable {
         return StoredProperty(name, of: $0.type, at: $0.offset, type: "Swift.Int")?.offset
       }
       nextTask = StoredProperty("nextTaskIdentifier", of: URLSession.self, type: "Swift.Int")?.offset
+      sockets = SocketTable()
       getInfo = unsafeBitCast(symbol, to: GetInfo.self)
     #else
       return nil
@@ -71,30 +71,33 @@ package struct CurlAccount: Sendable {
   ///
   /// Call it only on the queue on which Foundation drives the loader: when the loader reports to its client, or is
   /// stopped. There libcurl is done with the transfer, or paused between two callbacks.
-  package func read(_ loader: URLProtocol, into account: inout TransferAccount) {
+  package func read(_ loader: URLProtocol, into transfer: inout TransferInfo) {
     guard isNative(loader), let handle = load(easyHandle, of: loader, as: UnsafeRawPointer?.self),
       let curl = handle.load(fromByteOffset: rawHandle, as: UnsafeMutableRawPointer?.self)
     else { return }
-    account.isNative = true
-    account.redirectCount = load(redirectCount, of: loader, as: Int.self)
-    account.statusCode = number(0x20_0002, of: curl)
-    account.connectionCount = number(0x20_001a, of: curl)
-    account.protocolVersion = number(0x20_002e, of: curl).flatMap(Self.version)
-    account.sentBytes = number(0x60_0007, of: curl)
-    account.receivedBytes = number(0x60_0008, of: curl)
-    account.total = number(0x60_0032, of: curl) ?? 0
-    account.nameLookup = number(0x60_0033, of: curl) ?? 0
-    account.preTransfer = number(0x60_0035, of: curl) ?? 0
-    account.startTransfer = number(0x60_0036, of: curl) ?? 0
-    if account.connectionCount != 0 || account.preTransfer == 0 {
+    transfer.isNative = true
+    transfer.redirectCount = load(redirectCount, of: loader, as: Int.self)
+    transfer.statusCode = number(0x20_0002, of: curl)
+    transfer.connectionCount = number(0x20_001a, of: curl)
+    transfer.protocolVersion = number(0x20_002e, of: curl).flatMap(Self.version)
+    transfer.sentBytes = number(0x60_0007, of: curl)
+    transfer.receivedBytes = number(0x60_0008, of: curl)
+    transfer.total = number(0x60_0032, of: curl) ?? 0
+    transfer.nameLookup = number(0x60_0033, of: curl) ?? 0
+    transfer.preTransfer = number(0x60_0035, of: curl) ?? 0
+    transfer.startTransfer = number(0x60_0036, of: curl) ?? 0
+    if transfer.connectionCount != 0 || transfer.preTransfer == 0 {
       // There is neither on a connection that was open.
-      account.connect = number(0x60_0034, of: curl) ?? 0
-      account.appConnect = number(0x60_0038, of: curl) ?? 0
+      transfer.connect = number(0x60_0034, of: curl) ?? 0
+      transfer.appConnect = number(0x60_0038, of: curl) ?? 0
     }
-    account.queue = number(0x60_0041, of: curl)
-    account.peerPort = number(0x20_0028, of: curl)
-    account.localPort = number(0x20_002a, of: curl)
-    account.peerAddress = text(0x10_0020, of: curl)
+    transfer.resend = number(0x60_0037, of: curl) ?? 0
+    transfer.queue = number(0x60_0041, of: curl)
+    if transfer.sentBytes != 0 { transfer.postTransfer = number(0x60_0043, of: curl) }
+    transfer.localPort = number(0x20_002a, of: curl)
+    if let address = text(0x10_0020, of: curl) {
+      transfer.peer = .init(address: address, port: number(0x20_0028, of: curl) ?? 0)
+    }
     _fixLifetime(loader)
   }
 
@@ -123,7 +126,18 @@ package struct CurlAccount: Sendable {
     return start.load(fromByteOffset: offset, as: type)
   }
 
-  /// Whether the account covers a loader: one of an app's own class has none.
+  /// The socket of a transfer that has just ended or has been stopped, by its local port. On the same queue.
+  func socket(of task: URLSessionTask?, from port: Int) -> Int32? {
+    guard let sockets, let task, let session = load(session, of: task, as: AnyObject?.self),
+      type(of: session) == URLSession.self
+    else { return nil }
+    let multiHandle = load(sockets.multiHandle, of: session, as: AnyObject.self)
+    defer { _fixLifetime(multiHandle) }
+    let table = UnsafeRawPointer(Unmanaged.passUnretained(multiHandle).toOpaque()) + sockets.references
+    return sockets.type.first(in: table) { SocketName($0)?.port == port }
+  }
+
+  /// Whether a loader is libcurl's: one of an app's own class is not.
   func isNative(_ loader: URLProtocol) -> Bool { ObjectIdentifier(type(of: loader)) == loaderClass }
 
   /// A `long` or a `curl_off_t`, or `nil` where libcurl is too old to know it (CURLE_UNKNOWN_OPTION).
@@ -153,35 +167,36 @@ package struct CurlAccount: Sendable {
   }
 }
 
-/// The place of a stored property, found by its name and its type.
-private struct StoredProperty {
-  let offset: Int
-  let type: any Any.Type
+/// Where Foundation keeps the sockets that it is taking down: `URLSession.multiHandle.socketReferences`.
+///
+/// libcurl unregisters a transfer's socket in the call in which the transfer ends, and Foundation keeps it there until its event
+/// sources are cancelled, which is later on the same queue (`tearDown(handle:socket:queue:)` in `MultiHandle.swift`). So when a
+/// loader reports its end, these are the sockets of the transfers that have just ended. By HTTP/2 there is none while other
+/// streams use the connection.
+private struct SocketTable {
+  let multiHandle: Int
+  let references: Int
+  let type: any DescriptorTable.Type
 
-  /// - Parameters:
-  ///   - owner: A class, or a structure that is stored in one.
-  ///   - start: The place of that structure.
-  init?(_ name: String, of owner: any Any.Type, at start: Int = 0, type typeName: String) {
-    // The option says that the type is a class: `_EachFieldOptions.classType`, which is a `var` and not to be had here.
-    let options = owner is AnyClass ? _EachFieldOptions(rawValue: 1) : []
-    var found: (offset: Int, type: any Any.Type)?
-    _ = _forEachField(of: owner, options: options) { field, offset, type, _ in
-      guard String(cString: field) == name else { return true }
-      found = (offset, type)
-      return false
-    }
-    guard let found, _typeName(found.type, qualified: true) == typeName else { return nil }
-    (offset, type) = (start + found.offset, found.type)
+  init?() {
+    guard
+      let multiHandle = StoredProperty(
+        "multiHandle", of: URLSession.self, type: "FoundationNetworking.URLSession._MultiHandle"),
+      let references = StoredProperty("socketReferences", of: multiHandle.type),
+      let type = references.type as? any DescriptorTable.Type
+    else { return nil }
+    (self.multiHandle, self.references, self.type) = (multiHandle.offset, references.offset, type)
   }
-
-  /// The class of an optional reference.
-  var wrappedClass: AnyClass? { (type as? any OptionalType.Type)?.wrapped as? AnyClass }
 }
 
-private protocol OptionalType {
-  static var wrapped: any Any.Type { get }
+/// A dictionary by descriptor, whatever its values are: their type is private.
+private protocol DescriptorTable: SendableMetatype {
+  /// The first descriptor that fits in the table that is stored there.
+  static func first(in table: UnsafeRawPointer, where fits: (Int32) -> Bool) -> Int32?
 }
 
-extension Optional: OptionalType {
-  fileprivate static var wrapped: any Any.Type { Wrapped.self }
+extension Dictionary: DescriptorTable where Key == Int32 {
+  fileprivate static func first(in table: UnsafeRawPointer, where fits: (Int32) -> Bool) -> Int32? {
+    table.load(as: Self.self).keys.first(where: fits)
+  }
 }

@@ -1,0 +1,95 @@
+import Synchronization
+package import TapCore
+import TapLibc
+
+/// What the kernel has said of libcurl's connections, by their local port.
+///
+/// All calls are on the queue on which Foundation drives its transfers. libcurl opens and closes its sockets there and nowhere
+/// else, so a descriptor cannot become that of another connection between the check and the read.
+package final class Connections: Sendable {
+  private final class Connection {
+    let peer: TransferInfo.Peer
+    var descriptor: Int32
+    /// What was read last, and when. `nil` if that was before the connection was known here.
+    var last: TCPInfo?
+    var lastRead: Instant
+    /// A request with a body went over it. From then on each end is read, since the phases of an upload need to know how many
+    /// segments had arrived before it.
+    var hasUploads = false
+
+    init(_ descriptor: Int32, to peer: TransferInfo.Peer, last: TCPInfo?, at now: Instant) {
+      (self.descriptor, self.peer, self.last, lastRead) = (descriptor, peer, last, now)
+    }
+  }
+
+  private let connections = Mutex<[Int: Connection]>([:])
+  private static let limit = 1_024
+  /// A connection whose transfers are short is read once in so many nanoseconds.
+  private static let pause: Int64 = 1_000_000_000
+
+  package init() {}
+
+  /// What a look at a connection gives.
+  package enum Result {
+    case read(TCPInfo.Reading)
+    /// There is no connection, or no need to read.
+    case none
+    /// The socket is not found, or the kernel does not know it.
+    case unknown
+  }
+
+  /// Reads what the kernel knows of the connection over which a transfer went.
+  ///
+  /// - Parameter find: Finds the socket of the transfer by its local port. Where it does not, the socket that was known before is
+  ///   taken, if it still has that port.
+  package func read(
+    _ transfer: borrowing TransferInfo, at now: Instant, socket find: (Int) -> Int32?
+  ) -> Result {
+    guard TCPInfo.isKnown, transfer.preTransfer > 0, let port = transfer.localPort, port > 0,
+      let peer = transfer.peer
+    else { return .none }
+    let isNew = transfer.connectionCount ?? 0 > 0
+    let isUpload = transfer.sentBytes ?? 0 > 0
+    let isDue = isUpload || transfer.elapsed >= transfer.resolution * 1_000
+    return connections.withLock { connections in
+      var known = isNew ? nil : connections[port]
+      if known?.peer != peer { known = nil }
+      if let known, !isDue, !known.hasUploads, now.nanoseconds &- known.lastRead.nanoseconds < Self.pause {
+        return .none
+      }
+      let old = known.flatMap { SocketName($0.descriptor)?.port == port ? $0.descriptor : nil }
+      guard let descriptor = old ?? find(port), var info = TCPInfo(of: descriptor),
+        info.agrees(with: transfer)
+      else {
+        connections[port] = nil
+        return .unknown
+      }
+      let connection = known ?? Connection(descriptor, to: peer, last: isNew ? TCPInfo() : nil, at: now)
+      if known == nil {
+        if connections.count >= Self.limit { connections = [:] }
+        connections[port] = connection
+      }
+      (connection.descriptor, connection.lastRead) = (descriptor, now)
+      connection.hasUploads = connection.hasUploads || isUpload
+      defer { connection.last = info }
+      return .read(TCPInfo.Reading(info: info, previous: connection.last))
+    }
+  }
+}
+
+/// The address of a socket of IPv4 or IPv6.
+struct SocketName {
+  let port: Int
+
+  init?(_ descriptor: Int32) {
+    var (storage, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+    let result = withUnsafeMutablePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
+    // At the same offset for both families (RFC 3493, section 3.3, keeps `sin_port` and `sin6_port` alike on Linux).
+    port = withUnsafeBytes(of: storage) {
+      Int(UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)))
+    }
+  }
+}

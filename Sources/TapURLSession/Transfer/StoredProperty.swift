@@ -1,0 +1,35 @@
+@_spi(Reflection) import Swift
+
+/// Where a stored property is in an object, found by its name and its type.
+struct StoredProperty {
+  let offset: Int
+  let type: any Any.Type
+
+  /// - Parameters:
+  ///   - owner: A class, or a structure that is stored in one.
+  ///   - start: The offset of that structure.
+  ///   - typeName: The name that its type must have, or `nil` if the caller checks the type.
+  init?(_ name: String, of owner: any Any.Type, at start: Int = 0, type typeName: String? = nil) {
+    // The option says that the type is a class: `_EachFieldOptions.classType`, which is a `var` and not to be had here.
+    let options = owner is AnyClass ? _EachFieldOptions(rawValue: 1) : []
+    var found: (offset: Int, type: any Any.Type)?
+    _ = _forEachField(of: owner, options: options) { field, offset, type, _ in
+      guard String(cString: field) == name else { return true }
+      found = (offset, type)
+      return false
+    }
+    guard let found, typeName == nil || _typeName(found.type, qualified: true) == typeName else { return nil }
+    (offset, type) = (start + found.offset, found.type)
+  }
+
+  /// The class of an optional reference.
+  var wrappedClass: AnyClass? { (type as? any OptionalType.Type)?.wrapped as? AnyClass }
+}
+
+private protocol OptionalType {
+  static var wrapped: any Any.Type { get }
+}
+
+extension Optional: OptionalType {
+  fileprivate static var wrapped: any Any.Type { Wrapped.self }
+}

@@ -1,0 +1,153 @@
+import Synchronization
+import TapLibc
+
+/// What the kernel knows of a TCP connection (`struct tcp_info` in `include/uapi/linux/tcp.h`), as far as it is used here.
+///
+/// Times are in microseconds. ``sinceDataSent`` and ``sinceDataReceived`` are as fine as the kernel's tick; pure
+/// acknowledgements and keep-alive probes do not count as data.
+package struct TCPInfo: Sendable, Hashable {
+  /// `tcpi_state`: `TCP_ESTABLISHED` to `TCP_CLOSING`, 1 to 11. 0 is no state.
+  var state: UInt8 = 1
+  /// `tcpi_last_data_sent`, or `nil` where the kernel may not note it.
+  var sinceDataSent: Int64? = 0
+  /// `tcpi_last_data_recv`
+  var sinceDataReceived: Int64 = 0
+  /// `tcpi_total_retrans`: how many segments were sent again since the connection was opened.
+  var retransmittedSegments = 0
+  /// `tcpi_min_rtt`: the least round trip of the last 300 s (`net.ipv4.tcp_min_rtt_wlen`). Not `tcpi_rtt`, which has up to
+  /// 40 ms of the server in it: a server acknowledges a request together with its answer.
+  var roundTrip: Int64?
+  /// `tcpi_data_segs_in`: how many segments with data have arrived.
+  var receivedSegments: Int? = 0
+  /// `tcpi_bytes_received`
+  var receivedBytes: UInt64?
+
+  /// Of a connection that has just been opened.
+  init() {}
+
+  /// Reads the structure as the kernel has filled it: an older kernel fills less. glibc's declaration ends before
+  /// `tcpi_bytes_received`, so the values are read by their offsets.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    func number<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int) -> Number? {
+      offset + MemoryLayout<Number>.size <= bytes.count
+        ? bytes.loadUnaligned(fromByteOffset: offset, as: Number.self) : nil
+    }
+    guard let sent: UInt32 = number(at: 44), let received: UInt32 = number(at: 52),
+      let retransmitted: UInt32 = number(at: 100)
+    else { return nil }
+    state = bytes[0]
+    sinceDataSent = Int64(sent) * 1_000
+    sinceDataReceived = Int64(received) * 1_000
+    retransmittedSegments = Int(retransmitted)
+    receivedBytes = number(at: 128)
+    // All bits are set as long as no round trip has been measured. A kernel that measures none leaves 0.
+    let roundTrip: UInt32? = number(at: 148)
+    self.roundTrip = roundTrip.flatMap { $0 == .max || $0 == 0 ? nil : Int64($0) }
+    let segments: UInt32? = number(at: 152)
+    receivedSegments = segments.map { Int($0) }
+  }
+
+  /// Asks the kernel. `nil` where the descriptor is no TCP socket, and where the kernel or a sandbox does not know the option.
+  init?(of descriptor: Int32) {
+    #if os(Linux)
+      let info: TCPInfo? = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
+        guard let base = buffer.baseAddress else { return nil }
+        var count = socklen_t(buffer.count)
+        // TCP_INFO is 11 on every Linux.
+        guard getsockopt(descriptor, Int32(IPPROTO_TCP), 11, base, &count) == 0 else { return nil }
+        return TCPInfo(UnsafeRawBufferPointer(start: base, count: min(Int(count), buffer.count)))
+      }
+      guard let info else { return nil }
+      self = info
+    #else
+      return nil
+    #endif
+  }
+
+  /// Neither side has closed the connection.
+  var isEstablished: Bool { state == 1 }
+
+  /// What the kernel's clock cannot tell from 0, in microseconds: two ticks, and 10 ms at least.
+  static let resolution: Int64 = {
+    #if os(Linux)
+      var tick = timespec()
+      // The coarse clock advances with the ticks by which the kernel notes when data was sent.
+      guard clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 else { return 20_000 }
+      return max(10_000, 2 * Int64(tick.tv_nsec) / 1_000)
+    #else
+      return 20_000
+    #endif
+  }()
+}
+
+/// A sandbox may answer, and not know: by zeros, by a short structure, or by the state and a round trip alone (gVisor).
+extension TCPInfo {
+  /// Whether the kernel knows a new socket, which is closed (`TCP_CLOSE`). Asked once: a sandbox does not change.
+  static let isKnown: Bool = {
+    #if os(Linux)
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      defer { close(descriptor) }
+      return TCPInfo(of: descriptor)?.state == 7
+    #else
+      return false
+    #endif
+  }()
+
+  private static let isClockSeen = Atomic<Bool>(false)
+  private static let agreements = Atomic<Int>(0)
+  private static let contradictions = Atomic<Int>(0)
+
+  /// Whether what the kernel says is used: it knows a new socket, and it did not contradict libcurl about each connection.
+  static var isUsed: Bool {
+    isKnown && (agreements.load(ordering: .relaxed) > 0 || contradictions.load(ordering: .relaxed) == 0)
+  }
+
+  /// Whether this can be the connection at the end of a transfer. What may be 0 since the kernel does not note it becomes `nil`.
+  mutating func agrees(with transfer: borrowing TransferInfo) -> Bool {
+    // Whatever the transfer sent and received came after its begin.
+    let most = max(transfer.elapsed / 1_000, transfer.total) + transfer.resolution
+    let hasResponse = transfer.statusCode ?? 0 > 0
+    guard 1...11 ~= state, sinceDataSent ?? 0 <= most, !hasResponse || sinceDataReceived <= most,
+      !hasResponse || receivedSegments != 0,
+      !hasResponse || receivedBytes.map({ $0 >= max(1, transfer.receivedBytes ?? 0) }) != false
+    else {
+      Self.contradictions.add(1, ordering: .relaxed)
+      return false
+    }
+    Self.agreements.add(1, ordering: .relaxed)
+    // The response to a request comes a round trip later, at the least.
+    if let roundTrip, roundTrip > most { self.roundTrip = nil }
+    if sinceDataSent != 0 {
+      Self.isClockSeen.store(true, ordering: .relaxed)
+    } else if !Self.isClockSeen.load(ordering: .relaxed) {
+      sinceDataSent = nil
+    }
+    return true
+  }
+}
+
+extension TCPInfo {
+  /// What was read of a transfer's connection at its end, and before.
+  package struct Reading: Sendable, Hashable {
+    var info: TCPInfo
+    /// At the connection's previous reading: all zero if the transfer has opened it, `nil` if that is unknown.
+    var previous: TCPInfo?
+
+    /// What was sent again since the previous reading.
+    var retransmittedSegments: Int? {
+      previous.map { max(0, info.retransmittedSegments - $0.retransmittedSegments) }
+    }
+
+    /// Nothing was sent again since the previous reading: the last data that was sent was sent for the first time.
+    var hasNoRetransmission: Bool {
+      info.retransmittedSegments == previous?.retransmittedSegments ?? 0
+    }
+
+    /// One segment with data has arrived since the previous reading, so the response came in it as a whole. The reading may
+    /// have been before earlier responses: then there are more.
+    var isOneSegment: Bool {
+      guard let now = info.receivedSegments, let before = previous?.receivedSegments else { return false }
+      return now - before == 1
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import TapCore
+import TapFoundation
+
+/// What libcurl (its *info*, `curl_easy_getinfo(3)`), the tap and the kernel know of a transfer, at its end or when it is cut short,
+/// and where its time went by that. In microseconds, unless said otherwise.
+///
+/// libcurl's times are cumulative, and from two starts: ``nameLookup`` to ``startTransfer`` count from when the transfer got its
+/// turn, ``total`` from when it was added. Between the two it waits for a connection of the session's. After a redirect all of
+/// them are those of the last leg.
+package struct TransferInfo: Sendable, Hashable {
+  /// What passed the tap.
+  struct Seen: Sendable, Hashable {
+    /// The scheme is https.
+    var isSecure = false
+    /// The loader answers from the session's cache.
+    var isFromCache = false
+    /// The loader was started again after a suspension: libcurl's total is not that of the whole request.
+    var isRestarted = false
+    /// The status code of the last response that a delegate received.
+    var statusCode: Int?
+    /// From the start to when a delegate received the head of that response, in nanoseconds. An upper bound of the first byte: the
+    /// head may have come in pieces.
+    var head: Int64?
+    /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes directly.
+    var loadedBytes: Int64?
+  }
+
+  enum End: Sendable, Hashable {
+    /// The whole response has arrived.
+    case complete
+    case failed
+    /// The app cancelled the task: libcurl has not brought its total up to date.
+    case cancelled
+  }
+
+  /// The server's side of a connection, or a proxy's.
+  struct Peer: Sendable, Hashable {
+    /// CURLINFO_PRIMARY_IP
+    let address: String
+    /// CURLINFO_PRIMARY_PORT
+    let port: Int
+  }
+
+  // MARK: libcurl
+
+  /// Whether libcurl knows the transfer. Of another the tap knows what it has seen, and no phases.
+  package internal(set) var isNative = false
+  /// CURLINFO_RESPONSE_CODE: 0 before a head has arrived.
+  var statusCode: Int?
+  /// CURLINFO_NUM_CONNECTS: how many connections the transfer has opened.
+  var connectionCount: Int?
+  /// CURLINFO_HTTP_VERSION
+  var protocolVersion: NetworkProtocolVersion?
+  var peer: Peer?
+  /// CURLINFO_LOCAL_PORT: of our side, which tells the open connections to a server apart.
+  var localPort: Int?
+  /// CURLINFO_SIZE_UPLOAD_T: of a chunked body with its framing.
+  var sentBytes: Int64?
+  /// CURLINFO_SIZE_DOWNLOAD_T: the body after chunk decoding and before content decoding.
+  var receivedBytes: Int64?
+  /// How often the loader followed a redirect.
+  var redirectCount = 0
+  /// CURLINFO_REDIRECT_TIME_T: when libcurl began to send the request again, counted like ``total``, since the server had closed the
+  /// connection under it; 0 otherwise. Foundation follows redirects itself. The times up to ``postTransfer`` are sums of both
+  /// attempts then.
+  var resend: Int64 = 0
+  /// CURLINFO_NAMELOOKUP_TIME_T
+  var nameLookup: Int64 = 0
+  /// CURLINFO_CONNECT_TIME_T: 0 on a connection that was open.
+  var connect: Int64 = 0
+  /// CURLINFO_APPCONNECT_TIME_T: 0 without TLS, and on a connection that was open.
+  var appConnect: Int64 = 0
+  /// CURLINFO_PRETRANSFER_TIME_T
+  var preTransfer: Int64 = 0
+  /// CURLINFO_POSTTRANSFER_TIME_T of a request with a body: its last byte was handed to the kernel. libcurl has it from 8.10 on.
+  var postTransfer: Int64?
+  /// CURLINFO_STARTTRANSFER_TIME_T: 0 before a byte has arrived. Before 8.10 that of an upload is its beginning.
+  var startTransfer: Int64 = 0
+  /// CURLINFO_TOTAL_TIME_T
+  var total: Int64 = 0
+  /// CURLINFO_QUEUE_TIME_T, which libcurl has from 8.6 on.
+  var queue: Int64?
+
+  // MARK: The tap
+
+  var seen = Seen()
+  var end = End.complete
+  /// From the start of the request to its end, in nanoseconds.
+  package var elapsed: Int64 = 0
+  /// The app was asked whether to follow a redirect and refused: the end came when it had answered.
+  var isHeldByApp = false
+  /// libcurl has closed the connection after the response, as one of the two sides asked. Over TLS it sends an alert then.
+  var isClosing = false
+  /// No other transfers could make this one wait: see ``TransferCount``.
+  var hadFreeConnection = false
+  /// The length of the request's body, where it is known in advance.
+  var bodySize: Int64?
+
+  // MARK: The kernel
+
+  /// What the kernel knows of the connection.
+  var connection: TCPInfo.Reading?
+  /// What the kernel's clock cannot tell from 0.
+  var resolution = TCPInfo.resolution
+
+  // MARK: What follows
+
+  /// Where the time went.
+  var timings = RequestTimings()
+  /// From the start of the request to libcurl's first byte of the last leg, in nanoseconds.
+  var firstByte: Int64?
+  /// Time of the leg in this process, beside phases: between a connection's phases and the request, and of a response that
+  /// lay unread.
+  var idle: Int64 = 0
+
+  @inline(__always)
+  package init() {}
+
+  /// The status code, unless it is that of an interim response (RFC 9110, section 15.2).
+  var finalStatusCode: Int? { statusCode.flatMap { $0 >= 200 ? $0 : nil } }
+
+  /// Whether the response need not be looked at: it asks for no credentials (RFC 9110, section 15.5.2), and the last
+  /// redirect was followed.
+  var isSufficient: Bool {
+    guard let statusCode, statusCode >= 200, statusCode != 401 else { return false }
+    return redirectCount == 0 || !(300..<400).contains(statusCode)
+  }
+
+  /// Foundation counts a redirect before it asks whether to follow it. The response that is the last is one that was not
+  /// followed, if it names a place.
+  mutating func discountRefusedRedirect() {
+    guard redirectCount > 0, let statusCode, (300..<400).contains(statusCode) else { return }
+    redirectCount -= 1
+    isHeldByApp = true
+  }
+
+  /// Whether the transfer went over a connection that was open before. `nil` if it got none.
+  var isConnectionReused: Bool? {
+    guard preTransfer > 0, let connectionCount else { return nil }
+    return connectionCount == 0
+  }
+}
+
+/// The sizes of bodies on the wire, as far as they are known.
+extension TransferInfo {
+  /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream. Foundation counts the
+  /// bytes of a stream for tasks with a delegate; libcurl counts the framing of the chunks too.
+  @inline(__always)
+  func requestBodySize(of task: URLSessionTask?, method: String) -> Int64? {
+    if isNative, preTransfer == 0 { return nil }
+    // A HEAD goes without its body, whatever the task carries, and a GET with a body is refused.
+    if method == "HEAD" || method == "GET" { return 0 }
+    guard let task else { return sentBytes == 0 ? 0 : nil }
+    let isLastLegOnly = redirectCount > 0
+    let expected = task.countOfBytesExpectedToSend
+    if expected > 0 { return isLastLegOnly ? expected : sentBytes ?? expected }
+    if sentBytes == 0, !isLastLegOnly { return 0 }
+    let sent = task.countOfBytesSent
+    // A further leg counts on from the first.
+    if sent > 0 { return isNative && !isLastLegOnly ? sent : nil }
+    return task.originalRequest?.httpBodyStream == nil ? 0 : nil
+  }
+
+  /// Without libcurl by its headers and by what came by (RFC 9110, section 8.6).
+  @inline(__always)
+  func responseBodySize(method: String, _ response: HTTPURLResponse?) -> Int64? {
+    if isNative { return end == .complete || finalStatusCode != nil ? receivedBytes : nil }
+    guard let response else { return seen.loadedBytes }
+    // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
+    if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
+    // A Transfer-Encoding overrides the Content-Length (RFC 9112, section 6.3).
+    let isChunked = response.value(forHTTPHeaderField: "Transfer-Encoding") != nil
+    // On Linux this is the Content-Length, whatever the coding.
+    if !isChunked, response.expectedContentLength >= 0 { return response.expectedContentLength }
+    // What arrives here of a coded body is decoded already: its size on the wire is another one.
+    let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
+    return coding.isEmpty || coding.lowercased() == "identity" ? seen.loadedBytes : nil
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapURLSession
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// How the socket of a finished transfer is found.
+@Suite struct ConnectionsTests {
+  private let observer = RecordingObserver()
+  private let tap: URLSessionTap
+
+  init() {
+    tap = URLSessionTap(observers: [observer])
+  }
+
+  /// How a server answers, and how the request ends.
+  enum Ending: String, CaseIterable, Sendable {
+    case kept, closed, torn, timeout, cancel
+  }
+
+  @Test(arguments: Kind.allCases, TappedSession.allCases)
+  func `the socket of a first response is found`(kind: Kind, session: TappedSession) async throws {
+    for ending in [Ending.kept, .closed] { try await expectRoundTrip(of: kind, ending, session) }
+  }
+
+  @Test(arguments: [Ending.torn, .timeout, .cancel], TappedSession.allCases)
+  func `the socket of a request that is cut short is found`(ending: Ending, session: TappedSession)
+    async throws
+  {
+    try await expectRoundTrip(of: .data, ending, session)
+  }
+
+  private func expectRoundTrip(of kind: Kind, _ ending: Ending, _ session: TappedSession) async throws {
+    let (isDue, over) = (Gate(), Gate())
+    let origin = try Origin { _ in
+      switch ending {
+      case .kept: [.response(body: [1])]
+      case .closed: [.response(headers: [("Connection", "close")], body: [1]), .close]
+      case .torn: [.text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1"), .think(20), .close]
+      case .timeout, .cancel: [.signal(isDue), .hold(over)]
+      }
+    }
+    defer {
+      over.open()
+      origin.stop()
+    }
+    var request = URLRequest(url: origin.url())
+    if kind.sendsBody { request.httpMethod = "POST" }
+    if ending == .timeout { request.timeoutInterval = 1 }
+    var exchange = Exchange(kind: kind, style: .sessionDelegate, request: request)
+    exchange.makeSession = session.make(tap)
+    if ending == .cancel { (exchange.interruption, exchange.isDue, exchange.goOn) = (.cancel, isDue, over) }
+    let ended = observer.ended.count
+    _ = try await exchange.run(.ephemeral)
+    try await observer.waitForEnds(ended + 1)
+    let observation = try #require(observer.ended.last)
+    #expect(observation.openedConnections == 1 && observation.roundTrip != nil, "\(observation)")
+    #expect(tap.unknownConnectionCount == 0)
+  }
+
+  /// By HTTP/2 Foundation keeps the socket while other streams use it.
+  @Test(
+    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
+    arguments: [FrontServer.Way.tls, .tlsThatCloses, .http2, .ipv6])
+  func `the socket of another way to a server is found`(way: FrontServer.Way) async throws {
+    try await TrustedCertificate.prepare()
+    await #expect(processExitsWith: .success) { [way] in
+      alarm(100)
+      let observer = RecordingObserver()
+      let tap = URLSessionTap(observers: [observer])
+      let origin = try Origin { _ in [.think(15), .response(body: [1])] }
+      let front = try await FrontServer.start(before: origin)
+      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+      for _ in 0..<3 { _ = try await session.data(from: front.url(way, "/")) }
+      try await observer.waitForEnds(3)
+      #expect(observer.ended.allSatisfy { $0.roundTrip != nil })
+      // At once on one connection, if it is HTTP/2: then it is known by its local port.
+      await withTaskGroup { group in
+        for _ in 0..<4 { group.addTask { _ = try? await session.data(from: front.url(way, "/")) } }
+      }
+      try await observer.waitForEnds(7)
+      #expect(observer.ended.allSatisfy { $0.roundTrip != nil })
+      #expect(tap.unknownConnectionCount == 0)
+      try await front.stop()
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import Synchronization
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapURLSession
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// What a kernel or a sandbox says of a connection that it does not know.
+enum KernelAnswer: Int, CaseIterable, Codable, Sendable {
+  case honest, zeros, stateAndTimes, refused, short, garbage, noClock, noSegments, noRoundTrip
+
+  static let current = Atomic<Int>(0)
+
+  /// Whether nothing of it can be used.
+  var isUseless: Bool { self != .honest && self != .noClock && self != .noRoundTrip }
+}
+
+/// Stands before libc's for the whole test program: what it says of a connection is changed where a test asks for it.
+@_cdecl("getsockopt")
+func getsockoptOfSandbox(
+  _ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: UnsafeMutableRawPointer?,
+  _ length: UnsafeMutablePointer<socklen_t>?
+) -> Int32 {
+  typealias Call =
+    @convention(c) (Int32, Int32, Int32, UnsafeMutableRawPointer?, UnsafeMutablePointer<socklen_t>?) -> Int32
+  // RTLD_NEXT
+  guard let next = dlsym(UnsafeMutableRawPointer(bitPattern: -1), "getsockopt") else { return -1 }
+  let result = unsafeBitCast(next, to: Call.self)(descriptor, level, option, value, length)
+  let answer = KernelAnswer(rawValue: KernelAnswer.current.load(ordering: .relaxed)) ?? .honest
+  guard answer != .honest, level == Int32(IPPROTO_TCP), option == 11, result == 0, let value, let length else {
+    return result
+  }
+  let bytes = UnsafeMutableRawBufferPointer(start: value, count: Int(length.pointee))
+  func clear(_ ranges: Range<Int>...) {
+    for range in ranges { for index in range.clamped(to: 0..<bytes.count) { bytes[index] = 0 } }
+  }
+  switch answer {
+  case .honest: break
+  case .zeros: clear(0..<256)
+  // The state, `tcpi_rto`, and `tcpi_rtt` with its variance.
+  case .stateAndTimes: clear(1..<8, 12..<68, 76..<256)
+  case .refused:
+    errno = EPERM
+    return -1
+  case .short: length.pointee = 8
+  case .garbage: for index in bytes.indices { bytes[index] = .random(in: 0...255) }
+  case .noClock: clear(44..<60)
+  case .noSegments: clear(128..<136, 152..<160)
+  case .noRoundTrip: clear(148..<152)
+  }
+  return result
+}
+
+@Suite struct SandboxTests {
+  @Test(arguments: KernelAnswer.allCases)
+  func `what the kernel does not know is absent`(answer: KernelAnswer) async {
+    await #expect(processExitsWith: .success) { [answer] in
+      alarm(100)
+      KernelAnswer.current.store(answer.rawValue, ordering: .relaxed)
+      let (held, letGo) = (Gate(), Gate())
+      let origin = try Origin { request in
+        switch request.path {
+        case "/download": [.text("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"), .think(300), .text("b")]
+        case "/pieces":
+          [.think(100), .text("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n"), .think(60), .text("a")]
+        case "/held": [.signal(held), .hold(letGo), .think(60), .response(body: [1])]
+        case "/wait": [.response(body: [1])]
+        default: [.think(200), .response(body: [1])]
+        }
+      }
+      let observer = RecordingObserver()
+      let tap = URLSessionTap(observers: [observer])
+      let base = URLSessionConfiguration.ephemeral
+      base.httpMaximumConnectionsPerHost = 1
+      // Of a session with older tasks, none is known not to have waited.
+      let session = URLSession(configuration: base)
+      _ = session.dataTask(with: origin.url())
+      tap.install(on: session, client: "test")
+      func request(_ path: String, posts: Bool = false) -> URLRequest {
+        var request = URLRequest(url: origin.url(path))
+        if posts { (request.httpMethod, request.httpBody) = ("POST", Data([1, 2, 3])) }
+        return request
+      }
+      for _ in 0..<2 {
+        _ = try await session.data(for: request("/download"))
+        _ = try await session.data(for: request("/work", posts: true))
+        _ = try await session.data(for: request("/pieces", posts: true))
+        _ = try await session.data(for: request("/"))
+      }
+      session.dataTask(with: request("/held")).resume()
+      try await held.wait()
+      session.dataTask(with: request("/wait")).resume()
+      try await observer.waitForStarts(10)
+      letGo.open()
+      try await observer.waitForEnds(10)
+      let precision = TCPInfo.resolution * 1_000
+      for observation in observer.ended {
+        let (phases, path) = (observation.timings, observation.request.url.split(separator: "/").last ?? "")
+        // Two requests of which only one has a connection, and nothing tells of a wait but the kernel and libcurl from 8.6 on.
+        #expect(path == "wait" || phases[.queue] == nil, "\(path): \(phases)")
+        #expect(phases[.upload] == nil, "\(path): \(phases)")
+        #expect(observation.phaseSum <= observation.elapsed, "\(path): \(phases)")
+        #expect(observation.roundTrip.map { $0 > 0 } != false)
+        if let transfer = phases[nanoseconds: .transfer], path == "download" {
+          #expect(transfer >= 300_000_000 - precision, "\(phases)")
+        }
+        if let server = phases[nanoseconds: .processing] ?? phases[nanoseconds: .response], path == "work" {
+          #expect(server >= 200_000_000 - precision, "\(phases)")
+        }
+        if let queue = phases[nanoseconds: .queue] { #expect(queue >= 60_000_000 - precision) }
+        if answer.isUseless || answer == .noRoundTrip { #expect(observation.roundTrip == nil) }
+      }
+      #expect(TCPInfo.isUsed == !answer.isUseless)
+      origin.stop()
+    }
+  }
+}
