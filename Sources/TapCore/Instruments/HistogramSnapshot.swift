@@ -51,17 +51,3 @@ public struct HistogramSnapshot: Sendable, Hashable {
     }
   }
 }
-
-struct Exemplar: Sendable, Hashable {
-  let value: Double
-  let timestamp: Timestamp
-  let trace: TraceContext
-}
-
-/// Which requests leave exemplars in their histograms.
-public enum ExemplarPolicy: Sendable, Hashable {
-  /// Requests with a sampled trace, which a tracing system may have recorded.
-  case sampled
-  /// Every request with a trace. The request log has the trace at least.
-  case all
-}

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A counter, a gauge or a histogram, as the registry uses it: the row of a table with one column.
 protocol Instrument: SeriesRow {
   var reading: InstrumentReading { get }
@@ -14,15 +12,4 @@ enum InstrumentReading {
   /// The value, and whether it has been counted since the series was made.
   case number(Double, isSinceCreation: Bool)
   case histogram(Registry.Histogram)
-}
-
-/// Counts the values that the instruments of a family drop, exposed as `session_tap_dropped_values_total`.
-final class DroppedValues: Sendable {
-  private let counter = Atomic<UInt64>(0)
-
-  func increment() {
-    counter.wrappingAdd(1, ordering: .relaxed)
-  }
-
-  var count: UInt64 { counter.load(ordering: .relaxed) }
 }

@@ -40,41 +40,8 @@ struct FamilyDescriptor: Sendable, Hashable {
   }
 }
 
-/// The names that the families of a registry take.
-struct ClaimedNames: Sendable {
-  private var names: Set<String> = []
-
-  /// Adds the names of families that come together. Throws for the first name that another family has, one of these or one that
-  /// was there, and then adds none.
-  mutating func add(_ descriptors: [FamilyDescriptor]) throws(RegistryError) {
-    var new: Set<String> = []
-    for descriptor in descriptors {
-      for name in descriptor.claims where names.contains(name) || !new.insert(name).inserted {
-        throw RegistryError(.nameTaken, metric: descriptor.name, detail: name)
-      }
-    }
-    names.formUnion(new)
-  }
-}
-
 extension String {
   fileprivate func dropping(suffix: String) -> String {
     hasSuffix(suffix) && utf8.count > suffix.utf8.count ? String(dropLast(suffix.count)) : self
-  }
-}
-
-enum MetricType: String, Sendable, Hashable, CaseIterable {
-  case counter, gauge, histogram
-  /// Text 0.0.4 and protobuf have no such type and call it a gauge.
-  case info
-
-  /// Whether a sample may have this value: a counter's is never below 0 and never "not a number", an info's is always 1
-  /// (OpenMetrics 1.0, "Counter" and "Info").
-  func accepts(_ value: Double) -> Bool {
-    switch self {
-    case .counter: value >= 0
-    case .info: value == 1
-    case .gauge, .histogram: true
-    }
   }
 }

@@ -1,0 +1,113 @@
+/// One ended request in either direction. Every consumer receives this value.
+public struct RequestObservation: Sendable, Hashable {
+  /// The request, with the fields that the app added until its end.
+  public var request: RequestDescription
+  /// When loading started.
+  public var start: Timestamp
+  /// The time from the start of loading to the last byte of the body, including redirects and challenges; for
+  /// an inbound request, from its begin to its end. In whole nanoseconds, at most 292 years.
+  public var duration: Duration {
+    get { .nanoseconds(elapsed) }
+    set { elapsed = newValue.nanoseconds }
+  }
+  /// How the request ended.
+  public var end: RequestEnd
+  /// The text of the error from libcurl or the app (OpenTelemetry, `error.message`), for people and not for
+  /// labels. `nil` if there was no error or no text. The userinfo of a URL in it becomes `REDACTED`.
+  public var errorMessage: String? { didSet { errorMessage = errorMessage?.withoutUserinfo } }
+  /// The bytes of the request's body, or `nil` if unknown. Unknown is not 0.
+  public var requestBodySize: Int64?
+  /// The bytes of the response's body, or `nil` if unknown. Unknown is not 0.
+  public var responseBodySize: Int64?
+  /// The time from the start of loading to the first byte of the last leg's response, which may be an interim
+  /// one. `nil` if unknown, for example after an answered challenge. In whole nanoseconds.
+  public var timeToFirstByte: Duration? {
+    get { elapsedToFirstByte.map { .nanoseconds($0) } }
+    set { elapsedToFirstByte = newValue?.nanoseconds }
+  }
+  /// Where the time went, as far as it is known.
+  public var timings = RequestTimings()
+  /// The HTTP version of the response, or `nil` if unknown.
+  public var protocolVersion: NetworkProtocolVersion?
+  /// The address of the server or proxy at the other end of the connection (OpenTelemetry,
+  /// `network.peer.address`), or `nil` if unknown.
+  public var peerAddress: String?
+  /// The number of connections that the request's last leg opened, or `nil` if unknown.
+  public var openedConnections: Int?
+  /// Whether the request's last leg used a connection that was already open. `nil` if unknown or if it had no
+  /// connection.
+  public var isConnectionReused: Bool?
+  /// The least round trip of the connection in the last minutes (`tcp(7)`, `tcpi_min_rtt`), or `nil` if it
+  /// was not read: after short requests it is read once per second for each connection. Through a proxy it is
+  /// the round trip to the proxy. By HTTP/2 the connection may serve other requests too.
+  public var networkRoundTrip: Duration? {
+    get { roundTrip.map { .nanoseconds($0) } }
+    set { roundTrip = newValue?.nanoseconds }
+  }
+  /// The number of segments sent again on the connection since its last reading, or `nil` if unknown.
+  public var retransmittedSegments: Int?
+  /// The number of times that the request was sent again, for a redirect or with credentials (OpenTelemetry,
+  /// `http.request.resend_count`), or `nil` if unknown.
+  public var resendCount: Int?
+  /// The time until libcurl sent the request again, because the server had closed the connection under it, or
+  /// `nil` if it did not. No phase includes it.
+  public var timeToResend: Duration?
+  /// Whether the response came from the session's cache.
+  public var isFromCache = false
+  /// Headers of the response, by name, for a consumer that may show some, as ``RequestDescription/headers``.
+  public var responseHeaders: [String: String] = [:]
+
+  /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
+  package var elapsed: Int64
+  /// ``timeToFirstByte``, likewise.
+  package var elapsedToFirstByte: Int64?
+  /// ``networkRoundTrip``, likewise.
+  package var roundTrip: Int64?
+
+  /// Makes an observation. What else is known of the request is set afterwards.
+  public init(
+    request: RequestDescription, start: Timestamp, duration: Duration, end: RequestEnd,
+    requestBodySize: Int64? = nil, responseBodySize: Int64? = nil
+  ) {
+    self.request = request
+    self.start = start
+    elapsed = duration.nanoseconds
+    self.end = end
+    self.requestBodySize = requestBodySize
+    self.responseBodySize = responseBodySize
+  }
+
+  init(begun request: RequestDescription) {
+    self.request = request
+    start = Timestamp(nanosecondsSinceEpoch: 0)
+    elapsed = 0
+    end = .cancelled
+  }
+}
+
+extension RequestObservation {
+  package var outcome: RequestOutcome {
+    switch end {
+    case .response(let statusCode?) where request.direction.isError(statusCode): .httpError
+    case .response: .ok
+    case .failure: .error
+    case .cancelled: .cancelled
+    }
+  }
+
+  /// The status code of an error response, or the class of a failure; `nil` on success (OpenTelemetry,
+  /// `error.type`).
+  public var errorType: String? {
+    switch end {
+    case .response(let statusCode?) where request.direction.isError(statusCode): String(statusCode)
+    case .failure(let type, _): type.rawValue
+    case .response, .cancelled: nil
+    }
+  }
+
+  /// When the request ended, at most the last moment that a timestamp can express.
+  package var endTime: Timestamp {
+    let (end, isTooLate) = start.nanosecondsSinceEpoch.addingReportingOverflow(max(0, elapsed))
+    return Timestamp(nanosecondsSinceEpoch: isTooLate ? .max : end)
+  }
+}

@@ -1,0 +1,71 @@
+/// Where the time of a request went.
+///
+/// On Linux they come from libcurl's info of the transfer (`curl_easy_getinfo(3)`), in microseconds, and
+/// from what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. On Apple
+/// platforms they come from `URLSessionTaskMetrics`; this is untested. A phase that did not take place, or
+/// whose length is unknown, is `nil`, not 0: a reused connection has no ``Phase/resolve``, ``Phase/connect``
+/// and ``Phase/tls``. After redirects the phases are those of the last leg. The last phase of a failed or
+/// cancelled request ends with the request. If no phase is unknown, they add up to the request's duration.
+public struct RequestTimings: Sendable, Hashable {
+  /// The phases, in their order. Their names are those of Prometheus's blackbox exporter.
+  public enum Phase: String, Sendable, Hashable, CaseIterable {
+    /// Waiting for a connection: all of the session's `httpMaximumConnectionsPerHost` are busy.
+    case queue
+    /// Looking up the host's name.
+    case resolve
+    /// Opening a TCP connection.
+    case connect
+    /// The TLS handshake.
+    case tls
+    /// Sending the request's body, until its last byte. `nil` below 10 ms, which then belong to
+    /// ``processing``.
+    case upload
+    /// From the time when the request can be sent, or the end of its ``upload``, to the first byte of the
+    /// response: the request travels, and the server works. An interim response, such as 103 Early Hints,
+    /// ends it early.
+    case processing
+    /// ``processing`` and ``transfer`` in one, where the border between them is unknown: from the last byte of the
+    /// request's body to the last of the response.
+    case response
+    /// From the first byte of the response to the last.
+    case transfer
+    /// Time in this process: before libcurl has the request, after its end, and while the response waits in
+    /// the socket because the shared queue of all URLSessions is held or no processor is free.
+    case local
+
+    /// From 0 on.
+    var place: Int {
+      switch self {
+      case .queue: 0
+      case .resolve: 1
+      case .connect: 2
+      case .tls: 3
+      case .upload: 4
+      case .processing: 5
+      case .response: 6
+      case .transfer: 7
+      case .local: 8
+      }
+    }
+  }
+
+  /// Nanoseconds by the place of the phase; negative where there is none.
+  private var values = SIMD16<Int64>(repeating: -1)
+
+  /// Makes timings without any phase.
+  public init() {}
+
+  /// The length of a phase, in whole nanoseconds. A negative length becomes `nil`.
+  public subscript(phase: Phase) -> Duration? {
+    get { self[nanoseconds: phase].map { .nanoseconds($0) } }
+    set { self[nanoseconds: phase] = newValue?.nanoseconds }
+  }
+
+  package subscript(nanoseconds phase: Phase) -> Int64? {
+    get { values[phase.place] < 0 ? nil : values[phase.place] }
+    set { values[phase.place] = newValue ?? -1 }
+  }
+
+  /// Whether no phase is known.
+  public var isEmpty: Bool { values == SIMD16(repeating: -1) }
+}

@@ -1,0 +1,82 @@
+/// A family at the moment of a scrape: which series it has is settled. An instrument is read just before it is
+/// written, so that a scrape of any size holds one snapshot at a time.
+struct GatheredFamily: Sendable {
+  enum Content: Sendable {
+    case number(Double)
+    case instrument(any Instrument)
+  }
+
+  let descriptor: FamilyDescriptor
+  /// How many label sets found no room. `nil` where the family has never been asked for labels.
+  let overflowCount: UInt64?
+  /// How many values no instrument could take.
+  let droppedCount: UInt64
+  /// By label values, no label set twice.
+  private let series: [(labels: RenderedLabels, created: Timestamp, content: Content)]
+
+  init(
+    _ descriptor: FamilyDescriptor, overflowCount: UInt64?, droppedCount: UInt64,
+    series: [(labels: RenderedLabels, created: Timestamp, content: Content)]
+  ) {
+    self.descriptor = descriptor
+    self.overflowCount = overflowCount
+    self.droppedCount = droppedCount
+    self.series = series
+  }
+
+  /// Of samples with equal labels, the first stays.
+  init(_ descriptor: FamilyDescriptor, samples: [MetricFamily.Sample]) {
+    self.descriptor = descriptor
+    (overflowCount, droppedCount) = (nil, 0)
+    var seen: Set<RenderedLabels> = []
+    let created = Timestamp(nanosecondsSinceEpoch: 0)
+    series = samples.map { (RenderedLabels($0.labels.pairs), created, .number($0.value)) }
+      .filter { seen.insert($0.0).inserted }.sorted { $0.0 < $1.0 }
+  }
+
+  /// Writes the samples in the order of their labels. Nothing, not even a header, where there is none.
+  func write(to writer: any ExpositionWriter) {
+    var hasBegun = false
+    forEachSeries { labels, created, reading in
+      if !hasBegun { writer.begin(descriptor) }
+      hasBegun = true
+      switch reading {
+      case .number(let value, let isSinceCreation):
+        writer.number(value, labels: labels, created: isSinceCreation ? created : nil)
+      case .histogram(let histogram):
+        writer.histogram(histogram, labels: labels, created: created)
+      }
+    }
+  }
+
+  /// The sum of the samples whose name is that of the family and this suffix, over the series with these labels.
+  func sum(suffix: Substring, labels: [[UInt8]: [UInt8]]) -> Double? {
+    var sum: Double?
+    forEachSeries { series, _, reading in
+      let pairs = [[UInt8]: [UInt8]](series.pairs.map { ($0.name, $0.value) }) { first, _ in first }
+      // An empty label is no label.
+      guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return }
+      let value: Double? =
+        switch (reading, suffix) {
+        case (.number(let value, _), ""): value
+        case (.histogram(let histogram), "_count"): Double(histogram.snapshot.count)
+        case (.histogram(let histogram), "_sum"): histogram.snapshot.sum
+        default: nil
+        }
+      if let value { sum = (sum ?? 0) + value }
+    }
+    return sum
+  }
+
+  private func forEachSeries(_ body: (RenderedLabels, Timestamp, InstrumentReading) -> Void) {
+    for series in series {
+      let reading =
+        switch series.content {
+        case .number(let value): InstrumentReading.number(value, isSinceCreation: false)
+        case .instrument(let instrument): instrument.reading
+        }
+      if case .number(let value, _) = reading, !descriptor.type.accepts(value) { continue }
+      body(series.labels, series.created, reading)
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/// One metric of a table.
+struct SeriesColumn: Sendable {
+  let descriptor: FamilyDescriptor
+  let dropped = DroppedValues()
+}
