@@ -24,6 +24,25 @@ import Testing
     #expect(contract.unseen == [])
   }
 
+  /// The recorded series that the other rules read keeps every label of a request.
+  @Test func `the recorded requests keep every label`() throws {
+    let record = "job:http_client_request_duration_seconds_count:rate5m"
+    let rule = try #require(
+      contract.folder.rules.first { $0.expression.contains("otel_metric_overflow) (rate(") })
+    let labels = try #require(contract.emitted.labels["http_client_request_duration_seconds"])
+    #expect(
+      PromQLNames(rule.expression).grouping.subtracting(["job"]) == labels.subtracting(["le"]), "\(record)")
+  }
+
+  @Test func `the article lists every metric and its labels`() throws {
+    let listed = try ArticleMetrics()
+    #expect(Set(listed.labels.keys).symmetricDifference(contract.emitted.types.keys) == [])
+    for (metric, labels) in contract.emitted.labels {
+      guard let expected = listed.labels[metric] else { continue }
+      #expect(labels.subtracting(["le", "otel_metric_overflow"]) == expected, "\(metric)")
+    }
+  }
+
   @Test func `no query is longer than a person can edit`() {
     // As it is written; what is between two words is one blank.
     let longest = 400

@@ -1,0 +1,34 @@
+import Foundation
+
+/// The table of metrics in the article on metrics and limits.
+struct ArticleMetrics {
+  /// The labels of each metric.
+  private(set) var labels: [String: Set<String>] = [:]
+
+  init() throws {
+    var package = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { package.deleteLastPathComponent() }
+    let article = package.appendingPathComponent("Sources/SessionTap/SessionTap.docc/MetricsAndLimits.md")
+    let lines = try String(contentsOf: article, encoding: .utf8).split(
+      separator: "\n", omittingEmptySubsequences: false)
+    let table = lines.drop { !$0.hasPrefix("| metric | type | labels |") }.dropFirst(2).prefix {
+      $0.hasPrefix("|")
+    }
+    var previous: Set<String> = []
+    for line in table {
+      let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+      guard cells.count >= 4 else { continue }
+      // What an app or its environment chooses is listed in words.
+      let labels = cells[3].contains("the same") ? previous : Self.names(in: cells[3])
+      for metric in Self.names(in: cells[1]) { self.labels[metric] = labels }
+      previous = labels
+    }
+  }
+
+  /// The words in backticks.
+  private static func names(in cell: Substring) -> Set<String> {
+    Set(
+      cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
+        .map { String($0.element) })
+  }
+}
