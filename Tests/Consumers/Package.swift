@@ -5,11 +5,6 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
 
-/// Products of a package.
-func products(_ names: String..., of package: String) -> [Target.Dependency] {
-  names.map { .product(name: $0, package: package) }
-}
-
 let package = Package(
   name: "consumers",
   platforms: [.macOS(.v15)],
@@ -33,39 +28,66 @@ let package = Package(
     // The names of SessionTap beside those of the packages that apps use it with.
     .target(
       name: "Names",
-      dependencies: products("hummingbird-app", of: "HummingbirdApp")
-        + products("SessionTap", of: "session-tap")
-        + products(
-          "TapAsyncHTTPClient", "TapBootstrap", "TapHummingbird", "TapLogging", "TapMetrics",
-          "TapServiceLifecycle", "TapTracing", of: "Adapters")
-        + products("AsyncHTTPClient", of: "async-http-client") + products("HTTPTypes", of: "swift-http-types")
-        + products("Hummingbird", of: "hummingbird") + products("Logging", of: "swift-log")
-        + products("Metrics", of: "swift-metrics")
-        + products("ServiceLifecycle", of: "swift-service-lifecycle")
-        + products("Tracing", of: "swift-distributed-tracing"),
+      dependencies: [
+        .product(name: "hummingbird-app", package: "HummingbirdApp"),
+        .product(name: "SessionTap", package: "session-tap"),
+        .product(name: "TapAsyncHTTPClient", package: "Adapters"),
+        .product(name: "TapBootstrap", package: "Adapters"),
+        .product(name: "TapHummingbird", package: "Adapters"),
+        .product(name: "TapLogging", package: "Adapters"),
+        .product(name: "TapMetrics", package: "Adapters"),
+        .product(name: "TapServiceLifecycle", package: "Adapters"),
+        .product(name: "TapTracing", package: "Adapters"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
+      ],
       path: "Names", exclude: ["check"], swiftSettings: settings),
     // The Hummingbird app without a tap: what the other calls, and what it is measured against.
     .executableTarget(
       name: "bare-app",
-      dependencies: products("AsyncHTTPClient", of: "async-http-client")
-        + products("Hummingbird", of: "hummingbird") + products("HTTPTypes", of: "swift-http-types"),
+      dependencies: [
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
       path: "BareApp", swiftSettings: settings),
     .executableTarget(
       name: "flyingfox-app",
-      dependencies: products("SessionTap", "TapCore", of: "session-tap")
-        + products("FlyingFox", of: "FlyingFox"),
+      dependencies: [
+        .product(name: "SessionTap", package: "session-tap"),
+        .product(name: "TapCore", package: "session-tap"),
+        .product(name: "FlyingFox", package: "FlyingFox"),
+      ],
       path: "FlyingFoxApp/Sources", swiftSettings: settings),
     .testTarget(
       name: "AdapterTests",
-      dependencies: products("SessionTap", "TapCore", "TapLog", of: "session-tap")
-        + products(
-          "TapAsyncHTTPClient", "TapHummingbird", "TapLogging", "TapMetrics", "TapTracing", of: "Adapters")
-        + products("AsyncHTTPClient", of: "async-http-client") + products("HTTPTypes", of: "swift-http-types")
-        + products("Hummingbird", "HummingbirdTesting", of: "hummingbird")
-        + products("Instrumentation", "Tracing", of: "swift-distributed-tracing")
-        + products("Logging", of: "swift-log") + products("CoreMetrics", of: "swift-metrics")
-        + products("NIOCore", "NIOHTTP1", "NIOPosix", of: "swift-nio")
-        + products("NIOSSL", of: "swift-nio-ssl"),
+      dependencies: [
+        .product(name: "SessionTap", package: "session-tap"),
+        .product(name: "TapCore", package: "session-tap"),
+        .product(name: "TapLog", package: "session-tap"),
+        .product(name: "TapAsyncHTTPClient", package: "Adapters"),
+        .product(name: "TapHummingbird", package: "Adapters"),
+        .product(name: "TapLogging", package: "Adapters"),
+        .product(name: "TapMetrics", package: "Adapters"),
+        .product(name: "TapTracing", package: "Adapters"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
+        .product(name: "Instrumentation", package: "swift-distributed-tracing"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "CoreMetrics", package: "swift-metrics"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
+      ],
       path: "Adapters", exclude: ["check", "compare-plan"], swiftSettings: settings),
   ]
 )
