@@ -44,8 +44,7 @@ import Testing
   }
 
   /// A server that records what is sampled has no reason to record what nobody else does.
-  @Test
-  func `begin a trace where there is none, which is not sampled`() async throws {
+  @Test func `begin a trace where there is none, which is not sampled`() async throws {
     let upstream = try Origin { _ in [.response()] }
     var configuration = TapTests.configuration()
     configuration.endpoint = nil
@@ -66,8 +65,7 @@ import Testing
     #expect(Set(sent.map(\.spanID) + [own.spanID]).count == 3)
   }
 
-  @Test
-  func `reach the app's own observers, and the known methods of the environment`() async throws {
+  @Test func `reach the app's own observers, and the known methods of the environment`() async throws {
     final class Observer: RequestObserver {
       let gate = Gate()
       func requestEnded(_ observation: RequestObservation) { gate.open() }

@@ -256,19 +256,22 @@ import Testing
   /// Something else may hold the one queue of all sessions, for which other tests wait meanwhile, with all of Swift's threads.
   @Test(.needs(.sessionQueue)) func `ends at its deadline while Foundation stands still`() async throws {
     let origin = try Origin { _ in [.response()] }
-    let held = Gate()
-    HoldingProtocol.gates.withLock { $0 = (held, Gate()) }
+    let (held, release) = (Gate(), Gate())
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.protocolClasses = [HoldingProtocol.self]
+    configuration.protocolClasses = [QueueHold.self]
     let session = URLSession(configuration: configuration)
-    session.dataTask(with: origin.url("/held")).resume()
+    let hold = QueueHold.url {
+      held.open()
+      release.waitBlocking()
+    }
+    session.dataTask(with: hold).resume()
     try await held.wait("the queue")
     var retry = PushRetry()
     (retry.attempts, retry.deadline) = (1, .milliseconds(100))
     let gateway = try PushGateway("http://127.0.0.1:\(origin.port)", job: "test")
     let error = await Self.error(of: try MetricsPusher(registry: Registry(), to: gateway, retry: retry))
     #expect(error?.description == "127.0.0.1:\(origin.port) does not answer in time")
-    HoldingProtocol.gates.withLock { $0?.release.open() }
+    release.open()
     session.finishTasksAndInvalidate()
   }
 
@@ -341,22 +344,4 @@ import Testing
       return error
     }
   }
-}
-
-/// Holds the queue on which Foundation drives all sessions.
-private final class HoldingProtocol: URLProtocol {
-  static let gates = Mutex<(held: Gate, release: Gate)?>(nil)
-
-  override class func canInit(with request: URLRequest) -> Bool { true }
-
-  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
-
-  override func startLoading() {
-    let gates = Self.gates.withLock { $0 }
-    gates?.held.open()
-    gates?.release.waitBlocking()
-    client?.urlProtocol(self, didFailWithError: URLError(.cancelled))
-  }
-
-  override func stopLoading() {}
 }

@@ -91,7 +91,6 @@ import Testing
     let closed = try ClosedPort()
     _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(closed.port)/")))
     session.invalidateAndCancel()
-    withExtendedLifetime(closed) {}
     #expect(session.configuration.protocolClasses?.isEmpty == false)
   }
 
@@ -111,7 +110,6 @@ import Testing
       }
       exit(7)
     }
-    withExtendedLifetime(closed) {}
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
     #expect(text.split(separator: "\n").count { $0.contains("keep the tap, and shut it down last") } == 1)
   }

@@ -38,7 +38,6 @@ import Testing
       _ = try? await session.data(from: url)
       exit(7)
     }
-    withExtendedLifetime(closed) {}
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
     #expect(lines.count == 1)
     #expect(lines.first?.contains(#""client":"last""#) == true)

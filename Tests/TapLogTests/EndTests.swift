@@ -15,10 +15,8 @@ private final class FeedingSink: LogSink {
   }
 }
 
-@Suite(.needs(.thread))
-struct EndTests {
-  @Test
-  func `A flush waits for the lines that came before it, and for no other`() throws {
+@Suite(.needs(.thread)) struct EndTests {
+  @Test func `A flush waits for the lines that came before it, and for no other`() throws {
     let sink = FeedingSink()
     let log = try RequestLog(to: .custom(sink))
     sink.log.withLock { $0 = log }
@@ -29,8 +27,7 @@ struct EndTests {
     #expect(log.shutdown())
   }
 
-  @Test
-  func `A shutdown that gives up ends all that wait for the writer, and all that come later`() throws {
+  @Test func `A shutdown that gives up ends all that wait for the writer, and all that come later`() throws {
     let sink = GatedSink()
     let log = try RequestLog(to: .custom(sink))
     log.log(.info, "stuck")
@@ -55,8 +52,7 @@ struct EndTests {
     sink.gate.open()
   }
 
-  @Test
-  func `shutdowns from many threads end together, and every line is written`() async throws {
+  @Test func `shutdowns from many threads end together, and every line is written`() async throws {
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink))
     for _ in 0..<100 { log.log(.info, "line") }

@@ -3,10 +3,8 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite(.needs(.thread))
-struct ProcessEndTests {
-  @Test
-  func `waits for the lines that are on their way, when it is a normal one`() async throws {
+@Suite(.needs(.thread)) struct ProcessEndTests {
+  @Test func `waits for the lines that are on their way, when it is a normal one`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
@@ -17,8 +15,7 @@ struct ProcessEndTests {
     #expect(try folder.lines("requests.jsonl").count == 100)
   }
 
-  @Test
-  func `does not wait for a reader that never comes`() async throws {
+  @Test func `does not wait for a reader that never comes`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.fifo")
     #expect(mkfifo(path, 0o600) == 0)
@@ -29,8 +26,7 @@ struct ProcessEndTests {
     }
   }
 
-  @Test
-  func `loses no line of an app that shuts its log down on SIGTERM`() async throws {
+  @Test func `loses no line of an app that shuts its log down on SIGTERM`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
@@ -66,8 +62,7 @@ struct ProcessEndTests {
     #expect(try folder.lines("requests.jsonl").count == 1)
   }
 
-  @Test
-  func `by SIGPIPE or SIGXFSZ does not come from the log`() async throws {
+  @Test func `by SIGPIPE or SIGXFSZ does not come from the log`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in

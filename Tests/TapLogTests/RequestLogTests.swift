@@ -4,10 +4,8 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite(.needs(.thread))
-struct RequestLogTests {
-  @Test
-  func `appends to a file, and leaves what is there`() throws {
+@Suite(.needs(.thread)) struct RequestLogTests {
+  @Test func `appends to a file, and leaves what is there`() throws {
     let folder = try TemporaryFolder()
     for round in 1...3 {
       let log = try RequestLog(to: .file(folder("requests.jsonl")))
@@ -17,8 +15,7 @@ struct RequestLogTests {
     }
   }
 
-  @Test
-  func `ends a line that a killed process left unfinished`() throws {
+  @Test func `ends a line that a killed process left unfinished`() throws {
     let folder = try TemporaryFolder()
     try Data(#"{"timestamp":"20"#.utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
@@ -44,8 +41,7 @@ struct RequestLogTests {
     #expect(error?.description.contains(remedy) == true)
   }
 
-  @Test
-  func `counts what it writes`() throws {
+  @Test func `counts what it writes`() throws {
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink))
     for end in [
@@ -62,8 +58,7 @@ struct RequestLogTests {
     #expect(statistics.pending == 0)
   }
 
-  @Test
-  func `exposes its counters through a registry`() throws {
+  @Test func `exposes its counters through a registry`() throws {
     let log = try RequestLog(to: .custom(CollectingSink()))
     let registry = Registry()
     try registry.register(log)
@@ -76,8 +71,7 @@ struct RequestLogTests {
     #expect(text.contains("\nsession_tap_log_write_errors_total 0\n"))
   }
 
-  @Test
-  func `writes what is left when its last reference goes`() async throws {
+  @Test func `writes what is left when its last reference goes`() async throws {
     let closed = Gate()
     let sink = GatedSink(onClose: closed)
     do {
@@ -117,8 +111,7 @@ struct RequestLogTests {
     #expect(text.contains(#""event":"session_tap.log.dropped","dropped":20,"dropped.queue_full":20}"#))
   }
 
-  @Test
-  func `writes lines of the app's own among the others`() throws {
+  @Test func `writes lines of the app's own among the others`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.fields = ["service.name": "shop"]
@@ -137,8 +130,7 @@ struct RequestLogTests {
     #expect(log.statistics.filteredLines(.severity) == 1)
   }
 
-  @Test
-  func `gives a line of the app's own the trace of the request that is being served`() throws {
+  @Test func `gives a line of the app's own the trace of the request that is being served`() throws {
     let sink = CollectingSink()
     let log = try RequestLog(to: .custom(sink))
     let trace = try #require(
@@ -156,8 +148,7 @@ struct RequestLogTests {
     #expect(sink.lines[2].hasSuffix(#""message":"outside"}"#))
   }
 
-  @Test
-  func `counts the lines that a sink refuses, and goes on after it`() throws {
+  @Test func `counts the lines that a sink refuses, and goes on after it`() throws {
     let sink = CollectingSink()
     sink.fail(true)
     let log = try RequestLog(to: .custom(sink))

@@ -6,8 +6,7 @@ import TestSupport
 import Testing
 
 /// The page in a real browser.
-@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
-struct PageTests {
+@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing")) struct PageTests {
   @Test func `shows what the registry has`() async throws {
     let content = try PageContent()
     content.record(

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
+    .needs(.program), .usesFrontServer,
     arguments: [Style.async, .completionHandler, .sessionDelegate])
   func `a certificate that is not trusted is a failure of TLS`(style: Style) async throws {
     try await TrustedCertificate.prepare()

@@ -39,6 +39,5 @@ import Testing
     _ = try? await session.data(from: #require(URL(string: "http://\(host):\(closed.port)/metrics")))
     tap.flush()
     #expect(observer.started.count == 1)
-    withExtendedLifetime(closed) {}
   }
 }

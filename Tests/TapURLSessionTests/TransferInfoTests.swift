@@ -167,7 +167,6 @@ import Testing
     #expect(observation.isConnectionReused == nil)
     #expect(observation.timings[.processing] == nil)
     #expect(observation.timings[.connect] != nil)
-    withExtendedLifetime(closed) {}
   }
 
   @Test func `a host that does not resolve ends in resolve`() async throws {

@@ -6,12 +6,10 @@ import TapAsyncHTTPClient
 import TapCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
-struct HTTPClientEndTests {
+@Suite(.timeLimit(.minutes(1))) struct HTTPClientEndTests {
   // MARK: Failures
 
-  @Test
-  func `no connection`() async throws {
+  @Test func `no connection`() async throws {
     let refusing = try RefusingPort()
     try await withClient(answering: []) { fixture in
       await #expect(throws: (any Error).self) {
@@ -22,8 +20,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `no address`() async throws {
+  @Test func `no address`() async throws {
     try await withClient(answering: []) { fixture in
       await #expect(throws: (any Error).self) { try await fixture.get(url: "http://name.invalid/") }
       let end = try await fixture.end()
@@ -70,8 +67,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `an answer that is not HTTP`() async throws {
+  @Test func `an answer that is not HTTP`() async throws {
     try await withClient(answering: [.text("SSH-2.0-server\r\n\r\n")]) { fixture in
       await #expect(throws: (any Error).self) { try await fixture.get() }
       let end = try await fixture.end()
@@ -79,8 +75,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a server that never answers, and a deadline`() async throws {
+  @Test func `a server that never answers, and a deadline`() async throws {
     try await withClient(answering: []) { fixture in
       let request = HTTPClientRequest(url: fixture.server.url())
       await #expect(throws: HTTPClientError.deadlineExceeded) {
@@ -92,8 +87,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a server that stops within the body, and the client's limit for reads`() async throws {
+  @Test func `a server that stops within the body, and the client's limit for reads`() async throws {
     // Long enough for the head to come on a busy machine.
     let limit = configured { $0.timeout.read = .seconds(2) }
     try await withClient(limit, answering: [.text("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello")]) {
@@ -118,8 +112,7 @@ struct HTTPClientEndTests {
 
   // MARK: Cancels, and bodies that are let go
 
-  @Test
-  func `a task that is cancelled while it waits for the response`() async throws {
+  @Test func `a task that is cancelled while it waits for the response`() async throws {
     let asked = Event()
     try await withClient(answering: [.open(asked)]) { fixture in
       let task = Task { _ = try await fixture.get() }
@@ -129,8 +122,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a task that was cancelled before`() async throws {
+  @Test func `a task that was cancelled before`() async throws {
     try await withClient(answering: []) { fixture in
       let begin = Event()
       let task = Task {
@@ -143,8 +135,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a task that is cancelled while the body comes`() async throws {
+  @Test func `a task that is cancelled while the body comes`() async throws {
     let read = Event()
     try await withClient(answering: [.text("HTTP/1.1 500 No\r\ncontent-length: 10\r\n\r\nhello")]) {
       fixture in
@@ -157,8 +148,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a client that is shut down while a request waits`() async throws {
+  @Test func `a client that is shut down while a request waits`() async throws {
     let asked = Event()
     try await withClient(answering: [.open(asked)]) { fixture in
       let untapped = HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup)
@@ -183,8 +173,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a body that nothing is read of, in a cancelled task`() async throws {
+  @Test func `a body that nothing is read of, in a cancelled task`() async throws {
     try await withClient(answering: [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello")]) {
       fixture in
       let (answered, cancelled) = (Event(), Event())
@@ -216,8 +205,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a body that is read to its last byte and no further is whole`() async throws {
+  @Test func `a body that is read to its last byte and no further is whole`() async throws {
     try await withClient(answering: [.response(body: "hello")]) { fixture in
       let response = try await fixture.get()
       var count = 0
@@ -230,8 +218,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a body that is longer than the caller accepts`() async throws {
+  @Test func `a body that is longer than the caller accepts`() async throws {
     try await withClient(answering: [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello")]) {
       fixture in
       await #expect(throws: NIOTooManyBytesError.self) { try await fixture.get().body.collect(upTo: 4) }
@@ -240,8 +227,7 @@ struct HTTPClientEndTests {
     }
   }
 
-  @Test
-  func `a body has one reader, as the client's own`() async {
+  @Test func `a body has one reader, as the client's own`() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       try await withClient(answering: [.response(body: "hello")]) { fixture in
         let response = try await fixture.get()

@@ -6,15 +6,13 @@ import TapCore
 import Testing
 import Tracing
 
-@Suite(.timeLimit(.minutes(1)))
-struct HTTPClientTests {
+@Suite(.timeLimit(.minutes(1))) struct HTTPClientTests {
   /// What the app's stream throws.
   struct StreamError: Error {}
 
   // MARK: What is recorded
 
-  @Test
-  func `a request is recorded with its sizes, and has its trace in the header`() async throws {
+  @Test func `a request is recorded with its sizes, and has its trace in the header`() async throws {
     try await withClient(answering: [.response(body: "hello")]) { fixture in
       var request = HTTPClientRequest(url: fixture.server.url("/users/42?token=1"))
       request.method = .POST
@@ -34,8 +32,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test
-  func `headers that the log shows are recorded, of a response cut short too`() async throws {
+  @Test func `headers that the log shows are recorded, of a response cut short too`() async throws {
     let headers = "content-length: 5\r\nx-served-by: a7\r\nx-served-by: b8\r\n"
     for body in ["hello", "he"] {
       let steps = [OddServer.Step.text("HTTP/1.1 200 OK\r\n\(headers)\r\n\(body)"), .close]
@@ -61,8 +58,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test
-  func `a body without a length is counted as it passes, part by part`() async throws {
+  @Test func `a body without a length is counted as it passes, part by part`() async throws {
     let (head, first) = (Event(), Event())
     try await withClient(answering: [
       .text("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"), .wait(head),
@@ -122,8 +118,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test
-  func `without a tap, a request goes out as it is`() async throws {
+  @Test func `without a tap, a request goes out as it is`() async throws {
     try await withClient(answering: [.response(body: "hello")]) { fixture in
       let bare = TapHTTPClient(client: fixture.untapped, name: "test", outbound: nil)
       let request = HTTPClientRequest(url: fixture.server.url())
@@ -136,8 +131,7 @@ struct HTTPClientTests {
 
   // MARK: The trace
 
-  @Test
-  func `a request is a child of the one that is served`() async throws {
+  @Test func `a request is a child of the one that is served`() async throws {
     let trace = TraceContext.random()
     try await withClient(answering: [.response()]) { fixture in
       _ = try await TraceContext.$current.withValue(trace) { try await fixture.get() }
@@ -147,8 +141,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test
-  func `a header that the request has stays, and is the request's place in its trace`() async throws {
+  @Test func `a header that the request has stays, and is the request's place in its trace`() async throws {
     let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     try await withClient(answering: [.response()]) { fixture in
       for header in [header, "not valid"] {
@@ -163,8 +156,7 @@ struct HTTPClientTests {
     }
   }
 
-  @Test
-  func `a client with a tracer sends the tracer's header, once`() async throws {
+  @Test func `a client with a tracer sends the tracer's header, once`() async throws {
     try await withClient(configured { $0.tracing.tracer = FixedTracer() }, answering: [.response()]) {
       fixture in
       _ = try await ServiceContext.$current.withValue(.topLevel) { try await fixture.get() }
@@ -256,8 +248,7 @@ struct HTTPClientTests {
 
   // MARK: Redirects
 
-  @Test
-  func `redirects that the client follows are one request, as it began and as it ended`() async throws {
+  @Test func `redirects that the client follows are one request, as it began and as it ended`() async throws {
     try await withClient { request in
       request.head.uri == "/a"
         ? [.response("302 Found", "location: /b", body: "moved")] : [.response("404 Not Found", body: "none")]
@@ -286,8 +277,7 @@ struct HTTPClientTests {
 
   // MARK: All at once
 
-  @Test
-  func `400 requests at once, with failures of every kind, end once each`() async throws {
+  @Test func `400 requests at once, with failures of every kind, end once each`() async throws {
     let count = 400
     let pool = configured { $0.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 32 }
     try await withClient(pool) { request in

@@ -35,8 +35,7 @@ import Testing
     return try #require(lines.first).mapValues { "\($0)" }
   }
 
-  @Test
-  func `a line says what, where and who`() throws {
+  @Test func `a line says what, where and who`() throws {
     logger().info("warmed", source: "Cache", file: "App/Cache.swift", function: "warm()", line: 42)
     let line = try line()
     #expect(line["event"] == "app")
@@ -66,8 +65,7 @@ import Testing
     #expect(line["level"] == name)
   }
 
-  @Test
-  func `what is below the logger's level is left out`() throws {
+  @Test func `what is below the logger's level is left out`() throws {
     var logger = logger()
     logger.debug("not by default")
     logger.logLevel = .error
@@ -76,8 +74,7 @@ import Testing
     #expect(try line()["message"] == "this is")
   }
 
-  @Test
-  func `a copy of a logger shares neither level nor metadata`() {
+  @Test func `a copy of a logger shares neither level nor metadata`() {
     var first = logger()
     first.logLevel = .debug
     first[metadataKey: "only-on"] = "first"
@@ -93,8 +90,7 @@ import Testing
     #expect(first.handler.metadata == ["only-on": "first"])
   }
 
-  @Test
-  func `the call's metadata counts more than the provider's, and that more than the logger's`() throws {
+  @Test func `the call's metadata counts more than the provider's, and that more than the logger's`() throws {
     var logger = logger(Logger.MetadataProvider { ["b": "provider", "c": "provider"] })
     logger[metadataKey: "a"] = "logger"
     logger[metadataKey: "b"] = "logger"
@@ -106,8 +102,7 @@ import Testing
     #expect(line["c"] == "call")
   }
 
-  @Test
-  func `metadata is flattened, and numbers stay numbers`() throws {
+  @Test func `metadata is flattened, and numbers stay numbers`() throws {
     logger().info(
       "m",
       metadata: [
@@ -129,8 +124,7 @@ import Testing
     #expect(fields["a.b"] as? String == "given")
   }
 
-  @Test
-  func `a key that the line has itself is kept under another name`() throws {
+  @Test func `a key that the line has itself is kept under another name`() throws {
     logger().info("m", metadata: ["message": "mine", "severity": "LOUD", "source": "here", "logger": "me"])
     let line = try line()
     #expect(line["message"] == "m")
@@ -141,16 +135,14 @@ import Testing
     #expect(line["dropped_attributes_count"] == nil)
   }
 
-  @Test
-  func `an error is in the line`() throws {
+  @Test func `an error is in the line`() throws {
     logger().error("failed", error: Mishap())
     let line = try line()
     #expect(line["error.message"] == "Mishap()")
     #expect(line["error.type"]?.hasSuffix("LogHandlerTests.Mishap") == true)
   }
 
-  @Test
-  func `hostile metadata gives one line that is valid`() throws {
+  @Test func `hostile metadata gives one line that is valid`() throws {
     var deep = Logger.MetadataValue.string("bottom")
     for _ in 0..<200 { deep = ["deeper": deep] }
     let wide = Dictionary(
@@ -159,8 +151,7 @@ import Testing
     #expect(try line()["message"] == "\u{0}\n\u{2028}\"\\")
   }
 
-  @Test
-  func `without a log nothing happens`() {
+  @Test func `without a log nothing happens`() {
     var handler = TapLogHandler(label: "l", log: nil, logLevel: .trace)
     handler.metadata = ["a": "b"]
     handler.log(
@@ -169,8 +160,7 @@ import Testing
     #expect(handler.metadata == ["a": "b"])
   }
 
-  @Test
-  func `many loggers write at once`() async throws {
+  @Test func `many loggers write at once`() async throws {
     await withTaskGroup(of: Void.self) { group in
       for task in 0..<8 {
         group.addTask { [logger = logger()] in

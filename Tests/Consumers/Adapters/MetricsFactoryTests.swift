@@ -15,8 +15,7 @@ import Testing
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
   }
 
-  @Test
-  func `counters count whole amounts and fractions, never back`() {
+  @Test func `counters count whole amounts and fractions, never back`() {
     let counter = Counter(label: "jobs.done", factory: factory)
     counter.increment()
     counter.increment(by: 41)
@@ -28,15 +27,13 @@ import Testing
     #expect(samples.contains(#"session_tap_dropped_values_total{metric="busy_seconds_total"} 3"#))
   }
 
-  @Test
-  func `a counter and a floating-point counter of one name are one series`() {
+  @Test func `a counter and a floating-point counter of one name are one series`() {
     Counter(label: "work", factory: factory).increment(by: 2)
     FloatingPointCounter(label: "work", factory: factory).increment(by: 0.5)
     #expect(samples == ["work_total 2.5"])
   }
 
-  @Test
-  func `meters, gauges and recorders that do not aggregate set a gauge`() {
+  @Test func `meters, gauges and recorders that do not aggregate set a gauge`() {
     let meter = Meter(label: "pool.size", factory: factory)
     meter.set(7)
     meter.increment(by: 2.5)
@@ -48,8 +45,7 @@ import Testing
     #expect(samples == ["depth 3", "last -2.5", "pool_size 8.5"])
   }
 
-  @Test
-  func `recorders that aggregate are histograms`() {
+  @Test func `recorders that aggregate are histograms`() {
     let recorder = Recorder(label: "batch.bytes", factory: factory)
     recorder.record(3)
     recorder.record(70.5)
@@ -59,8 +55,7 @@ import Testing
     #expect(samples.contains("batch_bytes_count 2"))
   }
 
-  @Test
-  func `timers are histograms of seconds, whatever unit they are given or prefer`() {
+  @Test func `timers are histograms of seconds, whatever unit they are given or prefer`() {
     let timer = CoreMetrics.Timer(label: "db.query", preferredDisplayUnit: .milliseconds, factory: factory)
     timer.recordNanoseconds(4_000_000)
     timer.recordMilliseconds(40)
@@ -98,8 +93,7 @@ import Testing
     #expect(samples == ["m{\(labels)} 1"])
   }
 
-  @Test
-  func `the same name may have other dimensions, and in another order is the same series`() {
+  @Test func `the same name may have other dimensions, and in another order is the same series`() {
     for dimensions in [[], [("a", "1")], [("b", "2")], [("a", "1"), ("b", "2")], [("b", "2"), ("a", "1")]] {
       Counter(label: "n", dimensions: dimensions, factory: factory).increment()
     }
@@ -107,8 +101,7 @@ import Testing
       samples == [#"n_total 1"#, #"n_total{a="1"} 1"#, #"n_total{a="1",b="2"} 2"#, #"n_total{b="2"} 1"#])
   }
 
-  @Test
-  func `what has the name of another type records nothing, and is counted`() throws {
+  @Test func `what has the name of another type records nothing, and is counted`() throws {
     Meter(label: "x", factory: factory).set(1)
     let recorder = Recorder(label: "x", factory: factory)
     recorder.record(5)
@@ -123,8 +116,7 @@ import Testing
     #expect(samples.contains(#"swift_metrics_refused_total{metric="mine_seconds"} 1"#))
   }
 
-  @Test
-  func `a destroyed metric goes, and comes back from nothing`() {
+  @Test func `a destroyed metric goes, and comes back from nothing`() {
     let counter = Counter(label: "c", dimensions: [("a", "1")], factory: factory)
     counter.increment(by: 5)
     let floating = FloatingPointCounter(label: "f", factory: factory)
@@ -143,8 +135,7 @@ import Testing
     #expect(samples == [#"c_total{a="1"} 1"#])
   }
 
-  @Test
-  func `a series stays until the last that was made of it is destroyed`() {
+  @Test func `a series stays until the last that was made of it is destroyed`() {
     let connections = (1...3).map { _ in Meter(label: "open", factory: factory) }
     for meter in connections { meter.increment(by: 1) }
     connections[0].destroy()
@@ -155,8 +146,7 @@ import Testing
     #expect(samples.isEmpty)
   }
 
-  @Test
-  func `a reset counter begins again at 0, for all that share it`() {
+  @Test func `a reset counter begins again at 0, for all that share it`() {
     let counters = (1...2).map { _ in Counter(label: "c", factory: factory) }
     counters[0].increment(by: 5)
     counters[1].reset()
@@ -165,8 +155,7 @@ import Testing
     #expect(samples == ["c_total 1"])
   }
 
-  @Test
-  func `whatever a library asks for stays bounded`() {
+  @Test func `whatever a library asks for stays bounded`() {
     for number in 0..<2_100 {
       Counter(label: "one", dimensions: [("n", "\(number)")], factory: factory).increment()
     }
@@ -179,8 +168,7 @@ import Testing
     #expect(samples.allSatisfy { $0.utf8.count < 700 })
   }
 
-  @Test
-  func `many tasks make, use, reset and destroy the same metrics at once`() async {
+  @Test func `many tasks make, use, reset and destroy the same metrics at once`() async {
     let kept = Counter(label: "kept", factory: factory)
     await withTaskGroup(of: Void.self) { group in
       for task in 0..<8 {

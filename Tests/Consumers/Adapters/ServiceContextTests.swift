@@ -26,8 +26,7 @@ import Testing
     return headers
   }
 
-  @Test
-  func `what comes in goes out`() {
+  @Test func `what comes in goes out`() {
     let headers = ["traceparent": Self.traceparent, "tracestate": "vendor=1,other=2"]
     let context = extracted(from: headers)
     #expect(context.trace?.traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
@@ -43,15 +42,13 @@ import Testing
     #expect(injected(from: context).isEmpty)
   }
 
-  @Test
-  func `a state that is too long is left out, and the trace stays`() {
+  @Test func `a state that is too long is left out, and the trace stays`() {
     let state = String(repeating: "a", count: 513)
     let context = extracted(from: ["traceparent": Self.traceparent, "tracestate": state])
     #expect(injected(from: context) == ["traceparent": Self.traceparent])
   }
 
-  @Test
-  func `a part of a trace, and the tasks that it begins, know it`() async throws {
+  @Test func `a part of a trace, and the tasks that it begins, know it`() async throws {
     let trace = try #require(TraceContext(traceparent: Self.traceparent))
     let other = TraceContext.random()
     await ServiceContext.withTrace(trace) {
@@ -69,8 +66,7 @@ import Testing
     #expect(TraceContext.current == nil)
   }
 
-  @Test
-  func `what goes out without a trace in its context belongs to the tap's`() async throws {
+  @Test func `what goes out without a trace in its context belongs to the tap's`() async throws {
     let (trace, other) = (TraceContext.random(), TraceContext.random())
     #expect(injected(from: .topLevel).isEmpty)
     TraceContext.$current.withValue(trace) {
@@ -81,8 +77,7 @@ import Testing
     }
   }
 
-  @Test
-  func `what the context has otherwise stays`() async {
+  @Test func `what the context has otherwise stays`() async {
     var context = ServiceContext.topLevel
     context.traceState = "a=1"
     let trace = TraceContext.random()
@@ -94,8 +89,7 @@ import Testing
     }
   }
 
-  @Test
-  func `what is logged within a trace says so`() async {
+  @Test func `what is logged within a trace says so`() async {
     let trace = TraceContext.random()
     let expected: Logger.Metadata = ["trace_id": .string(trace.traceID), "span_id": .string(trace.spanID)]
     #expect(Logger.MetadataProvider.trace.get() == [:])

@@ -3,8 +3,7 @@ import Testing
 
 @testable import TapCore
 
-@Suite(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
-struct PromtoolTests {
+@Suite(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed")) struct PromtoolTests {
   private func check(_ registry: Registry) async throws -> Tool.Result {
     try await Tool("promtool").run(["check", "metrics"], input: registry.exposition().bytes)
   }
@@ -19,19 +18,7 @@ struct PromtoolTests {
   }
 
   @Test func `has no advice about our own metrics`() async throws {
-    let registry = Registry()
-    let metrics = try RequestDriver(registry: registry)
-    try registry.register(ProcessMetrics())
-    try registry.register(BuildInfo())
-    try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: nil))
-    _ = ScrapeHandler(registry: registry) { $0() }
-    let request = RequestDescription(client: "c", method: "GET", serverAddress: "h", serverPort: 80)
-    metrics.requestStarted(request)
-    metrics.requestEnded(
-      RequestObservation(
-        request: request, start: .now, duration: .milliseconds(7), end: .response(statusCode: 200),
-        requestBodySize: 0, responseBodySize: 70_000))
-    let result = try await check(registry)
+    let result = try await check(.withOwnMetrics())
     #expect(result.status == 0, "\(result.output)")
   }
 }

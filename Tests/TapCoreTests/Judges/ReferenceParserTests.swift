@@ -4,8 +4,7 @@ import Testing
 
 @testable import TapCore
 
-@Suite(.usesReferenceParser)
-struct ReferenceParserTests {
+@Suite(.usesReferenceParser) struct ReferenceParserTests {
   /// What the parser reads is what was recorded, to the last bit.
   @Test(arguments: 1...4, [ExpositionFormat.text, .openMetrics])
   func `reads back what was recorded`(seed: Int, format: ExpositionFormat) async throws {
@@ -47,6 +46,25 @@ struct ReferenceParserTests {
   }
 
   @Test func `accepts the metrics of requests with exemplars`() async throws {
+    let registry = try Registry.withOwnMetrics()
+    let samples = try await ReferenceParser.parse(registry.exposition(in: .openMetrics))
+    let exemplars = samples.filter { $0.exemplar != nil }
+    #expect(
+      exemplars.map(\.name).sorted() == [
+        "http_client_request_body_size_bytes_bucket", "http_client_request_duration_seconds_bucket",
+        "http_client_response_body_size_bytes_bucket",
+      ])
+    #expect(
+      exemplars.first?.exemplar == [
+        "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7",
+      ])
+    #expect(try await ReferenceParser.parse(registry.exposition()).count > 30)
+  }
+}
+
+extension Registry {
+  /// The metrics of a tap, with a request that has a trace.
+  static func withOwnMetrics() throws -> Registry {
     let registry = Registry()
     let metrics = try RequestDriver(registry: registry)
     try registry.register(ProcessMetrics())
@@ -61,18 +79,7 @@ struct ReferenceParserTests {
       RequestObservation(
         request: request, start: .now, duration: .milliseconds(7), end: .response(statusCode: 200),
         requestBodySize: 0, responseBodySize: 70_000))
-    let samples = try await ReferenceParser.parse(registry.exposition(in: .openMetrics))
-    let exemplars = samples.filter { $0.exemplar != nil }
-    #expect(
-      exemplars.map(\.name).sorted() == [
-        "http_client_request_body_size_bytes_bucket", "http_client_request_duration_seconds_bucket",
-        "http_client_response_body_size_bytes_bucket",
-      ])
-    #expect(
-      exemplars.first?.exemplar == [
-        "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7",
-      ])
-    #expect(try await ReferenceParser.parse(registry.exposition()).count > 30)
+    return registry
   }
 }
 

@@ -39,8 +39,7 @@ import Testing
     #expect(TraceContext(traceparent: header) == nil)
   }
 
-  @Test
-  func `takes no byte for a digit that is none, at any place`() {
+  @Test func `takes no byte for a digit that is none, at any place`() {
     let header = Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8)
     let digits = Set("0123456789abcdef".utf8)
     for place in header.indices where digits.contains(header[place]) {
@@ -54,8 +53,7 @@ import Testing
     }
   }
 
-  @Test
-  func `has a child in the same trace`() {
+  @Test func `has a child in the same trace`() {
     for isSampled in [true, false] {
       let trace = TraceContext.random(isSampled: isSampled)
       let child = trace.child()
@@ -66,8 +64,7 @@ import Testing
     }
   }
 
-  @Test
-  func `never repeats an identifier, on eight threads`() {
+  @Test func `never repeats an identifier, on eight threads`() {
     let seen = Mutex<(traces: Set<String>, spans: Set<String>)>(([], []))
     DispatchQueue.concurrentPerform(iterations: 8) { _ in
       let contexts = (0..<2_000).map { _ in TraceContext.random() }
@@ -82,8 +79,7 @@ import Testing
     #expect(traces.allSatisfy { $0.utf8.count == 32 } && spans.allSatisfy { $0.utf8.count == 16 })
   }
 
-  @Test
-  func `of the current task is inherited by its children alone`() async {
+  @Test func `of the current task is inherited by its children alone`() async {
     #expect(TraceContext.current == nil)
     let trace = TraceContext.random()
     await TraceContext.$current.withValue(trace) {

@@ -26,8 +26,7 @@ import Testing
     try RequestRecorder(registry: registry, inbound: configuration, consumers: [observer]).inbound
   }
 
-  @Test
-  func `have the metrics of the conventions, from the beginning to the end`() throws {
+  @Test func `have the metrics of the conventions, from the beginning to the end`() throws {
     var configuration = RequestOptions()
     configuration.durationBuckets = [1_000]
     configuration.bodySizeBuckets = [64]
@@ -87,8 +86,7 @@ import Testing
         """)
   }
 
-  @Test
-  func `expose nothing before the first`() throws {
+  @Test func `expose nothing before the first`() throws {
     let requests = try make()
     #expect(!lines.contains { $0.contains("_server_") || $0.contains("_inbound_") })
     _ = requests.begin(method: "GET", path: "/")
@@ -151,16 +149,14 @@ import Testing
     #expect(observer.ended.map(\.request.method) == [method])
   }
 
-  @Test
-  func `may outlive everything else that knows their recorder`() async throws {
+  @Test func `may outlive everything else that knows their recorder`() async throws {
     let request = try make().begin(method: "GET", path: "/")
     request.end(statusCode: 200)
     try await observer.waitForEnds(1)
     #expect(observer.ended.count == 1)
   }
 
-  @Test
-  func `end once, though eight threads end each of them`() throws {
+  @Test func `end once, though eight threads end each of them`() throws {
     let requests = try make()
     for _ in 0..<200 {
       let request = requests.begin(method: "GET", path: "/")
@@ -174,8 +170,7 @@ import Testing
     #expect(value("session_tap_inbound_ended_requests_total") == 200)
   }
 
-  @Test
-  func `that started are those that ended and those active, at any scrape`() throws {
+  @Test func `that started are those that ended and those active, at any scrape`() throws {
     let requests = try make()
     let kept = DispatchQueue(label: "kept")
     nonisolated(unsafe) var open: [ActiveRequest] = []
@@ -205,8 +200,7 @@ import Testing
     #expect(started == ended + sum("http_server_active_requests"))
   }
 
-  @Test
-  func `are observed with what the middleware told`() throws {
+  @Test func `are observed with what the middleware told`() throws {
     let before = Timestamp.now
     let requests = try make()
     let request = requests.begin(
@@ -230,8 +224,7 @@ import Testing
     #expect(lines.count { $0.hasPrefix("session_tap_dropped_values_total{") } == 1)
   }
 
-  @Test
-  func `continue their caller's trace, if that is valid`() throws {
+  @Test func `continue their caller's trace, if that is valid`() throws {
     let requests = try make()
     let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     let continued = requests.begin(method: "GET", path: "/", traceparent: header)

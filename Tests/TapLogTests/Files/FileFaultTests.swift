@@ -5,14 +5,12 @@ import Testing
 
 @testable import TapLog
 
-@Suite(.needs(.thread))
-struct FileFaultTests {
+@Suite(.needs(.thread)) struct FileFaultTests {
   private func message(_ line: String) -> String {
     line.firstMatch(of: /"message":"([^"]*)"/).map { String($0.1) } ?? ""
   }
 
-  @Test
-  func `follows the path when the file is moved away and another one is there`() throws {
+  @Test func `follows the path when the file is moved away and another one is there`() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     log.log(.info, "old")
@@ -26,8 +24,7 @@ struct FileFaultTests {
     #expect(log.statistics.writeErrors == 0)
   }
 
-  @Test
-  func `creates the file again when it is removed`() throws {
+  @Test func `creates the file again when it is removed`() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     log.log(.info, "gone")
@@ -39,8 +36,7 @@ struct FileFaultTests {
     #expect(log.statistics.droppedLines == 0)
   }
 
-  @Test
-  func `goes on at the new end of a file that was truncated, without a hole`() throws {
+  @Test func `goes on at the new end of a file that was truncated, without a hole`() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     log.log(.info, "old")
@@ -51,8 +47,7 @@ struct FileFaultTests {
     #expect(try folder.lines("requests.jsonl").map(message) == ["new"])
   }
 
-  @Test
-  func `reopens the file when asked to`() throws {
+  @Test func `reopens the file when asked to`() throws {
     let folder = try TemporaryFolder()
     let log = try RequestLog(to: .file(folder("requests.jsonl")))
     log.log(.info, "a")
@@ -63,8 +58,7 @@ struct FileFaultTests {
     #expect(try folder.lines("requests.jsonl").map(message) == ["a", "b"])
   }
 
-  @Test
-  func `keeps lines while the folder is away, and writes them when it is back`() async throws {
+  @Test func `keeps lines while the folder is away, and writes them when it is back`() async throws {
     let folder = try TemporaryFolder()
     let inner = folder("logs")
     try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
@@ -96,8 +90,7 @@ struct FileFaultTests {
     #expect(log.statistics.lines == 0)
   }
 
-  @Test
-  func `waits for the reader of a FIFO, and for the next one`() async throws {
+  @Test func `waits for the reader of a FIFO, and for the next one`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.fifo")
     #expect(mkfifo(path, 0o600) == 0)
@@ -119,8 +112,7 @@ struct FileFaultTests {
     #expect(log.statistics.lines == 2)
   }
 
-  @Test
-  func `does not write into another file that has got the descriptor of its own`() throws {
+  @Test func `does not write into another file that has got the descriptor of its own`() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
@@ -137,8 +129,7 @@ struct FileFaultTests {
     close(other)
   }
 
-  @Test
-  func `reopens the file when its descriptor is closed by other code`() throws {
+  @Test func `reopens the file when its descriptor is closed by other code`() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
@@ -153,8 +144,7 @@ struct FileFaultTests {
     close(null)
   }
 
-  @Test
-  func `gives up the rest of a line that another process has written behind`() throws {
+  @Test func `gives up the rest of a line that another process has written behind`() throws {
     let folder = try TemporaryFolder()
     let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
     var batch = LineBuffer("torn\n", "next\n")
@@ -178,8 +168,7 @@ struct FileFaultTests {
     #expect(result == 7)
   }
 
-  @Test
-  func `ends the app neither by SIGPIPE nor by a pipe that is not read`() async throws {
+  @Test func `ends the app neither by SIGPIPE nor by a pipe that is not read`() async throws {
     var ends: [Int32] = [0, 0]
     #expect(Glibc.pipe(&ends) == 0)
     let log = try RequestLog(to: .descriptor(ends[1]))

@@ -4,13 +4,11 @@ import Testing
 
 @testable import TapLog
 
-@Suite(.needs(.thread))
-struct HangupTests {
+@Suite(.needs(.thread)) struct HangupTests {
   /// How often the app's own handler was called.
   private static let calls = Atomic<Int>(0)
 
-  @Test
-  func `makes the log reopen its file, and still calls the handler of before`() async throws {
+  @Test func `makes the log reopen its file, and still calls the handler of before`() async throws {
     let folder = try TemporaryFolder()
     _ = Self.calls.load(ordering: .relaxed)
     signal(SIGHUP) { _ in HangupTests.calls.wrappingAdd(1, ordering: .relaxed) }

@@ -3,8 +3,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite(.needs(.thread))
-struct LogDestinationTests {
+@Suite(.needs(.thread)) struct LogDestinationTests {
   /// Starts a log, which has to fail, and gives what it says.
   private func refusal(
     _ destination: RequestLog.Destination, rotation: LogRotation? = nil
@@ -20,8 +19,7 @@ struct LogDestinationTests {
     return text
   }
 
-  @Test
-  func `is no Unix socket`() throws {
+  @Test func `is no Unix socket`() throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.socket")
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -38,21 +36,18 @@ struct LogDestinationTests {
     #expect(text.contains("it is a socket; connect to it"))
   }
 
-  @Test
-  func `is no path with a NUL in it, which the system would cut there`() throws {
+  @Test func `is no path with a NUL in it, which the system would cut there`() throws {
     let folder = try TemporaryFolder()
     let text = try refusal(.file(folder("requests.jsonl\0.old")))
     #expect(text.contains("requests.jsonl\\0.old\": it has a NUL in it; "))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
-  @Test
-  func `is no empty path`() throws {
+  @Test func `is no empty path`() throws {
     #expect(try refusal(.file("")) == "cannot open the log file \"\": the path is empty; name a file")
   }
 
-  @Test
-  func `is no path that is too long, nor one whose rotated files' would be`() throws {
+  @Test func `is no path that is too long, nor one whose rotated files' would be`() throws {
     let folder = try TemporaryFolder()
     for path in [String(repeating: "x", count: 1 << 20), folder(String(repeating: "x", count: 256))] {
       #expect(try refusal(.file(path)).contains("File name too long; choose a shorter path"))
@@ -73,8 +68,7 @@ struct LogDestinationTests {
         "it is a block device; choose a path where this process can append"))
   }
 
-  @Test
-  func `is no descriptor that is not open for writing`() throws {
+  @Test func `is no descriptor that is not open for writing`() throws {
     #expect(
       try refusal(.descriptor(-1))
         == "cannot write the log to descriptor -1: Bad file descriptor; open it for writing, and keep it open"

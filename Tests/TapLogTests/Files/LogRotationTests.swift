@@ -5,12 +5,10 @@ import Testing
 
 @testable import TapLog
 
-@Suite(.needs(.thread))
-struct LogRotationTests {
+@Suite(.needs(.thread)) struct LogRotationTests {
   private let day: Int64 = 86_400_000_000_000
 
-  @Test
-  func `is due by size, for whole lines`() {
+  @Test func `is due by size, for whole lines`() {
     let rotation = LogRotation.size(1_000)
     #expect(rotation.capacity(size: 0, modified: 0, now: 0, next: 100) == 1_000)
     #expect(rotation.capacity(size: 0, modified: 0, now: 0, next: 2_000) == 2_000)
@@ -19,8 +17,7 @@ struct LogRotationTests {
     #expect(rotation.capacity(size: 5_000, modified: 0, now: 0, next: 1) == nil)
   }
 
-  @Test
-  func `is due by time, at midnight in UTC, and not when a clock is set back`() {
+  @Test func `is due by time, at midnight in UTC, and not when a clock is set back`() {
     let rotation = LogRotation.every(.seconds(86_400))
     #expect(rotation.capacity(size: 1, modified: day, now: 2 * day - 1, next: 1) == .max)
     #expect(rotation.capacity(size: 1, modified: day, now: 2 * day, next: 1) == nil)
@@ -33,8 +30,7 @@ struct LogRotationTests {
       .sorted()
   }
 
-  @Test
-  func `moves full files aside, and loses no line`() throws {
+  @Test func `moves full files aside, and loses no line`() throws {
     let folder = try TemporaryFolder()
     var configuration = RequestLog.Configuration()
     configuration.rotation = .size(10_000, keep: 1_000)
@@ -165,8 +161,7 @@ struct LogRotationTests {
     #expect(try folder.lines(name) == ["lines"])
   }
 
-  @Test
-  func `is done by one of two logs on one file, and no line is torn or lost`() async throws {
+  @Test func `is done by one of two logs on one file, and no line is torn or lost`() async throws {
     let folder = try TemporaryFolder()
     var configuration = RequestLog.Configuration()
     configuration.rotation = .size(20_000, keep: 1_000)

@@ -4,8 +4,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite(.needs(.thread))
-struct SynchronizationTests {
+@Suite(.needs(.thread)) struct SynchronizationTests {
   private func output(interval: Duration?, _ folder: TemporaryFolder) throws -> FileOutput {
     var configuration = RequestLog.Configuration()
     configuration.synchronizationInterval = interval
@@ -17,8 +16,7 @@ struct SynchronizationTests {
     #expect(output.write(&batch).bytes == 5)
   }
 
-  @Test
-  func `is due an interval after the first write, and then not before another one`() throws {
+  @Test func `is due an interval after the first write, and then not before another one`() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
     let output = try output(interval: .seconds(10), folder)
@@ -38,8 +36,7 @@ struct SynchronizationTests {
     output.close()
   }
 
-  @Test
-  func `is left to the system unless asked for`() throws {
+  @Test func `is left to the system unless asked for`() throws {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
     let output = try output(interval: nil, folder)

@@ -4,8 +4,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite(.needs(.thread))
-struct InboundLineTests {
+@Suite(.needs(.thread)) struct InboundLineTests {
   private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
   private func observation(
@@ -19,8 +18,7 @@ struct InboundLineTests {
       end: end)
   }
 
-  @Test
-  func `has the names of the conventions, in a fixed order`() throws {
+  @Test func `has the names of the conventions, in a fixed order`() throws {
     var observation = observation()
     observation.request.scheme = "https"
     observation.request.urlTemplate = "/users/{id}"
@@ -77,8 +75,7 @@ struct InboundLineTests {
     #expect(line.contains(#""url.path":"\#(shown)","#))
   }
 
-  @Test
-  func `shows of a path what templates and the app's own rule allow`() throws {
+  @Test func `shows of a path what templates and the app's own rule allow`() throws {
     var configuration = RequestLog.Configuration()
     configuration.redaction.allowedPaths = ["/users/{id}"]
     let shown = try lines(of: observation(), observation(path: "/else/42"), configuration: configuration)

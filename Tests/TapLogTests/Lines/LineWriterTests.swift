@@ -19,8 +19,7 @@ import Testing
     String(String(decoding: json(text), as: UTF8.self).dropFirst().dropLast())
   }
 
-  @Test
-  func `escapes what JSON and readers of lines cannot take`() {
+  @Test func `escapes what JSON and readers of lines cannot take`() {
     #expect(
       escaped("a\"\\/\u{8}\t\n\u{C}\r\u{0}\u{1F}\u{7F}b")
         == #"a\"\\/\b\t\n\f\r\u0000\u001f\u007fb"#)
@@ -46,8 +45,7 @@ import Testing
     }
   }
 
-  @Test
-  func `writes any text so that it reads back, on one line`() throws {
+  @Test func `writes any text so that it reads back, on one line`() throws {
     var generator = SystemRandomNumberGenerator()
     // What is escaped, its neighbours, and bytes that begin, continue and break sequences.
     let pieces: [[UInt8]] = [
@@ -135,8 +133,7 @@ import Testing
     #expect(written { $0.integer(value) } == "\(value)")
   }
 
-  @Test
-  func `writes the time as Foundation does, from the year 1678 to 2262`() {
+  @Test func `writes the time as Foundation does, from the year 1678 to 2262`() {
     var generator = SystemRandomNumberGenerator()
     let style = Date.ISO8601FormatStyle(timeZone: .gmt).dateTimeSeparator(.standard)
     for _ in 0..<2_000 {

@@ -4,10 +4,8 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite(.needs(.thread))
-struct RequestLineTests {
-  @Test
-  func `has the fields of the contract, in its order`() throws {
+@Suite(.needs(.thread)) struct RequestLineTests {
+  @Test func `has the fields of the contract, in its order`() throws {
     let expected =
       #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.client.request","#
       + #""client":"payments","http.request.method":"GET","#
@@ -18,8 +16,7 @@ struct RequestLineTests {
     #expect(try lines(of: .example) == [expected])
   }
 
-  @Test
-  func `leaves out sizes that no body has`() throws {
+  @Test func `leaves out sizes that no body has`() throws {
     var observation = RequestObservation.example
     (observation.requestBodySize, observation.responseBodySize) = (.min, -1)
     #expect(try !lines(of: observation).joined().contains("body.size"))
@@ -59,8 +56,7 @@ struct RequestLineTests {
     #expect(line.contains(rest))
   }
 
-  @Test
-  func `says what went wrong, as far as there is room for it`() throws {
+  @Test func `says what went wrong, as far as there is room for it`() throws {
     var observation = RequestObservation.bare(.failure(.dns, statusCode: nil))
     observation.errorMessage = "Could not resolve host: \"example\""
     let line = try #require(try lines(of: observation).first)
@@ -70,8 +66,7 @@ struct RequestLineTests {
     #expect(long.contains("\"\(String(repeating: "a", count: 256))…\""))
   }
 
-  @Test
-  func `leaves out what is unknown`() throws {
+  @Test func `leaves out what is unknown`() throws {
     let expected =
       #"{"timestamp":"1970-01-01T00:00:00.000000Z","severity":"INFO","event":"http.client.request","#
       + #""client":"c","http.request.method":"GET","http.response.status_code":200,"duration_s":0,"outcome":"ok"}"#
@@ -88,8 +83,7 @@ struct RequestLineTests {
     #expect(members["http.request.resend_count"] as? Int == expected)
   }
 
-  @Test
-  func `has the phases in their order, and what the connection was like`() throws {
+  @Test func `has the phases in their order, and what the connection was like`() throws {
     var observation = RequestObservation.bare()
     for (number, phase) in RequestTimings.Phase.allCases.enumerated() {
       observation.timings[phase] = .milliseconds(number + 1)
@@ -109,8 +103,7 @@ struct RequestLineTests {
     #expect(!shorter.contains("network."))
   }
 
-  @Test
-  func `of one that waits is a warning, with what is known by then`() throws {
+  @Test func `of one that waits is a warning, with what is known by then`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.fields = ["service.name": "shop"]
@@ -135,8 +128,7 @@ struct RequestLineTests {
     #expect(log.statistics.lines(.warn) == 1)
   }
 
-  @Test
-  func `tells an unknown method by its own name, cut`() throws {
+  @Test func `tells an unknown method by its own name, cut`() throws {
     var observation = RequestObservation.bare()
     observation.request.method = String(repeating: "BREW", count: 2_500)
     let line = try #require(try lines(of: observation).first)
@@ -144,8 +136,7 @@ struct RequestLineTests {
     #expect(line.contains(#""http.request.method":"_OTHER","http.request.method_original":"\#(cut)""#))
   }
 
-  @Test
-  func `has fields of the app's, of every line and of one, and no key twice`() throws {
+  @Test func `has fields of the app's, of every line and of one, and no key twice`() throws {
     var configuration = RequestLog.Configuration()
     configuration.fields = ["service.name": "shop", "zone": "a"]
     let line = try #require(
@@ -171,8 +162,7 @@ struct RequestLineTests {
     #expect(error?.description.contains("\"\(key)\"") == true)
   }
 
-  @Test
-  func `refuses fields of every line that are too many, or whose key is too long`() throws {
+  @Test func `refuses fields of every line that are too many, or whose key is too long`() throws {
     let long = String(repeating: "k", count: 257)
     for (keys, text) in [
       ([long], "its key has more than 256 bytes; choose a shorter one"),
@@ -188,8 +178,7 @@ struct RequestLineTests {
     }
   }
 
-  @Test
-  func `has as many fields of every line as find room`() throws {
+  @Test func `has as many fields of every line as find room`() throws {
     var configuration = RequestLog.Configuration()
     for index in 10..<60 { configuration.fields["\(index)"] = .string(String(repeating: "x", count: 1_000)) }
     let line = try #require(try lines(of: .bare(), configuration: configuration).first)

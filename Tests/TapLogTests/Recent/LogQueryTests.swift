@@ -2,8 +2,7 @@ import TapLog
 import Testing
 
 @Suite struct LogQueryTests {
-  @Test
-  func `is read from the items of a URL's query`() throws {
+  @Test func `is read from the items of a URL's query`() throws {
     let query = try LogQuery(items: [
       ("limit", "5"), ("limit", "20"), ("severity", "Warn"), ("client", "payments"), ("other", "1"),
       ("trace_id", "4bf92f3577b34da6a3ce929d0e0e4736"), ("after", "7"),

@@ -3,8 +3,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite(.needs(.thread))
-struct RecentLinesTests {
+@Suite(.needs(.thread)) struct RecentLinesTests {
   private func log(lines: Int = 5, bytes: Int = 1 << 20) throws -> RequestLog {
     var configuration = RequestLog.Configuration()
     configuration.recentLineLimit = lines
@@ -16,16 +15,14 @@ struct RecentLinesTests {
     String(decoding: bytes, as: UTF8.self).matches(of: /"message":"([^"]*)"/).map { String($0.1) }
   }
 
-  @Test
-  func `are not kept unless asked for`() throws {
+  @Test func `are not kept unless asked for`() throws {
     let log = try log(lines: 0)
     log.log(.info, "1")
     #expect(log.shutdown())
     #expect(log.recent().isEmpty)
   }
 
-  @Test
-  func `are the newest ones, oldest first`() throws {
+  @Test func `are the newest ones, oldest first`() throws {
     let log = try log()
     for index in 1...8 { log.log(.info, "\(index)") }
     #expect(log.flush())
@@ -34,8 +31,7 @@ struct RecentLinesTests {
     #expect(log.recent(LogQuery(limit: -1)).isEmpty)
   }
 
-  @Test
-  func `are found by severity and client`() throws {
+  @Test func `are found by severity and client`() throws {
     let log = try log(lines: 100)
     log.log(.debug, "a", ["client": "x"])
     log.log(.error, "b", ["client": "y\"", "note": "\"client\":\"x\""])
@@ -52,8 +48,7 @@ struct RecentLinesTests {
     #expect(log.recent(LogQuery(client: "x")).count { $0 == UInt8(ascii: "\n") } == 3)
   }
 
-  @Test
-  func `are found by their trace, of requests of both directions and of the app's own`() throws {
+  @Test func `are found by their trace, of requests of both directions and of the app's own`() throws {
     let log = try log(lines: 100)
     let trace = TraceContext.random()
     for (name, context) in [("mine", trace.child()), ("other", .random())] {
@@ -73,8 +68,7 @@ struct RecentLinesTests {
     #expect(log.recent(LogQuery(traceID: trace.spanID)).isEmpty)
   }
 
-  @Test
-  func `are asked for from a line on`() throws {
+  @Test func `are asked for from a line on`() throws {
     let log = try log()
     let start = log.recentLines(LogQuery()).last
     func answer(after number: Int64) throws -> String {
@@ -94,8 +88,7 @@ struct RecentLinesTests {
     #expect(try self.log().recentLines(LogQuery()).last > start)
   }
 
-  @Test
-  func `are within the limit of bytes`() throws {
+  @Test func `are within the limit of bytes`() throws {
     let log = try log(lines: .max, bytes: 0)
     for index in 0..<2_000 { log.log(.info, "\(index)") }
     #expect(log.flush())

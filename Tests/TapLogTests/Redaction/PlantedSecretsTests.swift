@@ -5,8 +5,7 @@ import TapLog
 import TestSupport
 import Testing
 
-@Suite(.needs(.thread))
-struct PlantedSecretsTests {
+@Suite(.needs(.thread)) struct PlantedSecretsTests {
   private var observation: RequestObservation {
     var observation = RequestObservation.example.with(
       url:
@@ -31,8 +30,7 @@ struct PlantedSecretsTests {
     return try #require(sink.lines.first)
   }
 
-  @Test
-  func `do not reach the log by default, the path apart`() throws {
+  @Test func `do not reach the log by default, the path apart`() throws {
     let line = try line(LogRedaction())
     #expect(
       line.contains(
@@ -64,8 +62,7 @@ struct PlantedSecretsTests {
     #expect(!line.contains("s3cret"))
   }
 
-  @Test
-  func `stay out of the headers that are allowed`() throws {
+  @Test func `stay out of the headers that are allowed`() throws {
     var redaction = LogRedaction()
     redaction.allowedPaths = []
     redaction.allowedRequestHeaders = ["ACCEPT", "accept", "X-Missing"]
@@ -77,8 +74,7 @@ struct PlantedSecretsTests {
     #expect(!line.contains("s3cret"))
   }
 
-  @Test
-  func `are taken out by the app's own rule`() throws {
+  @Test func `are taken out by the app's own rule`() throws {
     var redaction = LogRedaction()
     redaction.allowedRequestHeaders = ["authorization"]
     redaction.custom = { key, value in

@@ -76,8 +76,7 @@ import Testing
     #expect(redact(url) == expected)
   }
 
-  @Test
-  func `shows the values of allowed keys, compared byte by byte`() {
+  @Test func `shows the values of allowed keys, compared byte by byte`() {
     let url = "https://a/x;v=1?page=2&flag&token=s3cret&Page=s3cret&p%61ge=s3cret"
     #expect(
       redact(url, allowing: ["page", "v", "flag"])

@@ -4,8 +4,7 @@ import Testing
 
 @testable import TapLog
 
-@Suite(.needs(.thread))
-struct LogSamplingTests {
+@Suite(.needs(.thread)) struct LogSamplingTests {
   private func decision(
     _ sampling: LogSampling, _ end: RequestEnd, duration: Duration = .zero, trace: String? = nil,
     random: UInt64 = 0
@@ -26,8 +25,7 @@ struct LogSamplingTests {
     #expect(decision(LogSampling(), end) == nil)
   }
 
-  @Test
-  func `keeps errors and slow requests, whatever the rate and the minimum`() {
+  @Test func `keeps errors and slow requests, whatever the rate and the minimum`() {
     let sampling = LogSampling(rate: 0, slow: .seconds(1), minimumSeverity: .error)
     #expect(decision(sampling, .response(statusCode: 500)) == nil)
     #expect(decision(sampling, .failure(.dns, statusCode: nil)) == nil)
@@ -48,8 +46,7 @@ struct LogSamplingTests {
     #expect((decision(LogSampling(rate: rate), .response(statusCode: 200), trace: id) == nil) == isKept)
   }
 
-  @Test
-  func `keeps the lines of a trace all or none, in every log of that rate`() throws {
+  @Test func `keeps the lines of a trace all or none, in every log of that rate`() throws {
     let sinks = [CollectingSink(), CollectingSink()]
     var configuration = RequestLog.Configuration()
     configuration.sampling.rate = 0.3
@@ -79,8 +76,7 @@ struct LogSamplingTests {
     #expect(kept[0] == kept[1])
   }
 
-  @Test
-  func `leaves out the waiting of a client's requests by that client's minimum severity`() throws {
+  @Test func `leaves out the waiting of a client's requests by that client's minimum severity`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
@@ -93,8 +89,7 @@ struct LogSamplingTests {
     #expect(log.statistics.filteredLines(.severity) == 1)
   }
 
-  @Test
-  func `keeps about its share of requests without a trace, and counts the others`() throws {
+  @Test func `keeps about its share of requests without a trace, and counts the others`() throws {
     let sink = CollectingSink()
     var configuration = RequestLog.Configuration()
     configuration.sampling.rate = 0.1

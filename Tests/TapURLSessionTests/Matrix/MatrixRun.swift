@@ -40,7 +40,6 @@ struct MatrixRun: Sendable {
     // The two runs have two ports.
     transcript.headers["Host"] = nil
     self.transcript = transcript
-    withExtendedLifetime(closed) {}
     wire = origin.requests.map { request in
       var request = request
       request.headers["host"] = nil

@@ -17,14 +17,20 @@ import Testing
   func `a response that lies unread is not the server's time`(holder: Holder, isUpload: Bool) async throws {
     let (arrived, answers, answered) = (Gate(), Gate(), Gate())
     let held = 100
-    let hold = QueueHold(milliseconds: held, from: answers, answered)
+    let heldUntil = Mutex<Int64?>(nil)
+    let hold = QueueHold.url {
+      answers.open()
+      answered.waitBlocking()
+      heldUntil.withLock { $0 = Timestamp.now.nanosecondsSinceEpoch }
+      _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(held))
+    }
     let origin = try Origin { _ in
       [.signal(arrived), .hold(answers), .response(body: [1, 2, 3]), .signal(answered)]
     }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
     let base = URLSessionConfiguration.ephemeral
-    base.protocolClasses = [HoldingProtocol.self] + (base.protocolClasses ?? [])
+    base.protocolClasses = [QueueHold.self] + (base.protocolClasses ?? [])
     let session = URLSession(configuration: tap.sessionConfiguration(from: base, client: "test"))
     let other = URLSession(configuration: base)
     defer {
@@ -41,7 +47,7 @@ import Testing
     if holder == .nobody {
       answers.open()
     } else {
-      (holder == .sameSession ? session : other).dataTask(with: hold.url) { _, _, _ in }.resume()
+      (holder == .sameSession ? session : other).dataTask(with: hold) { _, _, _ in }.resume()
     }
     let observation = try await observer.ended(pathEnding: "/measured")
     let phases = observation.timings
@@ -49,14 +55,14 @@ import Testing
     #expect(observation.phaseSum == observation.elapsed, "\(phases)")
     let local = try #require(phases[nanoseconds: .local])
     let precision = TCPInfo.resolution * 1_000
-    if let answered = hold.answered {
+    if let answered = heldUntil.withLock({ $0 }) {
       #expect(local >= Int64(held) * 1_000_000 - precision, "\(phases)")
       // The server had answered by then.
       let before = answered - observation.start.nanosecondsSinceEpoch + precision
       #expect(try #require(phases[nanoseconds: .processing]) <= before)
       #expect(try #require(observation.elapsedToFirstByte) <= before)
     }
-    #expect((hold.answered == nil) == (holder == .nobody))
+    #expect((heldUntil.withLock { $0 } == nil) == (holder == .nobody))
     #expect(phases[.processing] != nil && phases[.transfer] != nil && phases[.queue] == nil)
   }
 
@@ -105,57 +111,4 @@ import Testing
       try await server.waitForExit()
     }
   }
-}
-
-/// Holds the queue on which Foundation drives all sessions, from within a protocol class of the app's own: until a server has
-/// answered another request, and some time more.
-///
-/// All of it happens on that queue. A test that let it go could come too late: tasks of other tests wait for the queue, and take
-/// the threads of Swift's tasks.
-final class QueueHold: Sendable {
-  let url: URL
-  private let milliseconds: Int
-  private let answers: Gate
-  private let isAnswered: Gate
-  private let state = Mutex<Int64?>(nil)
-  private static let holds = Mutex<[String: QueueHold]>([:])
-
-  /// - Parameters:
-  ///   - answers: Opened when the queue is held.
-  ///   - isAnswered: Opened by the server then.
-  init(milliseconds: Int, from answers: Gate, _ isAnswered: Gate) {
-    self.milliseconds = milliseconds
-    self.answers = answers
-    self.isAnswered = isAnswered
-    let host = "hold-\(UUID().uuidString.lowercased())"
-    url = URL(string: "hold://\(host)/") ?? URL(fileURLWithPath: "/")
-    Self.holds.withLock { $0[host] = self }
-  }
-
-  /// When the server had answered, in nanoseconds since 1970. `nil` if the queue was never held.
-  var answered: Int64? { state.withLock { $0 } }
-
-  fileprivate static func named(_ host: String?) -> QueueHold? {
-    holds.withLock { holds in host.flatMap { holds.removeValue(forKey: $0) } }
-  }
-
-  fileprivate func hold() {
-    answers.open()
-    isAnswered.waitBlocking()
-    state.withLock { $0 = Timestamp.now.nanosecondsSinceEpoch }
-    _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(milliseconds))
-  }
-}
-
-/// Takes the requests of ``QueueHold``.
-final class HoldingProtocol: URLProtocol {
-  override class func canInit(with request: URLRequest) -> Bool { request.url?.scheme == "hold" }
-  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
-
-  override func startLoading() {
-    QueueHold.named(request.url?.host)?.hold()
-    client?.urlProtocol(self, didFailWithError: URLError(.unsupportedURL))
-  }
-
-  override func stopLoading() {}
 }

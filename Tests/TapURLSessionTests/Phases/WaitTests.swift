@@ -34,7 +34,7 @@ import Testing
 
   /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped when it existed.
   @Test(
-    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
+    .needs(.program), .usesFrontServer,
     .serialized, arguments: [FrontServer.Way.plain, .tls, .tlsThatCloses, .ipv6], [1, 2, 6])
   func `a wait is that of other ways to a server`(way: FrontServer.Way, limit: Int) async throws {
     try await TrustedCertificate.prepare()
@@ -52,7 +52,7 @@ import Testing
 
   /// One request at a time waits for nothing.
   @Test(
-    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
+    .needs(.program), .usesFrontServer,
     arguments: [false, true])
   func `by HTTP/2 there is no wait`(isInstalled: Bool) async throws {
     try await TrustedCertificate.prepare()

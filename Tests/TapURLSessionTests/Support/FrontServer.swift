@@ -1,4 +1,5 @@
 import TestSupport
+import Testing
 
 /// An nginx before an ``Origin``: what the origin cannot speak itself.
 ///
@@ -11,11 +12,6 @@ final class FrontServer: Sendable {
     fileprivate var address: String { self == .ipv6 ? "[::1]" : "127.0.0.1" }
     /// Foundation refuses an address of IPv6 in a URL (NSURLErrorBadURL): the name has it too.
     fileprivate var host: String { self == .ipv6 ? "localhost" : "127.0.0.1" }
-  }
-
-  /// Whether tests with it run.
-  static var isUsable: Bool {
-    TrustedCertificate.isPossible && Tool.isUsable("nginx") && Tool.isUsable("openssl")
   }
 
   private let ports: [Way: Int]
@@ -91,5 +87,14 @@ final class FrontServer: Sendable {
         \(servers.joined(separator: "\n"))
       }
       """
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// The test runs where a ``FrontServer`` can.
+  static var usesFrontServer: ConditionTrait {
+    .enabled(
+      if: TrustedCertificate.isPossible && Tool.isUsable("nginx") && Tool.isUsable("openssl"),
+      "needs nginx, openssl and root")
   }
 }
