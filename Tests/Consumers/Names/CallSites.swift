@@ -16,7 +16,7 @@ func configure() async throws -> Tap {
   configuration.log = .file("/var/log/app/http.jsonl")
   configuration.log = .standardOutput
   configuration.log = .standardError
-  configuration.logOptions.fields = ["region": "eu"]
+  configuration.logging.fields = ["region": "eu"]
   configuration.servesLog = true
   configuration.endpoint = .init(address: .loopback(port: 0))
   configuration.routes = [EndpointRoute("/version") { _ in .text("1") }]
