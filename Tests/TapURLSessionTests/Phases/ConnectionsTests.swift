@@ -65,7 +65,7 @@ import Testing
 
   /// By HTTP/2 Foundation keeps the socket while other streams use it.
   @Test(
-    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
+    .needs(.program), .usesFrontServer,
     arguments: [FrontServer.Way.tls, .tlsThatCloses, .http2, .ipv6])
   func `the socket of another way to a server is found`(way: FrontServer.Way) async throws {
     try await TrustedCertificate.prepare()

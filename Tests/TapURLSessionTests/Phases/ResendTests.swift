@@ -27,7 +27,7 @@ import Testing
 
   @Test(
     .needs(.program),
-    .enabled(if: FrontServer.isUsable && Tool.isUsable("python3"), "needs python3, openssl and root"),
+    .usesFrontServer, .enabled(if: Tool.isUsable("python3"), "needs python3"),
     arguments: [0, 20])
   func `over TLS neither`(delay: Int) async throws {
     try await TrustedCertificate.prepare()
