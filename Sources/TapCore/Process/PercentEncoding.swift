@@ -18,8 +18,15 @@ package enum PercentEncoding {
 
   /// The byte that the two digits of an escape stand for.
   package static func escape(_ digits: some Collection<UInt8>) -> UInt8? {
-    let text = String(decoding: digits, as: UTF8.self)
-    // A sign would be a number too.
-    return digits.count == 2 && text.allSatisfy(\.isHexDigit) ? UInt8(text, radix: 16) : nil
+    var rest = digits[...]
+    guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value), rest.isEmpty
+    else { return nil }
+    return high << 4 | low
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    if digit.isASCIIDigit { return digit & 0x0F }
+    let letter = digit.asciiLowercased &- UInt8(ascii: "a")
+    return letter < 6 ? letter + 10 : nil
   }
 }

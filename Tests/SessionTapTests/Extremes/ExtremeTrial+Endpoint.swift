@@ -71,9 +71,9 @@ extension ExtremeTrial {
       use("EndpointRoute.\(function)") { try await $0.serveAll([try make($1)]) }
     }
     return route("init(_:methods:handler:)") {
-      EndpointRoute($0, methods: [EndpointMethod(rawValue: $0)]) { _ in .text("") }
+      EndpointRoute($0, methods: [$0]) { _ in .text("") }
     }
-      + route("init(_:methods:immediate:)") { EndpointRoute($0, methods: [], immediate: { _ in .text("") }) }
+      + route("init(_:methods:immediate:)") { EndpointRoute.immediate($0, methods: []) { _ in .text("") } }
       + route("liveness(at:)") { .liveness(at: $0) }
       + route("metrics(of:at:createdSamples:)") { try .metrics(of: Registry(), at: $0) }
       + route("page(at:showsLog:)") { .page(at: $0, showsLog: true) }
@@ -81,11 +81,11 @@ extension ExtremeTrial {
       + route("logs(of:at:)") { .logs(of: try RequestLog(to: .memory), at: $0) }
       // The answer names the methods that the path takes.
       + route("init(_:methods:handler:)") {
-        EndpointRoute("/healthz", methods: [EndpointMethod(rawValue: $0)]) { _ in .text("") }
+        EndpointRoute("/healthz", methods: [$0]) { _ in .text("") }
       }
       + use("EndpointMethod.init(rawValue:)") {
         let route = EndpointRoute(
-          "/healthz", methods: [EndpointMethod(rawValue: $1)], immediate: { _ in .text("") })
+          "/healthz", methods: [$1], immediate: { _ in .text("") })
         try await $0.serveAll([route])
       }
   }
@@ -126,7 +126,7 @@ extension ExtremeTrial {
     ) -> [ExtremeTrial] {
       use(setting, at: values) { running, value in
         let routes = [
-          EndpointRoute("/immediate", immediate: { _ in make(value) }),
+          EndpointRoute.immediate("/immediate") { _ in make(value) },
           EndpointRoute("/later") { _ in make(value) },
         ]
         try await running.serveAll(
@@ -144,7 +144,7 @@ extension ExtremeTrial {
       + use("EndpointRequest.body", at: bytes) { _, bytes in ask { $0.body = bytes } }
       + use("EndpointRequest.query", at: queries) { _, query in ask { $0.query = query } }
       + answer("EndpointStatus.init(rawValue:)", at: Int.extremes, with: "HTTP/1.1 500 ") {
-        EndpointResponse(status: EndpointStatus(rawValue: $0), body: [1])
+        EndpointResponse(status: $0, body: [1])
       }
       + answer("EndpointHeaders.add(_:_:)", at: String.extremes) {
         var response = EndpointResponse.text("text")
