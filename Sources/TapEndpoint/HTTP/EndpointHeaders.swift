@@ -47,7 +47,7 @@ extension String {
 
   /// Whether it is a list (RFC 9110, section 5.6.1) with such an element.
   func hasElement(_ token: String) -> Bool {
-    var rest = utf8[...]
+    var rest = Array(utf8)[...]
     while !rest.isEmpty {
       let element = rest.prefix { $0 != UInt8(ascii: ",") }
       if element.trimmingBlanks.isEqualIgnoringASCIICase(to: token) { return true }

@@ -130,22 +130,24 @@ extension EndpointRequest {
   ) -> String? {
     var normalized: [UInt8] = []
     normalized.reserveCapacity(bytes.count)
-    var rest = bytes
-    while let byte = rest.popFirst() {
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      let byte = bytes[index]
+      index += 1
       guard byte == UInt8(ascii: "%") else {
         guard isAllowed(byte) else { return nil }
         normalized.append(byte)
         continue
       }
-      let digits = rest.prefix(2)
-      guard let value = PercentEncoding.escape(digits), value != 0 else { return nil }
-      rest = rest.dropFirst(2)
+      guard index + 1 < bytes.endIndex, let value = PercentEncoding.escape(bytes[index], bytes[index + 1]), value != 0
+      else { return nil }
       if ByteClass.isUnreserved(value) {
         normalized.append(value)
       } else {
         normalized.append(byte)
-        normalized.append(contentsOf: digits.map { $0 >= UInt8(ascii: "a") ? $0 & 0xDF : $0 })
+        for digit in bytes[index...index + 1] { normalized.append(digit >= UInt8(ascii: "a") ? digit & 0xDF : digit) }
       }
+      index += 2
     }
     return String(decoding: normalized, as: UTF8.self)
   }

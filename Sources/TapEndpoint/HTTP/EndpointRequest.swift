@@ -54,8 +54,8 @@ public struct EndpointRequest: Sendable {
   }
 
   private static func decoded(_ text: Substring.UTF8View) -> String {
-    let bytes = PercentEncoding.decoded(text.lazy.map { $0 == UInt8(ascii: "+") ? ByteClass.space : $0 })
-    return String(decoding: bytes, as: UTF8.self)
+    let bytes = text.map { $0 == UInt8(ascii: "+") ? ByteClass.space : $0 }
+    return String(decoding: PercentEncoding.decoded(bytes), as: UTF8.self)
   }
 
   /// How long the answer may take within a deadline: somewhat less than `X-Prometheus-Scrape-Timeout-Seconds`. A 503 that
