@@ -45,7 +45,8 @@ private func events(of bytes: [UInt8], step: Int) -> [Result<EndpointRequest, Re
 }
 
 private func areEqual(
-  _ one: Result<EndpointRequest, RequestParser.Failure>, _ other: Result<EndpointRequest, RequestParser.Failure>
+  _ one: Result<EndpointRequest, RequestParser.Failure>,
+  _ other: Result<EndpointRequest, RequestParser.Failure>
 ) -> Bool {
   switch (one, other) {
   case (.failure(let one), .failure(let other)): one == other

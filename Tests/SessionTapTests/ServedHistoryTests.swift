@@ -44,7 +44,8 @@ import Testing
       }
       for _ in 0..<64 { Task { Gate().waitBlocking() } }
       let contents = [
-        ("/healthz", "ok"), ("/", "<html"), ("/page/history", #"{"slot_s""#), ("/logs", "here"), ("/metrics", "# TYPE"),
+        ("/healthz", "ok"), ("/", "<html"), ("/page/history", #"{"slot_s""#), ("/logs", "here"),
+        ("/metrics", "# TYPE"),
       ]
       for (path, content) in contents {
         // On this thread: there is no other.

@@ -27,7 +27,10 @@ import Testing
   }
 
   /// Neither other schemes nor what no encoder writes.
-  @Test(arguments: ["", "Basic", "Digest YTpi", "Basic YTp", "Basic YTpi=", "Basic YT=pi", "Basic Y===", "Basic YTpj*", "Basic YR=="])
+  @Test(arguments: [
+    "", "Basic", "Digest YTpi", "Basic YTp", "Basic YTpi=", "Basic YT=pi", "Basic Y===", "Basic YTpj*",
+    "Basic YR==",
+  ])
   func `takes no other credentials`(field: String) {
     let presented = Credentials.Presented(field)
     #expect(presented == nil || presented?.secret == [])

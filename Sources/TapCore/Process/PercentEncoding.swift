@@ -7,7 +7,8 @@ package enum PercentEncoding {
     decoded.reserveCapacity(bytes.count)
     var index = 0
     while index < bytes.count {
-      if bytes[index] == 0x25, index + 2 < bytes.count, let value = escape(bytes[index + 1], bytes[index + 2]) {
+      if bytes[index] == 0x25, index + 2 < bytes.count, let value = escape(bytes[index + 1], bytes[index + 2])
+      {
         decoded.append(value)
         index += 3
       } else {

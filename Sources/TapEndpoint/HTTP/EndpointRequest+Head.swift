@@ -139,13 +139,16 @@ extension EndpointRequest {
         normalized.append(byte)
         continue
       }
-      guard index + 1 < bytes.endIndex, let value = PercentEncoding.escape(bytes[index], bytes[index + 1]), value != 0
+      guard index + 1 < bytes.endIndex, let value = PercentEncoding.escape(bytes[index], bytes[index + 1]),
+        value != 0
       else { return nil }
       if ByteClass.isUnreserved(value) {
         normalized.append(value)
       } else {
         normalized.append(byte)
-        for digit in bytes[index...index + 1] { normalized.append(digit >= UInt8(ascii: "a") ? digit & 0xDF : digit) }
+        for digit in bytes[index...index + 1] {
+          normalized.append(digit >= UInt8(ascii: "a") ? digit & 0xDF : digit)
+        }
       }
       index += 2
     }

@@ -44,7 +44,9 @@ package struct UnsentBytes: Sendable {
     var head: [UInt8] = []
     head.reserveCapacity(256)
     func write(_ text: String) { head.append(contentsOf: text.utf8) }
-    for text in ["HTTP/1.1 ", String(response.status), " ", response.reasonPhrase, "\r\nDate: "] { write(text) }
+    for text in ["HTTP/1.1 ", String(response.status), " ", response.reasonPhrase, "\r\nDate: "] {
+      write(text)
+    }
     head.append(contentsOf: date)
     for field in response.headers.fields where isAllowed(field.name) {
       write("\r\n")

@@ -17,7 +17,8 @@ extension EndpointRoute {
     of registry: Registry, at path: String = "/metrics", createdSamples: Bool = false
   ) throws(RegistryError) -> EndpointRoute {
     let scrapes = try registry.counter(
-      "session_tap_scrapes_total", help: "Scrapes by the status of their answer: 503 if it was late, or too many bytes were unsent.",
+      "session_tap_scrapes_total",
+      help: "Scrapes that were answered, or were not: too late, or too much is unsent (503).",
       by: ScrapeLabels.self)
     let duration = try registry.histogram(
       "session_tap_scrape_duration_seconds", help: "Time from a scrape's request to its answer.",

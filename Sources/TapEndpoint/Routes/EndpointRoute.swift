@@ -9,7 +9,8 @@ public struct EndpointRoute: Sendable {
     /// Calls back once, and has places of its own.
     case scrape(@Sendable (EndpointRequest, @escaping Completion) -> Void)
     /// Makes a task that calls back once.
-    case task(@Sendable (EndpointRequest, @escaping @Sendable (EndpointResponse) -> Void) -> Task<Void, Never>)
+    case task(
+      @Sendable (EndpointRequest, @escaping @Sendable (EndpointResponse) -> Void) -> Task<Void, Never>)
   }
 
   let methods: [String]

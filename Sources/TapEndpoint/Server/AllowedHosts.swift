@@ -19,7 +19,8 @@ struct AllowedHosts: Sendable {
     // RFC 6761, section 6.3: "localhost." and names within it are those of this machine.
     if name == "localhost" || name.hasSuffix(".localhost") || names.contains(name) { return nil }
     // RFC 9110, section 15.5.20.
-    return .refusal(421, "ask for localhost or an address of this machine, or add the host to access.allowedHosts")
+    return .refusal(
+      421, "ask for localhost or an address of this machine, or add the host to access.allowedHosts")
   }
 
   /// In lower case, without the dot that may end a name.

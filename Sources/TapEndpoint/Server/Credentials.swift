@@ -20,7 +20,7 @@ package struct Credentials: Sendable {
     package init?(_ field: String) {
       let name = field.utf8.prefix { $0 != ByteClass.space }
       let token = Array(field.utf8[name.endIndex...].drop { $0 == ByteClass.space })
-      let scheme = name.count > 6 ? nil : Scheme.allCases.first { $0.rawValue.isEqualIgnoringASCIICase(to: String(Substring(name))) }
+      let scheme = Scheme.allCases.first { name.isEqualIgnoringASCIICase(to: $0.rawValue) }
       guard let scheme, let secret = scheme == .basic ? Self.decodedBase64(token) : token else { return nil }
       (self.scheme, self.secret) = (scheme, secret)
     }
@@ -28,7 +28,8 @@ package struct Credentials: Sendable {
     /// RFC 4648, section 4. `nil` if the text is not what an encoder writes.
     private static func decodedBase64(_ text: [UInt8]) -> [UInt8]? {
       let digits = text.prefix { $0 != UInt8(ascii: "=") }
-      guard text.count % 4 == 0, text.count - digits.count < 3, text[digits.endIndex...].allSatisfy({ $0 == UInt8(ascii: "=") })
+      guard text.count % 4 == 0, text.count - digits.count < 3,
+        text[digits.endIndex...].allSatisfy({ $0 == UInt8(ascii: "=") })
       else { return nil }
       var (bits, count): (UInt32, Int) = (0, 0)
       var bytes: [UInt8] = []

@@ -64,7 +64,7 @@ import Testing
     var limits = Endpoint.Configuration.Limits()
     limits.writeDeadline = .milliseconds(50)
     let large = [UInt8](repeating: 0, count: 16_000_000)
-    let route = EndpointRoute("/large", immediate: { _ in EndpointResponse(body: large) })
+    let route = EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) }
     try await withEndpoint(routes: [route], limits: limits) { port in
       let client = try RawClient(port: port, receiveBuffer: 4096)
       client.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -6,7 +6,8 @@ import Testing
 func withEndpoint(
   routes: [EndpointRoute], limits: Endpoint.Configuration.Limits = .init(),
   access: Endpoint.Configuration.Access = .init(),
-  registry: Registry? = nil, logRefusal: (@Sendable (String) -> Void)? = nil, _ body: (_ port: Int) async throws -> Void
+  registry: Registry? = nil, logRefusal: (@Sendable (String) -> Void)? = nil,
+  _ body: (_ port: Int) async throws -> Void
 ) async throws {
   var configuration = Endpoint.Configuration(address: .loopback(port: 0))
   configuration.limits = limits
