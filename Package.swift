@@ -20,7 +20,6 @@ let package = Package(
     .library(name: "TapCore", targets: ["TapCore"]),
     .library(name: "TapLog", targets: ["TapLog"]),
     .library(name: "TapEndpoint", targets: ["TapEndpoint"]),
-    .library(name: "TapPage", targets: ["TapPage"]),
     .library(name: "TapURLSession", targets: ["TapURLSession"]),
     .executable(name: "session-tap", targets: ["session-tap"]),
     .executable(name: "session-tap-benchmarks", targets: ["session-tap-benchmarks"]),

@@ -151,8 +151,8 @@ actor LoopbackTransfers {
     let origin = Endpoint(
       configuration: .init(address: .loopback(port: 0)),
       routes: [
-        EndpointRoute("/small", immediate: { _ in .text("hello\n") }),
-        EndpointRoute("/large", immediate: { _ in EndpointResponse(body: Self.largeBody) }),
+        EndpointRoute.immediate("/small") { _ in .text("hello\n") },
+        EndpointRoute.immediate("/large") { _ in EndpointResponse(body: Self.largeBody) },
       ])
     let address = try origin.start()
     var configuration = Tap.Configuration(environment: [:])

@@ -17,9 +17,9 @@ enum DemoOrigin {
       try await pause(40...350)
       return json(#"{"hits":[\#((0..<40).map { "\($0)" }.joined(separator: ","))]}"#)
     },
-    EndpointRoute("/orders", methods: [.post]) { request in
+    EndpointRoute("/orders", methods: ["POST"]) { request in
       try await pause(20...120)
-      guard !request.body.isEmpty else { return .text("an order needs a body\n", status: .badRequest) }
+      guard !request.body.isEmpty else { return .text("an order needs a body\n", status: 400) }
       return EndpointResponse(status: 201, headers: ["Location": "/orders/1"])
     },
     EndpointRoute("/reports/monthly.csv") { _ in
@@ -29,18 +29,19 @@ enum DemoOrigin {
     EndpointRoute("/recommendations") { _ in
       try await pause(5...60)
       return Int.random(in: 0..<4) == 0
-        ? .text("overloaded\n", status: .serviceUnavailable) : json(#"{"items":[]}"#)
+        ? .text("overloaded\n", status: 503) : json(#"{"items":[]}"#)
     },
-    EndpointRoute(
-      "/login", immediate: { _ in EndpointResponse(status: 302, headers: ["Location": "/search"]) }),
-    EndpointRoute(
-      "/token",
-      immediate: { _ in EndpointResponse(body: Array("granted\n".utf8), closesConnection: true) }),
+    .immediate("/login") { _ in EndpointResponse(status: 302, headers: ["Location": "/search"]) },
+    .immediate("/token") { _ in
+      var response = EndpointResponse.text("granted\n")
+      response.closesConnection = true
+      return response
+    },
     EndpointRoute("/warehouse") { _ in
       try await pause(1_500...4_000)
       return json("{}")
     },
-    EndpointRoute("/legacy", immediate: { _ in .reset }),
+    .immediate("/legacy") { _ in .reset },
   ]
 
   static let monthlyReport = Array(String(repeating: "2026-11,42,1299\n", count: 12_000).utf8)

@@ -1,4 +1,3 @@
-import Dispatch
 public import TapEndpoint
 public import TapLog
 
@@ -21,20 +20,17 @@ extension EndpointRoute {
   ///   - log: the log; it keeps as many lines as its `recentLineLimit` says.
   ///   - path: the path of the route.
   public static func logs(of log: RequestLog, at path: String = "/logs") -> EndpointRoute {
-    // Not on the queue that serves every connection: to look through all lines takes a while.
-    EndpointRoute(
-      path, on: DispatchQueue(label: "session-tap.logs", qos: .utility),
-      handler: { request in
-        do throws(LogQuery.Invalid) {
-          let lines = log.recentLines(try LogQuery(items: request.queryItems))
-          return EndpointResponse(
-            headers: [
-              "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store",
-              "X-Content-Type-Options": "nosniff", "Session-Tap-Last-Line": String(lines.last),
-            ], body: lines.bytes)
-        } catch {
-          return .refusal(.badRequest, error.description)
-        }
-      })
+    EndpointRoute(path) { request in
+      do throws(LogQuery.Invalid) {
+        let lines = log.recentLines(try LogQuery(items: request.queryItems))
+        return EndpointResponse(
+          headers: [
+            "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff", "Session-Tap-Last-Line": String(lines.last),
+          ], body: lines.bytes)
+      } catch {
+        return .refusal(400, error.description)
+      }
+    }
   }
 }

@@ -169,6 +169,8 @@ extension Tap.Configuration {
     ]
     if let history { builtIn.append(.history(of: history, recorder: recorder)) }
     if let servedLog { builtIn.append(.logs(of: servedLog)) }
-    return Endpoint(configuration: endpoint, routes: builtIn + routes)
+    let served = Endpoint(configuration: endpoint, routes: builtIn + routes)
+    try registry.register(served.overdueHandlers)
+    return served
   }
 }

@@ -149,14 +149,14 @@ public final class Tap: Sendable {
       try listen()
     } catch {
       if error.code == .addressInUse, case .retry(let interval) = configuration.whenAddressInUse {
-        warn("\(error.description); the app runs, and its metrics are served as soon as the address is free")
+        warn("\(error.advice); the app runs, and its metrics are served as soon as the address is free")
         return listenLater(every: max(interval, .milliseconds(10)))
       }
       guard configuration.isOfEnvironment(error) else {
         state.withLock { if $0.phase == .running { $0.phase = .idle } }
         throw TapError(error)
       }
-      warn("\(error.description); the app runs, and its metrics are not served")
+      warn("\(error.advice); the app runs, and its metrics are not served")
     }
   }
 

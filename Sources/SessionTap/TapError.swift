@@ -65,7 +65,19 @@ public struct TapError: Error, CustomStringConvertible {
       case is PathTemplateError: .configuration
       default: .log
       }
-    self.init(code: code, underlying: error, description: "\(error)")
+    self.init(code: code, underlying: error, description: (error as? EndpointError)?.advice ?? "\(error)")
+  }
+}
+
+extension EndpointError {
+  /// The description, and what of a tap's configuration is the remedy.
+  var advice: String {
+    switch code {
+    case .addressInUse:
+      "\(description); the address is that of configuration.endpoint, or OTEL_EXPORTER_PROMETHEUS_PORT"
+    case .accessNotRestricted: "\(description); SESSION_TAP_ALLOW_NETWORK=1 lets anybody read"
+    default: description
+    }
   }
 }
 

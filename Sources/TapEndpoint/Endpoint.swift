@@ -1,18 +1,18 @@
 import Synchronization
-import TapCore
+public import TapCore
 
 /// A small HTTP/1.1 server (RFC 9110, RFC 9112) for metrics, health checks and small handlers of the app.
 ///
 ///     let endpoint = Endpoint(
 ///       configuration: .init(address: .loopback(port: 0)),
-///       routes: [EndpointRoute("/healthz", immediate: { _ in .text("ok\n") })])
+///       routes: [.liveness(), EndpointRoute("/work") { _ in .text("done\n") }])
 ///     let address = try endpoint.start()
 ///     // … it serves …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
-/// One serial dispatch queue serves all connections, so the endpoint uses at most one core; asynchronous
-/// handlers run in tasks of their own. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in
-/// a reverse proxy.
+/// One thread serves all connections, and each route has threads for its handlers. None of them is one of
+/// Dispatch's or Swift's, so the endpoint answers whatever else holds those up. ``Configuration/Limits`` bounds
+/// what clients can use. Terminate TLS in a reverse proxy.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. Releasing a running
 /// endpoint closes its connections.
@@ -20,13 +20,13 @@ public final class Endpoint: Sendable {
   private enum Phase {
     case stopped
     case running(EventLoop, EndpointAddress)
-    /// The task ends when the port is free.
-    case stopping(EventLoop, Task<Void, Never>)
+    case stopping(EventLoop)
   }
 
   private let configuration: Configuration
   private let router: Router
   private let phase = Mutex(Phase.stopped)
+  private let overdue = OverdueHandlers()
 
   /// Makes an endpoint, which does not listen yet.
   ///
@@ -41,10 +41,7 @@ public final class Endpoint: Sendable {
 
   deinit {
     guard case .running(let loop, _) = phase.withLock({ $0 }) else { return }
-    Task {
-      await loop.abort()
-      await loop.drain()
-    }
+    loop.perform { $0.abort() }
   }
 
   /// Binds the address and begins to serve. When this returns, clients can connect.
@@ -75,20 +72,21 @@ public final class Endpoint: Sendable {
       throw EndpointError(
         .accessNotRestricted,
         "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
-          + "allowsAnyoneFromNetwork, SESSION_TAP_ALLOW_NETWORK=1 in the environment)")
+          + "allowsAnyoneFromNetwork)")
     }
     let isLoopback = socket.address.port != nil && !socket.address.isReachableFromNetwork
     let hosts = isLoopback ? AllowedHosts(configuration.access) : nil
-    let loop = EventLoop(router, authenticator, hosts, configuration)
-    let isFirst = phase.withLock { phase in
-      guard case .stopped = phase else { return false }
-      phase = .running(loop, socket.address)
-      loop.start(socket)
-      return true
-    }
-    guard isFirst else {
+    do throws(System.Failure) {
+      let loop = try EventLoop(socket, router, authenticator, hosts, configuration, overdue)
+      try phase.withLock { phase throws(System.Failure) in
+        // Another start may have been first.
+        guard case .stopped = phase else { throw .again }
+        try loop.start()
+        phase = .running(loop, socket.address)
+      }
+    } catch {
       socket.close()
-      throw Self.alreadyRunning
+      throw error == .again ? Self.alreadyRunning : ListeningSocket.failure(error.code, socket.address)
     }
     return socket.address
   }
@@ -107,26 +105,30 @@ public final class Endpoint: Sendable {
   ///
   /// - Parameter time: how long to wait. Zero or less closes at once. Values are clamped to 292 years.
   public func shutdown(within time: Duration = .seconds(5)) async {
-    let stopping: (loop: EventLoop, end: Task<Void, Never>)? = phase.withLock { phase in
+    let stopping: EventLoop? = phase.withLock { phase in
       switch phase {
       case .stopped: return nil
-      case .stopping(let loop, let end): return (loop, end)
+      case .stopping(let loop): return loop
       case .running(let loop, _):
-        let end = Task {
-          await loop.drain()
-          await loop.abort()
-          self.phase.withLock { $0 = .stopped }
-        }
-        phase = .stopping(loop, end)
-        return (loop, end)
+        phase = .stopping(loop)
+        return loop
       }
     }
     guard let stopping else { return }
-    let limit = Task {
-      try await Task.sleep(for: .nanoseconds(time.nanoseconds))
-      await stopping.loop.abort()
+    let deadline = ContinuousClock.now + .nanoseconds(time.nanoseconds)
+    await withCheckedContinuation { continuation in
+      stopping.perform { loop in
+        loop.shutdown(by: deadline) {
+          self.phase.withLock { phase in
+            if case .stopping(let loop) = phase, loop === stopping { phase = .stopped }
+          }
+          continuation.resume()
+        }
+      }
     }
-    await stopping.end.value
-    limit.cancel()
   }
+
+  /// The handlers that still run although their request is over, because its deadline has passed or its client is
+  /// gone: `session_tap_overdue_handlers`, by path. Register it in the registry that the endpoint serves.
+  public var overdueHandlers: any Collector { overdue }
 }

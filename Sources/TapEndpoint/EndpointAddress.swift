@@ -1,8 +1,8 @@
 import TapCore
 
 /// The address that an endpoint listens at.
-public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
-  package enum Kind: Sendable, Hashable {
+public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
+  package enum Kind: Sendable, Equatable {
     case tcp(host: String, port: Int)
     case unix(path: String)
   }
@@ -30,7 +30,7 @@ public struct EndpointAddress: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The host, if the address has one.
-  public var host: String? {
+  package var host: String? {
     if case .tcp(let host, _) = kind { host } else { nil }
   }
 

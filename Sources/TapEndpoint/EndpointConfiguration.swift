@@ -8,7 +8,7 @@ extension Endpoint {
     /// Who may read: by default every client on this machine, and no other.
     public var access = Access()
     /// Receives a line for each refused request: malformed, over a limit, or without valid credentials. At
-    /// most ten lines a minute, with a count of the omitted ones. Called on the queue that serves every
+    /// most ten lines a minute, with a count of the omitted ones. Called on the thread that serves every
     /// connection: it must not block.
     public var logRefusal: (@Sendable (String) -> Void)?
 
@@ -26,7 +26,7 @@ extension Endpoint.Configuration {
   /// If a file is set, every request needs credentials from it, or from either of two, except for the
   /// ``openPaths``. The files are read for each request. To rotate a secret, add the new one, switch the
   /// clients, and remove the old one. While a file cannot be read, no credentials of its scheme are valid.
-  public struct Access: Sendable, Hashable {
+  public struct Access: Sendable {
     /// A file with one bearer token per line (RFC 6750).
     public var bearerTokenFile: String?
     /// A file with one `user:password` per line (RFC 7617), UTF-8.

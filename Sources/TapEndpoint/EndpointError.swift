@@ -1,7 +1,7 @@
 /// Why an endpoint cannot start. Its description names the cause and the remedy in one line.
-public struct EndpointError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct EndpointError: Error, Sendable, CustomStringConvertible {
   /// The causes. More may be added: a `switch` over them needs a default.
-  public struct Code: Sendable, Hashable {
+  public struct Code: Sendable, Equatable {
     private let name: String
 
     /// Another socket listens at the address.

@@ -4,7 +4,7 @@ extension Endpoint.Configuration {
   ///
   /// Deadlines are 1 ms to a day, and each number has a minimum. A start with another value throws
   /// ``EndpointError``. Numbers have no maximum, because a limit reserves nothing.
-  public struct Limits: Sendable, Hashable {
+  public struct Limits: Sendable {
     /// The bytes of a request's head: 414 if the request line exceeds them, else 431. 8 KiB.
     public var headBytes = 8192
     /// The header fields of a request: 431. 100.
@@ -31,6 +31,10 @@ extension Endpoint.Configuration {
     /// Scrapes have a limit of their own, a quarter of the ``connections``. Immediate handlers, such as that
     /// of `/healthz`, have none. So other requests never keep them from an answer.
     public var requestsInFlight = 256
+    /// The bytes of answers that clients have yet to read: 503. 64 MiB for scrapes, and as many for all other
+    /// answers. A body of at most 16 KiB does not count, nor the second of two connections that send the same
+    /// one, as scrapes do that arrive together. One answer may exceed the limit if nothing else waits.
+    public var unsentBytes = 67_108_864
 
     /// Makes the default limits.
     public init() {}
@@ -40,6 +44,7 @@ extension Endpoint.Configuration {
       let counts = [
         ("headBytes", headBytes, 64), ("headerCount", headerCount, 1), ("bodyBytes", bodyBytes, 0),
         ("connections", connections, 1), ("requestsInFlight", requestsInFlight, 1),
+        ("unsentBytes", unsentBytes, 0),
       ]
       let deadlines = [
         ("headDeadline", headDeadline), ("bodyDeadline", bodyDeadline), ("idleDeadline", idleDeadline),

@@ -1,6 +1,5 @@
-import Dispatch
 package import TapCore
-public import TapEndpoint
+package import TapEndpoint
 
 extension EndpointRoute {
   /// Makes a route with a page that draws the request metrics live. It shows rate, errors, latency and a
@@ -12,40 +11,29 @@ extension EndpointRoute {
   /// script, which may talk only to this endpoint.
   ///
   /// - Parameters:
-  ///   - path: the path of the route.
   ///   - showsLog: whether the endpoint serves `/logs`.
-  public static func page(at path: String = "/", showsLog: Bool = false) -> EndpointRoute {
-    page(at: path, showsLog: showsLog, showsHistory: false)
-  }
-
-  /// - Parameter showsHistory: whether the endpoint serves `page/history` beside the page.
-  package static func page(
-    at path: String = "/", showsLog: Bool, showsHistory: Bool
-  ) -> EndpointRoute {
+  ///   - showsHistory: whether the endpoint serves `page/history` beside the page.
+  package static func page(showsLog: Bool = false, showsHistory: Bool = false) -> EndpointRoute {
     let document = PageDocument(showsLog: showsLog, showsHistory: showsHistory)
-    return EndpointRoute(
-      path,
-      immediate: { _ in
-        // CSP Level 3, section 7.1: a nonce is another one in each response, of at least 128 bits.
-        let nonce = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
-        return EndpointResponse(
-          headers: [
-            "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store",
-            "Content-Security-Policy":
-              "default-src 'none'; script-src 'nonce-\(nonce)'; style-src 'nonce-\(nonce)'; "
-              + "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
-            "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
-            "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-          ], body: document.bytes(nonce: nonce))
-      })
+    return .immediate("/") { _ in
+      // CSP Level 3, section 7.1: a nonce is another one in each response, of at least 128 bits.
+      let nonce = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+      return EndpointResponse(
+        headers: [
+          "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store",
+          "Content-Security-Policy":
+            "default-src 'none'; script-src 'nonce-\(nonce)'; style-src 'nonce-\(nonce)'; "
+            + "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+          "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+          "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+          "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+        ], body: document.bytes(nonce: nonce))
+    }
   }
 
   /// What the page's charts show before its first scrape. The recorder delivers the pending requests first.
   package static func history(of history: RequestHistory, recorder: RequestRecorder) -> EndpointRoute {
-    // Not on the queue that serves every connection: a full window takes a millisecond to write.
-    let queue = DispatchQueue(label: "session-tap.history", qos: .utility)
-    return EndpointRoute("/page/history", on: queue) { _ in
+    EndpointRoute("/page/history") { _ in
       recorder.drain()
       return EndpointResponse(
         headers: [

@@ -10,9 +10,9 @@ import TapEndpoint
 
 // An endpoint for tools that need a server of its own process: load generators, attackers, benchmarks.
 //
-//     endpoint-under-test [PORT | PATH-OF-A-UNIX-SOCKET]
+//     endpoint-under-test [PORT | PATH-OF-A-UNIX-SOCKET [HOSTS [FILE-OF-PASSWORDS]]]
 //
-// Prints its address, and serves until it is killed. /metrics is about 100 KB of histograms.
+// Prints its address, and serves until it is killed. /metrics is about 9 KB of histograms for each host: 100 KB.
 
 struct SeriesLabels: LabelSet {
   let address: String
@@ -25,24 +25,28 @@ struct SeriesLabels: LabelSet {
 
 let argument = CommandLine.arguments.dropFirst().first ?? "0"
 let address = Int(argument).map { EndpointAddress.loopback(port: $0) } ?? .unix(path: argument)
+let arguments = CommandLine.arguments.dropFirst(2)
+let hosts = arguments.first.flatMap { Int($0) } ?? 11
+var configuration = Endpoint.Configuration(address: address)
+configuration.access.basicPasswordFile = arguments.dropFirst().first
 let registry = Registry()
 let large = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000)
 do {
   let durations = try registry.histogram(
     "http_client_request_duration_seconds", help: "Duration of requests.", unit: "seconds",
     by: SeriesLabels.self)
-  for host in 0..<11 {
+  for host in 0..<hosts {
     for code in [200, 204, 404, 500, 503] {
       let series = durations[SeriesLabels(address: "host-\(host).example.com", code: code)]
       for step in 1...100 { series.record(Double(step * code) / 10_000) }
     }
   }
   let endpoint = Endpoint(
-    configuration: .init(address: address),
+    configuration: configuration,
     routes: [
       .liveness(), try .metrics(of: registry),
-      EndpointRoute("/large", immediate: { _ in EndpointResponse(body: large) }),
-      EndpointRoute("/later", handler: { _ in .text("ok\n") }),
+      .immediate("/large") { _ in EndpointResponse(body: large) },
+      EndpointRoute("/later") { _ in .text("ok\n") }, .immediate("/tree/*") { _ in .text("ok\n") },
     ])
   // Not by print, which buffers the line unless the output is a terminal.
   let line = "\(try endpoint.start())\n"

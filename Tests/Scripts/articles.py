@@ -22,7 +22,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapPage", "TapURLSession", "SessionTap"]
+MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap"]
 
 # What is translated within a line: code spans, and links or pictures, whose text may be code.
 CODE = r"`[^`]+`"

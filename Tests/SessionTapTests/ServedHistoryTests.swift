@@ -26,7 +26,7 @@ import Testing
   }
 
   /// That is when a person wants to see it. In a process of its own, since other tests need the threads.
-  @Test func `the page is served while the app blocks all of Swift's threads`() async {
+  @Test func `the endpoint serves while the app blocks all threads of Swift's and Dispatch's`() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
       var configuration = TapTests.configuration()
@@ -36,9 +36,16 @@ import Testing
       tap.log(.info, "here")
       #expect(tap.requestLog?.flush() == true)
       let port = tap.address?.port ?? 0
+      // More than their pools have threads, of each class.
+      for qos in [DispatchQoS.background, .utility, .default, .userInitiated, .userInteractive] {
+        let global = DispatchQueue.global(qos: qos.qosClass)
+        for _ in 0..<600 { global.async { Gate().waitBlocking() } }
+        for _ in 0..<300 { DispatchQueue(label: "blocked", qos: qos).async { Gate().waitBlocking() } }
+      }
       for _ in 0..<64 { Task { Gate().waitBlocking() } }
       let contents = [
-        ("/", "<html"), ("/page/history", #"{"slot_s""#), ("/logs", "here"), ("/metrics", "# TYPE"),
+        ("/healthz", "ok"), ("/", "<html"), ("/page/history", #"{"slot_s""#), ("/logs", "here"),
+        ("/metrics", "# TYPE"),
       ]
       for (path, content) in contents {
         // On this thread: there is no other.

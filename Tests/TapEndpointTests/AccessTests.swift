@@ -6,22 +6,34 @@ import Testing
 @Suite struct AccessTests {
   @Test func `reads secrets line by line`() throws {
     let credentials = try #require(
-      Credentials(Array(" one\t\r\n\n  two\nthree four".utf8), scheme: .bearer))
+      Credentials(Array(" one\t\r\n\n  two\nthree four".utf8)))
     for secret in ["one", "two", "three four"] { #expect(credentials.contain(Array(secret.utf8))) }
     for other in ["", "on", "onee", "oneone", "One", "twp", "three", "one\n", " one"] {
       #expect(!credentials.contain(Array(other.utf8)), "\(other)")
     }
-    #expect(Credentials(Array(" \n\r\n".utf8), scheme: .bearer) == nil)
+    #expect(Credentials(Array(" \n\r\n".utf8)) == nil)
   }
 
   @Test(arguments: [
     ("Aladdin:open sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test:123\u{A3}", "dGVzdDoxMjPCow=="),
     ("a:b", "YTpi"),
   ])
-  func `compares basic credentials as they are presented`(secret: String, presented: String) throws {
-    let credentials = try #require(Credentials(Array(secret.utf8), scheme: .basic))
-    #expect(credentials.contain(Array(presented.utf8)))
-    #expect(!credentials.contain(Array(secret.utf8)))
+  func `reads basic credentials`(secret: String, token: String) throws {
+    for scheme in ["Basic", "basic "] {
+      let presented = try #require(Credentials.Presented("\(scheme) \(token)"))
+      #expect(presented.scheme == .basic)
+      #expect(presented.secret == Array(secret.utf8))
+    }
+  }
+
+  /// Neither other schemes nor what no encoder writes.
+  @Test(arguments: [
+    "", "Basic", "Digest YTpi", "Basic YTp", "Basic YTpi=", "Basic YT=pi", "Basic Y===", "Basic YTpj*",
+    "Basic YR==",
+  ])
+  func `takes no other credentials`(field: String) {
+    let presented = Credentials.Presented(field)
+    #expect(presented == nil || presented?.secret == [])
   }
 
   @Test func `lets in who has a secret`() async throws {
@@ -31,7 +43,7 @@ import Testing
     var access = Endpoint.Configuration.Access()
     access.bearerTokenFile = directory.path + "/tokens"
     access.basicPasswordFile = directory.path + "/passwords"
-    let routes = ["/healthz", "/metrics"].map { EndpointRoute($0, immediate: { _ in .text("secret") }) }
+    let routes = ["/healthz", "/metrics"].map { EndpointRoute.immediate($0) { _ in .text("secret") } }
     try await withEndpoint(routes: routes, access: access) { port in
       func status(_ path: String, _ authorization: [String]) async throws -> String {
         let fields = authorization.map { "Authorization: \($0)\r\n" }.joined()
@@ -106,7 +118,7 @@ import Testing
     let lines = EventQueue<String>()
     let routes: [EndpointRoute] = [
       .liveness(), .readiness(Readiness()), try .metrics(of: Registry()),
-      EndpointRoute("/logs", immediate: { _ in .text("secret") }),
+      EndpointRoute.immediate("/logs") { _ in .text("secret") },
     ]
     try await withEndpoint(routes: routes, logRefusal: { lines.send($0) }) { port in
       for host in [
@@ -138,7 +150,7 @@ import Testing
   @Test func `takes the hosts that are allowed`() async throws {
     var access = Endpoint.Configuration.Access()
     access.allowedHosts = ["Metrics.Example.com", "other.example."]
-    let route = EndpointRoute("/logs", immediate: { _ in .text("lines") })
+    let route = EndpointRoute.immediate("/logs") { _ in .text("lines") }
     try await withEndpoint(routes: [route], access: access) { port in
       for host in ["metrics.example.com", "METRICS.example.com.:443", "other.example"] {
         let status = try await RawClient.status("/logs", port: port, host: host)

@@ -23,7 +23,7 @@ import Testing
     let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
     let routes = [
       EndpointRoute.liveness(),
-      EndpointRoute("/large", immediate: { _ in EndpointResponse(body: large) }),
+      EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) },
       EndpointRoute(
         "/later",
         handler: { _ in

@@ -69,7 +69,7 @@ struct PageContent: Sendable {
     if let history { routes.append(.history(of: history, recorder: metrics.recorder)) }
     if let log {
       // What an app serves where the page looks for the lines of its log.
-      routes.append(EndpointRoute("/logs", immediate: { _ in EndpointResponse(body: Array(log.utf8)) }))
+      routes.append(EndpointRoute.immediate("/logs") { _ in EndpointResponse(body: Array(log.utf8)) })
     }
     try await Self.serve(routes) { port in
       try await Browser.use { browser in

@@ -90,18 +90,16 @@ struct PageLinesTests {
 
   @Test func `asks for new lines alone, and holds them while it is paused`() async throws {
     let last = Mutex(3), asked = Mutex<[String]>([])
-    let logs = EndpointRoute(
-      "/logs",
-      immediate: { request in
-        let after = request.queryItems.first { $0.name == "after" }?.value
-        asked.withLock { $0.append(after ?? "all") }
-        let newest = last.withLock { $0 }
-        let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map {
-          Self.line($0 + 1, #""severity":"INFO""#)
-        }
-        return EndpointResponse(
-          headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
-      })
+    let logs = EndpointRoute.immediate("/logs") { request in
+      let after = request.queryItems.first { $0.name == "after" }?.value
+      asked.withLock { $0.append(after ?? "all") }
+      let newest = last.withLock { $0 }
+      let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map {
+        Self.line($0 + 1, #""severity":"INFO""#)
+      }
+      return EndpointResponse(
+        headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
+    }
     let content = try PageContent()
     let routes = [try EndpointRoute.metrics(of: content.registry), .page(showsLog: true), logs]
     try await PageContent.serve(routes) { port in

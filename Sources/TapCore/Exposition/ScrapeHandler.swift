@@ -15,8 +15,8 @@ package final class ScrapeHandler: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    /// The scrapes that wait for the next gathering.
-    var waiting: [(form: Form, completion: Completion)] = []
+    /// The scrapes that wait for the next gathering. What a scraper asks for is read with it, not where the scrape arrives.
+    var waiting: [(form: @Sendable () -> Form, completion: Completion)] = []
     var isWorking = false
   }
 
@@ -42,11 +42,14 @@ package final class ScrapeHandler: Sendable {
   /// Answers one scrape, by the headers of these names, with the families that have these names, or samples with them; `nil` is all
   /// families. Returns at once.
   package func scrape(
-    accept: String?, acceptEncoding: String?, names: Set<String>? = nil, completion: @escaping Completion
+    accept: String?, acceptEncoding: String?,
+    names: @escaping @autoclosure @Sendable () -> Set<String>? = nil, completion: @escaping Completion
   ) {
-    let form = Form(
-      format: ExpositionFormat(accept: accept), prefersGzip: QualityList(acceptEncoding ?? "").prefersGzip,
-      names: names)
+    let form: @Sendable () -> Form = {
+      Form(
+        format: ExpositionFormat(accept: accept), prefersGzip: QualityList(acceptEncoding ?? "").prefersGzip,
+        names: names())
+    }
     let isFirst = state.withLock { state in
       state.waiting.append((form, completion))
       defer { state.isWorking = true }
@@ -64,15 +67,12 @@ package final class ScrapeHandler: Sendable {
       }
       if waiting.isEmpty { return }
       let families = registry.gather()
-      var answers: [Form: ScrapeAnswer] = [:]
-      for (form, completion) in waiting {
-        let answer =
-          answers[form]
-          ?? ScrapeAnswer(
-            Exposition(of: families, in: form.format, names: form.names, createdSamples: createdSamples),
-            compressed: form.prefersGzip)
-        answers[form] = answer
-        completion(answer)
+      // One form after the other, so that each body is the receivers' alone before the next one is made.
+      for (form, scrapes) in Dictionary(grouping: waiting, by: { $0.form() }) {
+        let answer = ScrapeAnswer(
+          Exposition(of: families, in: form.format, names: form.names, createdSamples: createdSamples),
+          compressed: form.prefersGzip)
+        for scrape in scrapes { scrape.completion(answer) }
       }
     }
   }

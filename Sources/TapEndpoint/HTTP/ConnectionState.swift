@@ -174,7 +174,7 @@ package struct ConnectionState: Sendable {
     case (.body, .receiving):
       fail(.init(408, "the body took too long"), at: time)
     case (.answer, .answering(let exchange)):
-      answer(.refusal(.serviceUnavailable, "the answer took too long"), to: exchange.id, at: time)
+      answer(.refusal(503, "the answer took too long"), to: exchange.id, at: time)
     default:
       phase = .closed(reset: false)
     }
@@ -190,10 +190,10 @@ package struct ConnectionState: Sendable {
     guard case .answering(let exchange) = phase, exchange.id == id else { return }
     if response.resetsConnection {
       phase = .closed(reset: true)
-    } else if (200...999).contains(response.status.rawValue) {
+    } else if (200...999).contains(response.status) {
       send(response, to: exchange, at: time)
     } else {
-      send(.refusal(.internalServerError, "the handler's status is no final one"), to: exchange, at: time)
+      send(.refusal(500, "the handler's status is no final one"), to: exchange, at: time)
     }
   }
 
@@ -223,7 +223,7 @@ package struct ConnectionState: Sendable {
     // the one before is sent, so that a connection owes no more than one answer.
     if case .receiving = phase, output.isEmpty, var request = nextRequest(at: time) {
       let exchange = Exchange(
-        id: requestCount, isHead: request.method == .head, minorVersion: request.minorVersion,
+        id: requestCount, isHead: request.method == "HEAD", minorVersion: request.minorVersion,
         keepsAlive: request.keepsAlive)
       requestCount += 1
       phase = .answering(exchange)
@@ -279,18 +279,5 @@ package struct ConnectionState: Sendable {
     guard wait != self.wait else { return }
     self.wait = wait
     waitDeadline = time.instant + limit
-  }
-}
-
-/// The clocks' readings when an event reaches a connection.
-package struct EventTime: Sendable {
-  /// For deadlines.
-  package var instant: ContinuousClock.Instant
-  /// The encoded `Date` of a response that is made now (RFC 9110, section 6.6.1).
-  package let date: [UInt8]
-
-  package init(instant: ContinuousClock.Instant, date: [UInt8]) {
-    self.instant = instant
-    self.date = date
   }
 }

@@ -12,16 +12,15 @@ struct AllowedHosts: Sendable {
   /// The answer to a request for another host; `nil` if it names an allowed one, or none, as browsers never do.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {
     guard let authority = request.authority, authority.utf8.first != UInt8(ascii: "[") else { return nil }
-    let host = String(Substring(authority.utf8.prefix { $0 != UInt8(ascii: ":") }))
-    if SocketAddress.isIPv4(host) { return nil }
+    let host = authority.utf8.prefix { $0 != UInt8(ascii: ":") }
+    // No name is longer (RFC 1035, section 3.1), but for the dot that may end it.
+    let name = host.count <= 254 ? Self.normalized(String(Substring(host))) : ""
+    if SocketAddress.isIPv4(name) { return nil }
     // RFC 6761, section 6.3: "localhost." and names within it are those of this machine.
-    let name = Self.normalized(host)
     if name == "localhost" || name.hasSuffix(".localhost") || names.contains(name) { return nil }
     // RFC 9110, section 15.5.20.
     return .refusal(
-      421,
-      "ask for localhost or an address of this machine, or add the host to access.allowedHosts of the endpoint"
-    )
+      421, "ask for localhost or an address of this machine, or add the host to access.allowedHosts")
   }
 
   /// In lower case, without the dot that may end a name.

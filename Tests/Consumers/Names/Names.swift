@@ -20,8 +20,8 @@ import Tracing
 /// The public types, by their names alone.
 let names: [Any.Type] = [
   ActiveRequest.self, (any Collector).self, Endpoint.self, EndpointAddress.self, EndpointError.self,
-  EndpointHeaders.self, EndpointMethod.self, EndpointRequest.self, EndpointResponse.self,
-  EndpointRoute.self, EndpointStatus.self, ExemplarPolicy.self, Exposition.self,
+  EndpointHeaders.self, EndpointRequest.self, EndpointResponse.self,
+  EndpointRoute.self, ExemplarPolicy.self, Exposition.self,
   ExpositionFormat.self, Family<String, Registry.Counter>.self, FieldValue.self, HistogramBuckets.self,
   HistogramSnapshot.self, InboundRequests.self, Label<Int>.self,
   (any LabelSet).self, Labels.self, LogQuery.self,

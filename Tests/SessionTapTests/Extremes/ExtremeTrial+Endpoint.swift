@@ -71,23 +71,18 @@ extension ExtremeTrial {
       use("EndpointRoute.\(function)") { try await $0.serveAll([try make($1)]) }
     }
     return route("init(_:methods:handler:)") {
-      EndpointRoute($0, methods: [EndpointMethod(rawValue: $0)]) { _ in .text("") }
+      EndpointRoute($0, methods: [$0]) { _ in .text("") }
     }
-      + route("init(_:methods:immediate:)") { EndpointRoute($0, methods: [], immediate: { _ in .text("") }) }
+      + route("immediate(_:methods:handler:)") { .immediate($0, methods: [$0]) { _ in .text("") } }
       + route("liveness(at:)") { .liveness(at: $0) }
       + route("metrics(of:at:createdSamples:)") { try .metrics(of: Registry(), at: $0) }
-      + route("page(at:showsLog:)") { .page(at: $0, showsLog: true) }
       + route("readiness(_:at:)") { .readiness(Readiness(), at: $0) }
       + route("logs(of:at:)") { .logs(of: try RequestLog(to: .memory), at: $0) }
       // The answer names the methods that the path takes.
       + route("init(_:methods:handler:)") {
-        EndpointRoute("/healthz", methods: [EndpointMethod(rawValue: $0)]) { _ in .text("") }
+        EndpointRoute("/healthz", methods: [$0]) { _ in .text("") }
       }
-      + use("EndpointMethod.init(rawValue:)") {
-        let route = EndpointRoute(
-          "/healthz", methods: [EndpointMethod(rawValue: $1)], immediate: { _ in .text("") })
-        try await $0.serveAll([route])
-      }
+      + route("immediate(_:methods:handler:)") { .immediate("/healthz", methods: [$0]) { _ in .text("") } }
   }
 
   /// A limit out of its range is refused, and any other holds.
@@ -102,7 +97,8 @@ extension ExtremeTrial {
     return properties(
       of: Endpoint.Configuration.Limits.self, \.answerDeadline, \.bodyDeadline, \.headDeadline,
       \.idleDeadline,
-      \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount, \.requestsInFlight
+      \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount, \.requestsInFlight,
+      \.unsentBytes
     ) { setting, changes in
       use(setting, at: changes) { running, change in
         var configuration = Endpoint.Configuration(address: .loopback(port: 0))
@@ -126,7 +122,7 @@ extension ExtremeTrial {
     ) -> [ExtremeTrial] {
       use(setting, at: values) { running, value in
         let routes = [
-          EndpointRoute("/immediate", immediate: { _ in make(value) }),
+          EndpointRoute.immediate("/immediate") { _ in make(value) },
           EndpointRoute("/later") { _ in make(value) },
         ]
         try await running.serveAll(
@@ -136,25 +132,21 @@ extension ExtremeTrial {
     let bytes: NamedValues<[UInt8]> = [("no element", []), ("1 MB", Array(repeating: 0, count: 1_000_000))]
     let queries = [("many", String(repeating: "a=%zz&", count: manyElements))]
     let asked = properties(
-      of: EndpointRequest.self, \.authority, \.minorVersion, \.path, \.query, \.target
+      of: EndpointRequest.self, \.authority, \.method, \.path, \.query, \.target
     ) { setting, changes in
       use(setting, at: changes) { _, change in ask(change) }
     }
     return asked
       + use("EndpointRequest.body", at: bytes) { _, bytes in ask { $0.body = bytes } }
       + use("EndpointRequest.query", at: queries) { _, query in ask { $0.query = query } }
-      + answer("EndpointStatus.init(rawValue:)", at: Int.extremes, with: "HTTP/1.1 500 ") {
-        EndpointResponse(status: EndpointStatus(rawValue: $0), body: [1])
+      + answer("EndpointResponse.status", at: Int.extremes, with: "HTTP/1.1 500 ") {
+        EndpointResponse(status: $0, body: [1])
       }
       + answer("EndpointHeaders.add(_:_:)", at: String.extremes) {
         var response = EndpointResponse.text("text")
         response.headers.add($0, "value")
         response.headers.add("X-Value", $0)
         return response
-      }
-      + answer("EndpointHeaders.Field.name", at: String.extremes) { EndpointResponse(headers: [$0: "value"]) }
-      + answer("EndpointHeaders.Field.value", at: String.extremes) {
-        EndpointResponse(headers: ["Content-Length": $0])
       }
       + answer("EndpointHeaders.values(of:)", at: String.extremes) {
         let headers: EndpointHeaders = [$0: $0]
@@ -167,6 +159,6 @@ extension ExtremeTrial {
   private static func ask(_ change: (inout EndpointRequest) -> Void) {
     var request = EndpointRequest(path: "/")
     change(&request)
-    _ = (request.queryItems, request.hashValue)
+    _ = request.queryItems
   }
 }

@@ -8,7 +8,7 @@ import Testing
   @Test(arguments: [100, 101, 199, 0, -1, 1000])
   func `sends no status that is not final`(_ status: Int) {
     var driver = ConnectionDriver()
-    driver.answer = { _ in EndpointResponse(status: EndpointStatus(rawValue: status)) }
+    driver.answer = { _ in EndpointResponse(status: status) }
     driver.receive(get)
     #expect(driver.statuses == ["500"])
   }
@@ -16,7 +16,7 @@ import Testing
   @Test(arguments: [204, 205, 304])
   func `sends no body with a status that has none`(_ status: Int) {
     var driver = ConnectionDriver()
-    driver.answer = { _ in .text("x", status: EndpointStatus(rawValue: status)) }
+    driver.answer = { _ in .text("x", status: status) }
     driver.receive(get)
     #expect(driver.sent.hasSuffix("\r\n\r\n"))
     #expect(!driver.sent.contains("Content-Length"))

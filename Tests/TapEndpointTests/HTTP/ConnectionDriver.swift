@@ -27,7 +27,7 @@ struct ConnectionDriver {
         ids.append(id)
         if let response = answer(request) { connection.answer(response, to: id, at: time) }
       case .refused(let failure):
-        refused.append(failure.status.rawValue)
+        refused.append(failure.status)
       case .write:
         guard room > 0 else {
           connection.isWriteBlocked = true

@@ -14,7 +14,7 @@ import Testing
     return isFree == true
   }
 
-  private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
+  private static let ok = EndpointRoute.immediate("/ok") { _ in .text("fine\n") }
 
   /// An address of this machine's that nobody listens at but these tests of this process, one after the other: a port that
   /// was given up there stays free, while one of 127.0.0.1 may be another test's at once.

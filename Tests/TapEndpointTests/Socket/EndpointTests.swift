@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct EndpointTests {
-  private static let ok = EndpointRoute("/ok", immediate: { _ in .text("fine\n") })
+  private static let ok = EndpointRoute.immediate("/ok") { _ in .text("fine\n") }
 
   @Test(arguments: [
     ("GET", "/", "404"), ("GET", "/ok", "200"), ("HEAD", "/ok", "200"), ("POST", "/ok", "405"),
@@ -16,8 +16,8 @@ import Testing
     struct Failure: Error {}
     let routes = [
       Self.ok, EndpointRoute("/ok", methods: ["PUT"], handler: { _ in .text("put") }),
-      EndpointRoute("/tree/*", immediate: { .text($0.path) }),
-      EndpointRoute("/tree/leaf", immediate: { _ in EndpointResponse(status: 201) }),
+      EndpointRoute.immediate("/tree/*") { .text($0.path) },
+      EndpointRoute.immediate("/tree/leaf") { _ in EndpointResponse(status: 201) },
       EndpointRoute("/throws", handler: { _ in throw Failure() }),
     ]
     try await withEndpoint(routes: routes) { port in
@@ -29,7 +29,7 @@ import Testing
 
   @Test func `answers pipelined requests in order whatever their handlers`() async throws {
     let routes = [
-      EndpointRoute("/now/*", immediate: { .text($0.path + ";") }),
+      EndpointRoute.immediate("/now/*") { .text($0.path + ";") },
       EndpointRoute(
         "/later/*",
         handler: { request in
@@ -52,7 +52,7 @@ import Testing
 
   @Test func `sends bodies that are larger than the socket takes`() async throws {
     let body = [UInt8](repeating: UInt8(ascii: "x"), count: 8_000_000)
-    let route = EndpointRoute("/bytes", immediate: { _ in EndpointResponse(body: body) })
+    let route = EndpointRoute.immediate("/bytes") { _ in EndpointResponse(body: body) }
     try await withEndpoint(routes: [route]) { port in
       let answer = try await RawClient.get("/bytes", port: port)
       let head = try #require(answer.firstRange(of: "\r\n\r\n"))
@@ -64,7 +64,7 @@ import Testing
     var limits = Endpoint.Configuration.Limits()
     limits.writeDeadline = .milliseconds(50)
     let large = [UInt8](repeating: 0, count: 16_000_000)
-    let route = EndpointRoute("/large", immediate: { _ in EndpointResponse(body: large) })
+    let route = EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) }
     try await withEndpoint(routes: [route], limits: limits) { port in
       let client = try RawClient(port: port, receiveBuffer: 4096)
       client.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -76,7 +76,7 @@ import Testing
   @Test func `plays failures`() async throws {
     let routes = [
       EndpointRoute("/reset", handler: { _ in .reset }),
-      EndpointRoute("/teapot", immediate: { _ in .text("short", status: 418) }),
+      EndpointRoute.immediate("/teapot") { _ in .text("short", status: 418) },
     ]
     try await withEndpoint(routes: routes) { port in
       let client = try RawClient(port: port)

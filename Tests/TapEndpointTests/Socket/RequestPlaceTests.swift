@@ -1,3 +1,5 @@
+import Dispatch
+import Glibc
 import Synchronization
 import TapCore
 import TapEndpoint
@@ -109,13 +111,11 @@ import Testing
       stuck.releaseAll()
     }
     let held = EventQueue<Void>()
-    let hold = EndpointRoute(
-      "/hold",
-      immediate: { _ in
-        held.send()
-        gate.waitBlocking()
-        return .text("held\n")
-      })
+    let hold = EndpointRoute.immediate("/hold") { _ in
+      held.send()
+      gate.waitBlocking()
+      return .text("held\n")
+    }
     try await withEndpoint(routes: [stuck.route, hold], limits: limits) { port in
       let clients = try await stuck.hang(1, port)
       let holder = try RawClient(port: port)
@@ -165,7 +165,7 @@ import Testing
         $0.hasPrefix("session_tap_overdue_handlers{")
       }.map(String.init)
     }
-    try await withEndpoint(routes: routes, limits: limits) { port in
+    try await withEndpoint(routes: routes, limits: limits, registry: registry) { port in
       #expect(try await overdue(port) == nil)
       for _ in 0..<8 {
         for client in try await stuck.hang(1, port) { client.reset() }
@@ -187,24 +187,44 @@ import Testing
     }
   }
 
-  /// As a trailing closure it fits both initialisers, since it does not suspend.
-  @Test(.needs(.thread)) func `a handler that blocks keeps no probe from its answer`() async throws {
-    let (begun, end, ended) = (Gate(), Gate(), Gate())
+  /// Where they hold up Swift's threads, nothing here goes on.
+  @Test func `handlers that block hold up neither a probe nor Swift's threads`() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let begun = DispatchSemaphore(value: 0)
+      let route = EndpointRoute("/blocked") { _ in
+        begun.signal()
+        sleep(60)
+        return .text("late")
+      }
+      let endpoint = Endpoint(
+        configuration: .init(address: .loopback(port: 0)), routes: [.liveness(), route])
+      let port = try endpoint.start().port ?? 0
+      let clients = try (0..<8).map { _ in try RawClient(port: port) }
+      for client in clients { client.send("GET /blocked HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+      for _ in clients { begun.wait() }
+      await Task {}.value
+      #expect(try await RawClient.status("/healthz", port: port) == "200")
+      exit(0)
+    }
+  }
+
+  @Test func `further handlers wait for those that block, and other routes do not`() async throws {
+    let begun = EventQueue<Void>()
+    let end = Gate()
     defer { end.open() }
     let route = EndpointRoute("/blocked") { _ in
-      begun.open()
+      begun.send()
       end.waitBlocking()
-      ended.open()
-      return .text("late")
+      return .text("done;")
     }
-    try await withEndpoint(routes: [.liveness(), route]) { port in
-      let client = try RawClient(port: port)
-      client.send("GET /blocked HTTP/1.1\r\nHost: localhost\r\n\r\n")
-      try await begun.wait("the handler")
-      #expect(try await RawClient.status("/healthz", port: port) == "200")
-      #expect(!ended.isOpen)
+    try await withEndpoint(routes: [route, EndpointRoute("/other") { _ in .text("fine\n") }]) { port in
+      let clients = try (0..<40).map { _ in try RawClient(port: port) }
+      for client in clients { client.send("GET /blocked HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+      for _ in 0..<16 { try await begun.next("a handler") }
+      #expect(try await RawClient.status("/other", port: port) == "200")
       end.open()
-      withExtendedLifetime(client) {}
+      for client in clients { #expect(await client.receive(until: "done;").hasPrefix("HTTP/1.1 200 ")) }
     }
   }
 

@@ -20,7 +20,7 @@ PACKAGES = re.findall(r"^ *\.package\(url: .*\n", MANIFEST, flags=re.MULTILINE)
 PRODUCTS = {name: (product, package)
             for product, name, package in re.findall(r'(\.product\(name: "(\w+)", package: "([\w-]+)"\))', MANIFEST)}
 PRODUCTS |= {name: (f'.product(name: "{name}", package: "session-tap")', "session-tap")
-             for name in ("TapCore", "TapLog", "TapEndpoint", "TapPage", "TapURLSession")}
+             for name in ("TapCore", "TapLog", "TapEndpoint", "TapURLSession")}
 
 # A block of this kind is the file that its first line names.
 QUOTATION = re.compile(r"// (Tests/\S+\.swift)\n")

@@ -35,7 +35,8 @@ public final class Readiness: Sendable {
   ///
   /// - Parameters:
   ///   - name: the name of the check's line in the answer, and for ``remove(_:)``.
-  ///   - check: runs at each request, so it should be quick. Every client can read its result.
+  ///   - check: runs at each request on Swift's threads, so it should be quick and must not block. Every client
+  ///     can read its result.
   public func add(_ name: String, _ check: @escaping Check) {
     state.withLock { state in
       state.addedCount += 1
@@ -141,7 +142,7 @@ extension EndpointRoute {
   /// Makes a route that answers `ok` while the process serves.
   public static func liveness(at path: String = "/healthz") -> EndpointRoute {
     let response = EndpointResponse.text("ok\n")
-    var route = EndpointRoute(path, immediate: { _ in response })
+    var route = EndpointRoute.immediate(path) { _ in response }
     route.isPublic = true
     return route
   }
@@ -153,10 +154,14 @@ extension EndpointRoute {
   ///   - readiness: the checks, which may change while the endpoint runs.
   ///   - path: the path of the route.
   public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> EndpointRoute {
-    var route = EndpointRoute(path) { request in
-      let (isReady, text) = await readiness.report(within: request.answerTime.lessTimeForNetwork)
-      return .text(text, status: isReady ? .ok : .serviceUnavailable)
+    // On Swift's threads, so that an app that holds them all up is not ready.
+    let task = EndpointRoute.Handler.task { request, complete in
+      Task {
+        let (isReady, text) = await readiness.report(within: request.answerTime.lessTimeForNetwork)
+        complete(.text(text, status: isReady ? 200 : 503))
+      }
     }
+    var route = EndpointRoute(path, ["GET"], task)
     route.isPublic = true
     return route
   }

@@ -1,0 +1,180 @@
+import TapCore
+
+/// The head of a request, line by line, and the rules that hold between its parts (RFC 9112).
+extension EndpointRequest {
+  /// Section 3: `method SP request-target SP HTTP-version`, with single spaces.
+  init(line: ArraySlice<UInt8>) throws(RequestParser.Failure) {
+    let parts = line.split(separator: ByteClass.space, maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(ByteClass.isToken), !parts[1].isEmpty
+    else { throw .malformed("the first line is no request line") }
+    // "a method longer than any it implements SHOULD respond with 501".
+    guard parts[0].count <= 32 else { throw .init(501, "a method of more than 32 bytes") }
+    // Section 2.3: `HTTP/` DIGIT `.` DIGIT, in upper case.
+    let version = Array(parts[2])
+    guard version.count == 8, version.starts(with: "HTTP/".utf8), version[6] == UInt8(ascii: "."),
+      version[5].isASCIIDigit, version[7].isASCIIDigit
+    else { throw .malformed("invalid HTTP version") }
+    guard version[5] == UInt8(ascii: "1") else {
+      throw .init(505, "this server speaks HTTP/1.1")
+    }
+    self.init(method: String(decoding: parts[0], as: UTF8.self), path: "")
+    try setTarget(parts[1])
+    // RFC 9110, section 2.5: a higher minor version is treated as the highest that one implements.
+    minorVersion = version[7] == UInt8(ascii: "0") ? 0 : 1
+  }
+
+  /// Section 3.2: the target, taken apart and checked.
+  private mutating func setTarget(_ bytes: ArraySlice<UInt8>) throws(RequestParser.Failure) {
+    target = String(decoding: bytes, as: UTF8.self)
+    // Section 3.2.4: the asterisk form is for OPTIONS alone.
+    if method == "OPTIONS", target == "*" {
+      path = target
+      return
+    }
+    var rest = bytes
+    if bytes.first != UInt8(ascii: "/") {
+      // Section 3.2.2: a server must accept the absolute form, though only proxies are sent it.
+      let scheme = ["http://", "https://"].first { scheme in
+        bytes.prefix(scheme.utf8.count).map(\.asciiLowercased).elementsEqual(scheme.utf8)
+      }
+      guard let scheme else { throw .malformed("the target is neither a path nor an http URL") }
+      rest = bytes.dropFirst(scheme.utf8.count)
+      let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+      guard Self.isAuthority(authority) else { throw .malformed("invalid authority in the target") }
+      self.authority = String(decoding: authority, as: UTF8.self)
+      rest = rest.dropFirst(authority.count)
+    }
+    // Section 3.2.1: `absolute-path [ "?" query ]`. There is no fragment on the wire.
+    let mark = rest.firstIndex(of: UInt8(ascii: "?"))
+    guard let path = Self.normalized(rest[..<(mark ?? rest.endIndex)], allowing: ByteClass.isPath) else {
+      throw .malformed("invalid byte in the path")
+    }
+    // RFC 9110, section 4.2.3: an empty path is the same as "/".
+    self.path = path.isEmpty ? "/" : path
+    query = mark.flatMap { Self.normalized(rest[$0...].dropFirst(), allowing: ByteClass.isQuery) }
+    if mark != nil, query == nil { throw .malformed("invalid byte in the query") }
+  }
+
+  /// Section 5: `field-name ":" OWS field-value OWS`.
+  mutating func add(
+    _ line: ArraySlice<UInt8>, _ limits: Endpoint.Configuration.Limits
+  ) throws(RequestParser.Failure) {
+    // White space before the first field (section 2.2), before a colon (5.1) or of a folded line (5.2) is in no name.
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+      line[..<colon].allSatisfy(ByteClass.isToken)
+    else { throw .malformed("a field without a valid name") }
+    let value = line[colon...].dropFirst().trimmingBlanks
+    guard value.allSatisfy(ByteClass.isFieldValue) else { throw .malformed("invalid byte in a field value") }
+    guard headers.fields.count < limits.headerCount else {
+      throw .init(431, "more than \(limits.headerCount) header fields")
+    }
+    // Bytes outside of ASCII are read as UTF-8, with a replacement character for invalid ones.
+    headers.add(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
+  }
+
+  /// - Returns: the length of the body.
+  mutating func endHead(_ limits: Endpoint.Configuration.Limits) throws(RequestParser.Failure) -> Int {
+    // Section 3.2: 400 to any HTTP/1.1 request without a Host, and to any request with more than one or with an invalid one.
+    // An http URL with an empty host is invalid too (RFC 9110, section 4.2.1).
+    let hosts = headers.values(of: "Host")
+    guard hosts.count == 1 || hosts.isEmpty && minorVersion == 0,
+      hosts.allSatisfy({ Self.isAuthority(Array($0.utf8)[...]) })
+    else { throw .malformed("no Host field, more than one, or an invalid one") }
+    // Section 3.3: an absolute target's authority replaces the Host field.
+    authority = authority ?? hosts.first
+    let bodyLength = try bodyLength()
+    guard bodyLength <= limits.bodyBytes else {
+      throw .init(413, "a body of more than \(limits.bodyBytes) bytes")
+    }
+    // RFC 9110, section 10.1.1: either a 100 or a final status must follow, and one in HTTP/1.0 must be ignored. A client
+    // "SHOULD repeat that request without a 100-continue expectation" after a 417 (section 15.5.18).
+    if minorVersion > 0, headers["Expect"] != nil {
+      throw .init(417, "send the body at once")
+    }
+    // Section 9.3: HTTP/1.1 persists unless it says `close`, HTTP/1.0 only if it says `keep-alive`.
+    let connection = headers.values(of: "Connection")
+    keepsAlive =
+      !connection.contains { $0.hasElement("close") }
+      && (minorVersion > 0 || connection.contains { $0.hasElement("keep-alive") })
+    return bodyLength
+  }
+
+  /// Section 6.3. Anything ambiguous is refused, because it allows request smuggling (section 11.2).
+  private func bodyLength() throws(RequestParser.Failure) -> Int {
+    let lengths = headers.values(of: "Content-Length")
+    if let codings = headers.combined("Transfer-Encoding") {
+      // Beside a Content-Length it "ought to be handled as an error", in HTTP/1.0 "the framing is faulty" (section 6.1), and
+      // where chunked is not the last coding, the answer must be 400.
+      let last = codings.utf8.lastIndex(of: UInt8(ascii: ",")).map { codings.utf8[$0...].dropFirst() }
+      guard lengths.isEmpty, minorVersion > 0,
+        (last ?? codings.utf8[...]).trimmingBlanks.isEqualIgnoringASCIICase(to: "chunked")
+      else { throw .malformed("Transfer-Encoding that frames no body") }
+      // "A server MAY reject a request that contains a message body but not a Content-Length".
+      throw .init(411, "a body needs a Content-Length")
+    }
+    guard let length = lengths.first else { return 0 }
+    // Item 5: an invalid value, or more than one, is an unrecoverable error. The exception for a list of equal numbers is
+    // optional, and not made here.
+    guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy(\.isASCIIDigit) else {
+      throw .malformed("more than one Content-Length, or an invalid one")
+    }
+    // RFC 9110, section 8.6: "anticipate potentially large decimal numerals".
+    return Int(length) ?? .max
+  }
+
+  /// Normalises escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped unreserved character is decoded, the digits of
+  /// all others are put in upper case. `nil` if a byte is neither of the class nor part of an escape. An escaped NUL is
+  /// refused: it has no legitimate use and ends a string in C.
+  private static func normalized(
+    _ bytes: ArraySlice<UInt8>, allowing isAllowed: (UInt8) -> Bool
+  ) -> String? {
+    var normalized: [UInt8] = []
+    normalized.reserveCapacity(bytes.count)
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+      let byte = bytes[index]
+      index += 1
+      guard byte == UInt8(ascii: "%") else {
+        guard isAllowed(byte) else { return nil }
+        normalized.append(byte)
+        continue
+      }
+      guard index + 1 < bytes.endIndex, let value = PercentEncoding.escape(bytes[index], bytes[index + 1]),
+        value != 0
+      else { return nil }
+      if ByteClass.isUnreserved(value) {
+        normalized.append(value)
+      } else {
+        normalized.append(byte)
+        for digit in bytes[index...index + 1] {
+          normalized.append(digit >= UInt8(ascii: "a") ? digit & 0xDF : digit)
+        }
+      }
+      index += 2
+    }
+    return String(decoding: normalized, as: UTF8.self)
+  }
+
+  /// Whether the bytes are the authority of an http URL: `uri-host [ ":" port ]`, whose host must not be empty, without
+  /// userinfo (RFC 9110, sections 4.2.1, 4.2.4 and 7.2). Which addresses exist does not matter here.
+  private static func isAuthority(_ bytes: ArraySlice<UInt8>) -> Bool {
+    var rest = bytes
+    if rest.first == UInt8(ascii: "[") {
+      // RFC 3986, section 3.2.2: an IPv6address, or an IPvFuture; a zone (RFC 6874).
+      let address = rest.dropFirst().prefix {
+        ByteClass.isUnreserved($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%")
+      }
+      rest = rest.dropFirst(1 + address.count)
+      guard !address.isEmpty, rest.popFirst() == UInt8(ascii: "]") else { return false }
+    } else {
+      let name = rest.prefix { $0 != UInt8(ascii: ":") }
+      rest = rest.dropFirst(name.count)
+      guard !name.isEmpty, normalized(name, allowing: ByteClass.isRegisteredName) != nil else { return false }
+    }
+    // RFC 3986, section 3.2.3: the port may be empty.
+    guard let colon = rest.popFirst() else { return true }
+    let port = String(decoding: rest, as: UTF8.self)
+    return colon == UInt8(ascii: ":") && rest.allSatisfy(\.isASCIIDigit)
+      && (rest.isEmpty || UInt16(port) != nil)
+  }
+}

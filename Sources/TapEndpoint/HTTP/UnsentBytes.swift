@@ -1,0 +1,79 @@
+/// The bytes of a response that are not sent yet.
+package struct UnsentBytes: Sendable {
+  /// The most bytes of a body that is copied behind the head, so that both leave in one call, and so in one segment if they
+  /// fit. A larger one stays in the array in which the handler made it, which connections may share.
+  private static let gatheringLimit = 16_384
+
+  /// Whether the array of a body is kept until it is sent.
+  static func keeps(_ body: [UInt8]) -> Bool { body.count > gatheringLimit }
+
+  private var first: ArraySlice<UInt8> = []
+  private var rest: ArraySlice<UInt8> = []
+
+  package init() {}
+
+  init(_ response: EndpointResponse, isHead: Bool, minorVersion: Int, keepsAlive: Bool, date: [UInt8]) {
+    let head = Self.head(response, minorVersion: minorVersion, keepsAlive: keepsAlive, date: date)
+    self.init(head: head, body: isHead || !response.allowsBody ? [] : response.body)
+  }
+
+  package init(head: [UInt8], body: [UInt8]) {
+    (first, rest) = Self.keeps(body) ? (head[...], body[...]) : ((head + body)[...], [])
+  }
+
+  package var isEmpty: Bool { first.isEmpty && rest.isEmpty }
+
+  /// What one call can send.
+  package func withNext<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    (first.isEmpty ? rest : first).withUnsafeBytes(body)
+  }
+
+  package mutating func removeFirst(_ count: Int) {
+    let ofFirst = min(count, first.count)
+    first = first.dropFirst(ofFirst)
+    rest = rest.dropFirst(count - ofFirst)
+    // Each gives its memory back.
+    if first.isEmpty { first = [] }
+    if rest.isEmpty { rest = [] }
+  }
+
+  /// RFC 9112, section 4.
+  private static func head(
+    _ response: EndpointResponse, minorVersion: Int, keepsAlive: Bool, date: [UInt8]
+  ) -> [UInt8] {
+    var head: [UInt8] = []
+    head.reserveCapacity(256)
+    func write(_ text: String) { head.append(contentsOf: text.utf8) }
+    for text in ["HTTP/1.1 ", String(response.status), " ", response.reasonPhrase, "\r\nDate: "] {
+      write(text)
+    }
+    head.append(contentsOf: date)
+    for field in response.headers.fields where isAllowed(field.name) {
+      write("\r\n")
+      write(field.name)
+      write(": ")
+      for byte in field.value.utf8 { head.append(ByteClass.isFieldValue(byte) ? byte : ByteClass.space) }
+    }
+    // RFC 9110, section 8.6: no field may announce a body where there can be none.
+    if response.allowsBody {
+      write("\r\nContent-Length: ")
+      write(String(response.body.count))
+    }
+    if !keepsAlive {
+      write("\r\nConnection: close")
+    } else if minorVersion == 0 {
+      // RFC 9112, section 9.3: the response to a 1.0 client that has asked to persist must confirm it.
+      write("\r\nConnection: keep-alive")
+    }
+    write("\r\n\r\n")
+    return head
+  }
+
+  /// Whether a handler's field is written: its name is a token, and none of those that frame the message.
+  private static func isAllowed(_ name: String) -> Bool {
+    guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.isToken) else { return false }
+    return !["Date", "Connection", "Content-Length", "Transfer-Encoding"].contains {
+      $0.isEqualIgnoringASCIICase(to: name)
+    }
+  }
+}

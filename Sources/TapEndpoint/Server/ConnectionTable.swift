@@ -1,0 +1,60 @@
+import TapCore
+
+/// The open connections, and how many there may be: as many as configured, but fewer where the process runs out of descriptors.
+///
+/// The last descriptors are not for connections. The app needs some, and libdispatch ends the process when it
+/// cannot make its event descriptors, or cannot open /proc to inspect its threads (on Linux, `_dispatch_workq_monitor_pools`).
+struct ConnectionTable {
+  private static let reserve = 32
+  /// After this time the process may have descriptors again.
+  private static let shortageDuration = Duration.seconds(5)
+
+  var open: [Connection.ID: Connection] = [:]
+
+  private let limit: Int
+  /// How many connections the limits allow: that of the configuration, and that of descriptors.
+  private(set) var maximum: Int
+  /// How many connections there may be now.
+  private(set) var capacity: Int
+  /// The first descriptor of the reserve.
+  private var reserveBegin = Int.max
+  private var lastShortage: ContinuousClock.Instant?
+
+  init(limit: Int) {
+    self.limit = limit
+    maximum = limit
+    capacity = limit
+  }
+
+  /// The connection to close when there is no room for another. Never one whose handler works: these are bounded by the limits of
+  /// requests, and so leave connections to scrapes.
+  ///
+  /// Only a new connection at a full table causes a scan, which takes less time than its accept with the default limit,
+  /// and some 0.4 ms with 10,000 connections.
+  func firstToClose(except kept: Connection?) -> Connection? {
+    open.values.lazy.filter { $0 !== kept && $0.state.activity != .answering }
+      .min { $0.state.closingOrder < $1.state.closingOrder }
+  }
+
+  /// Reads the limit of descriptors, which the app may change, and ends a shortage after its time.
+  mutating func updateCapacity(at instant: ContinuousClock.Instant) {
+    let count = Socket.descriptorLimit
+    reserveBegin = count - min(Self.reserve, count / 4)
+    maximum = max(min(limit, reserveBegin), 1)
+    if let lastShortage, lastShortage.duration(to: instant) <= Self.shortageDuration { return }
+    lastShortage = nil
+    capacity = maximum
+  }
+
+  /// Notes the descriptor of a new connection. The system gives out the lowest one that is free: a high one means
+  /// that all below are taken.
+  mutating func noteAccepted(_ descriptor: Int32, at instant: ContinuousClock.Instant) {
+    if Int(descriptor) >= reserveBegin { noteShortage(at: instant) }
+  }
+
+  /// Lowers the capacity below the present number of connections.
+  mutating func noteShortage(at instant: ContinuousClock.Instant) {
+    capacity = max(min(capacity, open.count - 1), 1)
+    lastShortage = instant
+  }
+}
