@@ -53,7 +53,7 @@ extension Tap {
     /// Where each request's line goes. `nil` writes none.
     public var log: RequestLog.Destination? { didSet { isLogOfEnvironment = false } }
     /// How lines are made and written: redaction, sampling, limits, rotation.
-    public var logOptions = RequestLog.Configuration()
+    public var logging = RequestLog.Configuration()
     /// Whether the endpoint serves the newest log lines at `/logs` and shows them on its page. `false` by
     /// default, because lines reveal more than metrics. If ``log`` is `nil`, lines are kept for this alone.
     /// Their number is ``/TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` if that
@@ -93,9 +93,10 @@ extension Tap {
     /// One line for each variable that ``init(environment:)`` could not use.
     public internal(set) var warnings: [String] = []
 
-    /// What the environment said: an app does not end for it.
+    /// What the environment has set.
+    var assignments: [EnvironmentVariable.Assignment] = []
     var environmentAddress: EndpointAddress?
-    var isAddressOfEnvironment: Bool { environmentAddress != nil && environmentAddress == endpoint?.address }
+    var environmentLog: RequestLog.Destination?
     var isLogOfEnvironment = false
     /// Keeps what has ended, in a tap for tests.
     var recorded: RecordedRequests?
@@ -113,22 +114,31 @@ extension Tap.Configuration {
   func validate() throws(PathTemplateError) {
     try outbound.pathTemplates.validate()
     try inbound.pathTemplates.validate()
-    try logOptions.redaction.allowedPaths?.validate()
+    try logging.redaction.allowedPaths?.validate()
   }
 
-  /// The log, if lines are wanted anywhere. One that the environment asks for, and that cannot be opened, is left out with a warning.
+  /// The log, if lines are wanted anywhere. Where its path cannot be opened, that of the environment is tried, and it is left out if
+  /// only the environment asks for it.
   mutating func makeLog(_ worker: Worker) throws(RequestLogError) -> RequestLog? {
-    var logOptions = logOptions
-    logOptions.knownMethods = knownMethods
-    if servesLog, logOptions.recentLineLimit == 0 { logOptions.recentLineLimit = Self.servedLineLimit }
+    var logging = logging
+    logging.knownMethods = knownMethods
+    if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = Self.servedLineLimit }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
     do {
-      return try RequestLog(to: destination, configuration: logOptions, worker: worker)
+      return try RequestLog(to: destination, configuration: logging, worker: worker)
     } catch {
-      guard isLogOfEnvironment, error.code == .cannotOpen else { throw error }
-      warnings.append("SESSION_TAP_LOG: \(error); the app runs without a log")
-      log = nil
-      return try makeLog(worker)
+      guard error.code == .cannotOpen else { throw error }
+      if isLogOfEnvironment {
+        warnings.append("SESSION_TAP_LOG: \(error); the app runs without a log")
+        log = nil
+        return try makeLog(worker)
+      }
+      guard let environmentLog,
+        let requestLog = try? RequestLog(to: environmentLog, configuration: logging, worker: worker)
+      else { throw error }
+      warnings.append("\(error); SESSION_TAP_LOG is used instead")
+      log = environmentLog
+      return requestLog
     }
   }
 
@@ -136,7 +146,7 @@ extension Tap.Configuration {
   func makeSessions(log: RequestLog?) -> URLSessionTap.Configuration {
     var sessions = sessions
     if let log { sessions.reportWaiting = { log.requestWaits($0, for: $1) } }
-    let redaction = logOptions.redaction
+    let redaction = logging.redaction
     if !redaction.allowedRequestHeaders.isEmpty || !redaction.allowedResponseHeaders.isEmpty {
       sessions.collectsHeaders = true
     }

@@ -1,85 +1,95 @@
-import Foundation
+import TapCore
 import TapEndpoint
-import TapLog
 
 extension Tap.Configuration {
-  /// Makes the default configuration, changed by an environment.
-  ///
-  /// | variable | meaning |
-  /// |---|---|
-  /// | `OTEL_EXPORTER_PROMETHEUS_HOST` | the host to serve the metrics at, an IP address or a name (`localhost`) |
-  /// | `OTEL_EXPORTER_PROMETHEUS_PORT` | the port (`9464`) |
-  /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the labels of `target_info`; the name, and the attribute `service.version`, are also fields of each log line |
-  /// | `OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS` | the methods that appear as themselves, separated by commas |
-  /// | `SESSION_TAP_LOG` | a path, `stderr`, `stdout` or `off` |
-  /// | `SESSION_TAP_ALLOW_NETWORK` | `1`: serve an address that other machines reach without credentials |
+  /// Makes the default configuration, changed by an environment. The article *Metrics and limits* lists the variables.
   ///
   /// An invalid environment does not end an app (OpenTelemetry, "Environment Variable Specification",
   /// "Parsing"): a value that cannot be used, or an unknown variable `SESSION_TAP_…`, is ignored and named in
-  /// ``warnings``. If the start finds that the address or the log cannot be used, the app runs without it,
-  /// and a warning says why. Values set later take precedence.
+  /// ``warnings``. If the start finds that the address, the credentials or the log cannot be used, the app
+  /// runs without it, and a warning says why.
+  ///
+  /// Values set later take precedence, and a warning names the variable. A log is an exception: where the
+  /// path that the code sets cannot be opened, that of `SESSION_TAP_LOG` is used.
   ///
   /// - Parameter environment: The variables; `[:]` gives the defaults.
   public init(environment: [String: String]) {
-    let text = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-    takeAddress(host: text("OTEL_EXPORTER_PROMETHEUS_HOST"), port: text("OTEL_EXPORTER_PROMETHEUS_PORT"))
-    target = TargetInfo(
-      serviceName: text("OTEL_SERVICE_NAME"), resourceAttributes: text("OTEL_RESOURCE_ATTRIBUTES"))
-    for (field, label) in [("service.name", "service_name"), ("service.version", "service_version")] {
-      if let value = target[label] { logOptions.fields[field] = .string(value) }
-    }
-    if let value = text("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS") {
-      let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        .filter { !$0.isEmpty }
-      if methods.isEmpty {
-        warn("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", value, "which names no method: the default is used")
+    var taken: [EnvironmentVariable.Assignment] = []
+    for variable in EnvironmentVariable.all {
+      guard let value = environment[variable.name], !value.isEmpty else { continue }
+      if let problem = variable.take(value, &self) {
+        warn(variable.name, value, "\(problem): it is ignored")
       } else {
-        knownMethods = methods
+        taken.append(.init(variable: variable, value: value))
       }
     }
-    let logs = text("SESSION_TAP_LOG")
-    switch logs {
-    case nil, "off": log = nil
-    case "stderr": log = .standardError
-    case "stdout": log = .standardOutput
-    case .some(let path): log = .file(path)
+    if let rotation = logging.rotation, rotation.maximumSize == nil, rotation.interval == nil {
+      warn(
+        EnvironmentVariable.rotationKeep, "\(rotation.keep)",
+        "which has no effect without a size or an interval")
+      logging.rotation = nil
+      taken.removeAll { $0.variable.name == EnvironmentVariable.rotationKeep }
     }
-    isLogOfEnvironment = logs != nil
-    switch text("SESSION_TAP_ALLOW_NETWORK") {
-    case nil, "0": break
-    case "1": endpoint?.access.allowsAnyoneFromNetwork = true
-    case .some(let value): warn("SESSION_TAP_ALLOW_NETWORK", value, "neither 1 nor 0: it is taken for 0")
+    target = TargetInfo(
+      serviceName: environment["OTEL_SERVICE_NAME"],
+      resourceAttributes: environment["OTEL_RESOURCE_ATTRIBUTES"])
+    for (field, label) in [("service.name", "service_name"), ("service.version", "service_version")] {
+      if let value = target[label] { logging.fields[field] = .string(value) }
     }
-    let own = "SESSION_TAP_"
-    let known = ["LOG", "ALLOW_NETWORK"].map { own + $0 }
-    for name in environment.keys.sorted() where name.hasPrefix(own) && !known.contains(name) {
-      warnings.append("there is no variable \(name): there are \(known.joined(separator: " and "))")
+    for index in taken.indices { taken[index].setting = taken[index].variable.setting(self) }
+    assignments = taken
+    let isAddressGiven = [EnvironmentVariable.host, EnvironmentVariable.port].contains {
+      environment[$0]?.isEmpty == false
+    }
+    environmentAddress = isAddressGiven ? endpoint?.address : nil
+    isLogOfEnvironment = taken.contains { $0.variable.name == EnvironmentVariable.log }
+    environmentLog = log
+    for name in environment.keys.sorted() where name.hasPrefix(EnvironmentVariable.own) {
+      if let right = Self.nearestVariable(to: name) {
+        warnings.append("there is no variable \(name): did you mean \(right)?")
+      }
     }
   }
 
-  private mutating func takeAddress(host value: String?, port number: String?) {
-    var host = "127.0.0.1"
-    var port = 9464
-    if let value, value.lowercased() != "localhost" {
-      if let valid = EndpointAddress.parseHost(value) {
-        host = valid
-      } else {
-        warn("OTEL_EXPORTER_PROMETHEUS_HOST", value, "neither an IP address nor a host name: \(host) is used")
-      }
+  /// Warns of each variable in whose place the code has set something else.
+  mutating func warnOfIgnoredVariables() {
+    for taken in assignments where !taken.holds(in: self) {
+      warn(taken.variable.name, taken.value, "which is ignored: the app's code sets another value")
     }
-    if let number {
-      if let valid = Int(number), (0...65_535).contains(valid) {
-        port = valid
-      } else {
-        warn("OTEL_EXPORTER_PROMETHEUS_PORT", number, "not a port: \(port) is used")
-      }
-    }
-    let address = EndpointAddress.tcp(host: host, port: port)
-    endpoint?.address = address
-    if value != nil || number != nil { environmentAddress = address }
+  }
+
+  /// Whether it is the environment that keeps the endpoint from listening.
+  func isOfEnvironment(_ error: EndpointError) -> Bool {
+    if environmentAddress != nil, environmentAddress == endpoint?.address { return true }
+    let files = [EnvironmentVariable.bearerTokenFile, EnvironmentVariable.basicPasswordFile]
+    return error.code == .invalidConfiguration
+      && assignments.contains { files.contains($0.variable.name) && $0.holds(in: self) }
   }
 
   private mutating func warn(_ name: String, _ value: String, _ problem: String) {
     warnings.append("\(name) is '\(value)', \(problem)")
+  }
+
+  /// The variable with the most similar name, or `nil` if there is one of this name.
+  private static func nearestVariable(to name: String) -> String? {
+    let names = EnvironmentVariable.all.map(\.name).filter { $0.hasPrefix(EnvironmentVariable.own) }
+    if names.contains(name) { return nil }
+    let text = Array(name.utf8.prefix(256))
+    return names.min { distance(text, Array($0.utf8)) < distance(text, Array($1.utf8)) }
+  }
+
+  /// How many bytes to insert, to remove or to change make one text of the other (Levenshtein).
+  private static func distance(_ text: [UInt8], _ other: [UInt8]) -> Int {
+    var row = Array(0...other.count)
+    for (index, byte) in text.enumerated() {
+      var diagonal = index
+      row[0] = index + 1
+      for (place, otherByte) in other.enumerated() {
+        let changed = diagonal + (byte == otherByte ? 0 : 1)
+        diagonal = row[place + 1]
+        row[place + 1] = min(changed, row[place] + 1, diagonal + 1)
+      }
+    }
+    return row[other.count]
   }
 }

@@ -19,7 +19,7 @@ extension Tap {
     configuration.exposesProcess = false
     configuration.isQuiet = true
     configuration.log = .memory
-    configuration.logOptions.recentLineLimit = Configuration.servedLineLimit
+    configuration.logging.recentLineLimit = Configuration.servedLineLimit
     configuration.recorded = RecordedRequests()
     change(&configuration)
     return try start(configuration)

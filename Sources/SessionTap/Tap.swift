@@ -78,6 +78,7 @@ public final class Tap: Sendable {
       // One thread records what has happened, and writes the log.
       let worker = Worker()
       requestLog = try configuration.makeLog(worker)
+      configuration.warnOfIgnoredVariables()
       for warning in configuration.warnings { requestLog?.log(.warn, warning) }
       if let requestLog { try registry.register(requestLog) }
       if !readsInfo {
@@ -92,7 +93,7 @@ public final class Tap: Sendable {
       let consumers: [(any RequestConsumer)?] = [requestLog, history, configuration.recorded]
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
-        exemplars: configuration.exemplars, headers: configuration.logOptions.redaction.headers,
+        exemplars: configuration.exemplars, headers: configuration.logging.redaction.headers,
         consumers: consumers.compactMap { $0 }, observers: configuration.observers, worker: worker)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
@@ -151,7 +152,7 @@ public final class Tap: Sendable {
         warn("\(error.description); the app runs, and its metrics are served as soon as the address is free")
         return listenLater(every: max(interval, .milliseconds(10)))
       }
-      guard configuration.isAddressOfEnvironment else {
+      guard configuration.isOfEnvironment(error) else {
         state.withLock { if $0.phase == .running { $0.phase = .idle } }
         throw TapError(error)
       }

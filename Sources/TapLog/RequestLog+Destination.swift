@@ -3,9 +3,18 @@ import TapCore
 extension RequestLog {
   /// Where a log goes.
   public struct Destination: Sendable {
-    let makeOutput: @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
+    /// What distinguishes it from others: the path, or the kind.
+    package let name: String
     /// Code of the app's takes the lines, which may block its thread.
-    private(set) var isCustom = false
+    let isCustom: Bool
+    let makeOutput: @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
+
+    private init(
+      name: String, isCustom: Bool = false,
+      makeOutput: @escaping @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
+    ) {
+      (self.name, self.isCustom, self.makeOutput) = (name, isCustom, makeOutput)
+    }
 
     /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
     /// whole (`O_APPEND`, one call per batch), so that two processes may share a file.
@@ -13,9 +22,7 @@ extension RequestLog {
     /// The path may be a FIFO, whose reader may come later while lines wait, or a character device such as
     /// `/dev/null`. The start refuses directories, Unix sockets and block devices.
     public static func file(_ path: String) -> Destination {
-      Destination { configuration throws(RequestLogError) in
-        try FileOutput(path, configuration)
-      }
+      Destination(name: path) { configuration throws(RequestLogError) in try FileOutput(path, configuration) }
     }
 
     /// Standard output, as containers collect it. If it is closed, the log does not start.
@@ -27,19 +34,19 @@ extension RequestLog {
     /// A descriptor of a file, a pipe or a connected socket, which the app has opened for writing and keeps
     /// open. The log does not close it.
     public static func descriptor(_ descriptor: Int32) -> Destination {
-      Destination { _ throws(RequestLogError) in try DescriptorOutput(descriptor) }
+      Destination(name: "descriptor \(descriptor)") { _ throws(RequestLogError) in
+        try DescriptorOutput(descriptor)
+      }
     }
 
     /// Keeps lines in memory only, as many as ``Configuration/recentLineLimit`` says.
     public static var memory: Destination {
-      Destination { _ throws(RequestLogError) in MemoryOutput() }
+      Destination(name: "memory") { _ throws(RequestLogError) in MemoryOutput() }
     }
 
     /// A sink of the app's own.
     public static func custom(_ sink: some LogSink) -> Destination {
-      var destination = Destination { _ throws(RequestLogError) in SinkOutput(sink: sink) }
-      destination.isCustom = true
-      return destination
+      Destination(name: "custom", isCustom: true) { _ throws(RequestLogError) in SinkOutput(sink: sink) }
     }
   }
 }

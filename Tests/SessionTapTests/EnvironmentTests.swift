@@ -1,5 +1,7 @@
-import SessionTap
+import Foundation
 import Testing
+
+@testable import SessionTap
 
 /// The environment variables of a tap.
 @Suite struct EnvironmentTests {
@@ -101,5 +103,98 @@ import Testing
   func `the log goes where the variable says`(value: String, logs: Bool) {
     let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
     #expect((configuration.log != nil) == logs)
+  }
+
+  @Test func `the log's rotation, whether it is served, and the credentials come from variables`() {
+    let configuration = Tap.Configuration(environment: [
+      "SESSION_TAP_LOG_ROTATION_SIZE": "100M", "SESSION_TAP_LOG_ROTATION_INTERVAL": "1d",
+      "SESSION_TAP_LOG_ROTATION_KEEP": "0", "SESSION_TAP_SERVE_LOG": "1",
+      "SESSION_TAP_BEARER_TOKEN_FILE": "/run/tokens", "SESSION_TAP_BASIC_PASSWORD_FILE": "/run/passwords",
+    ])
+    #expect(configuration.logging.rotation?.maximumSize == 100 << 20)
+    #expect(configuration.logging.rotation?.interval == .seconds(86_400))
+    #expect(configuration.logging.rotation?.keep == 0)
+    #expect(configuration.servesLog)
+    #expect(configuration.endpoint?.access.bearerTokenFile == "/run/tokens")
+    #expect(configuration.endpoint?.access.basicPasswordFile == "/run/passwords")
+    #expect(configuration.warnings.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("SIZE", "0"), ("SIZE", "-1"), ("SIZE", "1T"), ("SIZE", "M"), ("SIZE", "9223372036854775807k"),
+    ("INTERVAL", "0"), ("INTERVAL", "1.5"), ("INTERVAL", "9223372036854775807d"), ("KEEP", "-1"),
+    ("KEEP", "5k"),
+    ("KEEP", "5"),
+  ])
+  func `a rotation that is none, or has no condition, is left alone and named`(name: String, value: String) {
+    let name = "SESSION_TAP_LOG_ROTATION_\(name)"
+    let configuration = Tap.Configuration(environment: [name: value])
+    #expect(configuration.logging.rotation == nil)
+    #expect(configuration.warnings.count == 1)
+    #expect(configuration.warnings.first?.contains("\(name) is '\(value)', ") == true)
+  }
+
+  @Test(arguments: [
+    ("SESSION_TAP_LOGS", "SESSION_TAP_LOG"), ("SESSION_TAP_SERVES_LOG", "SESSION_TAP_SERVE_LOG"),
+    ("SESSION_TAP_ALLOW_NETWROK", "SESSION_TAP_ALLOW_NETWORK"), ("SESSION_TAP_", "SESSION_TAP_LOG"),
+    ("SESSION_TAP_ROTATION_SIZE", "SESSION_TAP_LOG_ROTATION_SIZE"),
+    ("SESSION_TAP_" + String(repeating: "X", count: 100_000), "SESSION_TAP_ALLOW_NETWORK"),
+  ])
+  func `a misspelt variable is named with the right spelling`(name: String, right: String) {
+    let configuration = Tap.Configuration(environment: [name: "x"])
+    #expect(configuration.warnings.count == 1)
+    #expect(configuration.warnings.first?.hasSuffix(": did you mean \(right)?") == true)
+  }
+
+  @Test(arguments: [
+    ("OTEL_EXPORTER_PROMETHEUS_HOST", "::1"), ("OTEL_EXPORTER_PROMETHEUS_PORT", "1"),
+    ("OTEL_SERVICE_NAME", "shop"), ("OTEL_RESOURCE_ATTRIBUTES", "a=b"),
+    ("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "GET"), ("SESSION_TAP_ALLOW_NETWORK", "1"),
+    ("SESSION_TAP_BEARER_TOKEN_FILE", "/a"), ("SESSION_TAP_BASIC_PASSWORD_FILE", "/a"),
+    ("SESSION_TAP_LOG", "/a"),
+    ("SESSION_TAP_LOG", "stderr"), ("SESSION_TAP_LOG", "off"), ("SESSION_TAP_LOG_ROTATION_SIZE", "1"),
+    ("SESSION_TAP_LOG_ROTATION_INTERVAL", "1"), ("SESSION_TAP_SERVE_LOG", "0"),
+  ])
+  func `a variable whose setting the code sets too is ignored, and named`(name: String, value: String) throws
+  {
+    var configuration = Tap.Configuration(environment: [name: value])
+    configuration.endpoint = Endpoint.Configuration()
+    configuration.target = TargetInfo(serviceName: "other", resourceAttributes: nil)
+    configuration.knownMethods = ["POST"]
+    configuration.log = .memory
+    configuration.logging = RequestLog.Configuration()
+    configuration.servesLog = true
+    let tap = try Tap(configuration)
+    let log = try #require(tap.requestLog)
+    #expect(log.flush())
+    let lines = String(decoding: log.recent(), as: UTF8.self)
+    #expect(lines.contains("\(name) is '\(value)', which is ignored: the app's code sets another value"))
+    #expect(lines.split(separator: "is ignored").count == 2)
+  }
+
+  @Test func `a variable that the code repeats is not said to be ignored`() throws {
+    var configuration = Tap.Configuration(environment: [
+      "SESSION_TAP_LOG": "stderr", "OTEL_EXPORTER_PROMETHEUS_PORT": "1", "OTEL_SERVICE_NAME": "shop",
+    ])
+    configuration.log = .standardError
+    configuration.endpoint?.address = .loopback(port: 1)
+    configuration.log = nil
+    configuration.log = .standardError
+    configuration.logging.recentLineLimit = 10
+    let tap = try Tap(configuration)
+    #expect(tap.requestLog?.flush() == true)
+    #expect(tap.requestLog?.recent().isEmpty == true)
+  }
+
+  @Test func `the article lists the variables as they are read`() throws {
+    let root = URL(fileURLWithPath: #filePath).pathComponents.dropLast(3).joined(separator: "/").dropFirst()
+    let folder = "\(root)/Sources/SessionTap/SessionTap.docc"
+    let article = try String(contentsOfFile: folder + "/MetricsAndLimits.md", encoding: .utf8)
+    let rows = article.split(separator: "\n").filter {
+      $0.hasPrefix("| `OTEL_") || $0.hasPrefix("| `SESSION_TAP_")
+    }
+    #expect(
+      rows.map(String.init)
+        == EnvironmentVariable.all.map { "| `\($0.name)` | \($0.meaning) | \($0.standard) |" })
   }
 }

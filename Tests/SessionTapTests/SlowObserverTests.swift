@@ -197,7 +197,7 @@ import Testing
     var configuration = Tap.Configuration()
     configuration.endpoint = nil
     configuration.log = .custom(sink)
-    configuration.logOptions.queueLineLimit = 100
+    configuration.logging.queueLineLimit = 100
     let tap = try Tap(configuration)
     Self.serve(1, by: tap)
     _ = tap.registry.exposition()
@@ -219,7 +219,7 @@ import Testing
     var configuration = Tap.Configuration()
     configuration.endpoint = nil
     configuration.log = .file(path)
-    configuration.logOptions.queueByteLimit = 32_768
+    configuration.logging.queueByteLimit = 32_768
     configuration.shutdownDeadline = .milliseconds(10)
     let tap = try Tap(configuration)
     let made = 2_000
@@ -241,7 +241,7 @@ import Testing
     var configuration = Tap.Configuration()
     configuration.endpoint = nil
     configuration.log = .file("/dev/full")
-    configuration.logOptions.queueByteLimit = 32_768
+    configuration.logging.queueByteLimit = 32_768
     configuration.shutdownDeadline = .milliseconds(10)
     let tap = try Tap(configuration)
     let made = 2_000

@@ -68,7 +68,7 @@ import Testing
     let first = try Tap.start(TapTests.configuration())
     let port = try #require(first.address?.port)
     var configuration = TapTests.configuration(log: .memory)
-    configuration.logOptions.recentLineLimit = 10
+    configuration.logging.recentLineLimit = 10
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
     configuration.whenAddressInUse = .fail
     let error = #expect(throws: TapError.self) { try Tap.start(configuration) }

@@ -33,7 +33,7 @@ import Testing
     #expect(lines.count == 3)
     #expect(lines.contains { $0.contains("SESSION_TAP_ALLOW_NETWORK is 'yes'") })
     #expect(
-      lines.contains { $0.contains("there is no variable SESSION_TAP_LOGS: there are SESSION_TAP_LOG and") })
+      lines.contains { $0.hasSuffix("there is no variable SESSION_TAP_LOGS: did you mean SESSION_TAP_LOG?") })
     #expect(lines.last?.hasPrefix("session-tap: metrics at http://127.0.0.1:") == true)
   }
 
@@ -147,6 +147,49 @@ import Testing
     #expect(error?.code == .log)
     #expect(error?.description.contains("make the directory first") == true)
     #expect(error?.description.contains(path) == true)
+  }
+
+  @Test func `where the path in code cannot be opened, and that of the variable can, the log goes there`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": folder("requests.jsonl")])
+    configuration.endpoint = nil
+    configuration.isQuiet = true
+    configuration.log = .file(folder("no/such/requests.jsonl"))
+    let tap = try Tap.start(configuration)
+    tap.log(.info, "mine")
+    await tap.shutdown()
+    let lines = try folder.lines("requests.jsonl")
+    #expect(lines.count == 2)
+    #expect(
+      lines.first?.contains("make the directory first, or choose another path; SESSION_TAP_LOG is used")
+        == true)
+    #expect(lines.last?.contains("mine") == true)
+  }
+
+  @Test(arguments: ["off", "/no/such/requests.jsonl"])
+  func `a path in code that cannot be opened is an error where the variable gives no other`(value: String) {
+    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
+    configuration.log = .file("/no/such/log.jsonl")
+    let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    #expect(error?.description.contains("/no/such/log.jsonl") == true)
+  }
+
+  @Test(arguments: ["SESSION_TAP_BEARER_TOKEN_FILE", "SESSION_TAP_BASIC_PASSWORD_FILE"])
+  func `credentials that the environment names and that cannot be read end no app, and nothing is served`(
+    name: String
+  ) async throws {
+    var configuration = Tap.Configuration(environment: [name: "/no/such/file"])
+    configuration.endpoint?.address = .loopback(port: 0)
+    configuration.isQuiet = true
+    configuration.log = .memory
+    let tap = try Tap.start(configuration)
+    #expect(tap.address == nil)
+    await tap.shutdown()
+    configuration.endpoint?.access.bearerTokenFile = "/no/such/other"
+    configuration.endpoint?.access.basicPasswordFile = nil
+    #expect(throws: TapError.self) { try Tap.start(configuration) }
   }
 
   @Test func `a folder that takes no files is not called missing`() {

@@ -91,8 +91,8 @@ import Testing
     }
     var configuration = Self.configuration(log: .memory)
     configuration.servesLog = true
-    configuration.logOptions.redaction.allowedRequestHeaders = ["accept"]
-    configuration.logOptions.redaction.allowedResponseHeaders = ["x-served-by"]
+    configuration.logging.redaction.allowedRequestHeaders = ["accept"]
+    configuration.logging.redaction.allowedResponseHeaders = ["x-served-by"]
     let tap = try Tap.start(configuration)
     let session = URLSession(configuration: .ephemeral)
     #expect(tap.install(on: session, client: "payments"))
@@ -114,9 +114,9 @@ import Testing
     var configuration = Self.configuration(log: .memory)
     configuration.servesLog = true
     configuration.endpoint = nil
-    configuration.logOptions.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
-    configuration.logOptions.redaction.allowedResponseHeaders = ["X-Served-By"]
-    configuration.logOptions.redaction.custom = { $1 == "a7" ? "a*" : $1 }
+    configuration.logging.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
+    configuration.logging.redaction.allowedResponseHeaders = ["X-Served-By"]
+    configuration.logging.redaction.custom = { $1 == "a7" ? "a*" : $1 }
     let tap = try Tap.start(configuration)
     let (sent, answered) = (
       ["accept": "text/plain", "authorization": "secret"], ["x-served-by": "a7", "set-cookie": "secret"]
@@ -189,7 +189,7 @@ import Testing
     var inbound = Self.configuration()
     inbound.inbound.pathTemplates = ["/users/<id>"]
     var log = Self.configuration(log: .memory)
-    log.logOptions.redaction.allowedPaths = ["users/{id"]
+    log.logging.redaction.allowedPaths = ["users/{id"]
     for var configuration in [requests, inbound, log] {
       let error = #expect(throws: TapError.self) { try Tap(configuration) }
       #expect(error?.code == .configuration)
@@ -198,7 +198,7 @@ import Testing
       // The mistake mended, the same configuration serves.
       configuration.outbound.pathTemplates = ["/users/{id}"]
       configuration.inbound.pathTemplates = ["/users/{id}"]
-      configuration.logOptions.redaction.allowedPaths = nil
+      configuration.logging.redaction.allowedPaths = nil
       _ = try Tap(configuration)
     }
   }

@@ -65,8 +65,8 @@ extension Tap.Configuration {
     var configuration = Self(environment: [:])
     configuration.endpoint = nil
     configuration.observers = [seen]
-    configuration.logOptions.redaction.allowedRequestHeaders = ["Accept"]
-    configuration.logOptions.redaction.allowedResponseHeaders = ["X-Served-By"]
+    configuration.logging.redaction.allowedRequestHeaders = ["Accept"]
+    configuration.logging.redaction.allowedResponseHeaders = ["X-Served-By"]
     return configuration
   }
 }

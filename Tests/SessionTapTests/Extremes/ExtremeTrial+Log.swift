@@ -11,7 +11,7 @@ extension ExtremeTrial {
     ) -> [ExtremeTrial] {
       start(setting, at: values) {
         $0.refusal = .never
-        change(&$0.logOptions, $1)
+        change(&$0.logging, $1)
       }
     }
     func each<Owner: Sendable, each Value: Extremal>(
@@ -41,7 +41,7 @@ extension ExtremeTrial {
       + start("RequestLog.Configuration.fields", at: [String: FieldValue].extremes) { setup, fields in
         let isRefused = fields.count > 64 || fields.keys.contains { $0 == "timestamp" || $0.utf8.count > 256 }
         setup.refusal = isRefused ? .always : .never
-        setup.logOptions.fields = fields
+        setup.logging.fields = fields
       }
       // The text of a rule may be anything, too.
       + works("RequestLog.Configuration.urlLengthLimit", at: String.extremes) { configuration, text in
@@ -66,7 +66,7 @@ extension ExtremeTrial {
     ) -> [ExtremeTrial] {
       start("LogRotation.\(setting)", at: Value.extremes) { setup, value in
         setup.refusal = .never
-        setup.logOptions.rotation = make(value)
+        setup.logging.rotation = make(value)
         setup.keepsLines = false
       } then: { running in
         for number in 0..<4 {

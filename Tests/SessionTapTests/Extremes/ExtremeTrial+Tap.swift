@@ -26,7 +26,7 @@ extension ExtremeTrial {
         setup, value in
         let port = ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
         setup.configuration = Tap.Configuration(environment: port.merging([variable: value]) { $1 })
-        setup.logOptions = setup.configuration.logOptions
+        setup.logging = setup.configuration.logging
         setup.endpoint = setup.configuration.endpoint ?? setup.endpoint
         // The port by default may be in use.
         if variable == "OTEL_EXPORTER_PROMETHEUS_PORT" { setup.endpoint.address = .loopback(port: 0) }
@@ -139,7 +139,7 @@ extension ExtremeTrial {
     ) {
       $0.configuration.outbound.pathTemplates = PathTemplates($1)
       $0.configuration.inbound.pathTemplates = PathTemplates($1)
-      $0.logOptions.redaction.allowedPaths = PathTemplates($1)
+      $0.logging.redaction.allowedPaths = PathTemplates($1)
     }
       + use("PathTemplates.init(_:)", at: many) { running, paths in
         let templates = PathTemplates(paths)

@@ -10,7 +10,7 @@ struct ExtremeSetup: Sendable {
 
   var configuration = Tap.Configuration(environment: [:])
   var endpoint = Endpoint.Configuration(address: .loopback(port: 0))
-  var logOptions = RequestLog.Configuration()
+  var logging = RequestLog.Configuration()
   var refusal = Refusal.possible
   /// How many requests the metrics must show at the end, or `nil` where that is what the trial changes.
   var requests: Int? = 1
@@ -24,9 +24,9 @@ struct ExtremeSetup: Sendable {
     configuration.servesLog = true
     configuration.isQuiet = true
     configuration.shutdownDeadline = .seconds(60)
-    logOptions.recentLineLimit = 10
-    logOptions.redaction.allowedRequestHeaders = ["key"]
-    logOptions.redaction.allowedResponseHeaders = ["key"]
+    logging.recentLineLimit = 10
+    logging.redaction.allowedRequestHeaders = ["key"]
+    logging.redaction.allowedResponseHeaders = ["key"]
   }
 }
 

@@ -35,7 +35,7 @@ struct ExtremeWalk {
   }
 
   private func start(_ setup: inout ExtremeSetup) throws -> Tap? {
-    setup.configuration.logOptions = setup.logOptions
+    setup.configuration.logging = setup.logging
     setup.configuration.endpoint = setup.endpoint
     return try Tap.start(setup.configuration)
   }

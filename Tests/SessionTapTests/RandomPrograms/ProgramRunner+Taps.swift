@@ -11,7 +11,7 @@ extension ProgramRunner {
     // Takes most of the time of a scrape.
     configuration.exposesProcess = false
     configuration.log = hasLog ? .memory : nil
-    configuration.logOptions.recentLineLimit = 2_000
+    configuration.logging.recentLineLimit = 2_000
     do {
       let tap = try Tap(configuration)
       state.withLock { $0.taps[name] = tap }
