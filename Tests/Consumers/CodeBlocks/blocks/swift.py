@@ -169,7 +169,7 @@ def _run_first_example(programs, number):
     products = _swift_build("--show-bin-path").stdout.strip()
     with tempfile.TemporaryDirectory(prefix="session-tap-") as folder:
         log, deadline = Path(folder) / "requests.jsonl", time.monotonic() + 120
-        with subprocess.Popen([f"{products}/{name}"], cwd=folder, env={"OTEL_EXPORTER_PROMETHEUS_PORT": "0"},
+        with subprocess.Popen([f"{products}/{name}"], cwd=folder, env={"OTEL_EXPORTER_PROMETHEUS_PORT": "0", "SESSION_TAP_LOG": log.name},
                               stderr=subprocess.PIPE, text=True) as example:
             while example.poll() is None and time.monotonic() < deadline and not (log.exists() and log.read_text()):
                 time.sleep(0.1)
