@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// How the socket of a finished transfer is found.
 @Suite struct ConnectionsTests {
@@ -45,10 +40,7 @@ import Testing
       case .timeout, .cancel: [.signal(isDue), .hold(over)]
       }
     }
-    defer {
-      over.open()
-      origin.stop()
-    }
+    defer { over.open() }
     var request = URLRequest(url: origin.url())
     if kind.sendsBody { request.httpMethod = "POST" }
     if ending == .timeout { request.timeoutInterval = 1 }
@@ -65,7 +57,7 @@ import Testing
 
   /// By HTTP/2 Foundation keeps the socket while other streams use it.
   @Test(
-    .needs(.program), .enabled(if: FrontServer.isUsable, "needs nginx, openssl and root"),
+    .needs(.program), .usesFrontServer,
     arguments: [FrontServer.Way.tls, .tlsThatCloses, .http2, .ipv6])
   func `the socket of another way to a server is found`(way: FrontServer.Way) async throws {
     try await TrustedCertificate.prepare()
