@@ -6,8 +6,7 @@ import Testing
 @testable import TapLog
 
 /// A log whose path is a symbolic link.
-@Suite(.needs(.thread))
-struct LinkedLogTests {
+@Suite(.needs(.thread)) struct LinkedLogTests {
   private func output(_ path: String) throws -> FileOutput {
     var configuration = RequestLog.Configuration()
     configuration.rotation = .size(1, keep: 9)
@@ -57,8 +56,7 @@ struct LinkedLogTests {
     #expect(try old.map { try folder.lines("data/" + $0) } == [["one"], ["two"]])
   }
 
-  @Test
-  func `is followed to another target when it is changed`() throws {
+  @Test func `is followed to another target when it is changed`() throws {
     let folder = try folder(with: "a", "b")
     try link(folder("requests.jsonl"), to: "a/log")
     let output = try output(folder("requests.jsonl"))

@@ -125,8 +125,7 @@ import Testing
     other.close()
   }
 
-  @Test
-  func `counts files with stamps of the future as the oldest: the clock was ahead when they were made`()
+  @Test func `counts files with stamps of the future as the oldest: the clock was ahead when they were made`()
     async throws
   {
     let folder = try TemporaryFolder()

@@ -4,13 +4,8 @@ import Testing
 
 @testable import TapLog
 
-#if canImport(Glibc)
-  import Glibc
-#endif
-
 /// A log whose path leads to a terminal or a FIFO.
-@Suite(.needs(.thread))
-struct StreamOutputTests {
+@Suite(.needs(.thread)) struct StreamOutputTests {
   /// Writes until the output takes no more, and returns what it says then.
   private func fill(_ output: FileOutput, _ batch: inout LineBuffer) -> LogOutputResult {
     while true {
@@ -19,8 +14,7 @@ struct StreamOutputTests {
     }
   }
 
-  @Test
-  func `waits for a terminal that nobody reads, and goes on when it is read`() throws {
+  @Test func `waits for a terminal that nobody reads, and goes on when it is read`() throws {
     var (terminal, device): (Int32, Int32) = (-1, -1)
     try #require(openpty(&terminal, &device, nil, nil, nil) == 0)
     defer { for descriptor in [terminal, device] { close(descriptor) } }

@@ -1,13 +1,8 @@
-import Foundation
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// How the socket of a finished transfer is found.
 @Suite struct ConnectionsTests {
@@ -45,10 +40,7 @@ import Testing
       case .timeout, .cancel: [.signal(isDue), .hold(over)]
       }
     }
-    defer {
-      over.open()
-      origin.stop()
-    }
+    defer { over.open() }
     var request = URLRequest(url: origin.url())
     if kind.sendsBody { request.httpMethod = "POST" }
     if ending == .timeout { request.timeoutInterval = 1 }

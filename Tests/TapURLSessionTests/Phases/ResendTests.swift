@@ -1,14 +1,9 @@
-import Foundation
 import Synchronization
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// The server resets each connection at its second request, so libcurl sends that again on a new one.
 @Suite struct ResendTests {
@@ -21,13 +16,12 @@ import Testing
       let isFirst = seen.withLock { $0.insert(request.path).inserted }
       return request.path.hasSuffix("b") && isFirst ? [.think(delay), .reset] : [.response(body: [1])]
     }
-    defer { origin.stop() }
     try await Self.run("http://127.0.0.1:\(origin.port)", delay)
   }
 
   @Test(
     .needs(.program),
-    .usesFrontServer, .enabled(if: Tool.isUsable("python3"), "needs python3"),
+    .usesFrontServer, .enabled(if: Tool.isUsable("python3"), "python3 is not installed"),
     arguments: [0, 20])
   func `over TLS neither`(delay: Int) async throws {
     try await TrustedCertificate.prepare()

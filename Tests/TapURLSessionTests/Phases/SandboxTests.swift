@@ -1,18 +1,9 @@
-import Foundation
 import Synchronization
 import TapCore
 import TestSupport
 import Testing
 
 @testable import TapURLSession
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// What a kernel or a sandbox says of a connection that it does not know.
 enum KernelAnswer: Int, CaseIterable, Codable, Sendable {
@@ -36,7 +27,8 @@ func getsockoptOfSandbox(
   guard let next = dlsym(UnsafeMutableRawPointer(bitPattern: -1), "getsockopt") else { return -1 }
   let result = unsafeBitCast(next, to: Call.self)(descriptor, level, option, value, length)
   let answer = KernelAnswer(rawValue: KernelAnswer.current.load(ordering: .relaxed)) ?? .honest
-  guard answer != .honest, level == Int32(IPPROTO_TCP), option == 11, result == 0, let value, let length else {
+  guard answer != .honest, level == Int32(IPPROTO_TCP), option == 11, result == 0, let value, let length
+  else {
     return result
   }
   let bytes = UnsafeMutableRawBufferPointer(start: value, count: Int(length.pointee))

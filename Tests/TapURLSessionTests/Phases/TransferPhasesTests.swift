@@ -17,8 +17,8 @@ import Testing
 
     init(
       _ description: String, _ phases: [RequestTimings.Phase: Int64], firstByte: Int64? = nil,
-      addsUp: Bool = true,
-      _ change: (inout TransferInfo) -> Void
+      addsUp: Bool = true, upload: Int64? = nil, total: Int64? = nil, kernel: TCPInfo.Reading? = nil,
+      _ change: (inout TransferInfo) -> Void = { _ in }
     ) {
       testDescription = description
       self.phases = phases
@@ -35,6 +35,10 @@ import Testing
       transfer.startTransfer = 300_000
       transfer.total = 301_000
       transfer.resolution = 10_000
+      // libcurl takes the beginning of an upload for the first byte.
+      if let upload { (transfer.sentBytes, transfer.startTransfer) = (upload, 60) }
+      if let total { transfer.total = total }
+      transfer.connection = kernel
       change(&transfer)
       if transfer.elapsed == 0 { transfer.elapsed = (transfer.total + 100) * 1_000 }
     }
@@ -54,91 +58,63 @@ import Testing
   static let waits: [Case] = [
     Case(
       "libcurl says the wait", [.queue: 500_000, .processing: 299_950, .transfer: 1_000, .local: 150],
-      firstByte: 800_100
-    ) { transfer in
-      transfer.queue = 500_000
-      transfer.total = 801_000
-    },
+      firstByte: 800_100, total: 801_000
+    ) { $0.queue = 500_000 },
     Case(
       "the response took less than 10 ms, so the wait did",
-      [.processing: 299_950, .transfer: 9_999, .local: 150],
-      firstByte: 300_100
-    ) { transfer in transfer.total = 309_999 },
-    Case("nobody says it", [.processing: 299_950, .local: 150], addsUp: false) { transfer in
-      transfer.total = 801_000
-    },
+      [.processing: 299_950, .transfer: 9_999, .local: 150], firstByte: 300_100, total: 309_999),
+    Case("nobody says it", [.processing: 299_950, .local: 150], addsUp: false, total: 801_000),
     Case(
       "the kernel says it", [.queue: 500_950, .processing: 299_950, .transfer: 50, .local: 150],
-      firstByte: 801_050
-    ) { transfer in
-      transfer.total = 801_000
-      transfer.connection = connection(sent: 300)
-    },
+      firstByte: 801_050, total: 801_000, kernel: connection(sent: 300)),
     Case(
       "the kernel says that there was none", [.processing: 299_950, .transfer: 500_950, .local: 150],
-      firstByte: 300_100
-    ) { transfer in
-      transfer.total = 800_950
-      transfer.connection = connection(sent: 796)
-    },
-    Case("by HTTP/2 others send on the socket", [.processing: 299_950, .local: 150], addsUp: false) {
-      transfer in
-      transfer.total = 801_000
-      transfer.protocolVersion = .http2
-      transfer.connection = connection(sent: 300)
-    },
+      firstByte: 300_100, total: 800_950, kernel: connection(sent: 796)),
+    Case(
+      "by HTTP/2 others send on the socket", [.processing: 299_950, .local: 150], addsUp: false,
+      total: 801_000, kernel: connection(sent: 300)
+    ) { $0.protocolVersion = .http2 },
     Case(
       "even by HTTP/2 nothing was sent before the wait's end",
-      [.processing: 299_950, .transfer: 500_950, .local: 150], firstByte: 300_100
+      [.processing: 299_950, .transfer: 500_950, .local: 150], firstByte: 300_100, total: 800_950,
+      kernel: connection(sent: 792)
+    ) { $0.protocolVersion = .http2 },
+    Case(
+      "the request may have been sent again", [.processing: 299_950, .local: 150], addsUp: false,
+      total: 801_000, kernel: connection(sent: 300, retransmitted: 1)),
+    Case(
+      "something was sent after the request", [.processing: 299_950, .local: 150], addsUp: false,
+      total: 801_000, kernel: connection(sent: 0)),
+    Case(
+      "the end of a TLS connection sends an alert", [.processing: 299_950, .local: 150], addsUp: false,
+      total: 801_000, kernel: connection(sent: 300)
     ) { transfer in
-      transfer.total = 800_950
-      transfer.protocolVersion = .http2
-      transfer.connection = connection(sent: 792)
-    },
-    Case("the request may have been sent again", [.processing: 299_950, .local: 150], addsUp: false) {
-      transfer in
-      transfer.total = 801_000
-      transfer.connection = connection(sent: 300, retransmitted: 1)
-    },
-    Case("something was sent after the request", [.processing: 299_950, .local: 150], addsUp: false) {
-      transfer in
-      transfer.total = 801_000
-      transfer.connection = connection(sent: 0)
-    },
-    Case("the end of a TLS connection sends an alert", [.processing: 299_950, .local: 150], addsUp: false) {
-      transfer in
-      transfer.total = 801_000
       transfer.seen.isSecure = true
       transfer.isClosing = true
-      transfer.connection = connection(sent: 300)
     },
     Case(
-      "a failure over TLS sends an alert", [.processing: 299_950], addsUp: false
+      "a failure over TLS sends an alert", [.processing: 299_950], addsUp: false, total: 801_000,
+      kernel: connection(sent: 300)
     ) { transfer in
-      transfer.total = 801_000
       transfer.seen.isSecure = true
       transfer.end = .failed
       transfer.seen.isRestarted = true
-      transfer.connection = connection(sent: 300)
     },
     Case(
       "there was a connection for each transfer", [.processing: 299_950, .transfer: 501_000, .local: 150],
-      firstByte: 300_100
-    ) { transfer in
-      transfer.total = 801_000
-      transfer.hadFreeConnection = true
-    },
+      firstByte: 300_100, total: 801_000
+    ) { $0.hadFreeConnection = true },
     Case(
       "a delegate had the head before there could be a wait",
-      [.processing: 299_950, .transfer: 501_000, .local: 150], firstByte: 300_100
+      [.processing: 299_950, .transfer: 501_000, .local: 150], firstByte: 300_100, total: 801_000
     ) { transfer in
-      transfer.total = 801_000
       transfer.elapsed = 801_100_000
       transfer.seen.head = 300_600_000
     },
-    Case("a head that comes late says nothing", [.processing: 299_950, .local: 150], addsUp: false) {
-      transfer in
-      transfer.total = 801_000
+    Case(
+      "a head that comes late says nothing", [.processing: 299_950, .local: 150], addsUp: false,
+      total: 801_000
+    ) { transfer in
       transfer.elapsed = 801_100_000
       transfer.seen.head = 600_000_000
     },
@@ -147,9 +123,8 @@ import Testing
   static let ends: [Case] = [
     Case(
       "a first request has all phases",
-      [
-        .resolve: 100, .connect: 400, .tls: 1_500, .processing: 297_900, .transfer: 1_000, .local: 200,
-      ], firstByte: 300_100
+      [.resolve: 100, .connect: 400, .tls: 1_500, .processing: 297_900, .transfer: 1_000, .local: 200],
+      firstByte: 300_100
     ) { transfer in
       (transfer.connectionCount, transfer.seen.isSecure) = (1, true)
       (transfer.nameLookup, transfer.connect, transfer.appConnect, transfer.preTransfer) = (
@@ -172,18 +147,20 @@ import Testing
       (transfer.nameLookup, transfer.total) = (20, 130)
       transfer.end = .failed
     },
-    Case("a silent server", [.processing: 1_999_950, .local: 150]) { transfer in
+    Case(
+      "a silent server", [.processing: 1_999_950, .local: 150], total: 2_000_000,
+      kernel: connection(sent: 2_000)
+    ) { transfer in
       (transfer.startTransfer, transfer.statusCode, transfer.protocolVersion) = (0, 0, nil)
-      transfer.total = 2_000_000
       transfer.end = .failed
-      transfer.connection = connection(sent: 2_000)
     },
-    Case("a cancel after a wait", [.queue: 249_950, .processing: 200_000], addsUp: false) { transfer in
+    Case(
+      "a cancel after a wait", [.queue: 249_950, .processing: 200_000], addsUp: false, total: 76,
+      kernel: connection(sent: 200)
+    ) { transfer in
       (transfer.startTransfer, transfer.statusCode, transfer.protocolVersion) = (0, 0, nil)
-      transfer.total = 76
       transfer.end = .cancelled
       transfer.elapsed = 450_000_000
-      transfer.connection = connection(sent: 200)
     },
     Case("a cancel after a redirect", [.processing: 299_950], addsUp: false) { transfer in
       transfer.redirectCount = 1
@@ -199,163 +176,111 @@ import Testing
     },
     Case(
       "a task that was suspended", [.processing: 299_950, .transfer: 1_000], firstByte: 898_999, addsUp: false
-    ) {
-      transfer in
+    ) { transfer in
       transfer.seen.isRestarted = true
       transfer.elapsed = 899_999_000
     },
     Case(
       "a redirect that the app took 500 ms to refuse",
-      [.processing: 299_950, .transfer: 1_000, .local: 500_050], firstByte: 300_000
+      [.processing: 299_950, .transfer: 1_000, .local: 500_050], firstByte: 300_000,
+      kernel: connection(sent: 800, received: 500, segments: 1)
     ) { transfer in
       transfer.isHeldByApp = true
       transfer.elapsed = 801_000_000
-      transfer.connection = connection(sent: 800, received: 500, segments: 1)
     },
   ]
 
   static let unread: [Case] = [
     Case(
       "a response in one piece that lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
-      firstByte: 213_100
-    ) { transfer in transfer.connection = connection(sent: 300, received: 88, segments: 1) },
+      firstByte: 213_100, kernel: connection(sent: 300, received: 88, segments: 1)),
     Case(
       "the last of a long response lay unread", [.processing: 299_950, .transfer: 412_950, .local: 88_150],
-      firstByte: 300_100
-    ) { transfer in
-      transfer.total = 800_950
-      transfer.connection = connection(sent: 800, received: 88, segments: 90)
-    },
+      firstByte: 300_100, total: 800_950, kernel: connection(sent: 800, received: 88, segments: 90)),
     Case(
       "all of a response in pieces lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
-      firstByte: 213_100
-    ) { transfer in transfer.connection = connection(sent: 300, received: 88, segments: 3) },
+      firstByte: 213_100, kernel: connection(sent: 300, received: 88, segments: 3)),
     Case(
       "less than the kernel's clock can tell", [.processing: 299_950, .transfer: 1_000, .local: 150],
-      firstByte: 300_100
-    ) { transfer in transfer.connection = connection(sent: 300, received: 8, segments: 1) },
+      firstByte: 300_100, kernel: connection(sent: 300, received: 8, segments: 1)),
     Case(
       "the end was that of the connection", [.processing: 299_950, .transfer: 501_000, .local: 150],
-      firstByte: 300_100
-    ) { transfer in
-      transfer.total = 801_000
-      transfer.connection = connection(sent: 800, received: 400, segments: 1)
-      transfer.connection?.info.state = 8
-    },
+      firstByte: 300_100, total: 801_000, kernel: connection(sent: 800, received: 400, segments: 1)
+    ) { $0.connection?.info.state = 8 },
     Case(
       "by HTTP/2 others receive on the socket", [.processing: 299_950, .transfer: 1_000, .local: 150],
-      firstByte: 300_100
-    ) {
-      transfer in
-      transfer.protocolVersion = .http2
-      transfer.connection = connection(sent: 300, received: 88, segments: 1)
-    },
+      firstByte: 300_100, kernel: connection(sent: 300, received: 88, segments: 1)
+    ) { $0.protocolVersion = .http2 },
   ]
 
   static let uploads: [Case] = [
-    Case("a short one", [.processing: 300_950, .transfer: 0, .local: 150], firstByte: 301_100) {
-      transfer in
-      (transfer.sentBytes, transfer.startTransfer) = (200, 60)
-      transfer.connection = connection(sent: 296, segments: 1)
-    },
     Case(
-      "a long one", [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100
-    ) {
-      transfer in
-      (transfer.sentBytes, transfer.startTransfer, transfer.total) = (9_000_000, 60, 801_000)
-      transfer.hadFreeConnection = true
-      transfer.connection = connection(sent: 300, segments: 1)
-    },
+      "a short one", [.processing: 300_950, .transfer: 0, .local: 150], firstByte: 301_100, upload: 200,
+      kernel: connection(sent: 296, segments: 1)),
+    Case(
+      "a long one", [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100,
+      upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 1)
+    ) { $0.hadFreeConnection = true },
     Case(
       "one whose wait is unknown", [.processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100,
-      addsUp: false
-    ) {
-      transfer in
-      (transfer.sentBytes, transfer.startTransfer, transfer.total) = (9_000_000, 60, 801_000)
-      transfer.connection = connection(sent: 300, segments: 1)
-    },
+      addsUp: false, upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 1)),
     Case(
       "one whose response lay unread, by ticks for longer than there was",
-      [
-        .processing: 0, .transfer: 0, .local: 301_100,
-      ], firstByte: 150
-    ) { transfer in
-      (transfer.sentBytes, transfer.startTransfer) = (200, 60)
-      transfer.connection = connection(sent: 304, received: 304, segments: 1)
-    },
-    Case("one whose response came in pieces", [.upload: 500_950, .response: 300_000, .local: 150]) {
-      transfer in
-      (transfer.sentBytes, transfer.startTransfer, transfer.total) = (9_000_000, 60, 801_000)
-      transfer.hadFreeConnection = true
-      transfer.connection = connection(sent: 300, segments: 2)
-    },
-    Case("one by HTTP/2", [.local: 150], addsUp: false) { transfer in
-      (transfer.sentBytes, transfer.startTransfer, transfer.protocolVersion) = (200, 60, .http2)
-      transfer.connection = connection(sent: 300, segments: 1)
-    },
-    Case("one that nothing is known of", [.local: 150], addsUp: false) { transfer in
-      (transfer.sentBytes, transfer.startTransfer) = (200, 60)
-    },
-    Case("one of which all may have been sent again", [.local: 150], addsUp: false) {
-      transfer in
-      (transfer.sentBytes, transfer.startTransfer, transfer.total) = (60_000, 60, 801_000)
-      transfer.hadFreeConnection = true
-      transfer.connection = connection(sent: 300, segments: 1, retransmitted: 1)
-    },
+      [.processing: 0, .transfer: 0, .local: 301_100], firstByte: 150, upload: 200,
+      kernel: connection(sent: 304, received: 304, segments: 1)),
+    Case(
+      "one whose response came in pieces", [.upload: 500_950, .response: 300_000, .local: 150],
+      upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 2)
+    ) { $0.hadFreeConnection = true },
+    Case(
+      "one by HTTP/2", [.local: 150], addsUp: false, upload: 200, kernel: connection(sent: 300, segments: 1)
+    ) { $0.protocolVersion = .http2 },
+    Case("one that nothing is known of", [.local: 150], addsUp: false, upload: 200),
+    Case(
+      "one of which all may have been sent again", [.local: 150], addsUp: false, upload: 60_000,
+      total: 801_000, kernel: connection(sent: 300, segments: 1, retransmitted: 1)
+    ) { $0.hadFreeConnection = true },
     Case(
       "a long one of which a part was sent again",
-      [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100
-    ) { transfer in
-      (transfer.sentBytes, transfer.startTransfer, transfer.total) = (9_000_000, 60, 801_000)
-      transfer.hadFreeConnection = true
-      transfer.connection = connection(sent: 300, segments: 1, retransmitted: 1)
-    },
+      [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100,
+      upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 1, retransmitted: 1)
+    ) { $0.hadFreeConnection = true },
     Case(
-      "a short one that was sent again", [.processing: 300_950, .transfer: 0, .local: 150], firstByte: 301_100
-    ) {
-      transfer in
-      (transfer.sentBytes, transfer.startTransfer) = (200, 60)
-      transfer.connection = connection(sent: 296, segments: 1, retransmitted: 1)
-    },
+      "a short one that was sent again", [.processing: 300_950, .transfer: 0, .local: 150],
+      firstByte: 301_100, upload: 200, kernel: connection(sent: 296, segments: 1, retransmitted: 1)),
     Case(
       "one whose response lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
-      firstByte: 213_100
+      firstByte: 213_100, upload: 200, kernel: connection(sent: 300, received: 88, segments: 1)),
+    Case(
+      "one that was answered before its end", [.upload: 276_950, .response: 0, .local: 24_150],
+      upload: 9_000_000, kernel: connection(sent: 24, received: 88, segments: 1)
+    ) { $0.hadFreeConnection = true },
+    Case(
+      "one that got stuck", [.upload: 1_999_950, .local: 150], upload: 2_000_000, total: 2_000_000,
+      kernel: connection(sent: 1_600)
     ) { transfer in
-      (transfer.sentBytes, transfer.startTransfer) = (200, 60)
-      transfer.connection = connection(sent: 300, received: 88, segments: 1)
-    },
-    Case("one that was answered before its end", [.upload: 276_950, .response: 0, .local: 24_150]) {
-      transfer in
-      (transfer.sentBytes, transfer.startTransfer) = (9_000_000, 60)
-      transfer.hadFreeConnection = true
-      transfer.connection = connection(sent: 24, received: 88, segments: 1)
-    },
-    Case("one that got stuck", [.upload: 1_999_950, .local: 150]) { transfer in
-      (transfer.sentBytes, transfer.startTransfer, transfer.statusCode) = (2_000_000, 60, 0)
+      transfer.statusCode = 0
       transfer.protocolVersion = nil
-      transfer.total = 2_000_000
       transfer.end = .failed
       transfer.bodySize = 9_000_000
       transfer.hadFreeConnection = true
-      transfer.connection = connection(sent: 1_600)
     },
-    Case("one that was not answered", [.upload: 399_950, .processing: 1_600_000, .local: 150]) {
-      transfer in
-      (transfer.sentBytes, transfer.startTransfer, transfer.statusCode) = (9_000_000, 60, 0)
+    Case(
+      "one that was not answered", [.upload: 399_950, .processing: 1_600_000, .local: 150], upload: 9_000_000,
+      total: 2_000_000, kernel: connection(sent: 1_600)
+    ) { transfer in
+      transfer.statusCode = 0
       transfer.protocolVersion = nil
-      transfer.total = 2_000_000
       transfer.end = .failed
       transfer.bodySize = 9_000_000
       transfer.hadFreeConnection = true
-      transfer.connection = connection(sent: 1_600)
     },
   ]
 
   /// As libcurl says it from 8.10 on.
   static let uploadsOfNewerLibcurl: [Case] = [
-    Case(
-      "a short one by HTTP/2", [.processing: 299_950, .transfer: 1_000, .local: 150], firstByte: 300_100
-    ) { transfer in
+    Case("a short one by HTTP/2", [.processing: 299_950, .transfer: 1_000, .local: 150], firstByte: 300_100) {
+      transfer in
       (transfer.sentBytes, transfer.postTransfer, transfer.queue) = (200, 90, 0)
       transfer.protocolVersion = .http2
     },
@@ -368,17 +293,14 @@ import Testing
     },
     Case(
       "one that the kernel knows better",
-      [.upload: 205_000, .processing: 95_000, .transfer: 950, .local: 150],
-      firstByte: 300_150
+      [.upload: 205_000, .processing: 95_000, .transfer: 950, .local: 150], firstByte: 300_150,
+      kernel: connection(sent: 95, segments: 2)
     ) { transfer in
       (transfer.sentBytes, transfer.postTransfer, transfer.queue) = (9_000_000, 100_050, 0)
       (transfer.startTransfer, transfer.total) = (300_050, 301_000)
-      transfer.connection = connection(sent: 95, segments: 2)
       transfer.connection?.info.sinceDataSent = 95_950
     },
-    Case(
-      "one with an interim response", [.upload: 199_950, .response: 101_000, .local: 150]
-    ) { transfer in
+    Case("one with an interim response", [.upload: 199_950, .response: 101_000, .local: 150]) { transfer in
       (transfer.sentBytes, transfer.postTransfer, transfer.queue) = (9_000_000, 200_000, 0)
       transfer.startTransfer = 400
     },
@@ -392,23 +314,20 @@ import Testing
   static let resends: [Case] = [
     Case(
       "on a new connection",
-      [.resolve: 60, .connect: 440, .processing: 299_500, .transfer: 1_000, .local: 100],
-      firstByte: 320_100, addsUp: false
+      [.resolve: 60, .connect: 440, .processing: 299_500, .transfer: 1_000, .local: 100], firstByte: 320_100,
+      addsUp: false
     ) { transfer in
       (transfer.resend, transfer.total, transfer.connectionCount) = (20_000, 321_000, 1)
       (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (60, 500, 610)
     },
     Case(
-      "on another that was open", [.processing: 300_000, .transfer: 1_000, .local: 100],
-      firstByte: 320_100, addsUp: false
-    ) { transfer in
-      (transfer.resend, transfer.total) = (20_000, 321_000)
-    },
+      "on another that was open", [.processing: 300_000, .transfer: 1_000, .local: 100], firstByte: 320_100,
+      addsUp: false
+    ) { ($0.resend, $0.total) = (20_000, 321_000) },
     Case(
       "after an attempt that took its time",
-      [
-        .resolve: 500, .connect: 0, .processing: 4_500, .transfer: 1_000, .local: 100,
-      ], firstByte: 25_100, addsUp: false
+      [.resolve: 500, .connect: 0, .processing: 4_500, .transfer: 1_000, .local: 100], firstByte: 25_100,
+      addsUp: false
     ) { transfer in
       (transfer.resend, transfer.total, transfer.connectionCount) = (20_000, 26_000, 1)
       (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (15_000, 500, 15_600)
@@ -425,12 +344,11 @@ import Testing
     },
     Case(
       "with a body", [.resolve: 60, .connect: 440, .processing: 300_500, .transfer: 0, .local: 100],
-      firstByte: 321_100, addsUp: false
+      firstByte: 321_100, addsUp: false, kernel: connection(sent: 300, segments: 1)
     ) { transfer in
       (transfer.resend, transfer.total, transfer.connectionCount) = (20_000, 321_000, 1)
       (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (60, 500, 610)
       (transfer.sentBytes, transfer.startTransfer, transfer.postTransfer) = (200, 620, 700)
-      transfer.connection = connection(sent: 300, segments: 1)
     },
     Case("to a server that is gone", [.local: 100], addsUp: false) { transfer in
       (transfer.resend, transfer.total, transfer.end) = (20_000, 20_300, .failed)
