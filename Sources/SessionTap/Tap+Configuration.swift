@@ -84,8 +84,8 @@ extension Tap {
     /// request's start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are
     /// dropped and counted in `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
-    /// How long ``Tap/shutdown()`` may take for each of three: the endpoint, the app's own observers, and the
-    /// log. 5 s by default. A negative time is 0.
+    /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the log.
+    /// 5 s by default. A negative time is 0.
     public var shutdownDeadline = Duration.seconds(5)
     /// Whether the start prints nothing to standard error. By default it prints where the metrics are, and
     /// each of the ``warnings`` that concerns an operator. The log has all warnings.
@@ -117,18 +117,18 @@ extension Tap.Configuration {
   }
 
   /// The log, if lines are wanted anywhere. One that the environment asks for, and that cannot be opened, is left out with a warning.
-  mutating func makeLog(_ worker: Worker) throws(RequestLogError) -> RequestLog? {
+  mutating func makeLog() throws(RequestLogError) -> RequestLog? {
     var logOptions = logOptions
     logOptions.knownMethods = knownMethods
     if servesLog, logOptions.recentLineLimit == 0 { logOptions.recentLineLimit = Self.servedLineLimit }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
     do {
-      return try RequestLog(to: destination, configuration: logOptions, worker: worker)
+      return try RequestLog(to: destination, configuration: logOptions)
     } catch {
       guard isLogOfEnvironment, error.code == .cannotOpen else { throw error }
       warnings.append("SESSION_TAP_LOG: \(error); the app runs without a log")
       log = nil
-      return try makeLog(worker)
+      return try makeLog()
     }
   }
 

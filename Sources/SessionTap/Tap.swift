@@ -75,9 +75,7 @@ public final class Tap: Sendable {
     do {
       try registry.register(configuration.target)
       if configuration.exposesProcess { try registry.register(ProcessMetrics()) }
-      // One thread records what has happened, and writes the log.
-      let worker = Worker()
-      requestLog = try configuration.makeLog(worker)
+      requestLog = try configuration.makeLog()
       for warning in configuration.warnings { requestLog?.log(.warn, warning) }
       if let requestLog { try registry.register(requestLog) }
       if !readsInfo {
@@ -93,7 +91,7 @@ public final class Tap: Sendable {
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logOptions.redaction.headers,
-        consumers: consumers.compactMap { $0 }, observers: configuration.observers, worker: worker)
+        consumers: consumers.compactMap { $0 }, observers: configuration.observers)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)

@@ -4,8 +4,6 @@ extension RequestLog {
   /// Where a log goes.
   public struct Destination: Sendable {
     let makeOutput: @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
-    /// Code of the app's takes the lines, which may block its thread.
-    private(set) var isCustom = false
 
     /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
     /// whole (`O_APPEND`, one call per batch), so that two processes may share a file.
@@ -37,9 +35,7 @@ extension RequestLog {
 
     /// A sink of the app's own.
     public static func custom(_ sink: some LogSink) -> Destination {
-      var destination = Destination { _ throws(RequestLogError) in SinkOutput(sink: sink) }
-      destination.isCustom = true
-      return destination
+      Destination { _ throws(RequestLogError) in SinkOutput(sink: sink) }
     }
   }
 }

@@ -13,6 +13,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   private let encoder: RequestLineEncoder
   private let appFields: LineFields
   private let filter: LogFilter
+  private let writer: LogWriter
   private let queue: LogQueue
 
   /// Opens the destination and starts the writer.
@@ -22,15 +23,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   ///   - configuration: the settings.
   /// - Throws: ``RequestLogError`` if the destination cannot be opened or takes no lines, a field is invalid,
   ///   or no thread can be started.
-  public convenience init(
+  public init(
     to destination: Destination, configuration: Configuration = Configuration()
-  ) throws(RequestLogError) {
-    try self.init(to: destination, configuration: configuration, worker: Worker())
-  }
-
-  /// - Parameter worker: The thread that writes, unless a sink of the app's does, which has one of its own.
-  package init(
-    to destination: Destination, configuration: Configuration, worker: Worker
   ) throws(RequestLogError) {
     try LineFields.check(configuration.fields)
     encoder = RequestLineEncoder(configuration)
@@ -38,21 +32,21 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
     let recentLines = RecentLines(
       lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit))
-    queue = LogQueue(
+    writer = LogWriter(
       to: try destination.makeOutput(configuration),
-      limits: (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit)),
-      recentLines: configuration.recentLineLimit > 0 ? recentLines : nil,
-      worker: destination.isCustom ? Worker() : worker)
+      recentLines: configuration.recentLineLimit > 0 ? recentLines : nil)
+    queue = LogQueue(
+      writer, limits: (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit)),
+      flushesAtExit: configuration.flushesAtExit)
     do {
       try queue.start()
     } catch {
-      queue.output.close()
+      writer.output.close()
       throw RequestLogError(
         code: .cannotStartWriter,
         description:
           "cannot start the log's writer thread: \(error.text); raise the limit of threads (ulimit -u)")
     }
-    if configuration.flushesAtExit { ExitFlush.add(queue) }
   }
 
   deinit {
@@ -69,6 +63,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     guard filter.keeps(observation, severity: severity) else { return }
     withLine(of: observation) { queue.append($0, severity: severity) }
   }
+
+  package func batchEnded() { queue.wake() }
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling does not
   /// leave it out; a minimum severity above `.warn` does.
@@ -131,11 +127,11 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// The same, with the number of the newest line.
   package func recentLines(_ query: LogQuery) -> RecentLines.Answer {
-    queue.recentLines?.lines(query) ?? RecentLines.Answer()
+    writer.recentLines?.lines(query) ?? RecentLines.Answer()
   }
 
   /// Reopens the file before the next line, for use after a rotation by another program. Returns at once.
-  public func reopen() { queue.output.reopen() }
+  public func reopen() { writer.output.reopen() }
 
   /// Waits until every earlier line is written, or dropped and counted; not for lines that come meanwhile.
   /// Blocks the calling thread, which may be any except that of a ``LogSink``.

@@ -5,23 +5,27 @@ import Testing
 
 @testable import TapLog
 
-/// What the worker does, turn by turn: on the thread of the test.
+/// What becomes of lines, flush by flush.
 @Suite(.needs(.thread)) struct LogQueueTests {
   /// Takes lines, or fails, as it is told.
   private final class Output: LogOutput {
     struct State {
-      var written: [String] = []
+      var written = ""
       var flushes = 0
-      var isClosed = false
+      var closes = 0
       var result = LogOutputResult()
     }
 
     let state = Mutex(State())
+    /// Sent before each write, which waits at the gate.
+    let (writes, gate) = (EventQueue<Void>(), Gate())
 
     func write(_ batch: inout LineBuffer) -> LogOutputResult {
-      state.withLock { state in
+      writes.send()
+      gate.waitBlocking()
+      return state.withLock { state in
         guard state.result.state == .ready else { return state.result }
-        state.written.append(batch.text)
+        state.written += batch.text
         let bytes = batch.byteCount
         return LogOutputResult(written: batch.take(bytes), bytes: bytes)
       }
@@ -32,119 +36,94 @@ import Testing
       return true
     }
 
-    func close() { state.withLock { $0.isClosed = true } }
-  }
+    func close() { state.withLock { $0.closes += 1 } }
 
-  /// Occupies a worker, so that only the test runs the queue.
-  private final class Occupation: BackgroundJob {
-    let (entered, gate) = (Gate(), Gate())
-
-    func run(at now: Instant) -> Instant? {
-      entered.open()
-      gate.waitBlocking()
-      return nil
-    }
+    var written: String { state.withLock { $0.written } }
   }
 
   private let output = Output()
   private let queue: LogQueue
-  private let occupation = Occupation()
 
-  init() throws {
-    let worker = Worker()
-    try worker.run(occupation)
-    occupation.entered.waitBlocking()
-    queue = LogQueue(to: output, limits: (bytes: 1_000, lines: 4), worker: worker)
-  }
+  init() { queue = LogQueue(LogWriter(to: output), limits: (bytes: 1_000, lines: 4)) }
 
   private func add(_ lines: String...) {
     for line in lines { Array(line.utf8).withUnsafeBytes { queue.append($0, severity: .info) } }
   }
 
-  /// What is written in the worker's next turn.
-  private func turn() -> [String] {
-    _ = queue.run(at: .now)
-    return output.state.withLock { state in
-      defer { state.written = [] }
-      return state.written
-    }
-  }
-
-  @Test func `writes all lines that there are at once`() {
-    defer { occupation.gate.open() }
-    add("a\n", "b\n")
-    #expect(turn() == ["a\nb\n"])
-    #expect(turn() == [])
-    #expect(queue.statistics.lines == 2)
-    #expect(output.state.withLock { $0.flushes } == 0)
-  }
-
-  @Test func `has a flush done with the batch that the lines are in`() {
-    defer { occupation.gate.open() }
+  @Test func `a flush is done behind the lines that came before it, once`() {
+    output.gate.open()
     for flushes in 1...3 {
-      add("a\n")
-      #expect(!queue.flush(until: .now))
-      add("b\n")
-      #expect(turn() == ["a\nb\n"])
-      #expect(queue.flush(until: .now))
-      #expect(turn() == [])
+      add("a\n", "b\n")
+      for _ in 0..<2 { #expect(queue.flush(until: .never)) }
       #expect(output.state.withLock { $0.flushes } == flushes)
     }
+    #expect(output.written == "a\nb\na\nb\na\nb\n")
+    #expect(queue.statistics.lines == 6)
   }
 
-  @Test func `reports behind the lines that filled the queue what found no room`() {
-    defer { occupation.gate.open() }
-    add("a\n", "b\n", "c\n", "d\n", "e\n", "f\n")
-    let written = turn()
-    #expect(written.count == 1)
-    #expect(written.first?.hasPrefix("a\nb\nc\nd\n{\"timestamp\"") == true)
-    #expect(written.first?.hasSuffix(#""dropped":2,"dropped.queue_full":2}"# + "\n") == true)
-    #expect(turn() == [])
-    #expect(queue.statistics.lines == 5)
-  }
-
-  @Test func `keeps a batch until it can be written, then reports what found no room meanwhile`() {
-    defer { occupation.gate.open() }
-    output.state.withLock { $0.result = .failed }
+  @Test func `what found the queue full is reported behind the lines that filled it`() async throws {
     add("a\n")
-    #expect(turn() == [])
+    queue.wake()
+    try await output.writes.next("a write")
+    add("b\n", "c\n", "d\n", "e\n", "f\n", "g\n")
+    #expect(queue.statistics.droppedLines(.queueFull) == 2)
+    #expect(queue.statistics.pending == 5)
+    output.gate.open()
+    #expect(queue.flush(until: .never))
+    #expect(output.written.hasPrefix("a\nb\nc\nd\ne\n{\"timestamp\""))
+    #expect(output.written.hasSuffix(#""dropped":2,"dropped.queue_full":2}"# + "\n"))
+    #expect(queue.statistics.lines == 6)
+    #expect(queue.statistics.pending == 0)
+  }
+
+  @Test func `a batch is kept until it can be written, and what found no room meanwhile is reported then`()
+    async throws
+  {
+    output.state.withLock { $0.result = .failed }
+    output.gate.open()
+    add("a\n")
+    queue.wake()
+    // The second comes after the first is counted.
+    for _ in 0..<2 { try await output.writes.next("a write") }
     add("b\n", "c\n", "d\n", "e\n", "f\n")
     #expect(queue.statistics.droppedLines(.writeError) == 1)
     #expect(queue.statistics.pending == 5)
-    output.state.withLock { $0.result = .busy(.zero) }
-    #expect(turn() == [])
     output.state.withLock { $0.result = LogOutputResult() }
-    // After the pause that follows a failure.
-    var written: [String] = []
-    let deadline = Instant.now.advanced(by: .seconds(60))
-    while written.isEmpty, .now < deadline { written = turn() }
-    #expect(written == ["a\n"])
-    #expect(turn().first?.hasPrefix("b\nc\nd\ne\n{\"timestamp\"") == true)
+    #expect(queue.flush(until: .never))
+    #expect(output.written.hasPrefix("a\nb\nc\nd\ne\n"))
+    #expect(queue.statistics.writeErrors >= 1)
+    queue.beginShutdown(until: .never)
+    #expect(queue.flush(until: .never))
+    #expect(output.written.hasSuffix(#""dropped":1,"dropped.write_error":1}"# + "\n"))
     #expect(queue.statistics.pending == 0)
-    #expect(queue.statistics.writeErrors == 1)
   }
 
-  @Test func `gives up what is not written at the deadline of a shutdown`() {
-    defer { occupation.gate.open() }
+  @Test func `what is not written at the deadline of a shutdown is dropped and counted`() async throws {
     output.state.withLock { $0.result = .failed }
+    output.gate.open()
     add("a\n")
-    #expect(turn() == [])
+    queue.wake()
+    for _ in 0..<2 { try await output.writes.next("a write") }
     add("b\n")
-    queue.beginShutdown(until: .now)
-    #expect(turn() == [])
+    #expect(!queue.shutdown(until: .now))
     #expect(queue.statistics.droppedLines(.writeError) == 2)
-    #expect(output.state.withLock { $0.isClosed })
     add("c\n")
     #expect(queue.statistics.droppedLines(.shutdown) == 1)
-    #expect(queue.run(at: .now) == nil)
+    #expect(queue.statistics.pending == 0)
+    _ = try await Poll.until("the close") { output.state.withLock { $0.closes } == 1 ? true : nil }
+    #expect(!queue.shutdown(until: .never))
+    #expect(!queue.flush(until: .never))
+    #expect(output.state.withLock { $0.closes } == 1)
   }
 
-  @Test func `closes its output when all is written`() {
-    defer { occupation.gate.open() }
+  @Test func `the output is flushed and closed when all is written`() {
+    output.gate.open()
     add("a\n")
-    queue.beginShutdown(until: .never)
-    #expect(turn() == ["a\n"])
-    #expect(output.state.withLock { $0.isClosed && $0.flushes == 1 })
+    #expect(queue.shutdown(until: .never))
+    #expect(output.state.withLock { $0.closes == 1 && $0.flushes == 1 })
+    #expect(output.written == "a\n")
     #expect(queue.shutdown(until: .now))
+    #expect(queue.flush(until: .never))
+    #expect(queue.statistics.pending == 0)
   }
 }
