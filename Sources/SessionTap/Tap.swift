@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Synchronization
 public import TapCore
@@ -46,6 +45,8 @@ public final class Tap: Sendable {
   /// As it came, but for warnings of the start.
   let configuration: Configuration
   private let state = Mutex(State())
+  /// Comes when a shutdown begins, or the tap is released.
+  private let stop = Promise<Void>()
   /// Comes when a shutdown is complete.
   private let end = Promise<Void>()
 
@@ -102,6 +103,7 @@ public final class Tap: Sendable {
   }
 
   deinit {
+    stop.fulfill(())
     let phase = state.withLock { $0.phase }
     // Else the table of classes would hold the rest of the tap for as long as the process lives.
     if phase != .stopped { sessions.stop() }
@@ -177,16 +179,20 @@ public final class Tap: Sendable {
 
   /// Tries again until the endpoint listens, or the tap is shut down or released.
   private func listenLater(every interval: Duration) {
-    let pause = min(interval, .seconds(86_400)) / .seconds(1)
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { [weak self] in
-      guard let self, state.withLock({ $0.phase == .running }) else { return }
-      do throws(EndpointError) {
-        try listen()
-        if let address { log(.info, "the metrics are served at \(address) now") }
-      } catch {
-        listenLater(every: interval)
+    do {
+      try BackgroundThread.start { [weak self, stop] in
+        while stop.wait(until: .now.advanced(by: interval)) == nil, self?.listens() == false {}
       }
+    } catch {
+      warn("no thread to wait for the address: \(error.text); the metrics are not served")
     }
+  }
+
+  /// `false` if the address is still in use.
+  private func listens() -> Bool {
+    do throws(EndpointError) { try listen() } catch { return false }
+    if let address { log(.info, "the metrics are served at \(address) now") }
+    return true
   }
 
   /// Says in the log and on standard error what an operator has to know at once.
@@ -241,7 +247,7 @@ public final class Tap: Sendable {
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) async -> Bool {
     let deadline = Instant.now.advanced(by: limit)
-    return await Self.onThread { [recorder, requestLog] in
+    return await BackgroundThread.run { [recorder, requestLog] in
       recorder.drain()
       let isDelivered = recorder.flushObservers(until: deadline)
       let isWritten = requestLog?.flush(within: Instant.now.duration(to: deadline)) ?? true
@@ -250,31 +256,38 @@ public final class Tap: Sendable {
   }
 
   /// Ends the observation, stops serving, and writes out the log. Requests under way are recorded up to this
-  /// call. The endpoint, the app's own observers and the log each get ``Configuration/shutdownDeadline``.
-  /// Further calls wait for the first.
+  /// call. The endpoint and the app's own observers get ``Configuration/shutdownDeadline``, and then the log
+  /// does; the lines up to this call are written first. Further calls wait for the first.
   public func shutdown() async {
     let (isFirst, attempt) = state.withLock { state in
       defer { state.phase = .stopped }
       return (state.phase != .stopped, state.attempt)
     }
     guard isFirst else { return await end.value }
+    stop.fulfill(())
     sessions.stop()
-    await attempt?.value
-    let deadline = max(.zero, configuration.shutdownDeadline)
-    await endpoint?.shutdown(within: deadline)
-    // What handlers and observers log comes before the log's end.
-    await Self.onThread { [recorder, requestLog] in
+    let limit = max(.zero, configuration.shutdownDeadline)
+    let deadline = Instant.now.advanced(by: limit)
+    let served = Promise<Void>()
+    Task { [endpoint] in
+      await attempt?.value
+      await endpoint?.shutdown(within: limit)
+      served.fulfill(())
+    }
+    // No task is waited for without a deadline: the app may block all threads of Swift's tasks.
+    await BackgroundThread.run { [recorder, requestLog] in
+      // The log's thread writes the lines meanwhile.
       recorder.drain()
-      recorder.flushObservers(until: .now.advanced(by: deadline))
-      requestLog?.shutdown(within: deadline)
+      recorder.flushObservers(until: deadline)
+      _ = served.wait(until: deadline.advanced(by: Self.closingTime))
+      // What handlers and observers record and log comes before the log's end.
+      recorder.drain()
+      recorder.flushObservers(until: deadline)
+      requestLog?.shutdown(within: limit)
     }
     end.fulfill(())
   }
 
-  /// What waits for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.
-  private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .utility).async { continuation.resume(returning: body()) }
-    }
-  }
+  /// How long the endpoint may take to close what is left at its deadline.
+  private static let closingTime = Duration.milliseconds(250)
 }
