@@ -42,9 +42,10 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     let result = await withTaskCancellationHandler {
       // Neither Foundation's queue nor the threads of Dispatch and Swift hold up the deadline.
       await BackgroundThread.run { [self] in
-        if outcome.wait(until: deadline) == nil { giveUp(late) }
+        if let result = outcome.wait(until: deadline) { return result }
+        giveUp(late)
+        return .failure(late)
       }
-      return await outcome.value
     } onCancel: {
       giveUp(unreachable("cannot push to \(gateway.authority): the task was cancelled"))
     }

@@ -26,12 +26,6 @@ public final class Tap: Sendable {
     case idle, running, stopped
   }
 
-  private struct State {
-    var phase = Phase.idle
-    /// Comes when the attempt to listen that is under way has ended.
-    var attempt: Promise<Void>?
-  }
-
   /// The metrics of the requests and of the app.
   public let registry: Registry
   /// The request log, if there is one.
@@ -44,7 +38,9 @@ public final class Tap: Sendable {
   private let endpoint: Endpoint?
   /// As it came, but for warnings of the start.
   let configuration: Configuration
-  private let state = Mutex(State())
+  private let phase = Mutex(Phase.idle)
+  /// Held while the endpoint begins to listen.
+  private let listening = Mutex(())
   /// Comes when a shutdown begins, or the tap is released.
   private let stop = Promise<Void>()
   /// Comes when a shutdown is complete.
@@ -104,7 +100,7 @@ public final class Tap: Sendable {
 
   deinit {
     stop.fulfill(())
-    let phase = state.withLock { $0.phase }
+    let phase = phase.withLock { $0 }
     // Else the table of classes would hold the rest of the tap for as long as the process lives.
     if phase != .stopped { sessions.stop() }
     guard phase == .running else { return }
@@ -134,9 +130,9 @@ public final class Tap: Sendable {
   /// - Throws: ``TapError`` if the endpoint cannot listen at the address that code gave, or the tap was started or shut down
   ///   before.
   public func start() throws(TapError) {
-    let before = state.withLock { state in
-      defer { if state.phase == .idle { state.phase = .running } }
-      return state.phase
+    let before = phase.withLock { phase in
+      defer { if phase == .idle { phase = .running } }
+      return phase
     }
     switch before {
     case .idle: break
@@ -152,7 +148,7 @@ public final class Tap: Sendable {
         return listenLater(every: max(interval, .milliseconds(10)))
       }
       guard configuration.isAddressOfEnvironment else {
-        state.withLock { if $0.phase == .running { $0.phase = .idle } }
+        phase.withLock { if $0 == .running { $0 = .idle } }
         throw TapError(error)
       }
       warn("\(error.description); the app runs, and its metrics are not served")
@@ -161,18 +157,10 @@ public final class Tap: Sendable {
 
   /// Starts the endpoint, unless the tap is shut down, and says where.
   private func listen() throws(EndpointError) {
-    guard let endpoint else { return }
-    let attempt = Promise<Void>()
-    let isRunning = state.withLock { state in
-      if state.phase == .running { state.attempt = attempt }
-      return state.phase == .running
+    let started = try listening.withLock { _ throws(EndpointError) in
+      phase.withLock { $0 == .running } ? try endpoint?.start() : nil
     }
-    guard isRunning else { return }
-    defer {
-      state.withLock { $0.attempt = nil }
-      attempt.fulfill(())
-    }
-    let address = try endpoint.start()
+    guard let address = started else { return }
     sessions.exclude(ownPort: address.port)
     say("metrics at " + (address.port == nil ? "\(address)" : "http://\(address)/metrics"))
   }
@@ -232,7 +220,7 @@ public final class Tap: Sendable {
   /// - Throws: ``TapError`` as ``start()`` does, also if the tap was shut down before. A cancellation is no
   ///   error.
   public func run() async throws(TapError) {
-    if !state.withLock({ $0.phase == .running }) { try start() }
+    if phase.withLock({ $0 != .running }) { try start() }
     await withTaskCancellationHandler {
       await end.value
     } onCancel: {
@@ -259,18 +247,15 @@ public final class Tap: Sendable {
   /// call. The endpoint and the app's own observers get ``Configuration/shutdownDeadline``, and then the log
   /// does; the lines up to this call are written first. Further calls wait for the first.
   public func shutdown() async {
-    let (isFirst, attempt) = state.withLock { state in
-      defer { state.phase = .stopped }
-      return (state.phase != .stopped, state.attempt)
-    }
-    guard isFirst else { return await end.value }
+    guard phase.withLock({ exchange(&$0, with: .stopped) }) != .stopped else { return await end.value }
     stop.fulfill(())
     sessions.stop()
     let limit = max(.zero, configuration.shutdownDeadline)
     let deadline = Instant.now.advanced(by: limit)
     let served = Promise<Void>()
-    Task { [endpoint] in
-      await attempt?.value
+    Task {
+      // Behind a start that is under way.
+      listening.withLock { _ in }
       await endpoint?.shutdown(within: limit)
       served.fulfill(())
     }

@@ -14,7 +14,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   private let appFields: LineFields
   private let filter: LogFilter
   private let writer: LogWriter
-  private let queue: LogQueue
+  private let lines: BoundedQueue<LineBuffer>
+  private let limits: (bytes: Int, lines: Int)
 
   /// Opens the destination and starts the writer.
   ///
@@ -35,11 +36,11 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     writer = LogWriter(
       to: try destination.makeOutput(configuration),
       recentLines: configuration.recentLineLimit > 0 ? recentLines : nil)
-    queue = LogQueue(
-      writer, limits: (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit)),
-      flushesAtExit: configuration.flushesAtExit)
+    limits = (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit))
+    lines = BoundedQueue { [writer] in writer.write(&$0, &$1) }
     do {
-      try queue.start()
+      // So that a system that gives no thread is noticed.
+      try lines.start()
     } catch {
       writer.output.close()
       throw RequestLogError(
@@ -47,11 +48,12 @@ public final class RequestLog: RequestObserver, RequestConsumer {
         description:
           "cannot start the log's writer thread: \(error.text); raise the limit of threads (ulimit -u)")
     }
+    if configuration.flushesAtExit { ExitFlush.add(lines) }
   }
 
   deinit {
     // A flush is no longer possible; the writer gets some time by itself.
-    queue.beginShutdown(until: Instant.now.advanced(by: .seconds(5)))
+    beginShutdown(until: Instant.now.advanced(by: .seconds(5)))
   }
 
   /// Does nothing: a line describes an ended request.
@@ -61,10 +63,10 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   public func requestEnded(_ observation: RequestObservation) {
     let severity = observation.severity
     guard filter.keeps(observation, severity: severity) else { return }
-    withLine(of: observation) { queue.append($0, severity: severity) }
+    withLine(of: observation) { enqueue($0, severity: severity) }
   }
 
-  package func batchEnded() { queue.wake() }
+  package func batchEnded() { lines.wake() }
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling does not
   /// leave it out; a minimum severity above `.warn` does.
@@ -74,7 +76,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     LineWriter.withLine(
       of: request,
       write: { encoder.write($0, waitingFor: duration, at: time, to: &$1) },
-      { queue.append($0, severity: .warn) })
+      { enqueue($0, severity: .warn) })
   }
 
   /// Writes a line of the app's own:
@@ -101,7 +103,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
         if let trace, fields["trace_id"] == nil, fields["span_id"] == nil { line.part { $0.trace(trace) } }
         appFields.write(fields, to: &line)
       },
-      { queue.append($0, severity: severity) })
+      { enqueue($0, severity: severity) })
   }
 
   /// Calls with the line of a request, its newline included.
@@ -109,13 +111,20 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     LineWriter.withLine(of: observation, write: { encoder.write($0, to: &$1) }, body)
   }
 
+  /// Puts a line into the buffer, newline included, or drops one and counts it.
   package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    queue.append(line, severity: severity)
+    let fill = lines.add { $0.append(line, severity: severity, limits: limits) }
+    guard fill == .full || fill == .closed else { return }
+    writer.drop(isClosed: fill == .closed)
+    // The writer reports it.
+    if fill == .full { lines.wake(by: .nextTick) }
   }
 
   /// The counts of the log. May be read from any thread.
   public var statistics: LogStatistics {
-    var statistics = queue.statistics
+    // The settled first: a line is added before it is settled.
+    var (statistics, settled) = writer.statistics
+    statistics.pending = lines.addedCount &- settled
     statistics.filtered = filter.statistics
     return statistics
   }
@@ -141,7 +150,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   ///   of a shutdown.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) -> Bool {
-    queue.flush(until: Instant.now.advanced(by: limit))
+    lines.flush(until: Instant.now.advanced(by: limit)) && !writer.hasGivenUp
   }
 
   /// Writes the queue and closes the destination. Lines that come later, and those not written by the
@@ -152,6 +161,18 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// - Returns: Whether every line was written, or dropped and counted before.
   @discardableResult
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {
-    queue.shutdown(until: Instant.now.advanced(by: limit))
+    beginShutdown(until: Instant.now.advanced(by: limit))
+    if flush(within: limit) { return true }
+    // The writer may be in a call that does not return.
+    writer.giveUp(lines.addedCount)
+    lines.abandon()
+    return false
+  }
+
+  /// Takes no more lines; the writer ends when all are written, or at the deadline.
+  private func beginShutdown(until deadline: Instant) {
+    lines.close()
+    writer.setDeadline(deadline)
+    lines.wake()
   }
 }

@@ -39,8 +39,6 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
     package let isNew: Bool
     /// A flush or the close waits for what is in the batch.
     package let isFlush: Bool
-    /// The queue is closed, and took in so many elements. The close counts as one.
-    package let closedAt: UInt64?
     /// The queue was closed before the batch was taken: it is the last.
     package let isLast: Bool
     /// When to come again at the latest.
@@ -159,9 +157,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
           swap(&state.buffer, &batch.buffer)
           (batch.taken, batch.isLast) = (state.added, state.isClosed)
         }
-        return Turn(
-          isNew: isNew, isFlush: state.flushTarget > state.done, closedAt: state.isClosed ? state.added : nil,
-          isLast: batch.isLast)
+        return Turn(isNew: isNew, isFlush: state.flushTarget > state.done, isLast: batch.isLast)
       }
       process(&batch.buffer, &turn)
       guard batch.buffer.isEmpty else { return turn.next }

@@ -13,10 +13,12 @@ final class LogWriter: Sendable {
     var unreported = Tally<LogDropReason>()
     /// A line that reports dropped ones is in the batch.
     var isReporting = false
-    /// Until when lines are written once the queue is closed.
+    /// Until when lines are written. Later they are dropped.
     var deadline = Instant.never
-    /// Nothing more is written.
-    var isGivenUp = false
+    /// Lines have been dropped because of the deadline.
+    var hasGivenUp = false
+    /// All pending lines have been dropped, also those of the batch.
+    var isAbandoned = false
     var isClosed = false
     /// When to try again after an attempt that wrote nothing.
     var nextAttempt = Instant(nanoseconds: 0)
@@ -26,12 +28,18 @@ final class LogWriter: Sendable {
     static let shortestPause = Duration.milliseconds(50)
 
     /// A line has to say how many are missing, as soon as lines can be written.
-    var mustReport: Bool { unreported.total > 0 && !isFaulted && !isGivenUp }
+    var mustReport: Bool { unreported.total > 0 && !isFaulted && !hasGivenUp }
 
     mutating func drop(_ reason: LogDropReason, count: UInt64 = 1) {
       statistics.dropped[reason] &+= count
       // There will be no line to report those that come after the end.
       if reason != .shutdown { unreported[reason] &+= count }
+    }
+
+    /// Drops lines, a report of dropped ones not counted, for good.
+    mutating func giveUp(_ pending: UInt64) {
+      hasGivenUp = true
+      drop(isFaulted ? .writeError : .shutdown, count: pending &- (isReporting ? 1 : 0))
     }
 
     mutating func account(_ result: LogOutputResult) {
@@ -43,8 +51,7 @@ final class LogWriter: Sendable {
       } else if result.state == .ready {
         pause = Self.shortestPause
       }
-      // The lines of the batch have been counted as dropped.
-      if isGivenUp { return }
+      if isAbandoned { return }
       statistics.written += result.written
       statistics.bytes &+= UInt64(max(0, result.bytes))
       if result.dropped > 0 { drop(.writeError, count: result.dropped) }
@@ -75,15 +82,14 @@ final class LogWriter: Sendable {
   }
 
   /// Lines have been dropped because they were not written by the deadline.
-  var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
+  var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
 
-  /// Drops all lines that are pending, for good, of those that a queue had taken in when it was closed.
+  /// Drops all lines that are pending of those that were added, while the worker is stuck. The close counts as an element of the
+  /// queue, and a report of dropped lines as none that is pending.
   func giveUp(_ added: UInt64) {
     state.withLock { state in
-      guard !exchange(&state.isGivenUp, with: true) else { return }
-      // The close counts as an element of the queue, and a report of dropped lines as none that is pending.
-      let pending = added &- state.settled &- (state.isReporting ? 2 : 1)
-      state.drop(state.isFaulted ? .writeError : .shutdown, count: pending)
+      if exchange(&state.isAbandoned, with: true) || state.isClosed { return }
+      state.giveUp(added &- state.settled &- 1)
       state.settled = added
     }
   }
@@ -95,14 +101,14 @@ final class LogWriter: Sendable {
       recentLines?.add(batch)
     }
     repeat {
-      if let next = write(&batch, turn.closedAt) {
+      if let next = write(&batch) {
         turn.next = next
         return
       }
       // There is no further turn for it.
     } while turn.isLast && report(in: &batch)
     turn.isDone = turn.isFlush
-    if turn.isFlush, !isGivenUp, !output.flush() { state.withLock { $0.statistics.writeErrors &+= 1 } }
+    if turn.isFlush, !hasGivenUp, !output.flush() { state.withLock { $0.statistics.writeErrors &+= 1 } }
     if turn.isLast {
       close()
     } else {
@@ -111,19 +117,21 @@ final class LogWriter: Sendable {
   }
 
   /// Gives when to go on, or `nil` when the batch is written or given up.
-  private func write(_ batch: inout LineBuffer, _ closedAt: UInt64?) -> Instant? {
+  private func write(_ batch: inout LineBuffer) -> Instant? {
     while !batch.isEmpty {
       let now = Instant.now
-      let (deadline, nextAttempt) = state.withLock { ($0.deadline, $0.nextAttempt) }
-      if now >= deadline {
-        guard let closedAt else { return now }
-        giveUp(closedAt)
+      let (due, deadline) = state.withLock { state in
+        if now >= state.deadline, !state.isAbandoned {
+          state.giveUp(UInt64(batch.count))
+          state.settled &+= UInt64(batch.count)
+        }
+        return (state.nextAttempt, state.hasGivenUp ? now : state.deadline)
       }
-      if isGivenUp {
+      if deadline <= now {
         batch.removeAll()
         break
       }
-      if now < nextAttempt { return min(nextAttempt, deadline) }
+      if now < due { return min(due, deadline) }
       let result = output.write(&batch)
       state.withLock { $0.account(result) }
       // Not here: other threads wait for the end of the turn.
@@ -161,7 +169,7 @@ final class LogWriter: Sendable {
   private func close() {
     let isFirst = state.withLock { state in
       guard !exchange(&state.isClosed, with: true) else { return false }
-      if !state.isGivenUp { state.settled &+= 1 }
+      if !state.isAbandoned { state.settled &+= 1 }
       return true
     }
     if isFirst { output.close() }

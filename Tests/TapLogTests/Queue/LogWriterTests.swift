@@ -6,7 +6,7 @@ import Testing
 @testable import TapLog
 
 /// What becomes of lines, flush by flush.
-@Suite(.needs(.thread)) struct LogQueueTests {
+@Suite(.needs(.thread)) struct LogWriterTests {
   /// Takes lines, or fails, as it is told.
   private final class Output: LogOutput {
     struct State {
@@ -42,38 +42,44 @@ import Testing
   }
 
   private let output = Output()
-  private let queue: LogQueue
+  private let log: RequestLog
 
-  init() { queue = LogQueue(LogWriter(to: output), limits: (bytes: 1_000, lines: 4)) }
+  init() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.queueLineLimit = 4
+    let output = output
+    log = try RequestLog(
+      to: RequestLog.Destination { _ throws(RequestLogError) in output }, configuration: configuration)
+  }
 
   private func add(_ lines: String...) {
-    for line in lines { Array(line.utf8).withUnsafeBytes { queue.append($0, severity: .info) } }
+    for line in lines { Array(line.utf8).withUnsafeBytes { log.enqueue($0, severity: .info) } }
   }
 
   @Test func `a flush is done behind the lines that came before it, once`() {
     output.gate.open()
     for flushes in 1...3 {
       add("a\n", "b\n")
-      for _ in 0..<2 { #expect(queue.flush(until: .never)) }
+      for _ in 0..<2 { #expect(log.flush(within: .seconds(120))) }
       #expect(output.state.withLock { $0.flushes } == flushes)
     }
     #expect(output.written == "a\nb\na\nb\na\nb\n")
-    #expect(queue.statistics.lines == 6)
+    #expect(log.statistics.lines == 6)
   }
 
   @Test func `what found the queue full is reported behind the lines that filled it`() async throws {
     add("a\n")
-    queue.wake()
+    log.batchEnded()
     try await output.writes.next("a write")
     add("b\n", "c\n", "d\n", "e\n", "f\n", "g\n")
-    #expect(queue.statistics.droppedLines(.queueFull) == 2)
-    #expect(queue.statistics.pending == 5)
+    #expect(log.statistics.droppedLines(.queueFull) == 2)
+    #expect(log.statistics.pending == 5)
     output.gate.open()
-    #expect(queue.flush(until: .never))
+    #expect(log.flush(within: .seconds(120)))
     #expect(output.written.hasPrefix("a\nb\nc\nd\ne\n{\"timestamp\""))
     #expect(output.written.hasSuffix(#""dropped":2,"dropped.queue_full":2}"# + "\n"))
-    #expect(queue.statistics.lines == 6)
-    #expect(queue.statistics.pending == 0)
+    #expect(log.statistics.lines == 6)
+    #expect(log.statistics.pending == 0)
   }
 
   @Test func `a batch is kept until it can be written, and what found no room meanwhile is reported then`()
@@ -82,48 +88,47 @@ import Testing
     output.state.withLock { $0.result = .failed }
     output.gate.open()
     add("a\n")
-    queue.wake()
+    log.batchEnded()
     // The second comes after the first is counted.
     for _ in 0..<2 { try await output.writes.next("a write") }
     add("b\n", "c\n", "d\n", "e\n", "f\n")
-    #expect(queue.statistics.droppedLines(.writeError) == 1)
-    #expect(queue.statistics.pending == 5)
+    #expect(log.statistics.droppedLines(.writeError) == 1)
+    #expect(log.statistics.pending == 5)
     output.state.withLock { $0.result = LogOutputResult() }
-    #expect(queue.flush(until: .never))
+    #expect(log.flush(within: .seconds(120)))
     #expect(output.written.hasPrefix("a\nb\nc\nd\ne\n"))
-    #expect(queue.statistics.writeErrors >= 1)
-    queue.beginShutdown(until: .never)
-    #expect(queue.flush(until: .never))
+    #expect(log.statistics.writeErrors >= 1)
+    #expect(log.shutdown(within: .seconds(120)))
     #expect(output.written.hasSuffix(#""dropped":1,"dropped.write_error":1}"# + "\n"))
-    #expect(queue.statistics.pending == 0)
+    #expect(log.statistics.pending == 0)
   }
 
   @Test func `what is not written at the deadline of a shutdown is dropped and counted`() async throws {
     output.state.withLock { $0.result = .failed }
     output.gate.open()
     add("a\n")
-    queue.wake()
+    log.batchEnded()
     for _ in 0..<2 { try await output.writes.next("a write") }
     add("b\n")
-    #expect(!queue.shutdown(until: .now))
-    #expect(queue.statistics.droppedLines(.writeError) == 2)
+    #expect(!log.shutdown(within: .zero))
+    #expect(log.statistics.droppedLines(.writeError) == 2)
     add("c\n")
-    #expect(queue.statistics.droppedLines(.shutdown) == 1)
-    #expect(queue.statistics.pending == 0)
+    #expect(log.statistics.droppedLines(.shutdown) == 1)
+    #expect(log.statistics.pending == 0)
     _ = try await Poll.until("the close") { output.state.withLock { $0.closes } == 1 ? true : nil }
-    #expect(!queue.shutdown(until: .never))
-    #expect(!queue.flush(until: .never))
+    #expect(!log.shutdown(within: .seconds(120)))
+    #expect(!log.flush(within: .seconds(120)))
     #expect(output.state.withLock { $0.closes } == 1)
   }
 
   @Test func `the output is flushed and closed when all is written`() {
     output.gate.open()
     add("a\n")
-    #expect(queue.shutdown(until: .never))
+    #expect(log.shutdown(within: .seconds(120)))
     #expect(output.state.withLock { $0.closes == 1 && $0.flushes == 1 })
     #expect(output.written == "a\n")
-    #expect(queue.shutdown(until: .now))
-    #expect(queue.flush(until: .never))
-    #expect(queue.statistics.pending == 0)
+    #expect(log.shutdown(within: .zero))
+    #expect(log.flush(within: .seconds(120)))
+    #expect(log.statistics.pending == 0)
   }
 }
