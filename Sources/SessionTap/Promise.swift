@@ -1,6 +1,7 @@
 import Synchronization
+import TapCore
 
-/// A value that comes once. Any number of tasks may wait for it, and do so even when they are cancelled.
+/// A value that comes once. Any number of tasks and threads may wait for it, tasks also when they are cancelled.
 package final class Promise<Value: Sendable>: Sendable {
   private struct State {
     var value: Value?
@@ -8,6 +9,7 @@ package final class Promise<Value: Sendable>: Sendable {
   }
 
   private let state = Mutex(State())
+  private let arrival = EventCount()
 
   package init() {}
 
@@ -18,6 +20,7 @@ package final class Promise<Value: Sendable>: Sendable {
       state.value = state.value ?? value
       return state.waiters
     }
+    arrival.signal()
     for waiter in waiters { waiter.resume(returning: value) }
   }
 
@@ -31,5 +34,10 @@ package final class Promise<Value: Sendable>: Sendable {
         if let value { continuation.resume(returning: value) }
       }
     }
+  }
+
+  /// Waits on this thread. `nil` if the deadline came first.
+  func wait(until deadline: Instant) -> Value? {
+    arrival.wait(until: deadline) { state.withLock { $0.value } }
   }
 }

@@ -28,20 +28,24 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   init(with gateway: PushGateway) {
     self.gateway = gateway
     calls.maxConcurrentOperationCount = 1
+    // The threads of this class are those that apps fill least.
+    calls.qualityOfService = .userInteractive
   }
 
   /// Replaces the group's metrics, unless the task is cancelled. The time counts up to a day.
   func put(_ exposition: Exposition, within time: Duration) async throws(PushError) {
-    let seconds = min(time / .seconds(1), 86_400)
     let late = unreachable("\(gateway.authority) does not answer in time")
-    guard seconds > 0 else { throw late }
-    // Neither Foundation's queue nor Swift's threads, which may all wait for that queue, hold it up.
-    let deadline = DispatchWorkItem { self.giveUp(late) }
-    defer { deadline.cancel() }
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + seconds, execute: deadline)
-    calls.addOperation { self.start(exposition, seconds) }
+    let time = min(time, .seconds(86_400))
+    guard time > .zero else { throw late }
+    let deadline = Instant.now.advanced(by: time)
+    calls.addOperation { self.start(exposition, time / .seconds(1)) }
     let result = await withTaskCancellationHandler {
-      await outcome.value
+      // Neither Foundation's queue nor the threads of Dispatch and Swift hold up the deadline.
+      await BackgroundThread.run { [self] in
+        if let result = outcome.wait(until: deadline) { return result }
+        giveUp(late)
+        return .failure(late)
+      }
     } onCancel: {
       giveUp(unreachable("cannot push to \(gateway.authority): the task was cancelled"))
     }

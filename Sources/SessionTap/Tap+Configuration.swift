@@ -84,8 +84,8 @@ extension Tap {
     /// request's start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are
     /// dropped and counted in `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
-    /// How long ``Tap/shutdown()`` may take for each of three: the endpoint, the app's own observers, and the
-    /// log. 5 s by default. A negative time is 0.
+    /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the log.
+    /// 5 s by default. A negative time is 0.
     public var shutdownDeadline = Duration.seconds(5)
     /// Whether the start prints nothing to standard error. By default it prints where the metrics are, and
     /// each of the ``warnings`` that concerns an operator. The log has all warnings.
@@ -119,22 +119,22 @@ extension Tap.Configuration {
 
   /// The log, if lines are wanted anywhere. Where its path cannot be opened, that of the environment is tried, and it is left out if
   /// only the environment asks for it.
-  mutating func makeLog(_ worker: Worker) throws(RequestLogError) -> RequestLog? {
+  mutating func makeLog() throws(RequestLogError) -> RequestLog? {
     var logging = logging
     logging.knownMethods = knownMethods
     if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = Self.servedLineLimit }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
     do {
-      return try RequestLog(to: destination, configuration: logging, worker: worker)
+      return try RequestLog(to: destination, configuration: logging)
     } catch {
       guard error.code == .cannotOpen else { throw error }
       if isLogOfEnvironment {
         warnings.append("SESSION_TAP_LOG: \(error); the app runs without a log")
         log = nil
-        return try makeLog(worker)
+        return try makeLog()
       }
       guard let environmentLog,
-        let requestLog = try? RequestLog(to: environmentLog, configuration: logging, worker: worker)
+        let requestLog = try? RequestLog(to: environmentLog, configuration: logging)
       else { throw error }
       warnings.append("\(error); SESSION_TAP_LOG is used instead")
       log = environmentLog

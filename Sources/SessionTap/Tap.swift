@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Synchronization
 public import TapCore
@@ -27,12 +26,6 @@ public final class Tap: Sendable {
     case idle, running, stopped
   }
 
-  private struct State {
-    var phase = Phase.idle
-    /// Comes when the attempt to listen that is under way has ended.
-    var attempt: Promise<Void>?
-  }
-
   /// The metrics of the requests and of the app.
   public let registry: Registry
   /// The request log, if there is one.
@@ -45,7 +38,11 @@ public final class Tap: Sendable {
   private let endpoint: Endpoint?
   /// As it came, but for warnings of the start.
   let configuration: Configuration
-  private let state = Mutex(State())
+  private let phase = Mutex(Phase.idle)
+  /// Held while the endpoint begins to listen.
+  private let listening = Mutex(())
+  /// Comes when a shutdown begins, or the tap is released.
+  private let stop = Promise<Void>()
   /// Comes when a shutdown is complete.
   private let end = Promise<Void>()
 
@@ -75,9 +72,7 @@ public final class Tap: Sendable {
     do {
       try registry.register(configuration.target)
       if configuration.exposesProcess { try registry.register(ProcessMetrics()) }
-      // One thread records what has happened, and writes the log.
-      let worker = Worker()
-      requestLog = try configuration.makeLog(worker)
+      requestLog = try configuration.makeLog()
       configuration.warnOfIgnoredVariables()
       for warning in configuration.warnings { requestLog?.log(.warn, warning) }
       if let requestLog { try registry.register(requestLog) }
@@ -94,7 +89,7 @@ public final class Tap: Sendable {
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logging.redaction.headers,
-        consumers: consumers.compactMap { $0 }, observers: configuration.observers, worker: worker)
+        consumers: consumers.compactMap { $0 }, observers: configuration.observers)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)
@@ -105,7 +100,8 @@ public final class Tap: Sendable {
   }
 
   deinit {
-    let phase = state.withLock { $0.phase }
+    stop.fulfill(())
+    let phase = phase.withLock { $0 }
     // Else the table of classes would hold the rest of the tap for as long as the process lives.
     if phase != .stopped { sessions.stop() }
     guard phase == .running else { return }
@@ -135,9 +131,9 @@ public final class Tap: Sendable {
   /// - Throws: ``TapError`` if the endpoint cannot listen at the address that code gave, or the tap was started or shut down
   ///   before.
   public func start() throws(TapError) {
-    let before = state.withLock { state in
-      defer { if state.phase == .idle { state.phase = .running } }
-      return state.phase
+    let before = phase.withLock { phase in
+      defer { if phase == .idle { phase = .running } }
+      return phase
     }
     switch before {
     case .idle: break
@@ -153,7 +149,7 @@ public final class Tap: Sendable {
         return listenLater(every: max(interval, .milliseconds(10)))
       }
       guard configuration.isOfEnvironment(error) else {
-        state.withLock { if $0.phase == .running { $0.phase = .idle } }
+        phase.withLock { if $0 == .running { $0 = .idle } }
         throw TapError(error)
       }
       warn("\(error.advice); the app runs, and its metrics are not served")
@@ -162,34 +158,30 @@ public final class Tap: Sendable {
 
   /// Starts the endpoint, unless the tap is shut down, and says where.
   private func listen() throws(EndpointError) {
-    guard let endpoint else { return }
-    let attempt = Promise<Void>()
-    let isRunning = state.withLock { state in
-      if state.phase == .running { state.attempt = attempt }
-      return state.phase == .running
+    let started = try listening.withLock { _ throws(EndpointError) in
+      phase.withLock { $0 == .running } ? try endpoint?.start() : nil
     }
-    guard isRunning else { return }
-    defer {
-      state.withLock { $0.attempt = nil }
-      attempt.fulfill(())
-    }
-    let address = try endpoint.start()
+    guard let address = started else { return }
     sessions.exclude(ownPort: address.port)
     say("metrics at " + (address.port == nil ? "\(address)" : "http://\(address)/metrics"))
   }
 
   /// Tries again until the endpoint listens, or the tap is shut down or released.
   private func listenLater(every interval: Duration) {
-    let pause = min(interval, .seconds(86_400)) / .seconds(1)
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + pause) { [weak self] in
-      guard let self, state.withLock({ $0.phase == .running }) else { return }
-      do throws(EndpointError) {
-        try listen()
-        if let address { log(.info, "the metrics are served at \(address) now") }
-      } catch {
-        listenLater(every: interval)
+    do {
+      try BackgroundThread.start { [weak self, stop] in
+        while stop.wait(until: .now.advanced(by: interval)) == nil, self?.listens() == false {}
       }
+    } catch {
+      warn("no thread to wait for the address: \(error.text); the metrics are not served")
     }
+  }
+
+  /// `false` if the address is still in use.
+  private func listens() -> Bool {
+    do throws(EndpointError) { try listen() } catch { return false }
+    if let address { log(.info, "the metrics are served at \(address) now") }
+    return true
   }
 
   /// Says in the log and on standard error what an operator has to know at once.
@@ -229,7 +221,7 @@ public final class Tap: Sendable {
   /// - Throws: ``TapError`` as ``start()`` does, also if the tap was shut down before. A cancellation is no
   ///   error.
   public func run() async throws(TapError) {
-    if !state.withLock({ $0.phase == .running }) { try start() }
+    if phase.withLock({ $0 != .running }) { try start() }
     await withTaskCancellationHandler {
       await end.value
     } onCancel: {
@@ -244,7 +236,7 @@ public final class Tap: Sendable {
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) async -> Bool {
     let deadline = Instant.now.advanced(by: limit)
-    return await Self.onThread { [recorder, requestLog] in
+    return await BackgroundThread.run { [recorder, requestLog] in
       recorder.drain()
       let isDelivered = recorder.flushObservers(until: deadline)
       let isWritten = requestLog?.flush(within: Instant.now.duration(to: deadline)) ?? true
@@ -253,31 +245,35 @@ public final class Tap: Sendable {
   }
 
   /// Ends the observation, stops serving, and writes out the log. Requests under way are recorded up to this
-  /// call. The endpoint, the app's own observers and the log each get ``Configuration/shutdownDeadline``.
-  /// Further calls wait for the first.
+  /// call. The endpoint and the app's own observers get ``Configuration/shutdownDeadline``, and then the log
+  /// does; the lines up to this call are written first. Further calls wait for the first.
   public func shutdown() async {
-    let (isFirst, attempt) = state.withLock { state in
-      defer { state.phase = .stopped }
-      return (state.phase != .stopped, state.attempt)
-    }
-    guard isFirst else { return await end.value }
+    guard phase.withLock({ exchange(&$0, with: .stopped) }) != .stopped else { return await end.value }
+    stop.fulfill(())
     sessions.stop()
-    await attempt?.value
-    let deadline = max(.zero, configuration.shutdownDeadline)
-    await endpoint?.shutdown(within: deadline)
-    // What handlers and observers log comes before the log's end.
-    await Self.onThread { [recorder, requestLog] in
+    let limit = max(.zero, configuration.shutdownDeadline)
+    let deadline = Instant.now.advanced(by: limit)
+    let served = Promise<Void>()
+    Task {
+      // Behind a start that is under way.
+      listening.withLock { _ in }
+      await endpoint?.shutdown(within: limit)
+      served.fulfill(())
+    }
+    // No task is waited for without a deadline: the app may block all threads of Swift's tasks.
+    await BackgroundThread.run { [recorder, requestLog] in
+      // The log's thread writes the lines meanwhile.
       recorder.drain()
-      recorder.flushObservers(until: .now.advanced(by: deadline))
-      requestLog?.shutdown(within: deadline)
+      recorder.flushObservers(until: deadline)
+      _ = served.wait(until: deadline.advanced(by: Self.closingTime))
+      // What handlers and observers record and log comes before the log's end.
+      recorder.drain()
+      recorder.flushObservers(until: deadline)
+      requestLog?.shutdown(within: limit)
     }
     end.fulfill(())
   }
 
-  /// What waits for observers and for the log blocks a thread, which must not be one of the few that Swift's tasks share.
-  private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .utility).async { continuation.resume(returning: body()) }
-    }
-  }
+  /// How long the endpoint may take to close what is left at its deadline.
+  private static let closingTime = Duration.milliseconds(250)
 }

@@ -1,24 +1,26 @@
-import Foundation
 import Synchronization
+import TapCore
+import TapLibc
 
 /// SIGTERM and SIGINT, from its making on, until one comes or it is released. Else they are what they were before: so a second
 /// signal, during a shutdown, ends the process at once.
 ///
-/// By a handler and a pipe: Dispatch's own source wants the signal to be ignored, and misses it where the kernel discards it
-/// first, since Dispatch lets the main thread wait with no signal blocked (`_dispatch_sigsuspend`). A thread reads the pipe: a
-/// source of Dispatch's never fires where the pipe has the number of a socket that libcurl has just closed, for whose source Dispatch
-/// still has an entry (`dispatch_muxnote_s`), and so does not add the number to its epoll set again.
+/// By a handler and a semaphore, which needs no descriptor (signal-safety(7)). Dispatch's own source wants the signal to be ignored, and
+/// misses it where the kernel discards it first, since Dispatch lets the main thread wait with no signal blocked
+/// (`_dispatch_sigsuspend`).
 package final class TerminationSignals: Sendable {
   private struct State {
     var listeners: [ObjectIdentifier: AsyncStream<Void>.Continuation] = [:]
     var actionsBefore: [(number: Int32, action: sigaction)] = []
-    var isReading = false
+    var isWaiting = false
 
+    /// Changes nothing where the system gives no thread: a signal ends the process then, as without a listener.
     mutating func installHandler() {
-      if !isReading {
-        signalPipe = pipe.fileHandleForWriting.fileDescriptor
-        Thread.detachNewThread { while true { signalCame() } }
-        isReading = true
+      if !isWaiting {
+        signalSemaphore = signalSemaphore ?? makeSemaphore()
+        let wait: @Sendable () -> Void = { while true { TerminationSignals.waitForSignal() } }
+        guard signalSemaphore != nil, (try? BackgroundThread.start(wait)) != nil else { return }
+        isWaiting = true
       }
       actionsBefore = [SIGTERM, SIGINT].map { number in
         var before = sigaction()
@@ -36,7 +38,6 @@ package final class TerminationSignals: Sendable {
 
   /// Of all that listen in this process.
   private static let state = Mutex(State())
-  private static let pipe = Pipe()
 
   private let asked: AsyncStream<Void>
 
@@ -61,10 +62,12 @@ package final class TerminationSignals: Sendable {
     for await _ in asked {}
   }
 
-  private static func signalCame() {
-    _ = pipe.fileHandleForReading.availableData
+  private static func waitForSignal() {
+    guard let semaphore = signalSemaphore, sem_wait(semaphore) == 0 else { return }
     let listeners = state.withLock { state in
       state.restoreActions()
+      // Signals that came together end one wait.
+      while sem_trywait(semaphore) == 0 {}
       defer { state.listeners = [:] }
       return state.listeners.values
     }
@@ -72,11 +75,24 @@ package final class TerminationSignals: Sendable {
   }
 }
 
-/// Where the handler of signals writes a byte: a plain number, so that the handler makes nothing.
-private nonisolated(unsafe) var signalPipe: Int32 = -1
+/// What the handler of signals posts: a plain pointer, so that the handler makes nothing.
+private nonisolated(unsafe) var signalSemaphore: UnsafeMutablePointer<sem_t>?
+
+private func makeSemaphore() -> UnsafeMutablePointer<sem_t>? {
+  #if canImport(Darwin)
+    // There are only named ones.
+    let name = "/session-tap.\(getpid())"
+    defer { sem_unlink(name) }
+    return sem_open(name, O_CREAT | O_EXCL, 0o600, 0)
+  #else
+    let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+    sem_init(semaphore, 0, 0)
+    return semaphore
+  #endif
+}
 
 private func noteSignal(_ number: Int32) {
   let before = errno
-  _ = write(signalPipe, "!", 1)
+  if let signalSemaphore { sem_post(signalSemaphore) }
   errno = before
 }

@@ -5,16 +5,7 @@ extension RequestLog {
   public struct Destination: Sendable {
     /// What distinguishes it from others: the path, or the kind.
     package let name: String
-    /// Code of the app's takes the lines, which may block its thread.
-    let isCustom: Bool
     let makeOutput: @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
-
-    private init(
-      name: String, isCustom: Bool = false,
-      makeOutput: @escaping @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
-    ) {
-      (self.name, self.isCustom, self.makeOutput) = (name, isCustom, makeOutput)
-    }
 
     /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
     /// whole (`O_APPEND`, one call per batch), so that two processes may share a file.
@@ -46,7 +37,7 @@ extension RequestLog {
 
     /// A sink of the app's own.
     public static func custom(_ sink: some LogSink) -> Destination {
-      Destination(name: "custom", isCustom: true) { _ throws(RequestLogError) in SinkOutput(sink: sink) }
+      Destination(name: "custom") { _ throws(RequestLogError) in SinkOutput(sink: sink) }
     }
   }
 }

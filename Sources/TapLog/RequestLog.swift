@@ -13,7 +13,9 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   private let encoder: RequestLineEncoder
   private let appFields: LineFields
   private let filter: LogFilter
-  private let queue: LogQueue
+  private let writer: LogWriter
+  private let lines: BoundedQueue<LineBuffer>
+  private let limits: (bytes: Int, lines: Int)
 
   /// Opens the destination and starts the writer.
   ///
@@ -22,15 +24,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   ///   - configuration: the settings.
   /// - Throws: ``RequestLogError`` if the destination cannot be opened or takes no lines, a field is invalid,
   ///   or no thread can be started.
-  public convenience init(
+  public init(
     to destination: Destination, configuration: Configuration = Configuration()
-  ) throws(RequestLogError) {
-    try self.init(to: destination, configuration: configuration, worker: Worker())
-  }
-
-  /// - Parameter worker: The thread that writes, unless a sink of the app's does, which has one of its own.
-  package init(
-    to destination: Destination, configuration: Configuration, worker: Worker
   ) throws(RequestLogError) {
     try LineFields.check(configuration.fields)
     encoder = RequestLineEncoder(configuration)
@@ -38,26 +33,27 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
     let recentLines = RecentLines(
       lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit))
-    queue = LogQueue(
+    writer = LogWriter(
       to: try destination.makeOutput(configuration),
-      limits: (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit)),
-      recentLines: configuration.recentLineLimit > 0 ? recentLines : nil,
-      worker: destination.isCustom ? Worker() : worker)
+      recentLines: configuration.recentLineLimit > 0 ? recentLines : nil)
+    limits = (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit))
+    lines = BoundedQueue { [writer] in writer.write(&$0, &$1) }
     do {
-      try queue.start()
+      // So that a system that gives no thread is noticed.
+      try lines.start()
     } catch {
-      queue.output.close()
+      writer.output.close()
       throw RequestLogError(
         code: .cannotStartWriter,
         description:
           "cannot start the log's writer thread: \(error.text); raise the limit of threads (ulimit -u)")
     }
-    if configuration.flushesAtExit { ExitFlush.add(queue) }
+    if configuration.flushesAtExit { ExitFlush.add(lines) }
   }
 
   deinit {
     // A flush is no longer possible; the writer gets some time by itself.
-    queue.beginShutdown(until: Instant.now.advanced(by: .seconds(5)))
+    beginShutdown(until: Instant.now.advanced(by: .seconds(5)))
   }
 
   /// Does nothing: a line describes an ended request.
@@ -67,8 +63,10 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   public func requestEnded(_ observation: RequestObservation) {
     let severity = observation.severity
     guard filter.keeps(observation, severity: severity) else { return }
-    withLine(of: observation) { queue.append($0, severity: severity) }
+    withLine(of: observation) { enqueue($0, severity: severity) }
   }
+
+  package func batchEnded() { lines.wake() }
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling does not
   /// leave it out; a minimum severity above `.warn` does.
@@ -78,7 +76,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     LineWriter.withLine(
       of: request,
       write: { encoder.write($0, waitingFor: duration, at: time, to: &$1) },
-      { queue.append($0, severity: .warn) })
+      { enqueue($0, severity: .warn) })
   }
 
   /// Writes a line of the app's own:
@@ -105,7 +103,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
         if let trace, fields["trace_id"] == nil, fields["span_id"] == nil { line.part { $0.trace(trace) } }
         appFields.write(fields, to: &line)
       },
-      { queue.append($0, severity: severity) })
+      { enqueue($0, severity: severity) })
   }
 
   /// Calls with the line of a request, its newline included.
@@ -113,13 +111,20 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     LineWriter.withLine(of: observation, write: { encoder.write($0, to: &$1) }, body)
   }
 
+  /// Puts a line into the buffer, newline included, or drops one and counts it.
   package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    queue.append(line, severity: severity)
+    let fill = lines.add { $0.append(line, severity: severity, limits: limits) }
+    guard fill == .full || fill == .closed else { return }
+    writer.drop(isClosed: fill == .closed)
+    // The writer reports it.
+    if fill == .full { lines.wake(by: .nextTick) }
   }
 
   /// The counts of the log. May be read from any thread.
   public var statistics: LogStatistics {
-    var statistics = queue.statistics
+    // The settled first: a line is added before it is settled.
+    var (statistics, settled) = writer.statistics
+    statistics.pending = lines.addedCount &- settled
     statistics.filtered = filter.statistics
     return statistics
   }
@@ -131,11 +136,11 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// The same, with the number of the newest line.
   package func recentLines(_ query: LogQuery) -> RecentLines.Answer {
-    queue.recentLines?.lines(query) ?? RecentLines.Answer()
+    writer.recentLines?.lines(query) ?? RecentLines.Answer()
   }
 
   /// Reopens the file before the next line, for use after a rotation by another program. Returns at once.
-  public func reopen() { queue.output.reopen() }
+  public func reopen() { writer.output.reopen() }
 
   /// Waits until every earlier line is written, or dropped and counted; not for lines that come meanwhile.
   /// Blocks the calling thread, which may be any except that of a ``LogSink``.
@@ -145,7 +150,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   ///   of a shutdown.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) -> Bool {
-    queue.flush(until: Instant.now.advanced(by: limit))
+    lines.flush(until: Instant.now.advanced(by: limit)) && !writer.hasGivenUp
   }
 
   /// Writes the queue and closes the destination. Lines that come later, and those not written by the
@@ -156,6 +161,18 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// - Returns: Whether every line was written, or dropped and counted before.
   @discardableResult
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {
-    queue.shutdown(until: Instant.now.advanced(by: limit))
+    beginShutdown(until: Instant.now.advanced(by: limit))
+    if flush(within: limit) { return true }
+    // The writer may be in a call that does not return.
+    writer.giveUp(lines.addedCount)
+    lines.abandon()
+    return false
+  }
+
+  /// Takes no more lines; the writer ends when all are written, or at the deadline.
+  private func beginShutdown(until deadline: Instant) {
+    lines.close()
+    writer.setDeadline(deadline)
+    lines.wake()
   }
 }

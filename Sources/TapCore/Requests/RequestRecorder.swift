@@ -5,13 +5,14 @@ import Synchronization
 ///
 /// The begin and the end of a request put it into one queue. ``drain()`` empties the queue and updates the
 /// metrics and the log. This is CPU-only and off the request path: inline it costs ten times as much, because
-/// the code is cold. A thread drains every 100 ms and when the queue is half full. A scrape drains before it
-/// reads, and so do an exit and a request that finds the queue full. So nothing is lost, and memory is
-/// bounded.
+/// the code is cold. A thread drains every 100 ms and when 1,024 requests wait. A scrape drains before it
+/// reads, and so does an exit. A request that finds 16,384 waiting, because that thread is far behind or the
+/// system gives none, drains them itself. So nothing is lost, and memory is bounded.
 public final class RequestRecorder: Sendable {
-  /// A request that finds so many waiting drains the queue, unless another thread is doing so: then it waits for that one only if
-  /// twice as many wait.
-  static let limit = 2_048
+  /// The most requests that wait: some 16 MB. A request beyond them drains the queue.
+  static let limit = 16_384
+  /// When so many wait, the thread drains at once.
+  static let many = 1_024
 
   package let outboundFilter: RequestFilter
   let inboundFilter: RequestFilter
@@ -23,11 +24,13 @@ public final class RequestRecorder: Sendable {
   private let inboundMetrics: RequestMetrics
   let consumers: [any RequestConsumer]
   private let observers: ObserverQueue?
-  private let worker: Worker
-  private let waiting = Mutex<[RequestRecord]>([])
-  /// Held while requests are delivered, so that batches do not overtake each other.
-  private let turn = Mutex(())
-  private let drainingThread = Atomic<UInt>(0)
+  private let queue = BoundedQueue<[RequestRecord]> { batch, turn in
+    for request in batch { request.deliver() }
+    batch.first?.recorder.consumers.forEach { $0.batchEnded() }
+    // At each tick, until no request comes any more.
+    if !batch.isEmpty { turn.next = .nextTick }
+    batch.removeAll(keepingCapacity: true)
+  }
   private let living = Atomic<Int>(0)
 
   /// Makes a recorder and registers its metrics.
@@ -51,24 +54,23 @@ public final class RequestRecorder: Sendable {
   package init(
     registry: Registry, outbound: RequestOptions = .init(), inbound: RequestOptions = .init(),
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
-    consumers: [any RequestConsumer], observers: [any RequestObserver] = [], worker: Worker = Worker()
+    consumers: [any RequestConsumer], observers: [any RequestObserver] = []
   ) throws(RegistryError) {
     (outboundFilter, inboundFilter, self.headers) = (outbound.filter, inbound.filter, headers)
     outboundTemplates = outbound.pathTemplates.isEmpty ? nil : outbound.pathTemplates
     inboundTemplates = inbound.pathTemplates.isEmpty ? nil : inbound.pathTemplates
     outboundMetrics = try RequestMetrics(.outbound, outbound, exemplars: exemplars)
     inboundMetrics = try RequestMetrics(.inbound, inbound, exemplars: exemplars)
-    let queue = observers.isEmpty ? nil : ObserverQueue(observers)
-    self.observers = queue
-    self.consumers = consumers + (queue.map { [$0] } ?? [])
-    self.worker = worker
+    let observers = observers.isEmpty ? nil : ObserverQueue(observers)
+    self.observers = observers
+    self.consumers = consumers + (observers.map { [$0] } ?? [])
     ExitFlush.add(self)
     try registry.add(self)
-    guard let queue else { return }
+    guard let observers else { return }
     try registry.counter(
       "session_tap_observer_dropped_total",
       help: "Calls of the app's own observers that were dropped, because too many waited."
-    ) { Double(queue.droppedCount) }
+    ) { Double(observers.droppedCount) }
   }
 
   /// Records requests that the app makes without a URLSession.
@@ -78,39 +80,15 @@ public final class RequestRecorder: Sendable {
   public var inbound: InboundRequests { InboundRequests(recorder: self) }
 
   func add(_ request: RequestRecord) {
-    let count = waiting.withLock { waiting in
-      waiting.append(request)
-      return waiting.count
-    }
-    // Where the system gives no thread, a full queue is drained all the same.
-    if count == 1 { try? worker.run(self, by: .nextTick) }
-    if count == Self.limit / 2 { try? worker.run(self) }
-    if count >= 2 * Self.limit {
-      drain()
-    } else if count >= Self.limit {
-      _ = turn.withLockIfAvailable { _ in deliver() }
-    }
+    guard queue.add({ $0.append(request, limit: Self.limit, many: Self.many) }) == .full else { return }
+    drain()
+    // Not in a loop: a drain within a drain does nothing.
+    queue.add { $0.append(request, limit: .max, many: Self.many) }
   }
 
   /// Records everything that happened before, and passes it to the log and the observers' queue. A scrape
   /// does so by itself; call this before you read a log. Waits only for the same work on another thread.
-  public func drain() {
-    // The redaction's function is the app's, and may ask for a scrape.
-    guard drainingThread.load(ordering: .relaxed) != BackgroundThread.current else { return }
-    turn.withLock { _ in deliver() }
-  }
-
-  private func deliver() {
-    drainingThread.store(BackgroundThread.current, ordering: .relaxed)
-    defer { drainingThread.store(0, ordering: .relaxed) }
-    let batch = waiting.withLock { waiting in
-      var batch: [RequestRecord] = []
-      batch.reserveCapacity(min(Self.limit, 2 * waiting.count))
-      swap(&batch, &waiting)
-      return batch
-    }
-    for request in batch { request.deliver() }
-  }
+  public func drain() { queue.drain() }
 
   func metrics(of direction: RequestDirection) -> RequestMetrics {
     direction == .outbound ? outboundMetrics : inboundMetrics
@@ -128,14 +106,7 @@ public final class RequestRecorder: Sendable {
   }
 }
 
-extension RequestRecorder: BackgroundJob, FlushedAtExit {
-  /// Drains at each tick, until no request comes any more.
-  package func run(at now: Instant) -> Instant? {
-    let isIdle = waiting.withLock { $0.isEmpty }
-    drain()
-    return isIdle ? nil : .nextTick
-  }
-
+extension RequestRecorder: FlushedAtExit {
   package func flushAtExit(within limit: Duration) { drain() }
 }
 
@@ -148,28 +119,3 @@ extension RequestRecorder: MetricSource {
     return outboundMetrics.gather(at: now) + inboundMetrics.gather(at: now)
   }
 }
-
-/// The names of the headers that a log shows, sorted and in lowercase (OpenTelemetry, `http.request.header.<key>`): one order,
-/// and no key twice. No others are read of a request that no URLSession makes.
-package struct HeaderNames: Sendable {
-  package let request: [String]
-  package let response: [String]
-
-  package init(request: Set<String> = [], response: Set<String> = []) {
-    self.request = Set(request.map { $0.lowercased() }).sorted()
-    self.response = Set(response.map { $0.lowercased() }).sorted()
-  }
-}
-
-extension [String] {
-  /// The headers of these names that a message has.
-  func values(_ header: (String) -> String?) -> [String: String] {
-    var values: [String: String] = [:]
-    for name in self { values[name] = header(name) }
-    return values
-  }
-}
-
-/// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
-/// but a short lock, and calls no code of the app's.
-package protocol RequestConsumer: RequestObserver, AnyObject {}

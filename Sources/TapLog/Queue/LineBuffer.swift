@@ -2,7 +2,7 @@ import TapCore
 
 /// Whole lines, one behind another: their bytes, and the length and severity of each. They are taken off the front, where a short
 /// write may end inside one.
-struct LineBuffer {
+struct LineBuffer: QueueBuffer, Sendable {
   private struct Line {
     var length: UInt32
     var severity: LogSeverity
@@ -21,6 +21,18 @@ struct LineBuffer {
   var isEmpty: Bool { count == 0 }
   /// The bytes of the first line that are still there, or 0.
   var firstLength: Int { isEmpty ? 0 : Int(lines[takenLines].length) - takenOfFirst }
+
+  /// Appends a line, unless it exceeds a limit. There are many when a limit is half reached, or enough for one write.
+  mutating func append(
+    _ line: UnsafeRawBufferPointer, severity: LogSeverity, limits: (bytes: Int, lines: Int)
+  ) -> QueueFill {
+    guard count < limits.lines, line.count <= limits.bytes - byteCount else { return .full }
+    let many = (bytes: min(65_536, limits.bytes / 2), lines: limits.lines / 2)
+    let wereMany = byteCount >= many.bytes || count > many.lines
+    append(line, severity: severity)
+    if !wereMany, byteCount >= many.bytes || count > many.lines { return .many }
+    return count == 1 ? .first : .some
+  }
 
   mutating func append(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
     if takenBytes > byteCount {

@@ -88,14 +88,14 @@ final class RotatedFiles: BackgroundJob {
   /// Starts to compress and remove old files. Where the system gives no thread, the next rotation tries again.
   func tidy() { try? worker.run(self) }
 
-  func run(at now: Instant) -> Instant? {
+  func run(at now: Instant) -> Instant {
     let names = rotatedNames()
     for name in names.dropLast(max(0, rotation.keep)) { withClaim(on: folder + name) { System.remove($0) } }
-    guard rotation.compresses else { return nil }
+    guard rotation.compresses else { return .never }
     for name in names.suffix(max(0, rotation.keep)).dropLast() where !name.hasSuffix(Self.compressedSuffix) {
       withClaim(on: folder + name) { compress($0) }
     }
-    return nil
+    return .never
   }
 
   /// The old files, oldest first. A stamp of the future is of a clock that was ahead: the file is older than all that have been made

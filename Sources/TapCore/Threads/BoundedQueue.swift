@@ -1,0 +1,172 @@
+import Synchronization
+
+/// What a ``BoundedQueue`` holds.
+package protocol QueueBuffer {
+  init()
+  var isEmpty: Bool { get }
+}
+
+extension Array: QueueBuffer {
+  /// Appends an element unless there are `limit`. The worker is woken when there are `many`.
+  mutating func append(_ element: Element, limit: Int, many: Int) -> QueueFill {
+    if count >= limit { return .full }
+    append(element)
+    return count == 1 ? .first : count == many ? .many : .some
+  }
+}
+
+/// What came of an append to a ``BoundedQueue``.
+package enum QueueFill {
+  /// The first element that waits: the worker comes at the next tick.
+  case first
+  case some
+  /// The element with which many wait: the worker comes at once.
+  case many
+  /// Not appended, since the limit is reached.
+  case full
+  /// Not appended, since the queue is closed.
+  case closed
+}
+
+/// A bounded queue between the threads that add elements and the one that processes them, batch by batch.
+///
+/// There are two buffers: elements go into one while the other is processed, and they change places under a lock. That lock is held
+/// while nothing is processed, so that no thread that adds waits for one that processes.
+package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob, FlushedAtExit {
+  /// One turn of the processing.
+  package struct Turn {
+    /// The batch has been taken for this turn. Otherwise it is the rest of an earlier one.
+    package let isNew: Bool
+    /// A flush or the close waits for what is in the batch.
+    package let isFlush: Bool
+    /// The queue was closed before the batch was taken: it is the last.
+    package let isLast: Bool
+    /// When to come again at the latest.
+    package var next = Instant.never
+    /// Nothing more has to be done for what is in the batch. `false` keeps a flush waiting.
+    package var isDone = true
+  }
+
+  private struct State {
+    var buffer = Buffer()
+    /// Elements that were ever added, and how many of them are done. The close counts as one.
+    var added: UInt64 = 0
+    var done: UInt64 = 0
+    /// Elements up to here are asked to be flushed.
+    var flushTarget: UInt64 = 0
+    var dropped: UInt64 = 0
+    var isClosed = false
+    var isAbandoned = false
+  }
+
+  private struct Batch {
+    var buffer = Buffer()
+    /// Elements that were added before it was taken.
+    var taken: UInt64 = 0
+    var isLast = false
+  }
+
+  private let state = Mutex(State())
+  /// Held while a batch is processed, so that batches do not overtake each other.
+  private let batch = Mutex(Batch())
+  private let process: @Sendable (inout Buffer, inout Turn) -> Void
+  private let worker = Worker()
+  /// Wakes the threads that wait in a flush.
+  private let progress = EventCount()
+  /// The thread that processes a batch: what that calls must not wait for itself.
+  private let thread = Atomic<UInt>(0)
+
+  /// - Parameter process: Processes a batch and takes it out of the buffer, as far as it can. What is left is passed again.
+  package init(process: @escaping @Sendable (inout Buffer, inout Turn) -> Void) {
+    self.process = process
+  }
+
+  /// The elements that were ever added, and the close.
+  package var addedCount: UInt64 { state.withLock { $0.added } }
+  /// The elements that found the queue full or closed.
+  package var droppedCount: UInt64 { state.withLock { $0.dropped } }
+
+  /// Adds an element by appending it to the buffer, or drops and counts it.
+  @discardableResult
+  package func add(_ append: (inout Buffer) -> QueueFill) -> QueueFill {
+    let fill = state.withLock { state in
+      let fill = state.isClosed ? .closed : append(&state.buffer)
+      if fill == .full || fill == .closed { state.dropped &+= 1 } else { state.added &+= 1 }
+      return fill
+    }
+    switch fill {
+    case .first: wake(by: .nextTick)
+    case .many: wake()
+    case .some, .full, .closed: break
+    }
+    return fill
+  }
+
+  /// Has the worker come. Where the system gives no thread, the next call tries again.
+  package func wake(by instant: Instant = .now) { try? worker.run(self, by: instant) }
+
+  /// Has the worker run once, so that a system that gives no thread is noticed.
+  package func start() throws(System.Failure) { try worker.run(self) }
+
+  /// Processes what waits, on this thread. Waits only for the same work on another one.
+  package func drain() { _ = run(at: .now) }
+
+  /// Waits until all elements that were added before are done. `false` if the deadline came first or the queue is abandoned, and
+  /// at once on the thread that processes.
+  @discardableResult
+  package func flush(until deadline: Instant) -> Bool {
+    let target = state.withLock { state -> UInt64? in
+      if state.done == state.added { return nil }
+      state.flushTarget = state.added
+      return state.added
+    }
+    guard let target else { return true }
+    wake()
+    guard thread.load(ordering: .relaxed) != BackgroundThread.current else { return false }
+    let isDone = progress.wait(until: deadline) {
+      state.withLock { $0.done >= target ? true : $0.isAbandoned ? false : nil }
+    }
+    return isDone ?? false
+  }
+
+  package func flushAtExit(within limit: Duration) { flush(until: .now.advanced(by: limit)) }
+
+  /// Takes no more elements. A later flush also waits for the last turn.
+  package func close() {
+    state.withLock { state in
+      if !exchange(&state.isClosed, with: true) { state.added &+= 1 }
+      state.flushTarget = state.added
+    }
+    wake()
+  }
+
+  /// Ends all flushes: what they wait for will not be done.
+  package func abandon() {
+    state.withLock { $0.isAbandoned = true }
+    progress.signal()
+  }
+
+  package func run(at now: Instant) -> Instant {
+    guard thread.load(ordering: .relaxed) != BackgroundThread.current else { return .never }
+    return batch.withLock { batch in
+      thread.store(BackgroundThread.current, ordering: .relaxed)
+      defer { thread.store(0, ordering: .relaxed) }
+      let isNew = batch.buffer.isEmpty
+      var turn = state.withLock { state in
+        if isNew {
+          swap(&state.buffer, &batch.buffer)
+          (batch.taken, batch.isLast) = (state.added, state.isClosed)
+        }
+        return Turn(isNew: isNew, isFlush: state.flushTarget > state.done, isLast: batch.isLast)
+      }
+      process(&batch.buffer, &turn)
+      guard batch.buffer.isEmpty else { return turn.next }
+      if turn.isDone {
+        state.withLock { if !$0.isAbandoned { $0.done = batch.taken } }
+        progress.signal()
+      }
+      // Elements that came behind a batch that had to wait have asked for a turn that only tried it again.
+      return isNew ? turn.next : .now
+    }
+  }
+}

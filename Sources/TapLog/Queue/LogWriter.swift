@@ -1,0 +1,177 @@
+import Synchronization
+import TapCore
+
+/// Writes the lines of a queue to an output, and counts what became of them.
+final class LogWriter: Sendable {
+  private struct State {
+    var statistics = LogStatistics()
+    /// Lines that have been written or dropped, of all that the queue took in.
+    var settled: UInt64 = 0
+    /// The last write failed: a queue that is full now is full because of that.
+    var isFaulted = false
+    /// What has been dropped and not been reported by a line.
+    var unreported = Tally<LogDropReason>()
+    /// A line that reports dropped ones is in the batch.
+    var isReporting = false
+    /// Until when lines are written. Later they are dropped.
+    var deadline = Instant.never
+    /// Lines have been dropped because of the deadline.
+    var hasGivenUp = false
+    /// All pending lines have been dropped, also those of the batch.
+    var isAbandoned = false
+    var isClosed = false
+    /// When to try again after an attempt that wrote nothing.
+    var nextAttempt = Instant(nanoseconds: 0)
+    /// How long to wait after the next failure: doubled at each failure in a row, up to a second.
+    var pause = shortestPause
+
+    static let shortestPause = Duration.milliseconds(50)
+
+    /// A line has to say how many are missing, as soon as lines can be written.
+    var mustReport: Bool { unreported.total > 0 && !isFaulted && !hasGivenUp }
+
+    mutating func drop(_ reason: LogDropReason, count: UInt64 = 1) {
+      statistics.dropped[reason] &+= count
+      // There will be no line to report those that come after the end.
+      if reason != .shutdown { unreported[reason] &+= count }
+    }
+
+    /// Drops lines, a report of dropped ones not counted, for good.
+    mutating func giveUp(_ pending: UInt64) {
+      hasGivenUp = true
+      drop(isFaulted ? .writeError : .shutdown, count: pending &- (isReporting ? 1 : 0))
+    }
+
+    mutating func account(_ result: LogOutputResult) {
+      isFaulted = result.state == .failed
+      if isFaulted {
+        statistics.writeErrors &+= 1
+        nextAttempt = .now.advanced(by: pause)
+        pause = min(pause * 2, .seconds(1))
+      } else if result.state == .ready {
+        pause = Self.shortestPause
+      }
+      if isAbandoned { return }
+      statistics.written += result.written
+      statistics.bytes &+= UInt64(max(0, result.bytes))
+      if result.dropped > 0 { drop(.writeError, count: result.dropped) }
+      settled &+= result.written.total &+ result.dropped
+    }
+  }
+
+  let output: any LogOutput
+  let recentLines: RecentLines?
+  private let state = Mutex(State())
+
+  init(to output: any LogOutput, recentLines: RecentLines? = nil) {
+    self.output = output
+    self.recentLines = recentLines
+  }
+
+  /// The counts, and how many lines of the queue have come to an end.
+  var statistics: (LogStatistics, settled: UInt64) { state.withLock { ($0.statistics, $0.settled) } }
+
+  /// Counts a line that the queue did not take.
+  func drop(isClosed: Bool) {
+    state.withLock { $0.drop(isClosed ? .shutdown : $0.isFaulted ? .writeError : .queueFull) }
+  }
+
+  /// Sets until when lines are written, unless that has been set before.
+  func setDeadline(_ deadline: Instant) {
+    state.withLock { if $0.deadline == .never { $0.deadline = deadline } }
+  }
+
+  /// Lines have been dropped because they were not written by the deadline.
+  var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
+
+  /// Drops all lines that are pending of those that were added, while the worker is stuck. The close counts as an element of the
+  /// queue, and a report of dropped lines as none that is pending.
+  func giveUp(_ added: UInt64) {
+    state.withLock { state in
+      if exchange(&state.isAbandoned, with: true) || state.isClosed { return }
+      state.giveUp(added &- state.settled &- 1)
+      state.settled = added
+    }
+  }
+
+  /// Writes a batch as far as the output takes it. Called by the queue's worker.
+  func write(_ batch: inout LineBuffer, _ turn: inout BoundedQueue<LineBuffer>.Turn) {
+    if turn.isNew {
+      report(in: &batch)
+      recentLines?.add(batch)
+    }
+    repeat {
+      if let next = write(&batch) {
+        turn.next = next
+        return
+      }
+      // There is no further turn for it.
+    } while turn.isLast && report(in: &batch)
+    turn.isDone = turn.isFlush
+    if turn.isFlush, !hasGivenUp, !output.flush() { state.withLock { $0.statistics.writeErrors &+= 1 } }
+    if turn.isLast {
+      close()
+    } else {
+      turn.next = state.withLock { $0.mustReport } ? .now : output.maintain(now: .now)
+    }
+  }
+
+  /// Gives when to go on, or `nil` when the batch is written or given up.
+  private func write(_ batch: inout LineBuffer) -> Instant? {
+    while !batch.isEmpty {
+      let now = Instant.now
+      let (due, deadline) = state.withLock { state in
+        if now >= state.deadline, !state.isAbandoned {
+          state.giveUp(UInt64(batch.count))
+          state.settled &+= UInt64(batch.count)
+        }
+        return (state.nextAttempt, state.hasGivenUp ? now : state.deadline)
+      }
+      if deadline <= now {
+        batch.removeAll()
+        break
+      }
+      if now < due { return min(due, deadline) }
+      let result = output.write(&batch)
+      state.withLock { $0.account(result) }
+      // Not here: other threads wait for the end of the turn.
+      if case .busy(let pause) = result.state { return min(.now.advanced(by: pause), deadline) }
+    }
+    state.withLock { $0.isReporting = false }
+    return nil
+  }
+
+  /// Appends a line that says how many lines are missing at its place, and why. `false` if none are.
+  @discardableResult
+  private func report(in batch: inout LineBuffer) -> Bool {
+    let dropped = state.withLock { state -> Tally<LogDropReason>? in
+      guard state.mustReport else { return nil }
+      state.isReporting = true
+      state.settled &-= 1
+      return exchange(&state.unreported, with: Tally())
+    }
+    guard let dropped else { return false }
+    LineWriter.withLine(of: Timestamp.now) { time, line in
+      line.begin(time, .warn, event: "session_tap.log.dropped")
+      line.part { $0.member("dropped", dropped.total) }
+      for reason in LogDropReason.allCases where dropped[reason] > 0 {
+        line.part { line in
+          line.append(Array(",\"dropped.\(reason.text)\":".utf8))
+          line.integer(dropped[reason])
+        }
+      }
+    } _: {
+      batch.append($0, severity: .warn)
+    }
+    return true
+  }
+
+  private func close() {
+    let isFirst = state.withLock { state in
+      guard !exchange(&state.isClosed, with: true) else { return false }
+      if !state.isAbandoned { state.settled &+= 1 }
+      return true
+    }
+    if isFirst { output.close() }
+  }
+}

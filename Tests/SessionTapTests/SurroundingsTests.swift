@@ -1,0 +1,142 @@
+import Foundation
+import SessionTap
+import Synchronization
+import TestSupport
+import Testing
+
+/// What a tap promises beside an app that blocks the threads, descriptors and system calls that they share. Each in a process of
+/// its own, which an alarm ends.
+@Suite(.needs(.program)) struct SurroundingsTests {
+  /// What waits with a deadline or an interval.
+  enum Wait: Codable, CaseIterable {
+    case flush, shutdown, address, push
+  }
+
+  /// Blocks every thread that Dispatch gives to the classes below the default, and to the one above.
+  private static func blockGlobalQueues() {
+    let never = DispatchSemaphore(value: 0)
+    for qos in [DispatchQoS.QoSClass.background, .utility, .userInitiated] {
+      for _ in 0..<600 { DispatchQueue.global(qos: qos).async { never.wait() } }
+    }
+  }
+
+  @Test(arguments: Wait.allCases)
+  func `what waits does not wait for the app's blocks`(wait: Wait) async throws {
+    await #expect(processExitsWith: .exitCode(7)) { [wait = wait as Wait] in
+      alarm(60)
+      var configuration = TapTests.configuration(log: .memory)
+      configuration.shutdownDeadline = .milliseconds(100)
+      let first = try Tap.start(configuration)
+      configuration.endpoint?.address = .loopback(port: try #require(first.address?.port))
+      configuration.whenAddressInUse = .retry(every: .milliseconds(10))
+      Self.blockGlobalQueues()
+      first.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+      switch wait {
+      case .flush:
+        #expect(await first.flush(within: .seconds(50)))
+        #expect(first.requestLog?.statistics.lines == 1)
+      case .shutdown:
+        await first.shutdown()
+        #expect(first.requestLog?.statistics.lines == 1)
+      case .address:
+        let second = try Tap.start(configuration)
+        await first.shutdown()
+        _ = try await Poll.until("the address") { second.address }
+      case .push:
+        let never = Gate()
+        let gateway = try Origin { _ in [.hold(never)] }
+        var retry = PushRetry()
+        (retry.attempts, retry.deadline) = (1, .milliseconds(100))
+        let target = try PushGateway("http://127.0.0.1:\(gateway.port)", job: "test")
+        let error = await #expect(throws: TapError.self) { try await first.push(to: target, retry: retry) }
+        #expect(error?.description.contains("does not answer in time") == true)
+      }
+      exit(7)
+    }
+  }
+
+  /// Swift's threads that are blocked.
+  private static let blocked = Atomic(0)
+
+  @Test func `a shutdown closes the log though no await returns`() async throws {
+    await #expect(processExitsWith: .exitCode(7)) {
+      alarm(60)
+      var configuration = TapTests.configuration(log: .memory)
+      configuration.shutdownDeadline = .milliseconds(100)
+      let tap = try Tap.start(configuration)
+      let never = Gate()
+      Thread.detachNewThread {
+        // All of Swift's threads.
+        while Self.blocked.load(ordering: .relaxed) < ProcessInfo.processInfo.activeProcessorCount {
+          sched_yield()
+        }
+        Task(executorPreference: ThreadExecutor.shared) { await tap.shutdown() }
+        while tap.requestLog?.statistics.droppedLines(.shutdown) == 0 { tap.log(.info, "too late") }
+        exit(7)
+      }
+      await withDiscardingTaskGroup { group in
+        for _ in 0..<100 {
+          group.addTask {
+            Self.blocked.wrappingAdd(1, ordering: .relaxed)
+            never.waitBlocking()
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `a signal ends a process that has no free descriptor in order`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      alarm(60)
+      let tap = try Tap.start(TapTests.configuration(log: .file(path)))
+      var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+      setrlimit(__rlimit_resource_t(7), &limit)  // RLIMIT_NOFILE
+      while dup(2) >= 0 {}
+      let run = Task { await tap.runUntilTerminated() }
+      await Self.waitForHandler(of: SIGTERM)
+      tap.inbound.begin(method: "GET", path: "/last").end(statusCode: 200)
+      kill(getpid(), SIGTERM)
+      await run.value
+      exit(7)
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"url.path\":\"/last\""))
+  }
+
+  private static func waitForHandler(of signal: Int32) async {
+    var action = sigaction()
+    repeat {
+      await Task.yield()
+      sigaction(signal, nil, &action)
+    } while action.__sigaction_handler.sa_handler == nil
+  }
+
+  @Test func `signals that interrupt the calls of every thread change nothing`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+      alarm(60)
+      var action = sigaction()
+      action.__sigaction_handler.sa_handler = { _ in }
+      sigaction(SIGUSR1, &action, nil)
+      let symbol = try #require(dlsym(nil, "tgkill"))
+      let send = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, Int32) -> Int32).self)
+      let tap = try Tap.start(TapTests.configuration(log: .file(path)))
+      let run = Task { await tap.runUntilTerminated() }
+      await Self.waitForHandler(of: SIGTERM)
+      for round in 0..<100 {
+        tap.inbound.begin(method: "GET", path: "/\(round)").end(statusCode: 200)
+        for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {
+          if let id = Int32(thread) { _ = send(getpid(), id, SIGUSR1) }
+        }
+        if round.isMultiple(of: 20) { #expect(await tap.flush(within: .seconds(50))) }
+      }
+      #expect(try await TapTests.scrape(tap).contains("} 100"))
+      kill(getpid(), SIGTERM)
+      await run.value
+      exit(tap.requestLog?.statistics.lines == 100 ? 7 : 1)
+    }
+    #expect(try folder.lines("requests.jsonl").count == 100)
+  }
+}

@@ -1,0 +1,109 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import TapCore
+
+/// The one queue of the requests, of the calls of observers and of the log.
+@Suite(.needs(.thread)) struct BoundedQueueTests {
+  private let batches = EventQueue<[Int]>()
+  /// The worker waits here with each batch.
+  private let gate = Gate()
+
+  private func queue(_ process: @escaping @Sendable (inout [Int]) -> Void = { _ in }) -> BoundedQueue<[Int]> {
+    BoundedQueue { [batches, gate] batch, _ in
+      if !batch.isEmpty { batches.send(batch) }
+      process(&batch)
+      gate.waitBlocking()
+      batch.removeAll()
+    }
+  }
+
+  private func add(_ elements: Int..., to queue: BoundedQueue<[Int]>) -> [QueueFill] {
+    elements.map { element in queue.add { $0.append(element, limit: 4, many: 2) } }
+  }
+
+  @Test func `all that wait are processed at once, and what finds it full is counted`() async throws {
+    let queue = queue()
+    #expect(add(1, 2, to: queue) == [.first, .many])
+    #expect(try await batches.next("a batch").last == 2)
+    // The worker waits at the gate with those: nobody who adds waits for it.
+    #expect(add(3, 4, 5, 6, 7, 8, to: queue) == [.first, .many, .some, .some, .full, .full])
+    #expect(queue.droppedCount == 2)
+    gate.open()
+    #expect(queue.flush(until: .never))
+    #expect(try await batches.next("a batch") == [3, 4, 5, 6])
+  }
+
+  @Test func `a flush waits for what was added before it, until its deadline`() async throws {
+    let queue = queue()
+    #expect(queue.flush(until: .now))
+    _ = add(1, to: queue)
+    #expect(!queue.flush(until: .now))
+    #expect(try await batches.next("a batch") == [1])
+    #expect(!queue.flush(until: .now))
+    gate.open()
+    #expect(queue.flush(until: .never))
+    #expect(queue.flush(until: .now))
+  }
+
+  @Test func `who processes a batch does not wait for itself`() async throws {
+    gate.open()
+    let own = Mutex<BoundedQueue<[Int]>?>(nil)
+    let result = Mutex<Bool?>(nil)
+    let queue = queue { batch in
+      guard let own = own.withLock({ $0 }), !batch.isEmpty else { return }
+      own.drain()
+      result.withLock { $0 = own.flush(until: .never) }
+    }
+    own.withLock { $0 = queue }
+    _ = add(1, to: queue)
+    queue.drain()
+    own.withLock { $0 = nil }
+    #expect(result.withLock { $0 } == false)
+  }
+
+  @Test func `what is left of a batch comes before what was added behind it`() throws {
+    let left = Atomic(2)
+    let order = Mutex<[Int]>([])
+    let queue = BoundedQueue<[Int]> { batch, turn in
+      if left.wrappingSubtract(1, ordering: .relaxed).oldValue > 0 {
+        turn.next = .now
+      } else {
+        order.withLock { $0 += batch }
+        batch = []
+      }
+    }
+    _ = add(1, to: queue)
+    queue.drain()
+    _ = add(2, to: queue)
+    #expect(queue.flush(until: .never))
+    #expect(order.withLock { $0 } == [1, 2])
+  }
+
+  @Test func `a closed queue takes nothing, and its flush waits for the last turn`() throws {
+    let last = Mutex<[Bool]>([])
+    let queue = BoundedQueue<[Int]> { batch, turn in
+      if !batch.isEmpty || turn.isLast { last.withLock { $0.append(turn.isLast) } }
+      batch = []
+    }
+    _ = add(1, to: queue)
+    #expect(queue.flush(until: .never))
+    queue.close()
+    queue.close()
+    #expect(add(2, to: queue) == [.closed])
+    #expect(queue.flush(until: .never))
+    #expect(last.withLock { $0 } == [false, true])
+  }
+
+  @Test func `a queue that is abandoned lets go of those that wait`() async throws {
+    let queue = queue()
+    _ = add(1, to: queue)
+    _ = try await batches.next("a batch")
+    async let isFlushed = BackgroundThread.run { queue.flush(until: .never) }
+    queue.abandon()
+    #expect(await !isFlushed)
+    gate.open()
+    #expect(!queue.flush(until: .never))
+  }
+}

@@ -1,0 +1,134 @@
+import Synchronization
+import TapCore
+import TestSupport
+import Testing
+
+@testable import TapLog
+
+/// What becomes of lines, flush by flush.
+@Suite(.needs(.thread)) struct LogWriterTests {
+  /// Takes lines, or fails, as it is told.
+  private final class Output: LogOutput {
+    struct State {
+      var written = ""
+      var flushes = 0
+      var closes = 0
+      var result = LogOutputResult()
+    }
+
+    let state = Mutex(State())
+    /// Sent before each write, which waits at the gate.
+    let (writes, gate) = (EventQueue<Void>(), Gate())
+
+    func write(_ batch: inout LineBuffer) -> LogOutputResult {
+      writes.send()
+      gate.waitBlocking()
+      return state.withLock { state in
+        guard state.result.state == .ready else { return state.result }
+        state.written += batch.text
+        let bytes = batch.byteCount
+        return LogOutputResult(written: batch.take(bytes), bytes: bytes)
+      }
+    }
+
+    func flush() -> Bool {
+      state.withLock { $0.flushes += 1 }
+      return true
+    }
+
+    func close() { state.withLock { $0.closes += 1 } }
+
+    var written: String { state.withLock { $0.written } }
+  }
+
+  private let output = Output()
+  private let log: RequestLog
+
+  init() throws {
+    var configuration = RequestLog.Configuration()
+    configuration.queueLineLimit = 4
+    let output = output
+    log = try RequestLog(
+      to: RequestLog.Destination { _ throws(RequestLogError) in output }, configuration: configuration)
+  }
+
+  private func add(_ lines: String...) {
+    for line in lines { Array(line.utf8).withUnsafeBytes { log.enqueue($0, severity: .info) } }
+  }
+
+  @Test func `a flush is done behind the lines that came before it, once`() {
+    output.gate.open()
+    for flushes in 1...3 {
+      add("a\n", "b\n")
+      for _ in 0..<2 { #expect(log.flush(within: .seconds(120))) }
+      #expect(output.state.withLock { $0.flushes } == flushes)
+    }
+    #expect(output.written == "a\nb\na\nb\na\nb\n")
+    #expect(log.statistics.lines == 6)
+  }
+
+  @Test func `what found the queue full is reported behind the lines that filled it`() async throws {
+    add("a\n")
+    log.batchEnded()
+    try await output.writes.next("a write")
+    add("b\n", "c\n", "d\n", "e\n", "f\n", "g\n")
+    #expect(log.statistics.droppedLines(.queueFull) == 2)
+    #expect(log.statistics.pending == 5)
+    output.gate.open()
+    #expect(log.flush(within: .seconds(120)))
+    #expect(output.written.hasPrefix("a\nb\nc\nd\ne\n{\"timestamp\""))
+    #expect(output.written.hasSuffix(#""dropped":2,"dropped.queue_full":2}"# + "\n"))
+    #expect(log.statistics.lines == 6)
+    #expect(log.statistics.pending == 0)
+  }
+
+  @Test func `a batch is kept until it can be written, and what found no room meanwhile is reported then`()
+    async throws
+  {
+    output.state.withLock { $0.result = .failed }
+    output.gate.open()
+    add("a\n")
+    log.batchEnded()
+    // The second comes after the first is counted.
+    for _ in 0..<2 { try await output.writes.next("a write") }
+    add("b\n", "c\n", "d\n", "e\n", "f\n")
+    #expect(log.statistics.droppedLines(.writeError) == 1)
+    #expect(log.statistics.pending == 5)
+    output.state.withLock { $0.result = LogOutputResult() }
+    #expect(log.flush(within: .seconds(120)))
+    #expect(output.written.hasPrefix("a\nb\nc\nd\ne\n"))
+    #expect(log.statistics.writeErrors >= 1)
+    #expect(log.shutdown(within: .seconds(120)))
+    #expect(output.written.hasSuffix(#""dropped":1,"dropped.write_error":1}"# + "\n"))
+    #expect(log.statistics.pending == 0)
+  }
+
+  @Test func `what is not written at the deadline of a shutdown is dropped and counted`() async throws {
+    output.state.withLock { $0.result = .failed }
+    output.gate.open()
+    add("a\n")
+    log.batchEnded()
+    for _ in 0..<2 { try await output.writes.next("a write") }
+    add("b\n")
+    #expect(!log.shutdown(within: .zero))
+    #expect(log.statistics.droppedLines(.writeError) == 2)
+    add("c\n")
+    #expect(log.statistics.droppedLines(.shutdown) == 1)
+    #expect(log.statistics.pending == 0)
+    _ = try await Poll.until("the close") { output.state.withLock { $0.closes } == 1 ? true : nil }
+    #expect(!log.shutdown(within: .seconds(120)))
+    #expect(!log.flush(within: .seconds(120)))
+    #expect(output.state.withLock { $0.closes } == 1)
+  }
+
+  @Test func `the output is flushed and closed when all is written`() {
+    output.gate.open()
+    add("a\n")
+    #expect(log.shutdown(within: .seconds(120)))
+    #expect(output.state.withLock { $0.closes == 1 && $0.flushes == 1 })
+    #expect(output.written == "a\n")
+    #expect(log.shutdown(within: .zero))
+    #expect(log.flush(within: .seconds(120)))
+    #expect(log.statistics.pending == 0)
+  }
+}
