@@ -1,8 +1,8 @@
 /// One series, or as many as its table has columns. What changes is guarded by the lock of the table's owner.
 final class Series<Row: AnyObject & Sendable>: @unchecked Sendable {
   let labels: RenderedLabels
-  let created: Timestamp
   let isOverflow: Bool
+  let created: Timestamp
   /// `nil` from its expiry or removal on: who has kept the series looks it up again.
   var row: Row?
   private var activity: UInt64 = 0
