@@ -79,15 +79,13 @@ enum Valgrind {
         for index in 0..<count { histogram.record(samples[index & 65_535]) }
       case .exposition:
         let registry = try SeriesFixture.make(seriesCount: 1_000)
-        var buffer: [UInt8] = []
-        for _ in 0...count { registry.write(.text, into: &buffer) }
+        for _ in 0...count { _ = registry.exposition() }
       case .stockRequests:
         try await LoopbackTransfers.shared.get(count, isTapped: false)
       case .tappedRequests:
         try await LoopbackTransfers.shared.get(count, isTapped: true)
       case .memcpy:
-        var source: [UInt8] = []
-        try SeriesFixture.make(seriesCount: 1_000).write(.text, into: &source)
+        let source = try SeriesFixture.make(seriesCount: 1_000).exposition().bytes
         var target = source
         for _ in 0..<count {
           target.withUnsafeMutableBytes { target in source.withUnsafeBytes { target.copyMemory(from: $0) } }

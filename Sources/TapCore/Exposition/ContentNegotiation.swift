@@ -46,7 +46,9 @@ struct QualityList {
   }
 
   init(_ header: String) {
-    var rest = header.utf8.map(\.asciiLowercased)[...]
+    var bytes = Array(header.utf8)
+    for index in bytes.indices { bytes[index] = bytes[index].asciiLowercased }
+    var rest = bytes[...]
     var left = 128
     while !rest.isEmpty, left > 0 {
       var (part, separator) = Self.part(&rest)

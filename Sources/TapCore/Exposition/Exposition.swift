@@ -15,26 +15,18 @@ public struct Exposition: Sendable, Hashable {
     of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
     createdSamples: Bool = false
   ) {
-    var bytes: [UInt8] = []
-    Self.write(families, in: format, names: names, createdSamples: createdSamples, to: &bytes)
+    let families = families.filter { names?.isDisjoint(with: $0.descriptor.claims) != true }
+    bytes =
+      format == .protobuf
+      ? Self.bytes(of: families, by: ProtobufWriter())
+      : Self.bytes(of: families, by: TextWriter(format, createdSamples: createdSamples))
     self.format = format
-    self.bytes = bytes
   }
 
-  /// Writes families in place of the buffer's content; its capacity is used again.
-  static func write(
-    _ families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
-    createdSamples: Bool = false, to buffer: inout [UInt8]
-  ) {
-    let writer: any ExpositionWriter =
-      format == .protobuf ? ProtobufWriter() : TextWriter(format, createdSamples: createdSamples)
-    buffer.removeAll(keepingCapacity: true)
-    swap(&writer.bytes, &buffer)
-    for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
-      family.write(to: writer)
-    }
-    writer.finish()
-    swap(&writer.bytes, &buffer)
+  private static func bytes(of families: [GatheredFamily], by writer: some ExpositionWriter) -> [UInt8] {
+    var writer = writer
+    for family in families { family.write(to: &writer) }
+    return writer.finish()
   }
 }
 
@@ -59,12 +51,12 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Writes metric families in one format. No lock is held while it writes.
-protocol ExpositionWriter: AnyObject {
-  var bytes: [UInt8] { get set }
-  /// Begins a family; its samples follow, of which there is at least one.
-  func begin(_ family: FamilyDescriptor)
+protocol ExpositionWriter {
+  /// Begins a family; its samples follow, of which there is at least one, of up to so many series.
+  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int)
   /// A sample of a counter, which may say since when it counts, a gauge or an info.
-  func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
-  func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
-  func finish()
+  mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
+  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
+  /// Ends the exposition.
+  mutating func finish() -> [UInt8]
 }

@@ -1,11 +1,11 @@
 /// Writes delimited `io.prometheus.client.MetricFamily` messages (client_model, `metrics.proto`).
-final class ProtobufWriter: ExpositionWriter {
-  var bytes: [UInt8] = []
+struct ProtobufWriter: ExpositionWriter {
+  private var bytes: [UInt8] = []
   private var family: [UInt8] = []
   private var isCounter = false
 
-  func begin(_ descriptor: FamilyDescriptor) {
-    finish()
+  mutating func begin(_ descriptor: FamilyDescriptor, seriesCount: Int) {
+    endFamily()
     isCounter = descriptor.type == .counter
     family.append(string: descriptor.name, field: 1)
     if !descriptor.help.isEmpty { family.append(string: descriptor.help, field: 2) }
@@ -19,14 +19,14 @@ final class ProtobufWriter: ExpositionWriter {
     if let unit = descriptor.unit { family.append(string: unit, field: 5) }
   }
 
-  func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
+  mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
     var number: [UInt8] = []
     number.append(double: value, field: 1)
     if let created { number.append(time: created, field: 3) }
     append(number, field: isCounter ? 3 : 2, labels: labels)
   }
 
-  func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
+  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     let snapshot = histogram.snapshot
     var message: [UInt8] = []
     message.append(unsigned: snapshot.count, field: 1)
@@ -41,14 +41,19 @@ final class ProtobufWriter: ExpositionWriter {
     append(message, field: 7, labels: labels)
   }
 
-  func finish() {
+  mutating func finish() -> [UInt8] {
+    endFamily()
+    return bytes
+  }
+
+  private mutating func endFamily() {
     if family.isEmpty { return }
     bytes.append(varint: UInt64(family.count))
     bytes += family
     family.removeAll(keepingCapacity: true)
   }
 
-  private func append(_ value: [UInt8], field: Int, labels: RenderedLabels) {
+  private mutating func append(_ value: [UInt8], field: Int, labels: RenderedLabels) {
     var metric: [UInt8] = []
     for pair in labels.pairs { metric.append(label: pair.name, pair.value) }
     metric.append(message: value, field: field)

@@ -14,8 +14,8 @@ public struct HistogramSnapshot: Sendable, Hashable {
   /// Makes it one of no value. The memory stays for what is read next.
   mutating func clear(bucketCount: Int) {
     (sum, native, exemplars) = (0, NativeBuckets(), [])
-    counts.removeAll(keepingCapacity: true)
-    counts.append(contentsOf: repeatElement(0, count: bucketCount))
+    if counts.count != bucketCount { counts = Array(repeating: 0, count: bucketCount) }
+    for index in counts.indices { counts[index] = 0 }
   }
 
   mutating func add(sum: Double, counts cellCounts: UnsafeMutablePointer<UInt64>) {

@@ -12,11 +12,13 @@ struct GatheredFamily: Sendable {
   /// How many values no instrument could take.
   let droppedCount: UInt64
   /// By label values, no label set twice.
-  private let series: [(labels: RenderedLabels, created: Timestamp, content: Content)]
+  private let series: [Series]
+
+  typealias Series = (labels: RenderedLabels, created: Timestamp, content: Content)
 
   init(
     _ descriptor: FamilyDescriptor, overflowCount: UInt64?, droppedCount: UInt64,
-    series: [(labels: RenderedLabels, created: Timestamp, content: Content)]
+    series: [Series]
   ) {
     self.descriptor = descriptor
     self.overflowCount = overflowCount
@@ -35,10 +37,10 @@ struct GatheredFamily: Sendable {
   }
 
   /// Writes the samples in the order of their labels. Nothing, not even a header, where there is none.
-  func write(to writer: any ExpositionWriter) {
+  func write(to writer: inout some ExpositionWriter) {
     var hasBegun = false
     forEachSeries { labels, created, reading in
-      if !hasBegun { writer.begin(descriptor) }
+      if !hasBegun { writer.begin(descriptor, seriesCount: series.count) }
       hasBegun = true
       switch reading {
       case .number(let value, let isSinceCreation):

@@ -116,15 +116,6 @@ public final class Registry: Sendable {
     Exposition(of: gather(), in: format, names: names, createdSamples: createdSamples)
   }
 
-  /// Writes all metrics in one format. Replaces the buffer's contents and reuses its capacity.
-  ///
-  /// - Parameters:
-  ///   - format: the format.
-  ///   - buffer: receives the exposition. Passing the same one again saves an allocation for each scrape.
-  public func write(_ format: ExpositionFormat, into buffer: inout [UInt8]) {
-    Exposition.write(gather(), in: format, to: &buffer)
-  }
-
   /// The value of a sample as a scrape would show it now. For tests and health checks, not for a hot path.
   ///
   /// ```swift

@@ -10,8 +10,8 @@ final class Series<Row: AnyObject & Sendable>: Sendable {
   }
 
   let labels: RenderedLabels
-  let created: Timestamp
   let isOverflow: Bool
+  let created: Timestamp
   private let state: Mutex<State>
 
   init(labels: RenderedLabels, row: Row, created: Timestamp) {

@@ -109,11 +109,15 @@ extension SeriesTable where Row: SeriesRow {
     // Labels that are named at run time most often make a single series, for which a 0 would say nothing.
     let overflowCount = Key.self == Labels.self && overflowCount == 0 ? nil : overflowCount
     return columns.enumerated().map { index, column in
-      GatheredFamily(
-        column.descriptor, overflowCount: overflowCount, droppedCount: column.dropped.count,
-        series: listed.compactMap { series in
-          series.row?.content(of: index).map { (series.labels, series.created, $0) }
-        })
+      // A `compactMap`, which nothing specializes for the app's own type of key, takes three times as long.
+      var gathered: [GatheredFamily.Series] = []
+      gathered.reserveCapacity(listed.count)
+      for series in listed {
+        guard let content = series.row?.content(of: index) else { continue }
+        gathered.append((series.labels, series.created, content))
+      }
+      return GatheredFamily(
+        column.descriptor, overflowCount: overflowCount, droppedCount: column.dropped.count, series: gathered)
     }
   }
 
