@@ -42,31 +42,28 @@ final class HandlerThreads: TaskExecutor {
   }
 
   private func run() {
-    while true {
-      let ticket = added.ticket
-      if let work = next() {
-        work()
-      } else {
-        let isWoken = added.wait(past: ticket, until: .now.advanced(by: Self.idleTime))
-        let ends = state.withLock { state in
-          state.idleThreads -= 1
-          let ends = !isWoken && state.work.isEmpty
-          if ends { state.threads -= 1 }
-          return ends
-        }
-        if ends { return }
-      }
-    }
+    while let work = next() { work() }
   }
 
-  /// Counts the thread as idle if there is nothing to do.
+  /// Waits for work while the thread is idle. `nil` ends the thread.
   private func next() -> (@Sendable () -> Void)? {
-    state.withLock { state in
-      if state.work.isEmpty {
-        state.idleThreads += 1
-        return nil
+    let waiting = state.withLock { state in
+      if state.work.isEmpty { state.idleThreads += 1 }
+      return state.work.isEmpty ? nil : state.work.removeFirst()
+    }
+    if let waiting { return waiting }
+    while true {
+      let isWoken: Void? = added.wait(until: .now.advanced(by: Self.idleTime)) {
+        state.withLock { $0.work.isEmpty ? nil : () }
       }
-      return state.work.removeFirst()
+      let (work, ends) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
+        // Another thread has taken what this one was woken for.
+        if state.work.isEmpty, isWoken != nil { return (nil, false) }
+        state.idleThreads -= 1
+        if state.work.isEmpty { state.threads -= 1 }
+        return state.work.isEmpty ? (nil, true) : (state.work.removeFirst(), true)
+      }
+      if ends { return work }
     }
   }
 }
