@@ -75,7 +75,7 @@ import Testing
     #expect(text.contains("http_client_request_duration_seconds_count{\(labels)} 1"))
     #expect(text.contains("http_client_response_body_size_bytes_sum{\(labels)} 4"))
     #expect(text.contains("\njobs_total 1\n") || text.contains("\njobs_total 1.0\n"))
-    let build = #"transfer_info="libcurl",version="\#(BuildInfo.version)""#
+    let build = #"connection_info="kernel",transfer_info="libcurl",version="\#(BuildInfo.version)""#
     #expect(text.contains("session_tap_build_info{\(build)} 1"))
 
     await tap.shutdown()

@@ -127,7 +127,7 @@ package struct CurlInfo: Sendable {
   }
 
   /// The socket of a transfer that has just ended or has been stopped, by its local port. On the same queue.
-  func socket(of task: URLSessionTask?, from port: Int) -> Int32? {
+  package func socket(of task: URLSessionTask?, from port: Int) -> Int32? {
     guard let sockets, let task, let session = load(session, of: task, as: AnyObject?.self),
       type(of: session) == URLSession.self
     else { return nil }

@@ -36,7 +36,8 @@ func getsockoptOfSandbox(
   guard let next = dlsym(UnsafeMutableRawPointer(bitPattern: -1), "getsockopt") else { return -1 }
   let result = unsafeBitCast(next, to: Call.self)(descriptor, level, option, value, length)
   let answer = KernelAnswer(rawValue: KernelAnswer.current.load(ordering: .relaxed)) ?? .honest
-  guard answer != .honest, level == Int32(IPPROTO_TCP), option == 11, result == 0, let value, let length else {
+  guard answer != .honest, level == Int32(IPPROTO_TCP), option == 11, result == 0, let value, let length
+  else {
     return result
   }
   let bytes = UnsafeMutableRawBufferPointer(start: value, count: Int(length.pointee))
