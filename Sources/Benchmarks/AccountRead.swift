@@ -93,7 +93,9 @@ private final class MeasuringClient: NSObject, URLProtocolClient {
         CurlInfo.shared?.read(sender, into: &transfer)
         // As of a request of 20 ms.
         transfer.elapsed = 20_000_000
-        let result = connections.read(transfer, at: .now) { CurlInfo.shared?.socket(of: sender.task, from: $0) }
+        let result = connections.read(transfer, at: .now) {
+          CurlInfo.shared?.socket(of: sender.task, from: $0)
+        }
         if case .read = result {} else { isConnectionRead = false }
       }
     }

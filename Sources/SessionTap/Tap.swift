@@ -65,12 +65,22 @@ public final class Tap: Sendable {
     let readsInfo = URLSessionTap.readsTransferInfo && configuration.sessions.readsTransferInfo
     readiness = Readiness(configuration.readinessChecks)
     do {
-      try registry.register(BuildInfo(transferInfo: readsInfo ? "libcurl" : "none"))
+      try registry.register(
+        BuildInfo {
+          let readsConnections = readsInfo && URLSessionTap.readsConnectionInfo
+          return [
+            "transfer_info": readsInfo ? "libcurl" : "none",
+            "connection_info": readsConnections ? "kernel" : "none",
+          ]
+        })
     } catch {
       throw TapError.registryInUse(error)
     }
     do {
       try registry.register(configuration.target)
+      configuration.sessions.unknownConnections = try registry.counter(
+        "session_tap_unknown_connections_total",
+        help: "Requests whose connection the kernel could not be asked of.")
       if configuration.exposesProcess { try registry.register(ProcessMetrics()) }
       requestLog = try configuration.makeLog()
       configuration.warnOfIgnoredVariables()

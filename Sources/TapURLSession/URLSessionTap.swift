@@ -25,6 +25,9 @@ public final class URLSessionTap: Sendable {
   /// are no phases.
   public static var readsTransferInfo: Bool { CurlInfo.shared != nil }
 
+  /// Whether the kernel's info of connections is used: if not, sandboxes answer in its place.
+  package static var readsConnectionInfo: Bool { readsTransferInfo && TCPInfo.isUsed }
+
   /// Settings for URLSessions alone. The recorder decides which requests are recorded.
   public struct Configuration: Sendable {
     /// How long a challenge may stay unanswered before the log gets a warning, because Foundation may never
@@ -36,6 +39,8 @@ public final class URLSessionTap: Sendable {
 
     /// Whether libcurl's info of each transfer is read, where it can be. A test reads none.
     package var readsTransferInfo = true
+    /// Counts requests at whose end the kernel was to be asked of the connection, and could not.
+    package var unknownConnections: Registry.Counter?
     /// Takes a request that has waited for so long, once, on a queue of the tap's.
     package var reportWaiting: (@Sendable (RequestDescription, Duration) -> Void)?
 
@@ -52,7 +57,6 @@ public final class URLSessionTap: Sendable {
   /// Where the requests are recorded.
   package let recorder: RequestRecorder
   private let state = Mutex(State())
-  private let unknownConnections = Atomic<Int>(0)
   /// The port of the app's own endpoint, or 0.
   private let ownPort = Atomic<Int>(0)
 
@@ -125,11 +129,6 @@ public final class URLSessionTap: Sendable {
 
   /// Whether the tap observes no more. Set before the table of classes forgets the tap.
   var isStopped: Bool { state.withLock { $0.isStopped } }
-
-  /// How many requests ended whose connection the kernel was to be asked of, and is unknown.
-  var unknownConnectionCount: Int { unknownConnections.load(ordering: .relaxed) }
-
-  func noteUnknownConnection() { unknownConnections.add(1, ordering: .relaxed) }
 
   /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.
   package func exclude(ownPort: Int?) {

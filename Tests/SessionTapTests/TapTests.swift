@@ -70,7 +70,7 @@ import Testing
     #expect(text.contains("http_client_time_to_first_byte_seconds_count{\(labels)} 1"))
     #expect(text.contains("http_client_redirects_total{\(target),\(server)} 1"))
     #expect(text.contains("\njobs_total 1\n"))
-    let build = #"transfer_info="libcurl",version="\#(BuildInfo.version)""#
+    let build = #"connection_info="kernel",transfer_info="libcurl",version="\#(BuildInfo.version)""#
     #expect(text.contains("session_tap_build_info{\(build)} 1"))
 
     await tap.shutdown()

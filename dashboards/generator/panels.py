@@ -12,7 +12,7 @@ from .promql import REQUEST, mean, quantile, total
 SOURCE = dashboard.DataSourceRef(type_val="prometheus", uid="${datasource}")
 # A phase has its colour on every board, whatever else a panel shows.
 COLOURS = {"queue": "red", "resolve": "purple", "connect": "orange", "tls": "yellow", "upload": "semi-dark-green",
-           "processing": "blue", "transfer": "green", "local": "gray"}
+           "processing": "blue", "response": "#2a9d9d", "transfer": "green", "local": "gray"}
 REQUESTS_BOARD = "/d/session-tap-requests/session-tap-requests?${__url_time_range}&${datasource:queryparam}&${job:queryparam}"
 
 INBOUND_BOARD = "/d/session-tap-inbound/session-tap-inbound?${__url_time_range}&${datasource:queryparam}&${job:queryparam}"

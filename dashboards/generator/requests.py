@@ -10,7 +10,7 @@ EACH = ("client", "http_request_method", "server_address", "server_port", "url_t
 SERVER = ("client", "server_address")
 ONE_SERVER = "{{client}} {{server_address}}"
 PHASES_SAY = ("queue: waiting for a connection of the session's. upload: the request's body. processing: the request goes out, "
-              "and the server works. transfer: first byte to last. local: time in this process. On a connection that was "
+              "and the server works. transfer: first byte to last. response: both, where nothing tells them apart. local: time in this process. On a connection that was "
               "open there is no resolve, connect and tls.")
 
 

@@ -82,10 +82,14 @@ def tap():
                       (total("session_tap_log_bytes_total", "instance", labels=PROCESS), each)),
                 graph("Write errors", "Writes that failed and were tried again.", "cps",
                       (total("session_tap_log_write_errors_total", "instance", labels=PROCESS), each)),
-                top("Versions", "Which version runs where, and who tells it about transfers: with none, there are no phases, and "
-                    "sizes come from headers.",
-                    f"sum by (job, instance, version, transfer_info) (session_tap_build_info{{{PROCESS}}})",
+                graph("Unknown connections", "Requests whose connection the kernel could not be asked of. Their round trip is "
+                      "unknown.", "cps",
+                      (total("session_tap_unknown_connections_total", "instance", labels=PROCESS), each)),
+                top("Versions", "Which version runs where, and who tells it about transfers and connections: with none, there are "
+                    "no phases or fewer, and sizes come from headers or round trips are unknown.",
+                    f"sum by (job, instance, version, transfer_info, connection_info) (session_tap_build_info{{{PROCESS}}})",
                     {"job": "Job", "instance": "Instance", "version": "Version",
-                     "transfer_info": "Transfers told by"}, "none", value="Processes", width=24),
+                     "transfer_info": "Transfers told by", "connection_info": "Connections told by"},
+                    "none", value="Processes", width=24),
             ]),
         ])

@@ -2,17 +2,15 @@
 package struct BuildInfo: Collector {
   package static let version = "0.1.0"
 
-  private let transferInfo: String?
+  private let sources: @Sendable () -> [String: String]
 
-  /// - Parameter transferInfo: The source of times and sizes: `libcurl`, or `none` where sizes come from headers and phases
-  ///   are unknown. By default the label is left out.
-  package init(transferInfo: String? = nil) {
-    self.transferInfo = transferInfo
+  /// - Parameter sources: Labels that say where it knows transfers and connections from: a system's name, or `none`.
+  package init(sources: @escaping @Sendable () -> [String: String] = { [:] }) {
+    self.sources = sources
   }
 
   package func collect() -> [MetricFamily] {
-    var labels = ["version": Self.version]
-    labels["transfer_info"] = transferInfo
+    let labels = sources().merging(["version": Self.version]) { $1 }
     return [
       MetricFamily(
         name: "session_tap_build_info", help: "The version of SessionTap.", kind: .info,

@@ -21,38 +21,63 @@ package struct URLAuthority {
     (host, port) = found
   }
 
-  package struct Place {
+  /// Where an authority is in the text of a URL.
+  package struct Position {
     /// What stands behind the userinfo. Empty, as the host, in `file:///path`.
     package let hostAndPort: Range<Int>
     let host: Range<Int>
     let port: Int?
+    /// The URL begins with `http://` or `https://`, then comes a plain name, perhaps a port, and a path or nothing.
+    package var isPlain = false
   }
 
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
   /// Finds the authority. `nil` if there is none, or it is not certain what its host is.
-  package static func find(in url: UnsafeBufferPointer<UInt8>) -> Place? {
+  package static func find(in url: UnsafeBufferPointer<UInt8>) -> Position? {
+    // One look at each byte does for nearly every URL.
+    if let position = findPlain(in: url) { return position }
     guard let range = range(in: url) else { return nil }
     let scheme = url[..<(range.lowerBound - 3)]
     let start = url[range].lastIndex(of: .at).map { $0 + 1 } ?? range.lowerBound
     guard isEnd(range.upperBound, of: url, scheme) else { return nil }
     let text = url[start..<range.upperBound]
-    if text.isEmpty { return Place(hostAndPort: start..<start, host: start..<start, port: nil) }
+    if text.isEmpty { return Position(hostAndPort: start..<start, host: start..<start, port: nil) }
     var host = text.prefix { $0 != .colon }
-    var rest = text[host.endIndex...]
+    var remaining = text[host.endIndex...]
     if text.first == .openBracket {
       guard let bracket = text.firstIndex(of: .closeBracket) else { return nil }
       host = text[(start + 1)..<bracket]
-      rest = text[(bracket + 1)...]
-      guard isIPLiteral(host), rest.isEmpty || rest.first == .colon else { return nil }
+      remaining = text[(bracket + 1)...]
+      guard isIPLiteral(host), remaining.isEmpty || remaining.first == .colon else { return nil }
     } else {
       guard isName(host) else { return nil }
     }
     // The port may be empty.
-    let digits = rest.dropFirst()
+    let digits = remaining.dropFirst()
     let port = digits.isEmpty ? defaultPort(of: scheme) : number(digits)
     guard digits.isEmpty || port != nil else { return nil }
-    return Place(hostAndPort: start..<range.upperBound, host: host.startIndex..<host.endIndex, port: port)
+    return Position(hostAndPort: start..<range.upperBound, host: host.startIndex..<host.endIndex, port: port)
+  }
+
+  private static func findPlain(in url: UnsafeBufferPointer<UInt8>) -> Position? {
+    let start = url.starts(with: "http://") ? 7 : url.starts(with: "https://") ? 8 : 0
+    var end = start
+    while end < url.count, url[end].isUnreserved { end &+= 1 }
+    let host = start..<end
+    var port = start == 7 ? 80 : 443
+    if end < url.count, url[end] == .colon {
+      end &+= 1
+      let digits = end
+      port = 0
+      while end < url.count, url[end].isASCIIDigit, end &- digits < 5 {
+        port = port &* 10 &+ Int(url[end] &- UInt8(ascii: "0"))
+        end &+= 1
+      }
+      guard end > digits, port <= 65_535 else { return nil }
+    }
+    guard start > 0, !host.isEmpty, end == url.count || url[end] == .slash else { return nil }
+    return Position(hostAndPort: start..<end, host: host, port: port, isPlain: true)
   }
 
   /// What stands between `://` and the path, the query, the fragment or the end.
@@ -82,13 +107,13 @@ package struct URLAuthority {
 
   /// Whether nothing in it can be a delimiter of a URL, also if it is decoded or normalised.
   private static func isName(_ text: Bytes) -> Bool {
-    // Nearly every name is plain, and a buffer of its own is read without a check of each index.
-    if UnsafeBufferPointer(rebasing: text).allSatisfy({ $0.isUnreserved }) { return !text.isEmpty }
-    var rest = text
-    while let byte = rest.popFirst() {
+    var remaining = text
+    while let byte = remaining.popFirst() {
       if byte == .percent {
-        guard let value = PercentEncoding.escape(rest.prefix(2)), value.isUnreserved else { return false }
-        rest = rest.dropFirst(2)
+        guard let value = PercentEncoding.escape(remaining.prefix(2)), value.isUnreserved else {
+          return false
+        }
+        remaining = remaining.dropFirst(2)
       } else if byte < 0x80, !byte.isUnreserved {
         return false
       }
@@ -104,8 +129,9 @@ package struct URLAuthority {
 
   /// What stands between the authority, if there is one, and the query or fragment (RFC 3986, section 3).
   static func path(in url: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
-    let rest = url[(range(in: url)?.upperBound ?? 0)...]
-    return UnsafeBufferPointer(rebasing: rest.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+    let start = find(in: url)?.hostAndPort.upperBound ?? range(in: url)?.upperBound ?? 0
+    return UnsafeBufferPointer(
+      rebasing: url[start...].prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
   }
 
   private static func number(_ digits: Bytes) -> Int? {
@@ -126,6 +152,14 @@ package struct URLAuthority {
     case 0x68_7474_7073: return 443  // https
     default: return nil
     }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  @inline(__always)
+  fileprivate func starts(with text: StaticString) -> Bool {
+    count >= text.utf8CodeUnitCount
+      && (0..<text.utf8CodeUnitCount).allSatisfy { self[$0] == text.utf8Start[$0] }
   }
 }
 

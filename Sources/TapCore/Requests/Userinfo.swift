@@ -8,8 +8,8 @@ extension String {
     let text = Array(utf8)
     let ends = text.indices.filter { text[$0] == UInt8(ascii: "@") || text[$0...].starts(with: "%40".utf8) }
     guard let first = ends.first, let last = ends.last else { return self }
-    func beginOfWord(_ place: Int) -> Int {
-      text[..<place].lastIndex { $0 <= 0x20 || $0.isQuote }.map { $0 + 1 } ?? 0
+    func beginOfWord(_ index: Int) -> Int {
+      text[..<index].lastIndex { $0 <= 0x20 || $0.isQuote }.map { $0 + 1 } ?? 0
     }
     let begins = [
       beginOfWord(first), text[..<last].firstRange(of: "://".utf8).map { beginOfWord($0.lowerBound) },

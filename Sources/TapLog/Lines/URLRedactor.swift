@@ -43,25 +43,12 @@ struct URLRedactor: Sendable {
     }
   }
 
-  /// Whether nothing of a URL is to be hidden, as of most, and one look at each byte tells it: `http` or `https`, a name, perhaps a
-  /// port, and a path without parameters. Others need the exact reading.
+  /// Whether nothing of a URL is to be hidden, as of most: behind its authority are no parameters, query or fragment. Others need
+  /// the exact reading.
   private static func isPlain(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
-    let start = url.starts(with: "http://") ? 7 : url.starts(with: "https://") ? 8 : 0
-    guard start > 0 else { return false }
-    let host = url.end(from: start) { isAlphanumeric($0) || $0 == .dot || $0 == .minus }
-    guard host > start else { return false }
-    var end = host
-    if host < url.count, url[host] == .colon {
-      var port = 0
-      end = url.end(from: host &+ 1) { byte in
-        port = port &* 10 &+ Int(byte &- UInt8(ascii: "0"))
-        return isDigit(byte) && port <= 65_535
-      }
-      guard 1...5 ~= end &- host &- 1 else { return false }
-    }
-    guard end == url.count || url[end] == .slash else { return false }
-    return url.count
-      == url.end(from: end) { $0 != .question && $0 != .hash && $0 != .semicolon && $0 != .at }
+    guard let authority = URLAuthority.find(in: url), authority.isPlain else { return false }
+    return UnsafeBufferPointer(rebasing: url[authority.hostAndPort.upperBound...])
+      .allSatisfy { $0 != .question && $0 != .hash && $0 != .semicolon && $0 != .at }
   }
 
   /// The redacted text.
@@ -89,7 +76,7 @@ struct URLRedactor: Sendable {
       !isAlphanumeric($0) && $0 != .minus && $0 != .dot && $0 != UInt8(ascii: "+")
     }
     guard let colon, text[colon] == .colon, let first = text.first, first.isASCIILetter else {
-      // Without a scheme (section 3.1) the place of an authority is unknown: everything before an @ is removed.
+      // Without a scheme (section 3.1) where an authority is, is unknown: everything before an @ is removed.
       path(text[(text.lastIndex(of: .at).map { $0 + 1 } ?? text.startIndex)...], emit: emit)
       return true
     }
@@ -122,10 +109,10 @@ struct URLRedactor: Sendable {
     if path.first == .slash { emit(path.prefix(1)) }
     // The path fits: it has the segments of the template, and more only behind a last `*`.
     let pattern = Self.segments(of: template.utf8)
-    for (place, segment) in Self.segments(of: path).enumerated() {
-      if place > 0 { emit(Self.bytes("/")) }
-      if place < pattern.count, pattern[place].first == UInt8(ascii: "{"),
-        pattern[place].last == UInt8(ascii: "}")
+    for (index, segment) in Self.segments(of: path).enumerated() {
+      if index > 0 { emit(Self.bytes("/")) }
+      if index < pattern.count, pattern[index].first == UInt8(ascii: "{"),
+        pattern[index].last == UInt8(ascii: "}")
       {
         emit(Self.redacted)
       } else {
@@ -142,25 +129,25 @@ struct URLRedactor: Sendable {
 
   /// A path or a segment, less the values of its parameters.
   private func parameters(_ text: Bytes, emit: Emit) {
-    var rest = text
-    while let semicolon = rest.firstIndex(of: .semicolon) {
-      emit(rest[...semicolon])
-      let parameter = rest[(semicolon + 1)...].prefix { $0 != .semicolon && $0 != .slash }
+    var remaining = text
+    while let semicolon = remaining.firstIndex(of: .semicolon) {
+      emit(remaining[...semicolon])
+      let parameter = remaining[(semicolon + 1)...].prefix { $0 != .semicolon && $0 != .slash }
       if parameter.contains(.equals) { item(parameter, emit: emit) } else { emit(parameter) }
-      rest = rest[parameter.endIndex...]
+      remaining = remaining[parameter.endIndex...]
     }
-    emit(rest)
+    emit(remaining)
   }
 
   /// The query, its question mark included. Items are separated by `&`, or by `;` as HTML 4 advised.
   private func query(_ text: Bytes, emit: Emit) {
-    var rest = text
-    while !rest.isEmpty {
+    var remaining = text
+    while !remaining.isEmpty {
       // The separator, then the item.
-      emit(rest.prefix(1))
-      let item = rest.dropFirst().prefix { $0 != UInt8(ascii: "&") && $0 != .semicolon }
+      emit(remaining.prefix(1))
+      let item = remaining.dropFirst().prefix { $0 != UInt8(ascii: "&") && $0 != .semicolon }
       self.item(item, emit: emit)
-      rest = rest[item.endIndex...]
+      remaining = remaining[item.endIndex...]
     }
   }
 
@@ -185,22 +172,6 @@ private func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
 private func isAlphanumeric(_ byte: UInt8) -> Bool {
   isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 26
-}
-
-extension UnsafeBufferPointer<UInt8> {
-  @inline(__always)
-  fileprivate func starts(with text: StaticString) -> Bool {
-    count >= text.utf8CodeUnitCount
-      && (0..<text.utf8CodeUnitCount).allSatisfy { self[$0] == text.utf8Start[$0] }
-  }
-
-  /// The first place whose byte is not so, or the end.
-  @inline(__always)
-  fileprivate func end(from start: Int, while isSo: (UInt8) -> Bool) -> Int {
-    var index = start
-    while index < count, isSo(self[index]) { index &+= 1 }
-    return index
-  }
 }
 
 extension UInt8 {

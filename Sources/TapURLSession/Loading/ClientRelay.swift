@@ -250,7 +250,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     }
     switch context.connections.read(transfer, at: now, socket: { context.curl?.socket(of: task, from: $0) }) {
     case .read(let reading): transfer.connection = reading
-    case .unknown: for (_, tap) in requests { tap.noteUnknownConnection() }
+    case .unknown: for (_, tap) in requests { tap.configuration.unknownConnections?.increment() }
     case .none: break
     }
     transfer.findPhases()

@@ -31,8 +31,6 @@ final class TapContext: Sendable {
   let connections = Connections()
   /// Counts the transfers that are libcurl's.
   let count = TransferCount()
-  /// A server, and how its URLs begin. What follows the slash behind the authority does not matter.
-  private let recentServer = Mutex<(origin: [UInt8], server: URLAuthority)?>(nil)
   private let hasExcluded = Atomic<Bool>(false)
   private let hasWarned = Atomic<Bool>(false)
 
@@ -97,7 +95,7 @@ final class TapContext: Sendable {
   }
 
   private func records(_ request: URLRequest, url: String, for client: Client) -> Bool {
-    client.tap.records(server: server(of: url)) {
+    client.tap.records(server: URLAuthority(url)) {
       describe(request, url: url, method: request.httpMethod ?? "GET", for: client, hasHeaders: true)
     }
   }
@@ -121,7 +119,7 @@ final class TapContext: Sendable {
     _ request: URLRequest, url: String, method: String, for client: Client, hasHeaders: Bool
   ) -> RequestDescription {
     let (context, headers) = (request.tapContext, request.allHTTPHeaderFields ?? [:])
-    let server = server(of: url)
+    let server = URLAuthority(url)
     // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
     let traceparent = headers.first { $0.key.utf8.count == 11 && $0.key.lowercased() == "traceparent" }
     return RequestDescription(
@@ -129,27 +127,6 @@ final class TapContext: Sendable {
       urlTemplate: context?.urlTemplate ?? client.tap.recorder.outboundTemplates?.template(forURL: url),
       traceContext: traceparent.flatMap { TraceContext(traceparent: $0.value) } ?? context?.traceContext,
       fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
-  }
-
-  /// The server that a URL names. Most requests go to the server of the one before, and reading it from the text again costs a
-  /// tenth of all that is done when a request begins.
-  private func server(of url: String) -> URLAuthority? {
-    var url = url
-    return recentServer.withLock { recent in
-      if let (origin, server) = recent, url.utf8.count >= origin.count,
-        url.withUTF8({ $0.baseAddress.map { memcmp($0, origin, origin.count) } }) == 0
-      {
-        return server
-      }
-      let server = URLAuthority(url)
-      // No userinfo is kept, and of a query or fragment nothing is certain.
-      let parts = url.utf8.prefix { !"?#@".utf8.contains($0) }
-        .split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
-      if let server, parts.count == 4, parts[1].isEmpty, ["http:", "https:"].contains(Substring(parts[0])) {
-        recent = (Array(url[..<parts[3].startIndex].utf8), server)
-      }
-      return server
-    }
   }
 
   // MARK: The loaders

@@ -8,9 +8,13 @@ import Testing
 @Suite struct ConnectionsTests {
   private let observer = RecordingObserver()
   private let tap: URLSessionTap
+  private let unknown: Registry.Counter
 
-  init() {
-    tap = URLSessionTap(observers: [observer])
+  init() throws {
+    var configuration = URLSessionTap.Configuration()
+    unknown = try Registry().counter("unknown_total", help: "Unknown connections.")
+    configuration.unknownConnections = unknown
+    tap = URLSessionTap(observers: [observer], configuration: configuration)
   }
 
   /// How a server answers, and how the request ends.
@@ -52,7 +56,7 @@ import Testing
     try await observer.waitForEnds(ended + 1)
     let observation = try #require(observer.ended.last)
     #expect(observation.openedConnections == 1 && observation.roundTrip != nil, "\(observation)")
-    #expect(tap.unknownConnectionCount == 0)
+    #expect(unknown.value == 0)
   }
 
   /// By HTTP/2 Foundation keeps the socket while other streams use it.
@@ -77,7 +81,6 @@ import Testing
       }
       try await observer.waitForEnds(7)
       #expect(observer.ended.allSatisfy { $0.roundTrip != nil })
-      #expect(tap.unknownConnectionCount == 0)
       try await front.stop()
     }
   }
