@@ -132,7 +132,7 @@ import Testing
         }
         if round.isMultiple(of: 20) { #expect(await tap.flush(within: .seconds(50))) }
       }
-      #expect(try await TapTests.scrape(tap).contains("} 100"))
+      #expect(try await tap.get("/metrics").contains("} 100"))
       kill(getpid(), SIGTERM)
       await run.value
       exit(tap.requestLog?.statistics.lines == 100 ? 7 : 1)

@@ -93,7 +93,7 @@ extension ExtremeTrial {
         post("Content-Length: 99999999999999999999\r\n\r\nx"),
         post("Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx"),
       ]
-    let whole = EndpointRoute("/", methods: [.get, .post]) { .text("\($0.body.count)") }
+    let whole = EndpointRoute("/", methods: ["GET", "POST"]) { request in .text("\(request.body.count)") }
     return properties(
       of: Endpoint.Configuration.Limits.self, \.answerDeadline, \.bodyDeadline, \.headDeadline,
       \.idleDeadline,

@@ -97,7 +97,8 @@ import Testing
       line.contains(
         #""queue_s":0.001,"resolve_s":0.002,"connect_s":0.003,"tls_s":0.004,"upload_s":0.005,"#
           + #""processing_s":0.006,"response_s":0.007,"transfer_s":0.008,"local_s":0.009,"#
-          + #""connection.reused":true,"network.resent_after_s":0.02,"network.round_trip_s":0.0407,"network.retransmits":2,"#))
+          + #""connection.reused":true,"network.resent_after_s":0.02,"network.round_trip_s":0.0407,"network.retransmits":2,"#
+      ))
     observation.retransmittedSegments = 0
     (observation.networkRoundTrip, observation.timeToResend) = (nil, nil)
     let shorter = try #require(try lines(of: observation).first)

@@ -49,7 +49,8 @@ import Testing
     configuration.queueLineLimit = 4
     let output = output
     log = try RequestLog(
-      to: RequestLog.Destination(name: "hanging") { _ throws(RequestLogError) in output }, configuration: configuration)
+      to: RequestLog.Destination(name: "hanging") { _ throws(RequestLogError) in output },
+      configuration: configuration)
   }
 
   private func add(_ lines: String...) {
