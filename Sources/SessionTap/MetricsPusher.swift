@@ -9,11 +9,14 @@ public import TapCore
 /// until they are deleted: push from jobs, not from servers. Pushes use a URLSession of their own, which no
 /// tap observes.
 public final class MetricsPusher: Sendable {
+  /// The longest time for one try.
+  private static let tryLimit = Duration.seconds(10)
+
   private let registry: Registry
   private let gateway: PushGateway
-  private let retry: PushRetry
   private let pushes: Registry.Counter
   private let failures: Registry.Counter
+  private let tryLimit: Duration
   private let sleep: @Sendable (Duration) async throws -> Void
 
   /// Makes a pusher. It counts itself in the registry, as `session_tap_pushes_total{outcome}`.
@@ -21,21 +24,18 @@ public final class MetricsPusher: Sendable {
   /// - Parameters:
   ///   - registry: the metrics, all of which are pushed.
   ///   - gateway: the gateway, and the group whose metrics are replaced.
-  ///   - retry: how often a push is tried after a transient failure.
   /// - Throws: `RegistryError` if that name is taken by something else.
-  public convenience init(
-    registry: Registry, to gateway: PushGateway, retry: PushRetry = PushRetry()
-  ) throws(RegistryError) {
-    try self.init(registry: registry, to: gateway, retry: retry, sleep: { try await Task.sleep(for: $0) })
+  public convenience init(registry: Registry, to gateway: PushGateway) throws(RegistryError) {
+    try self.init(registry: registry, to: gateway) { try await Task.sleep(for: $0) }
   }
 
   package init(
-    registry: Registry, to gateway: PushGateway, retry: PushRetry,
+    registry: Registry, to gateway: PushGateway, tryLimit: Duration = tryLimit,
     sleep: @escaping @Sendable (Duration) async throws -> Void
   ) throws(RegistryError) {
     self.registry = registry
     self.gateway = gateway
-    self.retry = retry
+    self.tryLimit = tryLimit
     self.sleep = sleep
     let outcomes = try registry.counter(
       "session_tap_pushes_total", help: "Pushes to a Pushgateway, each with its retries.",
@@ -44,23 +44,22 @@ public final class MetricsPusher: Sendable {
     failures = outcomes[OutcomeLabels(outcome: "error")]
   }
 
-  /// Pushes the current metrics. Retries after a transient failure, as ``PushRetry`` says; each try sends the
-  /// metrics of its time.
+  /// Pushes the current metrics. After a transient failure it tries again, with pauses that grow from half a
+  /// second to 30 s; each try sends the metrics of its time, and takes at most 10 s.
   ///
+  /// - Parameter limit: the longest time for all tries. With 0 or less the push fails.
   /// - Throws: The ``PushError`` of the last try.
-  public func push() async throws(PushError) { try await push(until: .never) }
-
-  private func push(until end: Instant) async throws(PushError) {
+  public func push(within limit: Duration = .seconds(60)) async throws(PushError) {
+    let end = Instant.now.advanced(by: limit)
     for attempt in 1... {
       do throws(PushError) {
-        let time = min(retry.deadline, Instant.now.duration(to: end))
+        let time = min(tryLimit, Instant.now.duration(to: end))
         try await PushExchange(with: gateway).put(registry.exposition(in: .text), within: time)
         pushes.increment()
         return
       } catch {
-        let delay = retry.delay(after: attempt, jitter: .random(in: 0...1))
-        guard error.isTransient, attempt < retry.attempts, Instant.now.advanced(by: delay) < end,
-          (try? await sleep(delay)) != nil
+        let delay = Self.delay(after: attempt, jitter: .random(in: 0...1))
+        guard error.isTransient, Instant.now.advanced(by: delay) < end, (try? await sleep(delay)) != nil
         else {
           failures.increment()
           throw error
@@ -69,13 +68,19 @@ public final class MetricsPusher: Sendable {
     }
   }
 
+  /// The delay after a try, which is counted from 1. The jitter, 0 to 1, shortens it by up to half, so that the tries of many jobs
+  /// spread after a failure of their gateway.
+  static func delay(after attempt: Int, jitter: Double) -> Duration {
+    min(.milliseconds(500) * (1 << min(attempt - 1, 6)), .seconds(30)) * (1 - jitter / 2)
+  }
+
   /// Pushes at intervals until the current task is cancelled, and then once more, so that the gateway has the
   /// last values. A failed push is counted, and the next one follows after the interval. The cancellation
   /// abandons a push that is under way.
   ///
   /// - Parameters:
   ///   - interval: the delay from the end of one push to the start of the next, clamped to 10 ms to 292
-  ///     years.
+  ///     years. A push is given up after so long, but not before 10 s.
   ///   - limit: the longest time for the last push with all its tries, so that a missing gateway does not
   ///     delay the end of the app.
   ///   - onError: called for each failed push.
@@ -83,13 +88,13 @@ public final class MetricsPusher: Sendable {
     every interval: Duration, lastWithin limit: Duration = .seconds(5),
     onError: @escaping @Sendable (PushError) -> Void = { _ in }
   ) async {
-    let push: @Sendable (Instant) async -> Void = { end in
-      do throws(PushError) { try await self.push(until: end) } catch { onError(error) }
+    let push: @Sendable (Duration) async -> Void = { limit in
+      do throws(PushError) { try await self.push(within: limit) } catch { onError(error) }
     }
     let interval = Duration.nanoseconds(max(interval, .milliseconds(10)).nanoseconds)
-    while (try? await sleep(interval)) != nil { await push(.never) }
+    while (try? await sleep(interval)) != nil { await push(max(interval, tryLimit)) }
     // A task of its own, which is not cancelled: it may wait for the network, and between tries.
-    await Task.detached { await push(.now.advanced(by: limit)) }.value
+    await Task.detached { await push(limit) }.value
   }
 
   private struct OutcomeLabels: LabelSet {
@@ -105,38 +110,13 @@ extension Tap {
   ///
   /// - Parameters:
   ///   - gateway: The gateway, and the group whose metrics are replaced.
-  ///   - retry: How often a push is tried after a transient failure.
-  /// - Throws: ``TapError`` if the gateway has not accepted them after the last try.
-  public func push(to gateway: PushGateway, retry: PushRetry = PushRetry()) async throws(TapError) {
+  ///   - limit: The longest time, with all tries (``MetricsPusher/push(within:)``).
+  /// - Throws: ``TapError`` if the gateway has not accepted them by then.
+  public func push(to gateway: PushGateway, within limit: Duration = .seconds(60)) async throws(TapError) {
     do {
-      try await MetricsPusher(registry: registry, to: gateway, retry: retry).push()
+      try await MetricsPusher(registry: registry, to: gateway).push(within: limit)
     } catch {
       throw TapError(error)
     }
-  }
-}
-
-/// How often a push is tried, and the delay between tries. Values are clamped to their ranges.
-public struct PushRetry: Sendable, Hashable {
-  /// The number of tries, including the first: at least 1. Default 5.
-  public var attempts = 5
-  /// The delay after the first try: at least 0. It doubles with each further try. Default 0.5 s.
-  public var firstDelay = Duration.milliseconds(500)
-  /// The maximum delay: 0 to a day. Default 30 s.
-  public var maximumDelay = Duration.seconds(30)
-  /// The longest time for one try, whatever the gateway sends: up to a day; with 0 every try fails. Default
-  /// 10 s.
-  public var deadline = Duration.seconds(10)
-
-  /// Makes the default.
-  public init() {}
-
-  /// The delay after a try, which is counted from 1. The jitter, 0 to 1, shortens it by up to half, so that the tries of many jobs
-  /// spread after a failure of their gateway.
-  package func delay(after attempt: Int, jitter: Double) -> Duration {
-    let maximum = min(max(maximumDelay, .zero), .seconds(86_400))
-    var delay = min(max(firstDelay, .zero), maximum)
-    for _ in 1..<min(max(attempt, 1), 64) where delay < maximum { delay = min(delay * 2, maximum) }
-    return delay * (1 - min(max(jitter, 0), 1) / 2)
   }
 }

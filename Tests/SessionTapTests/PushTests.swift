@@ -93,12 +93,10 @@ import Testing
   // MARK: Retries
 
   @Test func `waits longer with each try`() {
-    let retry = PushRetry()
-    #expect(
-      (1...8).map { retry.delay(after: $0, jitter: 0) } == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
-    #expect(retry.delay(after: 2, jitter: 1) == .milliseconds(500))
-    #expect(retry.delay(after: .max, jitter: -1) == .seconds(30))
-    #expect(retry.delay(after: .min, jitter: 0) == .milliseconds(500))
+    let delays = (1...8).map { MetricsPusher.delay(after: $0, jitter: 0) }
+    #expect(delays == [0.5, 1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
+    #expect(MetricsPusher.delay(after: 2, jitter: 1) == .milliseconds(500))
+    #expect(MetricsPusher.delay(after: .max, jitter: 0) == .seconds(30))
   }
 
   @Test(arguments: [
@@ -112,7 +110,10 @@ import Testing
       return [.response("\(status) X", body: Array("because\n".utf8))]
     }
     let registry = Registry()
-    let error = await Self.error(of: try Self.pusher(registry, origin.port, attempts: 5))
+    let pusher = try Self.pusher(registry, origin.port) { _ in
+      if origin.requests.count == 5 { throw CancellationError() }
+    }
+    let error = await Self.error(of: pusher)
     #expect((error == nil) == (isTransient == nil))
     if let error {
       #expect(error.code == .refused)
@@ -219,10 +220,9 @@ import Testing
     let end = Gate()
     let origin = try Origin { _ in endless.steps(end) }
     defer { end.open() }
-    var retry = PushRetry()
-    (retry.attempts, retry.deadline) = (1, .milliseconds(300))
     let gateway = try PushGateway("http://127.0.0.1:\(origin.port)", job: "test")
-    let error = await Self.error(of: try MetricsPusher(registry: Registry(), to: gateway, retry: retry))
+    let error = await Self.error(
+      of: try MetricsPusher(registry: Registry(), to: gateway), within: .milliseconds(300))
     #expect(error?.code == .unreachable)
     #expect(error?.isTransient == true)
     // Of 300 KiB of heads libcurl makes an error, which a fast machine reaches before the deadline.
@@ -266,10 +266,9 @@ import Testing
     }
     session.dataTask(with: hold).resume()
     try await held.wait("the queue")
-    var retry = PushRetry()
-    (retry.attempts, retry.deadline) = (1, .milliseconds(100))
     let gateway = try PushGateway("http://127.0.0.1:\(origin.port)", job: "test")
-    let error = await Self.error(of: try MetricsPusher(registry: Registry(), to: gateway, retry: retry))
+    let error = await Self.error(
+      of: try MetricsPusher(registry: Registry(), to: gateway), within: .milliseconds(300))
     #expect(error?.description == "127.0.0.1:\(origin.port) does not answer in time")
     release.open()
     session.finishTasksAndInvalidate()
@@ -307,10 +306,8 @@ import Testing
     let never = Gate()
     let origin = try Origin { _ in [.hold(never)] }
     defer { never.open() }
-    var retry = PushRetry()
-    (retry.attempts, retry.deadline) = (.max, .seconds(86_400))
     let pusher = try MetricsPusher(
-      registry: Registry(), to: PushGateway("http://127.0.0.1:\(origin.port)", job: "test"), retry: retry,
+      registry: Registry(), to: PushGateway("http://127.0.0.1:\(origin.port)", job: "test"),
       sleep: { _ in try Task.checkCancellation() })
     let errors = Mutex<[String]>([])
     let run = Task {
@@ -324,21 +321,21 @@ import Testing
     #expect(errors.withLock { $0 }.map { $0.contains("cancelled") } == [true, false])
   }
 
-  /// One that waits for no machine, however busy.
+  /// One that tries once, and waits for no machine, however busy.
   private static func pusher(
-    _ registry: Registry, _ port: Int, userinfo: String = "", attempts: Int = 1,
-    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in }
+    _ registry: Registry, _ port: Int, userinfo: String = "",
+    sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in throw CancellationError() }
   ) throws -> MetricsPusher {
-    var retry = PushRetry()
-    (retry.attempts, retry.deadline) = (attempts, .seconds(120))
-    return try MetricsPusher(
-      registry: registry, to: PushGateway("http://\(userinfo)127.0.0.1:\(port)", job: "test"), retry: retry,
-      sleep: sleep)
+    try MetricsPusher(
+      registry: registry, to: PushGateway("http://\(userinfo)127.0.0.1:\(port)", job: "test"),
+      tryLimit: .seconds(120), sleep: sleep)
   }
 
-  private static func error(of pusher: MetricsPusher) async -> PushError? {
+  private static func error(of pusher: MetricsPusher, within limit: Duration = .seconds(240)) async
+    -> PushError?
+  {
     do throws(PushError) {
-      try await pusher.push()
+      try await pusher.push(within: limit)
       return nil
     } catch {
       return error

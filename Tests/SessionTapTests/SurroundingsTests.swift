@@ -45,10 +45,10 @@ import Testing
       case .push:
         let never = Gate()
         let gateway = try Origin { _ in [.hold(never)] }
-        var retry = PushRetry()
-        (retry.attempts, retry.deadline) = (1, .milliseconds(100))
         let target = try PushGateway("http://127.0.0.1:\(gateway.port)", job: "test")
-        let error = await #expect(throws: TapError.self) { try await first.push(to: target, retry: retry) }
+        let error = await #expect(throws: TapError.self) {
+          try await first.push(to: target, within: .milliseconds(100))
+        }
         #expect(error?.description.contains("does not answer in time") == true)
       }
       exit(7)

@@ -170,16 +170,10 @@ import Testing
     let closed = try ClosedPort()
     let error = await #expect(throws: TapError.self) {
       try await tap.push(
-        to: PushGateway("http://127.0.0.1:\(closed.port)", job: "backup"), retry: Self.oneTry)
+        to: PushGateway("http://127.0.0.1:\(closed.port)", job: "backup"), within: .milliseconds(200))
     }
     #expect(error?.code == .push)
     await tap.shutdown()
-  }
-
-  private static var oneTry: PushRetry {
-    var retry = PushRetry()
-    retry.attempts = 1
-    return retry
   }
 
   @Test func `a misspelt template of paths is an error that shows the right spelling`() throws {

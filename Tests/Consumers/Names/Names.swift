@@ -28,7 +28,7 @@ let names: [Any.Type] = [
   LogRedaction.self, LogRotation.self, LogSampling.self, LogSeverity.self, (any LogSink).self,
   LogStatistics.self, MetricFamily.self, MetricsPusher.self,
   NetworkProtocolVersion.self, OutboundRequests.self, PathTemplateError.self, PathTemplates.self,
-  ProcessMetrics.self, PushError.self, PushGateway.self, PushRetry.self, Readiness.self, Registry.self,
+  ProcessMetrics.self, PushError.self, PushGateway.self, Readiness.self, Registry.self,
   RegistryError.self, RequestDescription.self, RequestDirection.self, RequestEnd.self,
   RequestErrorType.self, RequestFilter.self, RequestLog.self, RequestLogError.self,
   RequestObservation.self, (any RequestObserver).self, RequestOptions.self, RequestRecorder.self,
