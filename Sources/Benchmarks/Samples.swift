@@ -60,7 +60,7 @@ enum SeriesFixture {
     let registry = Registry()
     let family = try registry.histogram(
       "http_client_request_duration_seconds", help: "Duration of HTTP client requests.", unit: "seconds",
-      by: Route.self, options: SeriesOptions(limit: seriesCount))
+      by: Route.self, configuration: SeriesConfiguration(limit: seriesCount))
     for number in 0..<seriesCount {
       let histogram = family[Route(method: "GET", address: "host-\(number).example.com", status: 200)]
       for value in Samples.durations.dropFirst(number % 1_000).prefix(50) { histogram.record(value) }

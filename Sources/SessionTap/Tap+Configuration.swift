@@ -29,14 +29,14 @@ extension Tap {
   public struct Configuration: Sendable {
     /// How the requests that the app makes are recorded, with a URLSession or otherwise (``Tap/outbound``):
     /// filter, templates of paths, buckets, limit of series.
-    public var outbound = RequestOptions()
+    public var outbound = RequestConfiguration()
     /// The same for the requests that the app serves (``Tap/inbound``). Their metrics appear with the first
     /// request.
-    public var inbound = RequestOptions()
+    public var inbound = RequestConfiguration()
     /// The methods that appear as themselves in metrics and in the log; any other is `_OTHER`. Names that are
     /// empty or longer than 256 bytes, and those after the first 256, are ignored. By default the methods of
     /// RFC 9110, PATCH (RFC 5789) and QUERY.
-    public var knownMethods = RequestOptions().knownMethods
+    public var knownMethods = RequestConfiguration().knownMethods
     /// Which requests leave exemplars in their histograms: by default those of a sampled trace. A trace that
     /// begins here is not sampled (``/TapCore/TraceContext/random(isSampled:)``), so only a caller's can be.
     public var exemplars = ExemplarPolicy.sampled

@@ -16,7 +16,7 @@ package final class RequestHistory: RequestConsumer {
   private let inboundMethods: KnownMethods
   private let state: Mutex<State>
 
-  package init(outbound: RequestOptions, inbound: RequestOptions) {
+  package init(outbound: RequestConfiguration, inbound: RequestConfiguration) {
     outboundMethods = KnownMethods(outbound.knownMethods)
     inboundMethods = KnownMethods(inbound.knownMethods)
     let window = HistoryWindow(

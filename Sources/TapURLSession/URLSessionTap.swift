@@ -95,7 +95,7 @@ public final class URLSessionTap: Sendable {
   /// the list without a lock when a task is first resumed, so install before the session is in use, or while
   /// no other thread resumes its tasks. Other sessions made from `.default` are not affected.
   ///
-  /// On Apple platforms a session's configuration is a copy, so nothing can be installed.
+  /// On Apple platforms sessions are not observed.
   ///
   /// - Parameters:
   ///   - session: The session, in use or not.
@@ -152,12 +152,8 @@ public final class URLSessionTap: Sendable {
     return host == "localhost" || host == "::1" || host.hasPrefix("127.")
   }
 
-  /// - Parameter forwards: Whether requests are sent by a session of the tap's: where no native loader is in reach.
-  func install(
-    in configuration: URLSessionConfiguration, client: String, forwards: Bool = URLSessionTap.forwards,
-    hasOlderTasks: Bool = false
-  ) {
-    guard !isStopped else { return }
+  func install(in configuration: URLSessionConfiguration, client: String, hasOlderTasks: Bool = false) {
+    guard Self.reachesLoaders, !isStopped else { return }
     let classes = configuration.protocolClasses ?? []
     let contexts = classes.map { ProtocolClasses.context(of: $0) }
     let others = zip(classes, contexts).filter { $1 == nil }.map(\.0)
@@ -175,15 +171,15 @@ public final class URLSessionTap: Sendable {
     let metricsClass = ProtocolClasses.metricsClass(
       for: TapContext(
         clients: clients, loaders: others.compactMap { $0 as? URLProtocol.Type },
-        forwarding: forwards ? ForwardingSession(configuration) : nil,
         hasOlderTasks: hasOlderTasks || contexts.contains { $0?.hasOlderTasks == true }))
     configuration.protocolClasses = [metricsClass] + others
   }
 
+  /// Whether the loaders of Foundation's tasks are in reach, which they are on Linux alone.
   #if canImport(FoundationNetworking)
-    static let forwards = false
+    private static let reachesLoaders = true
   #else
-    static let forwards = true
+    private static let reachesLoaders = false
   #endif
 
   private func isOwn(_ someClass: AnyClass) -> Bool {

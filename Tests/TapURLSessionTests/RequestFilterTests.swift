@@ -7,7 +7,7 @@ import Testing
 @Suite struct RequestFilterTests {
   @Test func `it is asked with what the request is, of any client`() async throws {
     let origin = try Origin { _ in [.response()] }
-    var options = RequestOptions()
+    var options = RequestConfiguration()
     options.filter = !.clients(["health"]).and(RequestFilter { $0.headers["X-Trial"] != "1" })
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer], options: options)

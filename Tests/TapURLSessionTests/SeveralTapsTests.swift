@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func `each tap's filter decides for that tap`() async throws {
-    var options = RequestOptions()
+    var options = RequestConfiguration()
     options.filter = .paths(["/chosen"])
     let choosy = URLSessionTap(observers: [observers[0]], options: options)
     let origin = try Origin { _ in [.response()] }
@@ -116,8 +116,7 @@ import Testing
   /// As when a tap stops while another one patches a configuration of its.
   @Test func `a class that is made when a tap has stopped does not stand for it`() throws {
     let context = TapContext(
-      clients: taps.prefix(2).map { TapContext.Client(tap: $0, name: "c") }, loaders: [],
-      forwarding: nil)
+      clients: taps.prefix(2).map { TapContext.Client(tap: $0, name: "c") }, loaders: [])
     taps[0].stop()
     let made = try #require(ProtocolClasses.context(of: ProtocolClasses.metricsClass(for: context)))
     #expect(made.clients.map { ObjectIdentifier($0.tap) } == [ObjectIdentifier(taps[1])])

@@ -110,7 +110,7 @@ import Testing
     configuration: URLSessionConfiguration = .ephemeral, templates: PathTemplates = []
   ) async throws -> RequestDescription {
     let observer = RecordingObserver()
-    var options = RequestOptions()
+    var options = RequestConfiguration()
     options.pathTemplates = templates
     let tap = URLSessionTap(observers: [observer], options: options)
     let exchange = Exchange(kind: kind, style: style, request: request)

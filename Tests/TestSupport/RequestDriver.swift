@@ -21,7 +21,7 @@ package final class RequestDriver: Sendable {
   private let active = Mutex<[Target: [RequestRecord]]>([:])
 
   package init(
-    registry: Registry, configuration: RequestOptions = .init(),
+    registry: Registry, configuration: RequestConfiguration = .init(),
     consumers: [any RequestConsumer] = []
   ) throws(RegistryError) {
     recorder = try RequestRecorder(

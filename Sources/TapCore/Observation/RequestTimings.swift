@@ -1,9 +1,8 @@
 /// Where the time of a request went.
 ///
 /// On Linux they come from libcurl's info of the transfer (`curl_easy_getinfo(3)`), in microseconds, and
-/// from what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. On Apple
-/// platforms they come from `URLSessionTaskMetrics`; this is untested. A phase that did not take place, or
-/// whose length is unknown, is `nil`, not 0: a reused connection has no ``Phase/resolve``, ``Phase/connect``
+/// from what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. A phase
+/// that did not take place, or whose length is unknown, is `nil`, not 0: a reused connection has no ``Phase/resolve``, ``Phase/connect``
 /// and ``Phase/tls``. After redirects the phases are those of the last leg. The last phase of a failed or
 /// cancelled request ends with the request. If no phase is unknown, they add up to the request's duration.
 public struct RequestTimings: Sendable, Hashable {

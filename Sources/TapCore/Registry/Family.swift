@@ -14,18 +14,18 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
   private let table: Mutex<SeriesTable<Key, Element>>
 
   init(
-    descriptor: FamilyDescriptor, options: SeriesOptions, buckets: HistogramBuckets?,
+    descriptor: FamilyDescriptor, configuration: SeriesConfiguration, buckets: HistogramBuckets?,
     render: @escaping @Sendable (Key) -> RenderedLabels, make: @escaping @Sendable (DroppedValues) -> Element
   ) {
     self.descriptor = descriptor
     self.buckets = buckets
     self.render = render
     let column = SeriesColumn(descriptor: descriptor)
-    table = Mutex(SeriesTable([column], options) { make(column.dropped) })
+    table = Mutex(SeriesTable([column], configuration) { make(column.dropped) })
   }
 
   /// The instrument of a label set, made on first use. If the family is full, that of the overflow series
-  /// (``SeriesOptions/limit``).
+  /// (``SeriesConfiguration/limit``).
   public subscript(key: Key) -> Element {
     if let known = table.withLock({ $0.find(key)?.row }) { return known }
     // Outside the lock: the app's code reads the values.

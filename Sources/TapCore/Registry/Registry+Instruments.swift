@@ -24,14 +24,14 @@ extension Registry {
   ///   - help: one line that says what is counted.
   ///   - unit: the unit in the name before `_total`, such as `bytes`, for OpenMetrics.
   ///   - key: the type whose values distinguish the series.
-  ///   - options: the limit and the expiry of series.
+  ///   - configuration: the limit and the expiry of series.
   /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func counter<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
-    options: SeriesOptions = SeriesOptions()
+    configuration: SeriesConfiguration = SeriesConfiguration()
   ) throws(RegistryError) -> Family<Key, Counter> {
     let render = try MetricName.renderer(of: key, metric: name)
-    return try family(name, help, .counter, unit, options, render: render, make: Counter.init)
+    return try family(name, help, .counter, unit, configuration, render: render, make: Counter.init)
   }
 
   /// A gauge, made on first use.
@@ -56,14 +56,14 @@ extension Registry {
   ///   - help: one line that says what the value is.
   ///   - unit: the unit at the end of the name, such as `celsius`, for OpenMetrics.
   ///   - key: the type whose values distinguish the series.
-  ///   - options: the limit and the expiry of series.
+  ///   - configuration: the limit and the expiry of series.
   /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func gauge<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
-    options: SeriesOptions = SeriesOptions()
+    configuration: SeriesConfiguration = SeriesConfiguration()
   ) throws(RegistryError) -> Family<Key, Gauge> {
     let render = try MetricName.renderer(of: key, metric: name)
-    return try family(name, help, .gauge, unit, options, render: render) { _ in Gauge() }
+    return try family(name, help, .gauge, unit, configuration, render: render) { _ in Gauge() }
   }
 
   /// A histogram, made on first use.
@@ -91,25 +91,26 @@ extension Registry {
   ///   - unit: the unit at the end of the name, such as `seconds`, for OpenMetrics.
   ///   - buckets: the upper bounds of the classic buckets, in the metric's unit.
   ///   - key: the type whose values distinguish the series.
-  ///   - options: the limit and the expiry of series.
+  ///   - configuration: the limit and the expiry of series.
   /// - Throws: ``RegistryError`` if the name, a label or the buckets are invalid, or the name is taken.
   public func histogram<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
-    by key: Key.Type, options: SeriesOptions = SeriesOptions()
+    by key: Key.Type, configuration: SeriesConfiguration = SeriesConfiguration()
   ) throws(RegistryError) -> Family<Key, Histogram> {
     let render = try MetricName.renderer(of: key, metric: name)
-    return try histograms(name, help, unit, buckets, options, render: render)
+    return try histograms(name, help, unit, buckets, configuration, render: render)
   }
 
   private func histograms<Key>(
     _ name: String, _ help: String, _ unit: String?, _ buckets: HistogramBuckets,
-    _ options: SeriesOptions = SeriesOptions(), render: @escaping @Sendable (Key) -> RenderedLabels
+    _ configuration: SeriesConfiguration = SeriesConfiguration(),
+    render: @escaping @Sendable (Key) -> RenderedLabels
   ) throws(RegistryError) -> Family<Key, Histogram> {
     let descriptor = try FamilyDescriptor(name: name, help: help, type: .histogram, unit: unit)
     guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: descriptor.name) }
     let histograms = try source(descriptor) {
       let layout = BucketLayout(buckets)
-      return Family(descriptor: descriptor, options: options, buckets: buckets, render: render) {
+      return Family(descriptor: descriptor, configuration: configuration, buckets: buckets, render: render) {
         Histogram(layout: layout, dropped: $0)
       }
     }
@@ -122,12 +123,12 @@ extension Registry {
   /// The family of that description, made on first use.
   func family<Key, Element: Instrument>(
     _ name: String, _ help: String, _ type: MetricType, _ unit: String?,
-    _ options: SeriesOptions = SeriesOptions(),
+    _ configuration: SeriesConfiguration = SeriesConfiguration(),
     render: @escaping @Sendable (Key) -> RenderedLabels, make: @escaping @Sendable (DroppedValues) -> Element
   ) throws(RegistryError) -> Family<Key, Element> {
     let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: unit)
     return try source(descriptor) {
-      Family(descriptor: descriptor, options: options, buckets: nil, render: render, make: make)
+      Family(descriptor: descriptor, configuration: configuration, buckets: nil, render: render, make: make)
     }
   }
 
@@ -175,8 +176,8 @@ extension Registry {
   ) throws(RegistryError) {
     let render = try MetricName.renderer(of: labels, metric: name)
     let callback = Callback(value)
-    let options = SeriesOptions(limit: .max)
-    let family = try family(name, help, type, unit, options, render: render) { _ in callback }
+    let configuration = SeriesConfiguration(limit: .max)
+    let family = try family(name, help, type, unit, configuration, render: render) { _ in callback }
     guard family.add(callback, for: labels) else {
       throw RegistryError(.nameTaken, metric: name, detail: "a callback with the same labels")
     }

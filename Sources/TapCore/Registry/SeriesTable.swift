@@ -2,7 +2,7 @@
 /// listed in order, bounded in number. A pure value, kept under a lock by its owner.
 struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendable {
   private let columns: [SeriesColumn]
-  private let options: SeriesOptions
+  private let configuration: SeriesConfiguration
   private let make: @Sendable () -> Row
   /// The keys seen: a cache of `byLabels`. Many keys may lead to one series, so it has its own bound.
   private var byKey: [Key: Series<Row>] = [:]
@@ -15,9 +15,9 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
   /// How many times a label set found no room.
   private var overflowCount: UInt64 = 0
 
-  init(_ columns: [SeriesColumn], _ options: SeriesOptions, make: @escaping @Sendable () -> Row) {
+  init(_ columns: [SeriesColumn], _ configuration: SeriesConfiguration, make: @escaping @Sendable () -> Row) {
     self.columns = columns
-    self.options = options
+    self.configuration = configuration
     self.make = make
   }
 
@@ -38,7 +38,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
       remember(series, for: key)
       return (series, row)
     }
-    guard byLabels.count < options.limit else { return findOverflow() }
+    guard byLabels.count < configuration.limit else { return findOverflow() }
     let former = parked.removeValue(forKey: labels)
     let row = former?.row
     let created = row == nil ? Timestamp.now : former?.created ?? .now
@@ -52,7 +52,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
   /// costs no more than known ones.
   mutating func find(_ key: Key, labels: (Key) -> RenderedLabels) -> Found {
     if let found = find(key) { return found }
-    guard byLabels.count < options.limit else { return findOverflow() }
+    guard byLabels.count < configuration.limit else { return findOverflow() }
     return find(key, labels: labels(key))
   }
 
@@ -60,7 +60,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
   mutating func remove(_ labels: RenderedLabels?) -> Bool {
     guard let labels else {
       let count = overflowCount
-      self = SeriesTable(columns, options, make: make)
+      self = SeriesTable(columns, configuration, make: make)
       overflowCount = count
       return true
     }
@@ -87,7 +87,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
 
   /// Keys whose values were cut are not kept: nothing bounds their size.
   private mutating func remember(_ series: Series<Row>, for key: Key) {
-    if !series.labels.isCut, byKey.count < options.limit { byKey[key] = series }
+    if !series.labels.isCut, byKey.count < configuration.limit { byKey[key] = series }
   }
 
   private mutating func findOverflow() -> Found {
@@ -102,7 +102,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
 extension SeriesTable where Row: SeriesRow {
   /// All columns as they are now, each with its series by label values.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
-    if options.idleExpiry != nil { expire(at: now) }
+    if configuration.idleExpiry != nil { expire(at: now) }
     // Nearly all are in order already, which the sort of the standard library takes as a run.
     if !isSorted { listed.sort { $0.labels < $1.labels } }
     isSorted = true
@@ -124,14 +124,14 @@ extension SeriesTable where Row: SeriesRow {
   /// Parks the series that have been idle for too long, and takes back those that are no longer idle.
   private mutating func expire(at now: Instant) {
     // At least so long that what has just been recorded is not idle.
-    guard let expiry = options.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return }
+    guard let expiry = configuration.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return }
     for (labels, former) in parked {
       guard let row = former.row else {
         parked[labels] = nil
         continue
       }
       guard row.activity != former.activity else { continue }
-      if byLabels.count < options.limit {
+      if byLabels.count < configuration.limit {
         byLabels[labels] = insert(row, labels: labels, created: former.created).series
         parked[labels] = nil
       } else {

@@ -6,7 +6,7 @@
 ///       inbound.end(statusCode: response.status, route: "/users/{id}")
 ///     }
 ///
-/// ``RequestOptions`` lists the metrics, which appear with the first request. May be used from any thread;
+/// ``RequestConfiguration`` lists the metrics, which appear with the first request. May be used from any thread;
 /// calls wait only for a short lock.
 public struct InboundRequests: Sendable {
   let recorder: RequestRecorder

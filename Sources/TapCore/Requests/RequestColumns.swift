@@ -12,14 +12,14 @@ struct RequestColumns {
   /// Of the connections to a server.
   let servers: [RequestColumn]
 
-  init(_ direction: RequestDirection, _ options: RequestOptions) throws(RegistryError) {
+  init(_ direction: RequestDirection, _ configuration: RequestConfiguration) throws(RegistryError) {
     switch direction {
-    case .outbound: try self.init(outbound: options)
-    case .inbound: try self.init(inbound: options)
+    case .outbound: try self.init(outbound: configuration)
+    case .inbound: try self.init(inbound: configuration)
     }
   }
 
-  private init(outbound options: RequestOptions) throws(RegistryError) {
+  private init(outbound configuration: RequestConfiguration) throws(RegistryError) {
     clients = [
       try .count("session_tap_started_requests_total", "Requests that have started.", atBegin: 1),
       try .count(
@@ -41,31 +41,33 @@ struct RequestColumns {
       try .histogram(
         "http_client_request_duration_seconds",
         "Duration of HTTP client requests, from the start to the last byte of the body.",
-        options.durationBuckets,
+        configuration.durationBuckets,
         { seconds($0.elapsed) }),
       try .histogram(
         "http_client_time_to_first_byte_seconds",
-        "Time of HTTP client requests from the start to the head of the response.", options.durationBuckets,
+        "Time of HTTP client requests from the start to the head of the response.",
+        configuration.durationBuckets,
         { $0.elapsedToFirstByte.map(seconds) }),
       try .histogram(
-        "http_client_request_body_size_bytes", "Size of HTTP client request bodies.", options.bodySizeBuckets,
+        "http_client_request_body_size_bytes", "Size of HTTP client request bodies.",
+        configuration.bodySizeBuckets,
         { $0.requestBodySize.map(Double.init) }),
       try .histogram(
         "http_client_response_body_size_bytes", "Size of HTTP client response bodies.",
-        options.bodySizeBuckets,
+        configuration.bodySizeBuckets,
         { $0.responseBodySize.map(Double.init) }),
     ]
     phases = [
       try .histogram(
         "http_client_request_phase_duration_seconds",
         "Duration of the phases of HTTP client requests, of the last leg after redirects.",
-        options.phaseBuckets)
+        configuration.phaseBuckets)
     ]
     servers = [
       try .histogram(
         "http_client_network_round_trip_seconds",
         "Least round trip of the connections of HTTP client requests, read at the end of a request.",
-        options.roundTripBuckets, { $0.roundTrip.map(seconds) }),
+        configuration.roundTripBuckets, { $0.roundTrip.map(seconds) }),
       // A server whose connections are all open already has a series, too.
       try .sum(
         "http_client_connections_opened_total", "Connections that HTTP client requests opened.",
@@ -77,7 +79,7 @@ struct RequestColumns {
     ]
   }
 
-  private init(inbound options: RequestOptions) throws(RegistryError) {
+  private init(inbound configuration: RequestConfiguration) throws(RegistryError) {
     clients = [
       try .count(
         "session_tap_inbound_started_requests_total", "Inbound requests that have begun.", atBegin: 1),
@@ -98,13 +100,14 @@ struct RequestColumns {
       try .histogram(
         "http_server_request_duration_seconds",
         "Duration of HTTP server requests, from their beginning to the end of their response.",
-        options.durationBuckets, { seconds($0.elapsed) }),
+        configuration.durationBuckets, { seconds($0.elapsed) }),
       try .histogram(
-        "http_server_request_body_size_bytes", "Size of HTTP server request bodies.", options.bodySizeBuckets,
+        "http_server_request_body_size_bytes", "Size of HTTP server request bodies.",
+        configuration.bodySizeBuckets,
         { $0.requestBodySize.map(Double.init) }),
       try .histogram(
         "http_server_response_body_size_bytes", "Size of HTTP server response bodies.",
-        options.bodySizeBuckets,
+        configuration.bodySizeBuckets,
         { $0.responseBodySize.map(Double.init) }),
     ]
     phases = []

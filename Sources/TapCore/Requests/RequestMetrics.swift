@@ -34,18 +34,20 @@ package final class RequestMetrics: Sendable {
   private let state: Mutex<State>
 
   package init(
-    _ direction: RequestDirection, _ options: RequestOptions = .init(), exemplars: ExemplarPolicy = .sampled
+    _ direction: RequestDirection, _ configuration: RequestConfiguration = .init(),
+    exemplars: ExemplarPolicy = .sampled
   ) throws(RegistryError) {
     self.direction = direction
     self.exemplars = exemplars
-    methods = KnownMethods(options.knownMethods)
-    let columns = try RequestColumns(direction, options)
+    methods = KnownMethods(configuration.knownMethods)
+    let columns = try RequestColumns(direction, configuration)
     let state = State(
-      targets: RequestTable(columns.targets, options.series),
+      targets: RequestTable(columns.targets, configuration.series),
       // What a client has counted stays: its series do not expire.
-      clients: RequestTable(columns.clients, SeriesOptions(limit: options.series.limit)),
-      ends: RequestTable(columns.ends, options.series), phases: RequestTable(columns.phases, options.series),
-      servers: RequestTable(columns.servers, options.series))
+      clients: RequestTable(columns.clients, SeriesConfiguration(limit: configuration.series.limit)),
+      ends: RequestTable(columns.ends, configuration.series),
+      phases: RequestTable(columns.phases, configuration.series),
+      servers: RequestTable(columns.servers, configuration.series))
     descriptors =
       state.ends.descriptors + state.targets.descriptors + state.clients.descriptors
       + state.phases.descriptors

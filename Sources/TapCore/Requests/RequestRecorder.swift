@@ -37,13 +37,13 @@ public final class RequestRecorder: Sendable {
   ///
   /// - Parameters:
   ///   - registry: Where the metrics are registered. It holds the request metrics once.
-  ///   - outbound: The options for the requests that the app makes.
-  ///   - inbound: The options for the requests that it serves.
+  ///   - outbound: The configuration for the requests that the app makes.
+  ///   - inbound: The configuration for the requests that it serves.
   ///   - exemplars: Which requests leave exemplars.
   ///   - observers: The app's own observers.
   /// - Throws: ``RegistryError`` if the buckets are invalid, or the registry has these metrics already.
   public convenience init(
-    registry: Registry, outbound: RequestOptions = .init(), inbound: RequestOptions = .init(),
+    registry: Registry, outbound: RequestConfiguration = .init(), inbound: RequestConfiguration = .init(),
     exemplars: ExemplarPolicy = .sampled, observers: [any RequestObserver] = []
   ) throws(RegistryError) {
     try self.init(
@@ -52,7 +52,7 @@ public final class RequestRecorder: Sendable {
   }
 
   package init(
-    registry: Registry, outbound: RequestOptions = .init(), inbound: RequestOptions = .init(),
+    registry: Registry, outbound: RequestConfiguration = .init(), inbound: RequestConfiguration = .init(),
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
     consumers: [any RequestConsumer], observers: [any RequestObserver] = []
   ) throws(RegistryError) {

@@ -5,10 +5,10 @@ struct RequestTable<Key: RequestLabelSet>: Sendable {
   private let columns: [RequestColumn]
   private var series: SeriesTable<Key, RequestRow>
 
-  init(_ columns: [RequestColumn], _ options: SeriesOptions) {
+  init(_ columns: [RequestColumn], _ configuration: SeriesConfiguration) {
     self.columns = columns
     let cells = columns.map(\.initialCell)
-    series = SeriesTable(columns.map(\.column), options) { RequestRow(cells) }
+    series = SeriesTable(columns.map(\.column), configuration) { RequestRow(cells) }
   }
 
   var isEmpty: Bool { series.isEmpty }

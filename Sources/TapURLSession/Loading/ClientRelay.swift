@@ -140,7 +140,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if transfer.redirectCount > 0, response?.value(forHTTPHeaderField: "Location") != nil {
       transfer.discountRefusedRedirect()
     }
-    end(&transfer, of: sender, task, response, nil, at: now)
+    end(&transfer, of: task, response, nil, at: now)
     original.urlProtocolDidFinishLoading(sender)
   }
 
@@ -168,7 +168,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     transfer.end = (error as? URLError)?.code == .cancelled ? .cancelled : .failed
     guard read(&transfer, of: loader, at: now, isLast: isLast) else { return false }
     transfer.discountRefusedRedirect()
-    end(&transfer, of: loader, loader.task, nil, error, at: now)
+    end(&transfer, of: loader.task, nil, error, at: now)
     return true
   }
 
@@ -177,7 +177,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let error = task.state == .canceling ? URLError(.cancelled) : task.error
     let response = error == nil ? task.response as? HTTPURLResponse : nil
     var transfer = TransferInfo()
-    end(&transfer, of: nil, task, response, error, at: .now)
+    end(&transfer, of: task, response, error, at: .now)
   }
 
   /// Notes what the tap has seen, and libcurl's info. There is none of what comes from the session's cache. The transfer is handed
@@ -200,14 +200,13 @@ final class ClientRelay: NSObject, URLProtocolClient {
 
   /// Ends the request, with what is known of the transfer. Without an error the whole response has arrived.
   private func end(
-    _ transfer: inout TransferInfo, of loader: URLProtocol?, _ task: URLSessionTask?,
-    _ response: HTTPURLResponse?, _ error: (any Error)?, at now: Instant
+    _ transfer: inout TransferInfo, of task: URLSessionTask?, _ response: HTTPURLResponse?,
+    _ error: (any Error)?, at now: Instant
   ) {
     transfer.hadFreeConnection = leave(at: now) && context.seesAllRequests
     if transfer.isNative { complete(&transfer, task, response, at: now) }
-    let metrics = transfer.isNative ? nil : (loader as? ForwardingLoader)?.metrics
     let statusCode =
-      transfer.finalStatusCode ?? metrics?.statusCode ?? response?.statusCode ?? transfer.seen.statusCode
+      transfer.finalStatusCode ?? response?.statusCode ?? transfer.seen.statusCode
     let end: RequestEnd =
       switch error {
       case nil: .response(statusCode: statusCode)
@@ -227,7 +226,6 @@ final class ClientRelay: NSObject, URLProtocolClient {
         observation.isFromCache = transfer.seen.isFromCache
         observation.elapsedToFirstByte = transfer.isNative ? transfer.firstByte : transfer.seen.head
         if tap.configuration.collectsHeaders { observation.responseHeaders = headers }
-        if let metrics { observation.add(metrics) }
         if transfer.isNative { observation.add(&transfer) }
       }
     }

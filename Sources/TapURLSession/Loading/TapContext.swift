@@ -19,8 +19,6 @@ final class TapContext: Sendable {
   private let loaders: [URLProtocol.Type]
   /// The native loader, if it is the first of them: it takes every http and https request.
   private let nativeFirst: URLProtocol.Type?
-  /// Sends what no class of the chain loads, where the native loaders are out of reach.
-  let forwarding: ForwardingSession?
   /// The tap was put into a session that had made tasks, of which some may be under way.
   let hasOlderTasks: Bool
   /// Reads libcurl's info of the transfers, where it can.
@@ -35,13 +33,11 @@ final class TapContext: Sendable {
   private let hasWarned = Atomic<Bool>(false)
 
   init(
-    clients: [Client], loaders: [URLProtocol.Type], forwarding: ForwardingSession?,
-    hasOlderTasks: Bool = false
+    clients: [Client], loaders: [URLProtocol.Type], hasOlderTasks: Bool = false
   ) {
     self.clients = clients
     self.loaders = loaders
     nativeFirst = loaders.first.flatMap { $0 == Self.nativeHTTP ? $0 : nil }
-    self.forwarding = forwarding
     self.hasOlderTasks = hasOlderTasks
     curl = clients.allSatisfy { $0.tap.configuration.readsTransferInfo } ? .shared : nil
     keepsHeaders = clients.contains { $0.tap.configuration.collectsHeaders }
@@ -50,7 +46,7 @@ final class TapContext: Sendable {
   /// The same without a tap.
   func without(_ tap: URLSessionTap) -> TapContext {
     let others = TapContext(
-      clients: clients.filter { $0.tap !== tap }, loaders: loaders, forwarding: forwarding,
+      clients: clients.filter { $0.tap !== tap }, loaders: loaders,
       hasOlderTasks: hasOlderTasks)
     others.hasExcluded.store(!seesAllRequests, ordering: .relaxed)
     return others
@@ -62,7 +58,7 @@ final class TapContext: Sendable {
   /// Whether both do the same: the same taps under the same names, before the same loaders.
   func isEquivalent(to other: TapContext) -> Bool {
     clients.elementsEqual(other.clients) { $0.tap === $1.tap && $0.name == $1.name }
-      && loaders.elementsEqual(other.loaders, by: ==) && forwarding === other.forwarding
+      && loaders.elementsEqual(other.loaders, by: ==)
       && hasOlderTasks == other.hasOlderTasks
   }
 
@@ -136,11 +132,7 @@ final class TapContext: Sendable {
     for task: URLSessionTask, request: URLRequest, cachedResponse: CachedURLResponse?,
     client: any URLProtocolClient
   ) -> URLProtocol? {
-    let loader = loader(for: request)
-    if let forwarding, Self.native.contains(where: { $0 == loader }) {
-      return ForwardingLoader(task: task, request: request, client: client, session: forwarding)
-    }
-    return loader?.init(task: task, cachedResponse: cachedResponse, client: client)
+    loader(for: request)?.init(task: task, cachedResponse: cachedResponse, client: client)
   }
 
   /// The class that would load this http or https request if ours were not there, or `nil` if there is none.

@@ -31,8 +31,8 @@ let names: [Any.Type] = [
   ProcessMetrics.self, PushError.self, PushGateway.self, Readiness.self, Registry.self,
   RegistryError.self, RequestDescription.self, RequestDirection.self, RequestEnd.self,
   RequestErrorType.self, RequestFilter.self, RequestLog.self, RequestLogError.self,
-  RequestObservation.self, (any RequestObserver).self, RequestOptions.self, RequestRecorder.self,
-  RequestTimings.self, SeriesOptions.self, Tap.self, TapError.self, TapRequestContext.self,
+  RequestObservation.self, (any RequestObserver).self, RequestConfiguration.self, RequestRecorder.self,
+  RequestTimings.self, SeriesConfiguration.self, Tap.self, TapError.self, TapRequestContext.self,
   TargetInfo.self, Timestamp.self, TraceContext.self, URLSessionTap.self,
 ]
 

@@ -56,7 +56,7 @@ struct EmittedMetrics {
   /// Requests that have every label, one that fails without a response, and more series than there is room for.
   private static func requests() throws -> Registry {
     let registry = Registry()
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.series.limit = 2
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     var timings = RequestTimings()

@@ -42,7 +42,7 @@ extension ExtremeTrial {
       } _: {
         try $0.counter("jobs_total", help: $1, labels: ["kind": $1]) { .nan }
       }
-      + register("counter(_:help:unit:by:options:)") {
+      + register("counter(_:help:unit:by:configuration:)") {
         _ = try $0.counter($1, help: "Jobs.", by: keyed)
       } _: {
         try $0.counter("jobs_total", help: $1, by: keyed)[ExtremeLabels(value: $1)].increment()
@@ -57,7 +57,7 @@ extension ExtremeTrial {
       } _: {
         try $0.gauge("jobs", help: $1, labels: ["kind": $1]) { .infinity }
       }
-      + register("gauge(_:help:unit:by:options:)") {
+      + register("gauge(_:help:unit:by:configuration:)") {
         _ = try $0.gauge($1, help: "Jobs.", by: keyed)
       } _: {
         try $0.gauge("jobs", help: $1, by: keyed)[ExtremeLabels(value: $1)].set(1)
@@ -67,7 +67,7 @@ extension ExtremeTrial {
       } _: {
         try $0.histogram("job_seconds", help: $1, labels: ["kind": $1]).record(1)
       }
-      + register("histogram(_:help:unit:buckets:by:options:)") {
+      + register("histogram(_:help:unit:buckets:by:configuration:)") {
         _ = try $0.histogram($1, help: "Jobs.", by: keyed)
       } _: {
         try $0.histogram("job_seconds", help: $1, by: keyed)[ExtremeLabels(value: $1)].record(1)

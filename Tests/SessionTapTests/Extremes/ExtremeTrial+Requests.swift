@@ -6,7 +6,7 @@ extension ExtremeTrial {
   static var metrics: [ExtremeTrial] {
     func change<Value: Sendable>(
       _ setting: String, at values: NamedValues<Value>,
-      _ change: @escaping @Sendable (inout RequestOptions, Value) -> Void
+      _ change: @escaping @Sendable (inout RequestConfiguration, Value) -> Void
     ) -> [ExtremeTrial] {
       start(setting, at: values) { setup, value in
         change(&setup.configuration.outbound, value)
@@ -53,14 +53,14 @@ extension ExtremeTrial {
           .linear(from: 1, width: value, count: 10),
         ]
       }
-      + change("SeriesOptions.limit", at: Int.extremes) { $0.series.limit = $1 }
-      + use("SeriesOptions.limit") { running, limit in
+      + change("SeriesConfiguration.limit", at: Int.extremes) { $0.series.limit = $1 }
+      + use("SeriesConfiguration.limit") { running, limit in
         for expiry in Duration?.extremes {
-          try scrape(SeriesOptions(limit: limit, idleExpiry: expiry.value), running)
+          try scrape(SeriesConfiguration(limit: limit, idleExpiry: expiry.value), running)
         }
       }
       // What has ended may have expired before the scrape.
-      + start("SeriesOptions.idleExpiry", at: Duration?.extremes) {
+      + start("SeriesConfiguration.idleExpiry", at: Duration?.extremes) {
         $0.configuration.outbound.series.idleExpiry = $1
         $0.configuration.inbound.series.idleExpiry = $1
         $0.requests = nil
@@ -80,10 +80,11 @@ extension ExtremeTrial {
   }
 
   /// What was recorded since the last scrape is shown, however short the expiry.
-  private static func scrape(_ options: SeriesOptions, _ running: RunningExtreme) throws {
+  private static func scrape(_ configuration: SeriesConfiguration, _ running: RunningExtreme) throws {
     let registry = Registry()
-    let family = try registry.counter("a_total", help: "", by: ExtremeLabels.self, options: options)
-    let gauge = try registry.gauge("jobs", help: "", by: ExtremeLabels.self, options: options)
+    let family = try registry.counter(
+      "a_total", help: "", by: ExtremeLabels.self, configuration: configuration)
+    let gauge = try registry.gauge("jobs", help: "", by: ExtremeLabels.self, configuration: configuration)
     for value in ["a", "b", "a"] {
       family[ExtremeLabels(value: value)].increment()
       gauge[ExtremeLabels(value: value)].set(1)
@@ -192,9 +193,9 @@ extension ExtremeTrial {
 
   /// The line of a request, and of one that waits, has the nearest time that it can have.
   private static func line(of duration: Duration, _ running: RunningExtreme) throws {
-    var options = RequestLog.Configuration()
-    options.recentLineLimit = 10
-    let log = try RequestLog(to: .memory, configuration: options)
+    var configuration = RequestLog.Configuration()
+    configuration.recentLineLimit = 10
+    let log = try RequestLog(to: .memory, configuration: configuration)
     var observation = example
     observation.duration = duration
     log.requestEnded(observation)

@@ -144,8 +144,9 @@ struct ClashingFamilies {
     case 3: try registry.counter(name, help: "", unit: unit, labels: labels) { value }
     case 4: try registry.gauge(name, help: "", unit: unit, labels: labels) { value }
     case 5:
-      let options = SeriesOptions(limit: 1)
-      let jobs = try registry.counter(name, help: "", unit: unit, by: JobLabels.self, options: options)
+      let configuration = SeriesConfiguration(limit: 1)
+      let jobs = try registry.counter(
+        name, help: "", unit: unit, by: JobLabels.self, configuration: configuration)
       for kind in ["a", "b", "c"] { jobs[JobLabels(kind: kind)].increment() }
     default:
       // At a later scrape some other families and values.

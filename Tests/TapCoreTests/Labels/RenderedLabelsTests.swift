@@ -33,7 +33,8 @@ struct RenderedLabelsTests {
   }
 
   @Test func `a cut key is not kept`() {
-    var table = SeriesTable<String, DroppedValues>([], SeriesOptions(limit: 10), make: DroppedValues.init)
+    var table = SeriesTable<String, DroppedValues>(
+      [], SeriesConfiguration(limit: 10), make: DroppedValues.init)
     func labels(_ value: String) -> RenderedLabels { RenderedLabels([.init(name: "a", value: value)]) }
     let long = String(repeating: "x", count: 1_000)
     let made = table.find(long, labels: labels(long)).row

@@ -111,7 +111,7 @@ struct RegistryTests {
 
   @Test func `a full family puts the rest into one series`() throws {
     let family = try registry.counter(
-      "jobs_total", help: "", by: JobLabels.self, options: SeriesOptions(limit: 2))
+      "jobs_total", help: "", by: JobLabels.self, configuration: SeriesConfiguration(limit: 2))
     for kind in ["a", "b", "c", "d", "a", "c"] { family[JobLabels(kind: kind)].increment() }
     #expect(family[JobLabels(kind: "e")] === family[JobLabels(kind: "f")])
 

@@ -43,7 +43,8 @@ struct SeriesLifetimeTests {
   }
 
   @Test func `room is free again after a removal`() throws {
-    let family = try registry.gauge("g", help: "", by: JobLabels.self, options: SeriesOptions(limit: 1))
+    let family = try registry.gauge(
+      "g", help: "", by: JobLabels.self, configuration: SeriesConfiguration(limit: 1))
     family[JobLabels(kind: "a")].set(1)
     family[JobLabels(kind: "b")].set(2)
     #expect(names(after: 0) == [#"g{kind="a"} 1"#, #"g{otel_metric_overflow="true"} 2"#])
@@ -54,7 +55,7 @@ struct SeriesLifetimeTests {
 
   @Test func `idle series expire and come back with all they had`() throws {
     let family = try registry.counter(
-      "a_total", help: "", by: JobLabels.self, options: SeriesOptions(idleExpiry: .seconds(60)))
+      "a_total", help: "", by: JobLabels.self, configuration: SeriesConfiguration(idleExpiry: .seconds(60)))
     let kept = family[JobLabels(kind: "kept")]
     kept.increment(by: 5)
     family[JobLabels(kind: "lost")].increment()
@@ -75,7 +76,7 @@ struct SeriesLifetimeTests {
 
   @Test func `an expired series that is asked for is the same`() throws {
     let family = try registry.gauge(
-      "g", help: "", by: JobLabels.self, options: SeriesOptions(idleExpiry: .seconds(1)))
+      "g", help: "", by: JobLabels.self, configuration: SeriesConfiguration(idleExpiry: .seconds(1)))
     let kept = family[JobLabels(kind: "a")]
     kept.set(1)
     _ = names(after: 0)
@@ -85,8 +86,8 @@ struct SeriesLifetimeTests {
   }
 
   @Test func `an expired series that finds no room counts in the overflow series`() throws {
-    let options = SeriesOptions(limit: 2, idleExpiry: .seconds(10))
-    let family = try registry.counter("a_total", help: "", by: JobLabels.self, options: options)
+    let configuration = SeriesConfiguration(limit: 2, idleExpiry: .seconds(10))
+    let family = try registry.counter("a_total", help: "", by: JobLabels.self, configuration: configuration)
     let kept = family[JobLabels(kind: "a")]
     kept.increment(by: 3)
     _ = names(after: 0)
@@ -109,10 +110,10 @@ struct SeriesLifetimeTests {
   @Test(arguments: 0..<8)
   func `all series together have every record`(seed: Int) throws {
     var generator = SeededGenerator(seed: seed)
-    let options = SeriesOptions(limit: 3, idleExpiry: .seconds(2))
-    let counters = try registry.counter("a_total", help: "", by: JobLabels.self, options: options)
+    let configuration = SeriesConfiguration(limit: 3, idleExpiry: .seconds(2))
+    let counters = try registry.counter("a_total", help: "", by: JobLabels.self, configuration: configuration)
     let histograms = try registry.histogram(
-      "h", help: "", buckets: [1, 10], by: JobLabels.self, options: options)
+      "h", help: "", buckets: [1, 10], by: JobLabels.self, configuration: configuration)
     var kept: [(Registry.Counter, Registry.Histogram)] = []
     var records = 0
     for step in 0..<80 {
@@ -143,7 +144,7 @@ struct SeriesLifetimeTests {
   }
 
   @Test func `idle request targets expire and the books still balance`() throws {
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.series.idleExpiry = .seconds(10)
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     let over = RequestDescription(client: "c", method: "GET", serverAddress: "over")

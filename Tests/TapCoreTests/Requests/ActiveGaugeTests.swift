@@ -20,9 +20,9 @@ struct ActiveGaugeTests {
   }
 
   private func makeRecorder(limit: Int) throws -> RequestRecorder {
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.knownMethods = ["GET"]
-    configuration.series = SeriesOptions(limit: limit, idleExpiry: .seconds(5))
+    configuration.series = SeriesConfiguration(limit: limit, idleExpiry: .seconds(5))
     return try RequestRecorder(registry: registry, outbound: configuration, inbound: configuration)
   }
 

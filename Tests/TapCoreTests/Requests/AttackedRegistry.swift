@@ -9,7 +9,7 @@ enum AttackedRegistry {
   static let small = Result { try make(limit: 200) }
 
   static func make(limit: Int) throws -> Registry {
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.series.limit = limit
     let registry = Registry()
     let metrics = try RequestDriver(registry: registry, configuration: configuration)

@@ -21,13 +21,13 @@ import Testing
   }
 
   private func make(
-    _ configuration: RequestOptions = .init()
+    _ configuration: RequestConfiguration = .init()
   ) throws -> InboundRequests {
     try RequestRecorder(registry: registry, inbound: configuration, consumers: [observer]).inbound
   }
 
   @Test func `have the metrics of the conventions, from the beginning to the end`() throws {
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.durationBuckets = [1_000]
     configuration.bodySizeBuckets = [64]
     let requests = try make(configuration)

@@ -4,7 +4,7 @@ import Testing
 
 /// The lists of known methods that an app can give, in both directions.
 struct KnownMethodsTests {
-  private static let standard = RequestOptions().knownMethods
+  private static let standard = RequestConfiguration().knownMethods
   private static let long = String(repeating: "X", count: 1 << 20)
 
   @Test(
@@ -20,9 +20,9 @@ struct KnownMethodsTests {
     ] as [([String], String, String)])
   func `a method is itself or other`(known: [String], method: String, label: String) throws {
     let registry = Registry()
-    var outbound = RequestOptions()
+    var outbound = RequestConfiguration()
     outbound.knownMethods = known
-    var inbound = RequestOptions()
+    var inbound = RequestConfiguration()
     inbound.knownMethods = known
     let recorder = try RequestRecorder(registry: registry, outbound: outbound, inbound: inbound)
 

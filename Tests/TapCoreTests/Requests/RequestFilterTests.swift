@@ -43,7 +43,7 @@ import Testing
   @Test(arguments: RequestDirection.allCases)
   func `what is not chosen is neither counted nor told, and has its trace`(direction: RequestDirection) throws
   {
-    var options = RequestOptions()
+    var options = RequestConfiguration()
     options.filter = .paths(["/chosen"])
     let registry = Registry()
     let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)
@@ -66,7 +66,7 @@ import Testing
       (nil, "/users/{id}"), ("/said", "/said"),
     ] as [(String?, String)])
   func `templates count for every client and for what is served`(said: String?, template: String) throws {
-    var options = RequestOptions()
+    var options = RequestConfiguration()
     options.pathTemplates = ["/users/{id}"]
     let registry = Registry()
     let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)

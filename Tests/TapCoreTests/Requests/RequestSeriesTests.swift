@@ -10,8 +10,8 @@ struct RequestSeriesTests {
   private let start = Instant.now
 
   private func driver(limit: Int = 2_000, idleExpiry: Duration? = nil) throws -> RequestDriver {
-    var configuration = RequestOptions()
-    configuration.series = SeriesOptions(limit: limit, idleExpiry: idleExpiry)
+    var configuration = RequestConfiguration()
+    configuration.series = SeriesConfiguration(limit: limit, idleExpiry: idleExpiry)
     return try RequestDriver(registry: registry, configuration: configuration)
   }
 

@@ -6,14 +6,14 @@ import TestSupport
 extension URLSessionTap {
   /// A tap of its own recorder.
   convenience init(
-    observers: [any RequestConsumer], options: RequestOptions = RequestOptions(),
+    observers: [any RequestConsumer], options: RequestConfiguration = RequestConfiguration(),
     configuration: Configuration = Configuration()
   ) {
     self.init(recorder: Self.recorder(observers, options), configuration: configuration)
   }
 
   private static func recorder(
-    _ consumers: [any RequestConsumer], _ options: RequestOptions
+    _ consumers: [any RequestConsumer], _ options: RequestConfiguration
   ) -> RequestRecorder {
     // The registry is new and the metrics are the default ones: the first is made.
     while true {

@@ -21,7 +21,7 @@
 /// `session_tap_inbound_ended_requests_total` and `session_tap_inbound_cancelled_requests_total`.
 ///
 /// At any scrape, started = ended + active.
-public struct RequestOptions: Sendable {
+public struct RequestConfiguration: Sendable {
   /// Which requests are recorded: all by default. Excluded requests are sent or served unobserved.
   public var filter = RequestFilter.all
   /// The path templates, for the label `url_template` of requests that the app makes, and `http_route` of
@@ -42,7 +42,7 @@ public struct RequestOptions: Sendable {
   /// The methods that appear as themselves; any other is `_OTHER`.
   package var knownMethods = KnownMethods.standard
   /// The limit and the expiry of the series of each metric.
-  public var series = SeriesOptions()
+  public var series = SeriesConfiguration()
 
   /// The defaults.
   public init() {}

@@ -1,5 +1,5 @@
 /// The limit and the expiry of a family's series.
-public struct SeriesOptions: Sendable, Hashable {
+public struct SeriesConfiguration: Sendable, Hashable {
   /// The maximum number of series. Further label sets share one series, whose only label is
   /// `otel_metric_overflow="true"`, and count in `session_tap_series_overflow_total`. With 0 or less, all of
   /// them do.

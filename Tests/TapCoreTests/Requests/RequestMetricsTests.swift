@@ -3,7 +3,7 @@ import TapCore
 import TestSupport
 import Testing
 
-struct RequestOptionsTests {
+struct RequestMetricsTests {
   private let registry = Registry()
 
   private var lines: [String] {
@@ -36,7 +36,7 @@ struct RequestOptionsTests {
   }
 
   @Test func `one request from start to end`() throws {
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.durationBuckets = [0.01, 0.1]
     configuration.bodySizeBuckets = [64]
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
@@ -176,7 +176,7 @@ struct RequestOptionsTests {
   }
 
   @Test func `the time to the first byte is there where it is known`() throws {
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.durationBuckets = [0.01]
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     let request = RequestDescription(client: "c", method: "GET")
@@ -210,7 +210,7 @@ struct RequestOptionsTests {
   }
 
   @Test func `redirects are counted by target`() throws {
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.series.limit = 2
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     for (host, count) in [("a", 2), ("b", nil), ("c", 1), ("a", 3), ("d", 1), ("a", -1)] {
@@ -247,7 +247,7 @@ struct RequestOptionsTests {
   }
 
   @Test func `many hosts are bounded and the books balance`() throws {
-    var configuration = RequestOptions()
+    var configuration = RequestConfiguration()
     configuration.series.limit = 10
     let metrics = try RequestDriver(registry: registry, configuration: configuration)
     for number in 0..<100 {
