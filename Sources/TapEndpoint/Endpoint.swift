@@ -41,7 +41,7 @@ public final class Endpoint: Sendable {
 
   deinit {
     guard case .running(let loop, _) = phase.withLock({ $0 }) else { return }
-    loop.perform { $0.abort() }
+    loop.perform { $0.shutdown(by: .now) {} }
   }
 
   /// Binds the address and begins to serve. When this returns, clients can connect.
@@ -76,18 +76,18 @@ public final class Endpoint: Sendable {
     }
     let isLoopback = socket.address.port != nil && !socket.address.isReachableFromNetwork
     let hosts = isLoopback ? AllowedHosts(configuration.access) : nil
-    do throws(System.Failure) {
-      let loop = try EventLoop(socket, router, authenticator, hosts, configuration, overdue)
-      try phase.withLock { phase throws(System.Failure) in
-        // Another start may have been first.
-        guard case .stopped = phase else { throw .again }
-        try loop.start()
-        phase = .running(loop, socket.address)
-      }
-    } catch {
-      socket.close()
-      throw error == .again ? Self.alreadyRunning : ListeningSocket.failure(error.code, socket.address)
+    let loop = EventLoop(router, authenticator, hosts, configuration, overdue)
+    let isFirst = phase.withLock { phase in
+      // Another start may have been first.
+      guard case .stopped = phase else { return false }
+      phase = .running(loop, socket.address)
+      return true
     }
+    guard isFirst else {
+      socket.close()
+      throw Self.alreadyRunning
+    }
+    loop.start(socket)
     return socket.address
   }
 

@@ -1,15 +1,14 @@
+import Dispatch
 import TapCore
 
-/// Serves all connections on one thread: it moves bytes and events between sockets, clocks and handlers, and the state
-/// machines of the connections decide.
+/// Serves all connections on one serial queue: it moves bytes and events between sockets, clocks and handlers, and
+/// the state machines of the connections decide.
 actor EventLoop {
-  /// What is polled beside the connections.
-  private static let (listenerID, wakeID) = (UInt64.max, UInt64.max - 1)
-  /// A deadline is noticed at most this much late. It bounds how often all connections are visited.
-  private static let granularity = Duration.milliseconds(20)
+  /// Descriptors that may wait to be closed before no further connection is accepted.
+  private static let pendingCloses = 8
 
-  private nonisolated let thread: EventLoopThread
-  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+  nonisolated let executor = QueueExecutor()
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   let router: Router
   /// `nil` where no request needs credentials.
@@ -32,21 +31,19 @@ actor EventLoop {
   var refusals = RefusalLog()
   var clock = EventClock()
 
-  private var poller: Poller
-  private var listener: ListeningSocket?
-  private var isAccepting = true
+  private var listener: (socket: ListeningSocket, source: DescriptorSource)?
+  /// Those of the connections, and those that are being closed.
+  private var openDescriptors = 0
   private var nextID: Connection.ID = 0
-  /// When all deadlines are looked at. Most are moved before they pass, so this is not set with each of them.
-  private var nextCheck: ContinuousClock.Instant?
-  private var buffer = [UInt8](repeating: 0, count: 65_536)
   private var shutdownDeadline: ContinuousClock.Instant?
   private var onEnd: [@Sendable () -> Void] = []
+  private var deadlines: DeadlineTimer?
+  private var buffer = [UInt8](repeating: 0, count: 65_536)
 
   init(
-    _ listener: ListeningSocket, _ router: Router, _ authenticator: Authenticator?, _ hosts: AllowedHosts?,
+    _ router: Router, _ authenticator: Authenticator?, _ hosts: AllowedHosts?,
     _ configuration: Endpoint.Configuration, _ overdue: OverdueHandlers
-  ) throws(System.Failure) {
-    self.listener = listener
+  ) {
     self.router = router
     self.authenticator = authenticator
     self.hosts = hosts
@@ -54,46 +51,40 @@ actor EventLoop {
     limits = configuration.limits
     logRefusal = configuration.logRefusal
     connections = ConnectionTable(limit: limits.connections)
-    thread = try EventLoopThread()
-    poller = try Poller()
-    _ = poller.add(thread.wakeDescriptor, Self.wakeID, .input)
-    _ = poller.add(listener.descriptor, Self.listenerID, .input)
   }
 
-  deinit {
-    poller.close()
-  }
-
-  /// Begins to accept.
-  nonisolated func start() throws(System.Failure) {
-    try thread.start { [self] in assumeIsolated { $0.turn() } }
-  }
+  /// Begins to accept from the socket, whose ownership it takes.
+  nonisolated func start(_ socket: ListeningSocket) { perform { $0.listen(socket) } }
 
   nonisolated func perform(_ body: @escaping @Sendable (isolated EventLoop) -> Void) {
-    thread.perform { self.assumeIsolated(body) }
+    executor.queue.async { self.assumeIsolated(body) }
   }
 
-  private func turn() {
-    for event in poller.wait(nextCheck.map { ContinuousClock.now.duration(to: $0) }) {
-      switch event.id {
-      case Self.wakeID: thread.clearWake()
-      case Self.listenerID: acceptConnections()
-      default: handle(event.events, on: event.id)
-      }
-    }
-    if let nextCheck, nextCheck <= .now { checkDeadlines() }
+  /// What a dispatch source calls, as long as there is the event loop.
+  private nonisolated func event(_ body: @escaping (isolated EventLoop) -> Void) -> () -> Void {
+    { [weak self] in self?.assumeIsolated(body) }
+  }
+
+  private func listen(_ socket: ListeningSocket) {
+    deadlines = DeadlineTimer(queue: executor.queue, onDeadline: event { $0.checkDeadlines() })
+    let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: executor.queue)
+    listener = (socket, DescriptorSource(source, onEvent: event { $0.acceptConnections() }))
   }
 
   // MARK: New connections
 
   private func acceptConnections() {
-    guard let listener else { return }
+    guard let (socket, source) = listener else { return }
     connections.updateCapacity(at: .now)
     do throws(System.Failure) {
       // Bounded, so that a flood of new connections leaves time to the open ones.
       for _ in 0..<64 {
-        guard let descriptor = try listener.accept() else { return }
-        guard let connection = open(descriptor) else { continue }
+        // A descriptor is closed some time after its connection: a flood must not overtake that.
+        guard openDescriptors - connections.open.count < Self.pendingCloses else {
+          return source.watch(false)
+        }
+        guard let descriptor = try socket.accept() else { return }
+        let connection = open(descriptor)
         connections.noteAccepted(descriptor, at: .now)
         if connections.open.count > connections.capacity, !makeRoom(except: connection) {
           close(connection, reset: true)
@@ -102,28 +93,22 @@ actor EventLoop {
     } catch {
       connections.noteShortage(at: .now)
       // New connections stay in the system's queue.
-      accept(false)
+      source.watch(false)
       // If it is the app that has taken all descriptors, it may give some back until the next attempt.
-      if !makeRoom(except: nil) { schedule(.now + .milliseconds(80)) }
+      if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
     }
   }
 
-  private func accept(_ isWanted: Bool) {
-    guard let listener, isWanted != isAccepting else { return }
-    isAccepting = isWanted
-    poller.change(listener.descriptor, Self.listenerID, to: isWanted ? .input : [])
-  }
-
-  private func open(_ descriptor: Int32) -> Connection? {
-    let state = ConnectionState(limits: limits, at: clock.now())
-    let connection = Connection(id: nextID, descriptor: descriptor, state: state)
-    guard poller.add(descriptor, nextID, connection.events) else {
-      System.close(descriptor)
-      return nil
-    }
-    connections.open[nextID] = connection
+  private func open(_ descriptor: Int32) -> Connection {
+    let id = nextID
     nextID += 1
-    schedule(connection.state.deadline)
+    let state = ConnectionState(limits: limits, at: clock.now())
+    let connection = Connection(
+      id: id, descriptor: descriptor, state: state, queue: executor.queue,
+      onReadable: event { $0.receive(on: id) })
+    connections.open[id] = connection
+    openDescriptors += 1
+    deadlines?.schedule(connection.state.deadline)
     return connection
   }
 
@@ -135,36 +120,47 @@ actor EventLoop {
 
   // MARK: Events
 
-  private func handle(_ events: Poller.Events, on id: Connection.ID) {
+  private func receive(on id: Connection.ID) {
     guard let connection = connections.open[id] else { return }
-    if events.contains(.output) { connection.state.isWriteBlocked = false }
-    if connection.state.wantsInput {
-      // A failure shows in a read, behind the bytes that came before it.
-      if !events.isDisjoint(with: [.input, .failure]) { connection.receive(into: &buffer) }
-    } else if !events.isDisjoint(with: .failure) {
-      connection.state.failed()
-    }
+    connection.isReadQueued = false
+    guard connection.state.wantsInput else { return }
+    connection.mayHaveInput = connection.receive(into: &buffer)
+    if connection.mayHaveInput { advance(connection) } else { connection.reading.watch(true) }
+  }
+
+  /// Reads again at the end of the queue, until a read would block; only then the dispatch source takes over. Two
+  /// reasons, and no busy loop, because each further read is paid for by bytes that have arrived:
+  /// - A client that resets the connection behind some bytes causes one event for both. On Linux the source is silent
+  ///   after such a hangup, so the reset shows in a read alone.
+  /// - A source is armed again after each event by a thread of its own, which costs more than a small request. Behind an
+  ///   answer, the client's next request often arrives while the queue serves the others.
+  private func queueRead(_ connection: Connection) {
+    connection.isReadQueued = true
+    connection.reading.watch(false)
+    perform { [id = connection.id] in $0.receive(on: id) }
+  }
+
+  private func writable(_ id: Connection.ID) {
+    guard let connection = connections.open[id] else { return }
+    connection.state.isWriteBlocked = false
     advance(connection)
   }
 
-  private func schedule(_ deadline: ContinuousClock.Instant) {
-    let deadline = deadline + Self.granularity
-    nextCheck = min(nextCheck ?? deadline, deadline)
-  }
-
   private func checkDeadlines() {
-    nextCheck = nil
     let time = clock.now()
     if let shutdownDeadline, shutdownDeadline <= time.instant { return abort() }
-    shutdownDeadline.map(schedule)
-    accept(true)
+    listener?.source.watch(true)
+    var next = shutdownDeadline
     for connection in connections.open.values {
       if connection.state.deadline <= time.instant {
         connection.state.deadlinePassed(at: time)
         advance(connection)
       }
-      if !connection.isClosed { schedule(connection.state.deadline) }
+      if !connection.isClosed {
+        next = min(next ?? connection.state.deadline, connection.state.deadline)
+      }
     }
+    if let next { deadlines?.schedule(next) }
   }
 
   /// Performs the connection's actions until it waits for an event.
@@ -178,24 +174,35 @@ actor EventLoop {
       case .shutdownOutput: connection.endOutput()
       case .close(let reset): return close(connection, reset: reset)
       case .wait(let input, let output, let deadline):
-        release(connection)
-        let events: Poller.Events = input ? (output ? [.input, .output] : .input) : output ? .output : []
-        if connection.events != events {
-          connection.events = events
-          poller.change(connection.descriptor, connection.id, to: events)
-        }
-        return schedule(deadline)
+        watch(connection, input: input, output: output)
+        deadlines?.schedule(deadline)
+        return
       }
     }
+  }
+
+  private func watch(_ connection: Connection, input: Bool, output: Bool) {
+    release(connection)
+    if !input {
+      connection.reading.watch(false)
+    } else if !connection.mayHaveInput {
+      connection.reading.watch(true)
+    } else if !connection.isReadQueued {
+      queueRead(connection)
+    }
+    connection.watchWriting(output, onWritable: event { [id = connection.id] in $0.writable(id) })
   }
 
   private func close(_ connection: Connection, reset: Bool) {
     guard !connection.isClosed else { return }
     connections.open[connection.id] = nil
-    poller.remove(connection.descriptor)
-    connection.close(reset: reset)
+    connection.close(reset: reset, then: event { $0.descriptorClosed() })
     release(connection)
-    accept(true)
+  }
+
+  private func descriptorClosed() {
+    openDescriptors -= 1
+    listener?.source.watch(true)
     endIfDone()
   }
 
@@ -205,35 +212,51 @@ actor EventLoop {
   func shutdown(by deadline: ContinuousClock.Instant, then completion: @escaping @Sendable () -> Void) {
     onEnd.append(completion)
     shutdownDeadline = min(shutdownDeadline ?? deadline, deadline)
-    shutdownDeadline.map(schedule)
-    closeListener()
+    deadlines?.schedule(deadline)
     for connection in connections.open.values {
       connection.state.drain()
       advance(connection)
     }
     if deadline <= .now { abort() }
-    endIfDone()
+    guard let (socket, source) = listener else { return endIfDone() }
+    listener = nil
+    openDescriptors += 1
+    // Keeps the event loop until the socket is closed.
+    let closing: @Sendable () -> Void = {
+      self.assumeIsolated { loop in
+        socket.close()
+        loop.descriptorClosed()
+      }
+    }
+    source.cancel(then: closing)
   }
 
-  /// Closes everything.
-  func abort() {
-    closeListener()
+  private func abort() {
     for connection in connections.open.values { close(connection, reset: true) }
-    endIfDone()
-  }
-
-  private func closeListener() {
-    guard let listener else { return }
-    poller.remove(listener.descriptor)
-    listener.close()
-    self.listener = nil
   }
 
   private func endIfDone() {
-    guard listener == nil, connections.open.isEmpty else { return }
-    thread.end()
+    guard listener == nil, openDescriptors == 0 else { return }
+    deadlines = nil
     let completions = onEnd
     onEnd = []
     for completion in completions { completion() }
+  }
+}
+
+/// Runs an actor on a serial dispatch queue, so that the handlers of dispatch sources, which run on the same
+/// queue, are isolated to the actor. (`DispatchSerialQueue`, which is such an executor, is not on Linux.)
+final class QueueExecutor: SerialExecutor {
+  /// Of the class that apps fill least: each class has threads of its own, so that those that block in another one take none of
+  /// these. On Linux this one shares its threads with `.userInitiated`.
+  let queue = DispatchQueue(label: "session-tap.endpoint", qos: .userInteractive)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  func checkIsolated() {
+    dispatchPrecondition(condition: .onQueue(queue))
   }
 }

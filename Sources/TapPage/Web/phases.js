@@ -7,7 +7,7 @@ const PHASES = {
   tls: ["TLS handshake"],
   upload: ["request body", "reads"],
   processing: ["the server's work"],
-  response: ["the server's work and the response, of which nothing tells where one ends", "answers"],
+  response: ["the server's work and the response, with an unknown border", "answers"],
   transfer: ["response body", "writes"],
   local: ["this process"],
   unknown: ["no phase tells: redirects, challenges, or a wait for what never came"],
