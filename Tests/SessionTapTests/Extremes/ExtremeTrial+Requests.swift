@@ -178,6 +178,7 @@ extension ExtremeTrial {
       }
       + observe("RequestObservation.errorMessage") { $0.errorMessage = $1 }
       + observe("RequestObservation.networkRoundTrip") { $0.networkRoundTrip = $1 }
+      + observe("RequestObservation.timeToResend") { $0.timeToResend = $1 }
       + observe("RequestEnd.response(statusCode:)") { $0.end = .response(statusCode: $1) }
       + observe("RequestEnd.failure(_:statusCode:)") { $0.end = .failure(.timeout, statusCode: $1) }
       + observe("Timestamp.nanosecondsSinceEpoch") { $0.start.nanosecondsSinceEpoch = $1 }

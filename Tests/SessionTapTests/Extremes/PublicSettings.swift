@@ -107,7 +107,6 @@ struct PublicSettings {
       "begin takes them as they are",
     "OutboundRequests.withRequest(client:method:url:urlTemplate:trace:fields:headers:isolation:_:)":
       "begin takes them as they are",
-    "Registry.write(_:into:)": "the buffer is filled, not read",
   ]
 }
 
