@@ -9,6 +9,8 @@ links of `[text](OtherArticle.md#heading)`, of `![text](Resources/picture.png)`,
 the symbol graphs, such as `Tap.run()`. A heading of the first level, or an item below *Topics*, that is code alone
 names a symbol of the module.
 
+What `Contributing.md` names in code, types and functions, files and tests, must be in the repository.
+
 The check needs PyPI's cmarkgfm, which is GitHub's renderer.
 """
 
@@ -84,11 +86,29 @@ def check():
     for path, page in pages.items():
         found = page.faults + [fault for link in page.links for fault in broken(link, page, pages)]
         faults += [f"{path.relative_to(ROOT)}: {fault}" for fault in found]
+    faults += unknown_names()
     for fault in faults:
         print(f"articles: {fault}", file=sys.stderr)
     links = sum(len(page.links) for page in pages.values())
     print(f"articles: {len(pages)} files, {links} links, {len(faults)} faults")
     return 1 if faults else 0
+
+
+def unknown_names():
+    """What the article on contributing names in code, and no source has."""
+    tracked = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout.split()
+    files = [ROOT / name for name in tracked if not name.endswith((".md", ".png"))]
+    sources = "\n".join(path.read_text(errors="ignore") for path in files if path.exists())
+    words = set(re.findall(r"\w+", sources + " ".join(tracked)))
+    article = ROOT / "Sources/SessionTap/SessionTap.docc/Contributing.md"
+    text = re.sub(r"```.*?```", "", article.read_text(), flags=re.DOTALL)
+    for span in re.findall(r"`([^`]+)`", text):
+        span = " ".join(span.split())
+        # The name of a test, or a command: as it stands. Anything else: each of its words.
+        names = [span] if re.fullmatch(r"[a-zA-Z' ]+ [a-zA-Z' ]+", span) else re.findall(r"[A-Za-z_]\w{2,}", span)
+        for name in names:
+            if name not in words and not (" " in name and name in sources):
+                yield f"{article.relative_to(ROOT)}: `{span}` names {name}, which is in no source"
 
 
 def broken(link, page, pages):

@@ -12,6 +12,21 @@ extension RequestObservation {
       end: .response(statusCode: 200), requestBodySize: 0, responseBodySize: 512)
   }
 
+  /// As much as there can be.
+  static func whole(_ direction: RequestDirection, _ end: RequestEnd) -> RequestObservation {
+    var whole = example
+    whole.request.direction = direction
+    (whole.request.method, whole.request.urlTemplate) = ("BREW", "/users/{id}")
+    (whole.request.scheme, whole.request.clientAddress) = ("https", "203.0.113.7")
+    (whole.end, whole.errorMessage, whole.timeToFirstByte) = (end, "text", .seconds(1))
+    for phase in RequestTimings.Phase.allCases { whole.timings[phase] = .seconds(1) }
+    (whole.protocolVersion, whole.peerAddress) = (.http11, "203.0.113.8")
+    (whole.openedConnections, whole.isConnectionReused, whole.timeToResend) = (1, false, .seconds(1))
+    (whole.networkRoundTrip, whole.retransmittedSegments) = (.seconds(1), 1)
+    (whole.resendCount, whole.isFromCache) = (1, true)
+    return whole
+  }
+
   /// As little as there can be.
   static func bare(_ end: RequestEnd = .response(statusCode: 200)) -> RequestObservation {
     RequestObservation(

@@ -76,11 +76,9 @@ struct LineFields: Sendable {
 
   static let outboundKeys = requestKeys.union([
     "client", "url.full", "url.template", "server.address", "server.port", "time_to_first_byte_s",
-    "queue_s", "resolve_s", "connect_s", "tls_s", "upload_s", "processing_s", "response_s", "transfer_s",
-    "local_s", "network.protocol.version", "network.peer.address", "connection.reused",
-    "network.resent_after_s", "network.round_trip_s",
-    "network.retransmits", "http.request.resend_count", "from_cache",
-  ])
+    "network.protocol.version", "network.peer.address", "connection.reused", "network.resent_after_s",
+    "network.round_trip_s", "network.retransmits", "http.request.resend_count", "from_cache",
+  ]).union(RequestTimings.Phase.allCases.map(\.logKey))
 
   static let inboundKeys = requestKeys.union(["url.path", "url.scheme", "http.route", "client.address"])
 
@@ -103,4 +101,9 @@ extension LineWriter {
     case .boolean(let flag): append(flag ? "true" : "false")
     }
   }
+}
+
+extension RequestTimings.Phase {
+  /// Its key in a line.
+  var logKey: String { rawValue + "_s" }
 }

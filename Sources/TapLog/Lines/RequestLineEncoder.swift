@@ -141,18 +141,17 @@ struct RequestLineEncoder: Sendable {
     }
   }
 
+  /// `,"queue_s":`, and so on.
+  private static let phaseKeys = RequestTimings.Phase.allCases.map { ($0, Array(",\"\($0.logKey)\":".utf8)) }
+
   private func times(of observation: RequestObservation, to line: inout LineWriter) {
     line.member("duration_s", nanoseconds: observation.elapsed)
     line.member("time_to_first_byte_s", nanoseconds: observation.elapsedToFirstByte)
-    line.member("queue_s", nanoseconds: observation.timings[nanoseconds: .queue])
-    line.member("resolve_s", nanoseconds: observation.timings[nanoseconds: .resolve])
-    line.member("connect_s", nanoseconds: observation.timings[nanoseconds: .connect])
-    line.member("tls_s", nanoseconds: observation.timings[nanoseconds: .tls])
-    line.member("upload_s", nanoseconds: observation.timings[nanoseconds: .upload])
-    line.member("processing_s", nanoseconds: observation.timings[nanoseconds: .processing])
-    line.member("response_s", nanoseconds: observation.timings[nanoseconds: .response])
-    line.member("transfer_s", nanoseconds: observation.timings[nanoseconds: .transfer])
-    line.member("local_s", nanoseconds: observation.timings[nanoseconds: .local])
+    for (phase, key) in Self.phaseKeys {
+      guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
+      line.append(key)
+      line.seconds(nanoseconds: nanoseconds)
+    }
   }
 
   private func connection(of observation: RequestObservation, to line: inout LineWriter) {

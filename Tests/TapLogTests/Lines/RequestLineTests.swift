@@ -153,15 +153,35 @@ import Testing
       ))
   }
 
-  @Test(arguments: ["url.full", "http.route"])
-  func `refuses a field of every line whose key it uses itself, of either direction`(key: String) throws {
-    var configuration = RequestLog.Configuration()
-    configuration.fields = [key: "x"]
-    let error = #expect(throws: RequestLogError.self) {
-      _ = try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
+  @Test(arguments: RequestDirection.allCases)
+  func `every key of a line is reserved, has its place and a column`(direction: RequestDirection) throws {
+    let ends: [RequestEnd] = [.response(statusCode: 404), .failure(.timeout, statusCode: 200)]
+    let requests = ends.map { RequestObservation.whole(direction, $0) }
+    // What is added to an observation is to be in a line, or at least not forgotten here.
+    for (value, name) in requests.flatMap({ [Mirror(reflecting: $0), Mirror(reflecting: $0.request)] })
+      .flatMap(\.children).map({ ($0.value, $0.label) })
+    {
+      #expect(
+        Mirror(reflecting: value).displayStyle != .optional || !"\(value)".hasPrefix("nil"), "\(name ?? "")")
     }
-    #expect(error?.code == .reservedField)
-    #expect(error?.description.contains("\"\(key)\"") == true)
+    let keys = try lines(of: requests[0], requests[1]).flatMap { line in
+      try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).keys
+    }
+    var package = URL(fileURLWithPath: #filePath)
+    for _ in 0..<4 { package.deleteLastPathComponent() }
+    let others = try ["Tests/Scripts/check-log-lines.py", "dashboards/logs/session-tap.lnav.json"].map {
+      ($0, try String(contentsOf: package.appendingPathComponent($0), encoding: .utf8))
+    }
+    for key in Set(keys) {
+      for (file, text) in others { #expect(text.contains("\"\(key)\""), "\(key) is not in \(file)") }
+      var configuration = RequestLog.Configuration()
+      configuration.fields = [key: "x"]
+      let error = #expect(throws: RequestLogError.self, "\(key)") {
+        _ = try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
+      }
+      #expect(error?.code == .reservedField)
+      #expect(error?.description.contains("\"\(key)\"") == true)
+    }
   }
 
   @Test func `refuses fields of every line that are too many, or whose key is too long`() throws {
