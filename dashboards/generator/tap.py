@@ -90,6 +90,6 @@ def tap():
                     f"sum by (job, instance, version, transfer_info, connection_info) (session_tap_build_info{{{PROCESS}}})",
                     {"job": "Job", "instance": "Instance", "version": "Version",
                      "transfer_info": "Transfers told by", "connection_info": "Connections told by"},
-                    "none", value="Processes", width=24),
+                    "none", value="Processes", width=12),
             ]),
         ])
