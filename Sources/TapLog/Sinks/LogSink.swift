@@ -2,8 +2,9 @@
 ///
 /// The log's own thread calls a sink, one call at a time. A sink may block that thread: the queue then fills,
 /// and lines that do not fit are dropped and counted, but no request and no scrape waits.
-/// ``RequestLog/shutdown(within:)`` abandons the thread after its deadline. A sink may log lines, but must
-/// not flush or shut down the log: it would wait for itself until the deadline.
+/// ``RequestLog/shutdown(within:)`` abandons the thread after its deadline. A sink may log lines. A flush of the
+/// log that a sink asks for returns `false` at once, because it would wait for itself. It must not shut
+/// down the log, which would drop the pending lines.
 public protocol LogSink: Sendable {
   /// Takes one or more whole lines in UTF-8, each with its newline. The memory is valid only during the call.
   ///

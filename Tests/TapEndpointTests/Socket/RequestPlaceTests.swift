@@ -194,7 +194,7 @@ import Testing
       let begun = DispatchSemaphore(value: 0)
       let route = EndpointRoute("/blocked") { _ in
         begun.signal()
-        sleep(60)
+        Gate().waitBlocking()
         return .text("late")
       }
       let endpoint = Endpoint(
