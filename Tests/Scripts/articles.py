@@ -9,7 +9,7 @@ links of `[text](OtherArticle.md#heading)`, of `![text](Resources/picture.png)`,
 the symbol graphs, such as `Tap.run()`. A heading of the first level, or an item below *Topics*, that is code alone
 names a symbol of the module.
 
-What `Contributing.md` names in code, types and functions, files and tests, must be in the repository.
+What the articles in `INTERNAL` name in code, types and functions, files and tests, must be in the repository.
 
 The check needs PyPI's cmarkgfm, which is GitHub's renderer.
 """
@@ -25,6 +25,8 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap"]
+# For those who change the package.
+INTERNAL = ["Contributing", "TheWayOfARequest", "Recipes"]
 
 # What is translated within a line: code spans, and links or pictures, whose text may be code.
 CODE = r"`[^`]+`"
@@ -95,20 +97,20 @@ def check():
 
 
 def unknown_names():
-    """What the article on contributing names in code, and no source has."""
+    """What the articles on changing the package name in code, and no source has."""
     tracked = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True).stdout.split()
     files = [ROOT / name for name in tracked if not name.endswith((".md", ".png"))]
     sources = "\n".join(path.read_text(errors="ignore") for path in files if path.exists())
     words = set(re.findall(r"\w+", sources + " ".join(tracked)))
-    article = ROOT / "Sources/SessionTap/SessionTap.docc/Contributing.md"
-    text = re.sub(r"```.*?```", "", article.read_text(), flags=re.DOTALL)
-    for span in re.findall(r"`([^`]+)`", text):
-        span = " ".join(span.split())
+    articles = {name: (ROOT / f"Sources/SessionTap/SessionTap.docc/{name}.md").read_text() for name in INTERNAL}
+    spans = [(article, " ".join(span.split())) for article, text in articles.items()
+             for span in re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))]
+    for article, span in spans:
         # The name of a test, or a command: as it stands. Anything else: each of its words.
         names = [span] if re.fullmatch(r"[a-zA-Z' ]+ [a-zA-Z' ]+", span) else re.findall(r"[A-Za-z_]\w{2,}", span)
         for name in names:
             if name not in words and not (" " in name and name in sources):
-                yield f"{article.relative_to(ROOT)}: `{span}` names {name}, which is in no source"
+                yield f"{article}.md: `{span}` names {name}, which is in no source"
 
 
 def broken(link, page, pages):
