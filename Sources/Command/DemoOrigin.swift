@@ -22,7 +22,7 @@ enum DemoOrigin {
       guard !request.body.isEmpty else { return .text("an order needs a body\n", status: 400) }
       return EndpointResponse(status: 201, headers: ["Location": "/orders/1"])
     },
-    EndpointRoute("/reports/monthly.csv") { _ in
+    EndpointRoute("/reports/monthly.csv", methods: ["GET", "POST"]) { _ in
       try await pause(25...480)
       return EndpointResponse(headers: ["Content-Type": "text/csv"], body: monthlyReport)
     },

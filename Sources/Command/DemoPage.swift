@@ -16,6 +16,7 @@ struct DemoPage {
   private static let common = [
     DemoPage(18, "GET", "/search", [.search]),
     DemoPage(4, "POST", "/login", [.login]),
+    DemoPage(2, "POST", "/reports/{name}", [.chosenReport]),
   ]
 
   /// Those that neither fail nor take long.

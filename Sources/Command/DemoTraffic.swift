@@ -98,6 +98,8 @@ struct DemoRequest: Hashable {
   static let order = DemoRequest(.accounts, "/orders")
   static let login = DemoRequest(.accounts, "/login")
   static let report = DemoRequest(.reports, "/reports/monthly.csv")
+  /// A response in pieces to a request with a body.
+  static let chosenReport = DemoRequest(.accounts, "/reports/monthly.csv")
   static let token = DemoRequest(.tokens, "/token")
   static let warehouse = DemoRequest(.warehouse, "/warehouse")
   static let abandoned = DemoRequest(.warehouse, "/warehouse", cancelledAfter: .milliseconds(200))
@@ -123,7 +125,7 @@ struct DemoRequest: Hashable {
     guard let url = URL(string: target, relativeTo: base?.url) else { return nil }
     var request = URLRequest(url: url.absoluteURL)
     request.setTrace()
-    if self == .order {
+    if self == .order || self == .chosenReport {
       request.httpMethod = "POST"
       request.setValue("application/json", forHTTPHeaderField: "Content-Type")
       request.httpBody = Data(#"{"product":17,"count":\#(Int.random(in: 1...9))}"#.utf8)

@@ -40,6 +40,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.parts, self.links, self._part, self._texts, self.is_drawn = [], set(), None, [], False
+        self.twelve_hours = []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -61,22 +62,29 @@ class Page(html.parser.HTMLParser):
             self._part = None
 
     def handle_data(self, data):
+        if re.search(r"\d [AP]M\b", data):
+            self.twelve_hours.append(data)
         if self._part and self._texts and self._texts[-1] in ("b", "span", "em", "td"):
             self._part["texts"].append(data)
+        elif self._part and self._texts and self._texts[-1] == "small":
+            self._part["extreme"] = data
 
     def wrong(self):
         if not self.is_drawn or not self.parts:
             return ["has not been drawn"]
         lines = [f"{part['title']} has no data" for part in self.parts
                  if part["title"] not in EMPTY and not any(re.search(r"\d", text) for text in part["texts"])]
+        lines += [f"a clock of twelve hours: {text}" for text in self.twelve_hours]
         for number in self.parts:
             if number["tag"] == "output":
                 lines += self._differs(number)
+                if len(number["queries"]) > 1 and not re.fullmatch(r"\w+: .+, [\d.]+", number.get("extreme", "")):
+                    lines.append(f"{number['title']} does not name the lowest: {number.get('extreme')}")
         return lines
 
     def _differs(self, number):
         """The graphs of the same query, or of the same by some label, say something else at their end."""
-        (query,), text = number["queries"], "".join(number["texts"])
+        query, text = number["queries"][0], "".join(number["texts"])
         for graph in (part for part in self.parts if part["tag"] == "figure"):
             series = list(zip(graph["texts"][::2], graph["texts"][1::2]))
             for one, legend in zip(graph["queries"], graph["legends"]):

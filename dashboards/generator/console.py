@@ -14,9 +14,14 @@ UNITS = {"short": "", "none": "", "s": "s", "bytes": "bytes", "percentunit": "pe
          "Bps": "B/s", "dtdhms": "age"}
 
 
-def number(title, unit, query, **limits):
-    """One number; `warn` and `bad` are its limits."""
-    return "output", {"title": title, "unit": UNITS[unit], **limits, "query": query}
+def number(title, unit, query, extreme=None, **limits):
+    """One number; `warn` and `bad` are its limits. `extreme` is as on a board."""
+    attributes = {"title": title, "unit": UNITS[unit], **limits, "query": query}
+    if extreme:
+        query, legend = extreme
+        word, label = re.fullmatch(r"(\w+): {{(\w+)}}", legend).groups()
+        attributes |= {"query-2": query, "legend-2": label, "extreme": word}
+    return "output", attributes
 
 
 def graph(title, unit, *queries, stack=False):
@@ -61,7 +66,8 @@ def _part(panel, title):
     """The same as a panel of a board."""
     defaults = panel.field_config.defaults
     if panel.type_val == "stat":
-        return number(title, defaults.unit, panel.targets[0].expr, **_limits(defaults.thresholds.steps))
+        (main, *more) = [(target.expr, target.legend_format) for target in panel.targets]
+        return number(title, defaults.unit, main[0], *more, **_limits(defaults.thresholds.steps))
     if panel.type_val == "timeseries":
         queries = [(target.expr, target.legend_format) for target in panel.targets]
         return graph(title, defaults.unit, *queries, stack=defaults.custom.stacking is not None)

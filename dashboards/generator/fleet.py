@@ -2,11 +2,10 @@
 
 from .board import board
 from .inbound import JOB, WINDOWS, burnt
-from .overview import APDEX, APDEX_SAYS, ERRORS, SECONDS
+from .overview import APDEX, APDEX_SAYS, CHOSEN_CLIENTS as CHOSEN, ERRORS, SCORE, SECONDS
 from .panels import INBOUND, graph, number, phased, thresholds, top
-from .promql import CONNECTED, ERROR_SAYS, SENT, SERVED_ERROR_SAYS, alerts
-
-CHOSEN = 'job=~"$job", client=~"$client"'
+from .promql import CONNECTED, ERROR, ERROR_SAYS, MISTAKE, MISTAKES_SAY, SENT, SERVED_ERROR_SAYS, alerts, apdex
+from .requests import PHASES_SAY
 
 BUDGET = "scalar(session_tap:slo_budget:ratio)"
 COUNT = "job:http_client_request_duration_seconds_count:rate5m"
@@ -34,8 +33,9 @@ def fleet():
                        steps=ERRORS, decimals=2),
                 number("Slowest p99", "Of the clients, the one with the highest.", "s",
                        f"max({QUANTILE}{{{CHOSEN}, quantile=\"0.99\"}})", steps=SECONDS),
-                number("Lowest apdex", "Of the clients, the one with the lowest.", "none",
-                       f"min(job_client:http_client_apdex:rate5m{{{CHOSEN}}})", steps=APDEX, decimals=2),
+                number("Apdex", "Of all requests, and of the client that has the lowest. " + APDEX_SAYS, "none",
+                       apdex(SCORE, "job_client:http_client_requests_judged:rate5m", CHOSEN), steps=APDEX, decimals=2,
+                       extreme=(f"bottomk(1, {SCORE}{{{CHOSEN}}})", "lowest: {{client}}")),
                 number("Active", "Requests under way.", "short", f"sum({ACTIVE}{{{CHOSEN}}})"),
                 number("Processes", "Processes that are scraped.", "short",
                        "sum(job:session_tap_instances:count{job=~\"$job\"})"),
@@ -59,16 +59,19 @@ def fleet():
                       (alerts(), "{{alertname}} {{alertstate}}"), width=24, height=6, step_after=True),
             ]),
             ("Errors", [
-                graph("Failures by kind", "error_type: the status for 4xx and 5xx, else what went wrong.", "reqps",
-                      (f"sum by (error_type) ({COUNT}{{{CHOSEN}, error_type!=\"\"}})", "{{error_type}}"), stack=True),
+                graph("Failures by kind", "error_type: the status for a 5xx, else why there was no whole response.", "reqps",
+                      (f"sum by (error_type) ({COUNT}{{{CHOSEN}, {ERROR}}})", "{{error_type}}"), stack=True, width=8),
+                graph("4xx by client", MISTAKES_SAY, "reqps",
+                      (f"sum by (client, http_response_status_code) ({COUNT}{{{CHOSEN}, {MISTAKE}}})",
+                       "{{http_response_status_code}} {{client}}"), stack=True, width=8),
                 graph("Cancelled", "Requests that the apps have cancelled.", "reqps",
-                      (f"job_client:session_tap_cancelled_requests:rate5m{{{CHOSEN}}}", one)),
+                      (f"job_client:session_tap_cancelled_requests:rate5m{{{CHOSEN}}}", one), width=8),
             ]),
             ("Duration", [
                 graph("Median", "Half of the requests take longer.", "s",
                       (f"{QUANTILE}{{{CHOSEN}, quantile=\"0.5\"}}", one)),
                 graph("Apdex", APDEX_SAYS, "none",
-                      (f"job_client:http_client_apdex:rate5m{{{CHOSEN}}}", one), maximum=1),
+                      (f"{SCORE}{{{CHOSEN}}}", one), maximum=1),
                 graph("Mean", "Time spent by the number of requests.", "s",
                       (f"sum by (job, client) (job:http_client_request_duration_seconds_sum:rate5m{{{CHOSEN}}})"
                        f" / {requests}", one)),
@@ -81,8 +84,7 @@ def fleet():
                     value="p99", height=8),
             ]),
             ("Where the time goes", [
-                phased(graph("Mean of a request by phase", "queue: waiting for a connection of the session's. processing: "
-                             "the request goes out, and the server works. transfer: first byte to last.", "s",
+                phased(graph("Mean of a request by phase", PHASES_SAY, "s",
                              (f"sum by (phase) ({PHASE_SUM}{{{CHOSEN}}}) / scalar(sum({COUNT}{{{CHOSEN}, {SENT}}}))", "{{phase}}"),
                              stack=True)),
                 phased(graph("Highest p99 by phase", "Of the clients and servers, the one with the highest.", "s",

@@ -4,7 +4,7 @@ from .board import board
 from .overview import APDEX, APDEX_SAYS, ERRORS, NO_LINE, SECONDS
 from .panels import ITS_ROUTE, graph, heat, number, quantiles, thresholds, top
 from .promql import (DURATION, PROCESS, ROUTE, SERVED, SERVED_ACTIVE, SERVED_ERROR_SAYS, SERVED_REQUEST_BODY,
-                     SERVED_RESPONSE_BODY, active, counted, mean, quantile, served_error_share, summed, total)
+                     SERVED_RESPONSE_BODY, active, apdex, counted, mean, quantile, served_error_share, summed, total)
 from .versions import VERSION_SAYS, error_share_by_version
 
 EACH = ("http_request_method", "url_scheme", "http_route", "http_response_status_code", "error_type")
@@ -15,7 +15,8 @@ BUDGET = "scalar(session_tap:slo_inbound_budget:ratio)"
 BAD = "job:http_server_requests_bad:"
 WINDOWS = ("5m", "30m", "1h", "2h", "6h", "1d", "3d")
 JOB = 'job=~"$job"'
-ITS_APDEX = f"job:http_server_apdex:rate5m{{{JOB}}}"
+SCORE = "job:http_server_apdex:rate5m"
+ITS_APDEX = f"{SCORE}{{{JOB}}}"
 OBJECTIVE_SAYS = " The objective leaves out what the caller abandoned."
 ROUTED = "What no route matched has none."
 
@@ -41,7 +42,9 @@ def inbound():
                 number("Error share", SERVED_ERROR_SAYS, "percentunit", served_error_share(), steps=ERRORS, decimals=2),
                 number("p99", "One request in a hundred takes longer than this.", "s",
                        quantile(0.99, SERVED, labels=ROUTE), steps=SECONDS),
-                number("Apdex", "Of the jobs, the lowest. " + APDEX_SAYS, "none", f"min({ITS_APDEX})", steps=APDEX, decimals=2),
+                number("Apdex", "Of all requests, and of the job that has the lowest. " + APDEX_SAYS, "none",
+                       apdex(SCORE, "job:http_server_requests_judged:rate5m", JOB), steps=APDEX, decimals=2,
+                       extreme=(f"bottomk(1, {ITS_APDEX})", "lowest: {{job}}")),
                 number("Active", "Requests that are being served, of all routes: which one it is, the end says.", "short",
                        active(SERVED_ACTIVE, PROCESS)),
                 number("Unbalanced", "Requests started less ended less active: 0 at every scrape.", "short",

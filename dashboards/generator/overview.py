@@ -3,8 +3,8 @@
 from .board import board
 from .panels import INBOUND, ITS_ROUTE, drill_down, graph, number, quantiles, thresholds, top
 from .process import DESCRIPTORS_IN_USE
-from .promql import (ACTIVE, CLIENT, DURATION, ERROR_SAYS, HOST, PROCESS, SERVED, SERVED_ACTIVE, SERVED_ERROR_SAYS, active,
-                     counted, error_share, quantile, served_error_share, summed, total)
+from .promql import (ACTIVE, CLIENT, DURATION, ERROR, ERROR_SAYS, HOST, MISTAKE, MISTAKES_SAY, PROCESS, SERVED,
+                     SERVED_ACTIVE, SERVED_ERROR_SAYS, active, apdex, counted, error_share, quantile, served_error_share, summed, total)
 from .versions import VERSION_SAYS, error_share_by_version
 
 ERRORS = thresholds("green", (0.01, "yellow"), (0.05, "red"))
@@ -15,7 +15,9 @@ APDEX_SAYS = ("A request is satisfied within 0.25 s and tolerated within 1 s; on
 NO_LINE = " No line where none has failed."
 KINDS = {"client": "client", "host": "server_address", "template": "url_template"}
 TABLE = {"client": "Client", "server_address": "Host", "url_template": "Template"}
-APDEX_BY_CLIENT = 'job_client:http_client_apdex:rate5m{job=~"$job", client=~"$client"}'
+SCORE = "job_client:http_client_apdex:rate5m"
+CHOSEN_CLIENTS = 'job=~"$job", client=~"$client"'
+APDEX_BY_CLIENT = f"{SCORE}{{{CHOSEN_CLIENTS}}}"
 
 
 def each(title, description, unit, query, kinds, **options):
@@ -48,8 +50,9 @@ def overview():
                 number("Error share", ERROR_SAYS, "percentunit", error_share(), steps=ERRORS, decimals=2),
                 number("p99", "One request in a hundred takes longer than this.", "s", quantile(0.99, DURATION, labels=HOST),
                        steps=SECONDS),
-                number("Apdex", "Of the clients, the lowest. " + APDEX_SAYS, "none", f"min({APDEX_BY_CLIENT})", steps=APDEX,
-                       decimals=2),
+                number("Apdex", "Of all requests, and of the client that has the lowest. " + APDEX_SAYS, "none",
+                       apdex(SCORE, "job_client:http_client_requests_judged:rate5m", CHOSEN_CLIENTS), steps=APDEX, decimals=2,
+                       extreme=(f"bottomk(1, {APDEX_BY_CLIENT})", "lowest: {{client}}")),
                 number("Active", "Requests that have started and not ended.", "short", active(ACTIVE, HOST)),
                 number("Processes", "Processes that are scraped.", "short", f"count(session_tap_build_info{{{PROCESS}}})"),
                 *requests("client"), *errors("client"), *slowest("client"),
@@ -76,11 +79,13 @@ def overview():
             ]),
             ("Errors", [
                 *errors("host", "template"),
-                graph("Failures by kind", "error_type: the status for 4xx and 5xx, else what went wrong. A 4xx is no error of the "
-                      "other side.", "reqps",
-                      (counted(DURATION, "error_type", labels=HOST, where='error_type!=""'), "{{error_type}}"), stack=True),
+                graph("Failures by kind", "error_type: the status for a 5xx, else why there was no whole response.", "reqps",
+                      (counted(DURATION, "error_type", labels=HOST, where=ERROR), "{{error_type}}"), stack=True, width=8),
+                graph("4xx by client", MISTAKES_SAY, "reqps",
+                      (counted(DURATION, "http_response_status_code", "client", labels=HOST, where=MISTAKE),
+                       "{{http_response_status_code}} {{client}}"), stack=True, width=8, link=drill_down("client")),
                 graph("Cancelled", "Requests that the app has cancelled: no errors.", "reqps",
-                      (total("session_tap_cancelled_requests_total", "client", labels=CLIENT), "{{client}}")),
+                      (total("session_tap_cancelled_requests_total", "client", labels=CLIENT), "{{client}}"), width=8),
                 graph("Error share by version", ERROR_SAYS + NO_LINE + VERSION_SAYS, "percentunit",
                       (error_share_by_version(), "{{service_version}}"), width=24, height=6, steps=ERRORS),
             ]),

@@ -101,11 +101,14 @@ def phase_bars(title, description, expression, *, width=12, height=9):
     return phased(panel)
 
 
-def number(title, description, unit, expression, *, steps=None, width=4, decimals=None, legend="__auto", link=None):
-    """One number of now, with a line of how it came about behind it."""
+def number(title, description, unit, expression, *, steps=None, width=4, decimals=None, extreme=None, link=None):
+    """One number of now, with a line of how it came about behind it. `extreme` is the query of the series that is furthest off, and
+    what names it: a word and a label, `"lowest: {{client}}"`."""
     panel = _common(stat.Panel(), title, description, unit, width, 4)
-    panel = (panel.with_target(_query(0, expression, legend))
-             .graph_mode(common.BigValueGraphMode.AREA).color_mode(common.BigValueColorMode.VALUE)
+    panel = panel.with_target(_query(0, expression, "all" if extreme else "__auto"))
+    if extreme:
+        panel = panel.with_target(_query(1, *extreme, instant=True)).text_mode(common.BigValueTextMode.VALUE_AND_NAME)
+    panel = (panel.graph_mode(common.BigValueGraphMode.AREA).color_mode(common.BigValueColorMode.VALUE)
              .reduce_options(common_builders.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
              .thresholds(steps or thresholds("text")))
     if link:

@@ -28,6 +28,8 @@ ROUTE = f'{PROCESS}, http_route=~"$route"'
 
 # The one meaning of error, in both directions: no whole response, or a 5xx. A 4xx is the fault of the side that asked.
 ERROR = 'error_type!~"|4.."'
+MISTAKE = 'error_type=~"4.."'
+MISTAKES_SAY = "Mistakes of the app, such as a path that is not there: no errors of the other side."
 ERROR_SAYS = "Of the requests that ended, those that got no response or a 5xx. A 4xx is no error, nor is what the app cancelled."
 SERVED_ERROR_SAYS = ("Of the requests that ended, those that got a 5xx or no whole response. A 4xx is no error, nor is what the "
                      "caller abandoned.")
@@ -84,6 +86,11 @@ def active(metric, labels, *group):
     return f"{by(*group)}({metric}{{{labels}}})"
 
 
+def apdex(score, judged, labels):
+    """Of all together, each by the number of its requests."""
+    return f"sum({score}{{{labels}}} * {judged}{{{labels}}}) / sum({judged}{{{labels}}})"
+
+
 def alerts(*group, names="HTTP(Client|Server).*|SessionTap.*"):
     """How many alerts of these rules are pending or firing."""
     labels = ", ".join(("alertname", "alertstate", *group))
@@ -103,6 +110,11 @@ def served_error_share(*group, labels=ROUTE):
 def phase_means():
     """Seconds of each phase for each request that was sent, so that the phases add up to the mean of a request."""
     return f"{summed(PHASE, 'phase')} / scalar({counted(DURATION, where=SENT)})"
+
+
+def response_share(*group):
+    """Of the requests that were sent, the share whose response came in pieces after a body: what of it the server took is unknown."""
+    return f"""{total(PHASE + "_count", *group, labels=HOST, where='phase="response"')} / {counted(DURATION, *group, labels=HOST, where=SENT)}"""
 
 
 def connections(*group):

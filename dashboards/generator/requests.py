@@ -3,15 +3,16 @@
 from .board import board
 from .panels import graph, heat, phase_bars, phased, quantiles, thresholds, top
 from .promql import (ACTIVE, CLIENT, DURATION, FIRST_BYTE, HOST, OPENED, PHASE, REQUEST_BODY, RESPONSE_BODY, RETRANSMITTED,
-                     ROUND_TRIP, active, connections, counted, local_share, phase_means, quantile, queued, summed, total)
+                     ROUND_TRIP, active, connections, counted, local_share, phase_means, quantile, queued, response_share,
+                     summed, total)
 
 EACH = ("client", "http_request_method", "server_address", "server_port", "url_template", "http_response_status_code",
         "error_type", "network_protocol_version")
 SERVER = ("client", "server_address")
 ONE_SERVER = "{{client}} {{server_address}}"
 PHASES_SAY = ("queue: waiting for a connection of the session's. upload: the request's body. processing: the request goes out, "
-              "and the server works. transfer: first byte to last. response: both, where nothing tells them apart. local: time in this process. On a connection that was "
-              "open there is no resolve, connect and tls.")
+              "and the server works. transfer: first byte to last. response: both, where nothing tells them apart. local: time in "
+              "this process. On a connection that was open there is no resolve, connect and tls.")
 
 
 def requests():
@@ -38,6 +39,9 @@ def requests():
                 graph("Time in this process", "Its part of the time of requests. The queue that all URLSessions "
                       "share is held, or no processor is free: look at callbacks, protocol classes and body streams.",
                       "percentunit", (local_share(*SERVER), ONE_SERVER), maximum=1),
+                graph("Responses in pieces", "Their share, of requests with a body: nothing tells processing and transfer apart, and "
+                      "both are the phase response. libcurl 8.10 and later knows.", "percentunit",
+                      (response_share(*SERVER), ONE_SERVER), maximum=1),
                 graph("Network round trip", "p99 of the least round trips of connections, of all templates. Processing that "
                       "is near one round trip is the network; far more is the server.", "s",
                       (quantile(0.99, ROUND_TRIP, *SERVER, labels=HOST), ONE_SERVER)),
