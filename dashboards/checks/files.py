@@ -73,8 +73,8 @@ def _untested(alerts, paths):
 
 
 def _undocumented(alerts):
-    """Every alert leads to its section of the README, and to panels that are there."""
-    headings = re.findall(r"^#+ (.+)$", (DASHBOARDS / "README.md").read_text(), re.MULTILINE)
+    """Every alert leads to its section of the runbooks, and to panels that are there."""
+    headings = re.findall(r"^#+ (.+)$", (DASHBOARDS / "runbooks.md").read_text(), re.MULTILINE)
     anchors = {heading.strip().lower().replace(" ", "-") for heading in headings}
     titles = {board["title"].removeprefix("SessionTap: "): {panel["title"] for panel in panels(board)} for _, board in boards()}
     for alert in alerts:
@@ -82,7 +82,7 @@ def _undocumented(alerts):
         if not annotations.get("summary") or annotations.get("runbook_url") != RUNBOOK + name.lower():
             yield f"{name}: no summary, or a runbook_url other than {RUNBOOK}{name.lower()}"
         if name.lower() not in anchors:
-            yield f"{name} has no section in the README"
+            yield f"{name} has no section in the runbooks"
         text = annotations.get("description", "")
         if "Look first at " not in text:
             yield f"{name} does not say what to look at first"
