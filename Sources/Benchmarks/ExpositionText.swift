@@ -12,7 +12,7 @@ extension Benchmark {
       } / 1e6
     },
     referenceValue: {
-      let source = try SeriesFixture.make(seriesCount: 1_000).exposition().bytes
+      let source = try SeriesFixture.make(seriesCount: 1_000).exposition().body
       var target = source
       // Writing makes the copy its own before the clock starts.
       target[0] = 0

@@ -85,7 +85,7 @@ enum Valgrind {
       case .tappedRequests:
         try await LoopbackTransfers.shared.get(count, isTapped: true)
       case .memcpy:
-        let source = try SeriesFixture.make(seriesCount: 1_000).exposition().bytes
+        let source = try SeriesFixture.make(seriesCount: 1_000).exposition().body
         var target = source
         for _ in 0..<count {
           target.withUnsafeMutableBytes { target in source.withUnsafeBytes { target.copyMemory(from: $0) } }

@@ -65,7 +65,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     // Foundation on Linux cuts it to whole seconds.
     configuration.timeoutIntervalForRequest = seconds + 1
     let session = URLSession(configuration: configuration, delegate: self, delegateQueue: calls)
-    let task = session.uploadTask(with: request, from: Data(exposition.bytes))
+    let task = session.uploadTask(with: request, from: Data(exposition.body))
     state.withLock { $0.task = task }
     task.resume()
     session.finishTasksAndInvalidate()

@@ -56,8 +56,7 @@ extension Tap {
     public var logging = RequestLog.Configuration()
     /// Whether the endpoint serves the newest log lines at `/logs` and shows them on its page. `false` by
     /// default, because lines reveal more than metrics. If ``log`` is `nil`, lines are kept for this alone.
-    /// Their number is ``/TapLog/RequestLog/Configuration/recentLineLimit``, or ``servedLineLimit`` if that
-    /// is 0.
+    /// Their number is ``/TapLog/RequestLog/Configuration/recentLineLimit``, or 1,000 if that is 0.
     public var servesLog = false
     /// Whether the page opens with the last ten minutes: `true` by default. The process keeps the totals of
     /// its requests for each five seconds, by client, server and path template, and by route for served
@@ -66,8 +65,7 @@ extension Tap {
     /// endpoint serves the totals at `/page/history`. Without them the charts begin when the page is opened.
     /// An app without an ``endpoint`` keeps nothing.
     public var keepsPageHistory = true
-    /// The default number of lines for `/logs`: 1,000.
-    public static let servedLineLimit = 1_000
+    package static let servedLineLimit = 1_000
     /// Where the metrics are served; `nil` serves none. Refusals become warnings in the log, unless
     /// ``/TapEndpoint/Endpoint/Configuration/logRefusal`` is set.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()

@@ -29,7 +29,7 @@ package final class RequestHistory: RequestConsumer {
   package func requestEnded(_ observation: RequestObservation) {
     let party = party(of: observation.request)
     // A 4xx that the app answers with is no error of its own, and has no error type.
-    let refusal = observation.end.statusCode.flatMap { (400..<500).contains($0) ? String($0) : nil }
+    let refusal = observation.statusCode.flatMap { (400..<500).contains($0) ? String($0) : nil }
     let failure = observation.errorType ?? refusal
     state.withLock { state in
       state.window.add(party, nanoseconds: observation.elapsed, failure: failure, at: .now)

@@ -79,7 +79,7 @@ import Testing
     let tap = try Tap(configuration)
     tap.inbound.begin(method: "BREW", path: "/pot").end(statusCode: 418)
     try await observer.gate.wait("the observer")
-    let text = String(decoding: tap.registry.exposition().bytes, as: UTF8.self)
+    let text = String(decoding: tap.registry.exposition().body, as: UTF8.self)
     #expect(text.contains(#"http_server_active_requests{http_request_method="BREW"} 0"#))
   }
 }

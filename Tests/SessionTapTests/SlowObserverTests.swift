@@ -46,7 +46,7 @@ import Testing
 
   /// The value of a series without labels, or of the one that begins so.
   private static func value(_ series: String, in registry: Registry) -> Int? {
-    let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
+    let text = String(decoding: registry.exposition().body, as: UTF8.self)
     let line = text.split(separator: "\n").first { $0.hasPrefix(series) }
     return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) }
   }

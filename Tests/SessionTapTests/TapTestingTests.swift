@@ -13,7 +13,8 @@ import Testing
     for _ in 0...number { _ = try await session.data(from: origin.url("/users/42")) }
     let requests = tap.recordedRequests()
     #expect(requests.count == number + 1)
-    #expect(requests.allSatisfy { $0.end == .response(statusCode: 404) && $0.request.client == "users" })
+    #expect(
+      requests.allSatisfy { $0.statusCode == 404 && $0.errorType == "404" && $0.request.client == "users" })
     let name = "http_client_request_duration_seconds_count"
     #expect(tap.registry.value(of: name, labels: ["client": "users"]) == Double(number + 1))
     #expect(tap.registry.value(of: name, labels: ["url_template": "/users/{id}"]) == Double(number + 1))

@@ -50,7 +50,7 @@ final class ShortTaps: Sendable {
     let tap = try Tap.start(configuration)
     _ = try await request(
       URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "short")))
-    let text = String(decoding: tap.registry.exposition(in: .text).bytes, as: UTF8.self)
+    let text = String(decoding: tap.registry.exposition(in: .text).body, as: UTF8.self)
     await tap.shutdown()
     let counts = [
       "session_tap_started_requests_total", "session_tap_ended_requests_total",

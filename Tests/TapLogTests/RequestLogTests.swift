@@ -65,7 +65,7 @@ import Testing
     log.requestEnded(.bare())
     log.shutdown()
     log.requestEnded(.bare())
-    let text = String(decoding: registry.exposition(in: .text).bytes, as: UTF8.self)
+    let text = String(decoding: registry.exposition(in: .text).body, as: UTF8.self)
     #expect(text.contains("\nsession_tap_log_lines_total{level=\"INFO\"} 1\n"))
     #expect(text.contains("\nsession_tap_log_dropped_lines_total{reason=\"shutdown\"} 1\n"))
     #expect(text.contains("\nsession_tap_log_write_errors_total 0\n"))

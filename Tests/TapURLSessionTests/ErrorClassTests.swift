@@ -119,6 +119,6 @@ import Testing
     #expect(types == [type], "\(stock.error ?? "")")
     // Without a head nothing has come.
     let observation = try #require(observer.ended.first)
-    if observation.end.statusCode == nil { #expect(observation.responseBodySize == nil) }
+    if observation.statusCode == nil { #expect(observation.responseBodySize == nil) }
   }
 }

@@ -22,7 +22,7 @@ import Testing
     let recorder = try RequestRecorder(registry: registry, consumers: [observer])
     let tap = URLSessionTap(recorder: recorder, configuration: configuration)
     func active() -> Bool {
-      String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+      String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
         .contains { $0.hasPrefix("http_client_active_requests{") && $0.hasSuffix(" 1") }
     }
 

@@ -1,6 +1,6 @@
 package import TapCore
 
 extension Exposition {
-  /// The bytes as text.
-  package var text: String { String(decoding: bytes, as: UTF8.self) }
+  /// The body as text.
+  package var text: String { String(decoding: body, as: UTF8.self) }
 }

@@ -2,8 +2,9 @@
 public struct Exposition: Sendable, Hashable {
   /// The format of the bytes.
   public let format: ExpositionFormat
-  /// The body of the answer.
-  public let bytes: [UInt8]
+  /// The body of the answer to a scrape. Except for protobuf it is text:
+  /// `String(decoding: exposition.body, as: UTF8.self)`.
+  public let body: [UInt8]
 
   /// The value of the `Content-Type` header.
   public var contentType: String { format.contentType }
@@ -16,7 +17,7 @@ public struct Exposition: Sendable, Hashable {
     createdSamples: Bool = false
   ) {
     let families = families.filter { names?.isDisjoint(with: $0.descriptor.claims) != true }
-    bytes =
+    body =
       format == .protobuf
       ? Self.bytes(of: families, by: ProtobufWriter())
       : Self.bytes(of: families, by: TextWriter(format, createdSamples: createdSamples))

@@ -89,8 +89,8 @@ package struct ScrapeAnswer: Sendable, Hashable {
   /// Compresses an exposition if asked, unless the system cannot.
   init(_ exposition: Exposition, compressed: Bool) {
     format = exposition.format
-    let gzip = compressed ? Gzip.system?.compress(exposition.bytes) : nil
+    let gzip = compressed ? Gzip.system?.compress(exposition.body) : nil
     contentEncoding = gzip == nil ? nil : "gzip"
-    bytes = gzip ?? exposition.bytes
+    bytes = gzip ?? exposition.body
   }
 }

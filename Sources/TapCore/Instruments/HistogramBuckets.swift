@@ -2,13 +2,12 @@
 ///
 ///     let durations = try registry.histogram("job_duration_seconds", help: "…", buckets: [0.1, 1, 10])
 ///
-/// ``Registry`` checks them: at least one, at most ``maximumCount``, finite and ascending.
+/// ``Registry`` checks them: at least one, at most 256, finite and ascending.
 public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// The upper bounds, inclusive.
   public let upperBounds: [Double]
 
-  /// The most bounds that a histogram may have.
-  public static let maximumCount = 256
+  package static let maximumCount = 256
 
   /// Seconds, from 5 ms to 10 s: the bounds of the OpenTelemetry HTTP conventions for durations.
   public static let seconds: HistogramBuckets = [
@@ -33,7 +32,7 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// - Parameters:
   ///   - first: the lowest bound, above 0.
   ///   - factor: above 1.
-  ///   - count: 1 to ``maximumCount``.
+  ///   - count: 1 to 256.
   /// - Returns: the buckets. The registry checks them.
   public static func exponential(from first: Double, factor: Double, count: Int) -> HistogramBuckets {
     sequence(first: first, count: count) { $0 * factor }
@@ -44,7 +43,7 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// - Parameters:
   ///   - first: the lowest bound.
   ///   - width: above 0.
-  ///   - count: 1 to ``maximumCount``.
+  ///   - count: 1 to 256.
   /// - Returns: the buckets. The registry checks them.
   public static func linear(from first: Double, width: Double, count: Int) -> HistogramBuckets {
     sequence(first: first, count: count) { $0 + width }

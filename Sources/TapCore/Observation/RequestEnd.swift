@@ -9,8 +9,7 @@ public enum RequestEnd: Sendable, Hashable {
   /// The app cancelled the request, or the caller of an inbound request left. This is no error.
   case cancelled
 
-  /// The status code of the response, if a head arrived.
-  public var statusCode: Int? {
+  package var statusCode: Int? {
     switch self {
     case .response(let statusCode): statusCode
     case .failure(_, let statusCode): statusCode

@@ -1,9 +1,8 @@
 /// `target_info`: OpenTelemetry's resource attributes as labels.
 ///
-/// Without attributes the metric is absent.
+/// Without attributes the metric is absent. It has at most 64.
 public struct TargetInfo: Collector {
-  /// The maximum number of attributes.
-  public static let maximumAttributeCount = 64
+  package static let maximumAttributeCount = 64
 
   private let labels: Labels
 

@@ -58,7 +58,7 @@ enum RequestLabels {
 
     init(_ observation: borrowing RequestObservation) {
       // What is no status code (RFC 9110, section 15) would only make series.
-      statusCode = observation.end.statusCode.flatMap { (100...599).contains($0) ? $0 : nil }
+      statusCode = observation.statusCode.flatMap { (100...599).contains($0) ? $0 : nil }
       failure = if case .failure(let type, _) = observation.end { type } else { nil }
       template = observation.request.urlTemplate?.asLabel
       isFromCache = observation.isFromCache

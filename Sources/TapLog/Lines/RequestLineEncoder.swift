@@ -38,7 +38,7 @@ struct RequestLineEncoder: Sendable {
     target(of: observation.request, isInbound: isInbound, to: &line)
     line.part { line in
       line.member("server.port", observation.request.serverPort)
-      line.member("http.response.status_code", observation.end.statusCode)
+      line.member("http.response.status_code", observation.statusCode)
       line.member("error.type", observation.errorType)
       times(of: observation, to: &line)
       connection(of: observation, to: &line)

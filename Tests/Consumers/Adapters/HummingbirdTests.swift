@@ -81,7 +81,7 @@ import Testing
       }
     }
     let counts = ends.reduce(into: [:]) { counts, end in
-      counts[Answer(status: end.end.statusCode, route: end.request.urlTemplate), default: 0] += 1
+      counts[Answer(status: end.statusCode, route: end.request.urlTemplate), default: 0] += 1
     }
     #expect(counts == Dictionary(uniqueKeysWithValues: Self.answers.values.map { ($0, clients * rounds) }))
     let hello = ends.filter { $0.request.url == "/hello" }

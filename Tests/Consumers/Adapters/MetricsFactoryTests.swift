@@ -11,7 +11,7 @@ import Testing
 
   /// The sample lines of what a scrape gets.
   private var samples: [Substring] {
-    String(decoding: registry.exposition(in: .text).bytes, as: UTF8.self)
+    String(decoding: registry.exposition(in: .text).body, as: UTF8.self)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
   }
 

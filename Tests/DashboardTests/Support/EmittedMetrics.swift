@@ -43,7 +43,7 @@ struct EmittedMetrics {
     // A scrape is counted when its answer has been sent, which may be after it was received.
     let exposition = try await Poll.until("the count of the scrape and of the handler") {
       let exposition = tap.registry.exposition(in: .text)
-      let text = String(decoding: exposition.bytes, as: UTF8.self)
+      let text = String(decoding: exposition.body, as: UTF8.self)
       let counts = ["session_tap_scrapes_total{", "session_tap_overdue_handlers{"]
       return counts.allSatisfy(text.contains) ? exposition : nil
     }
@@ -134,7 +134,7 @@ struct EmittedMetrics {
 
   private mutating func read(_ exposition: Exposition) {
     var family = ""
-    for line in String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n") {
+    for line in String(decoding: exposition.body, as: UTF8.self).split(separator: "\n") {
       if line.hasPrefix("# TYPE ") {
         let words = line.split(separator: " ")
         family = String(words[2])

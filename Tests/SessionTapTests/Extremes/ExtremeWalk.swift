@@ -57,7 +57,7 @@ struct ExtremeWalk {
 
   /// What is wrong with what a registry exposes. Only gauges named `jobs`, and what a collector says, may be no number.
   static func faults(of registry: Registry) -> [String] {
-    let text = registry.exposition(in: .text).bytes
+    let text = registry.exposition(in: .text).body
     if text.isEmpty { return [] }
     for format in ExpositionFormat.allCases where format != .text { _ = registry.exposition(in: format) }
     guard let text = String(validating: text, as: UTF8.self) else { return ["the exposition is not UTF-8"] }

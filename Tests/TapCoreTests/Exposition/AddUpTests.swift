@@ -12,7 +12,7 @@ struct AddUpTests {
   func `protobuf has what was recorded`(seed: Int) throws {
     var random = try RandomRegistry(seed: seed)
     random.recordSome()
-    let exposition = try #require(ProtobufExposition(random.registry.exposition(in: .protobuf).bytes))
+    let exposition = try #require(ProtobufExposition(random.registry.exposition(in: .protobuf).body))
     #expect(exposition.samples == random.expectedSamples)
     for histogram in exposition.histograms {
       #expect(histogram.nativeCount == histogram.count)
@@ -69,7 +69,7 @@ struct AddUpTests {
   }
 
   private static func protobufSeries(_ exposition: Exposition) -> [Series]? {
-    ProtobufExposition(exposition.bytes)?.histograms.map { histogram in
+    ProtobufExposition(exposition.body)?.histograms.map { histogram in
       var total: UInt64 = 0
       let buckets = histogram.bucketCounts.map { count in
         total &+= count
@@ -81,7 +81,7 @@ struct AddUpTests {
 
   private static func textSeries(_ exposition: Exposition) -> [Series]? {
     var series: [Series] = []
-    for line in String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n") {
+    for line in String(decoding: exposition.body, as: UTF8.self).split(separator: "\n") {
       guard !line.hasPrefix("#") else { continue }
       let value = line.split(separator: " ").last.flatMap { UInt64($0) }
       if line.contains("_bucket{") {

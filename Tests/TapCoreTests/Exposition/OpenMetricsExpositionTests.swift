@@ -7,7 +7,7 @@ struct OpenMetricsExpositionTests {
 
   /// The exposition, with the time when series were made replaced by `T`.
   private var text: String {
-    String(decoding: registry.exposition(in: .openMetrics, createdSamples: true).bytes, as: UTF8.self)
+    String(decoding: registry.exposition(in: .openMetrics, createdSamples: true).body, as: UTF8.self)
       .split(separator: "\n", omittingEmptySubsequences: false)
       .map { line in
         let isCreated = line.contains("_created") && !line.hasPrefix("#")
@@ -59,7 +59,7 @@ struct OpenMetricsExpositionTests {
     try registry.counter("a_total", help: "").increment()
     try registry.histogram("h", help: "").record(1)
     let exposition = registry.exposition(accept: "application/openmetrics-text")
-    #expect(!String(decoding: exposition.bytes, as: UTF8.self).contains("_created"))
+    #expect(!String(decoding: exposition.body, as: UTF8.self).contains("_created"))
     #expect(text.ranges(of: "_created").count == 2)
   }
 

@@ -5,7 +5,7 @@ import Testing
 struct TextExpositionTests {
   private let registry = Registry()
 
-  private var text: String { String(decoding: registry.exposition().bytes, as: UTF8.self) }
+  private var text: String { String(decoding: registry.exposition().body, as: UTF8.self) }
 
   @Test func `writes families by name and series by label values`() throws {
     let queue = try registry.gauge("queue_depth", help: "Jobs that wait.")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed")) struct PromtoolTests {
   private func check(_ registry: Registry) async throws -> Tool.Result {
-    try await Tool("promtool").run(["check", "metrics"], input: registry.exposition().bytes)
+    try await Tool("promtool").run(["check", "metrics"], input: registry.exposition().body)
   }
 
   @Test(arguments: 1...3)

@@ -22,7 +22,7 @@ import Testing
   func `reads whatever a registry takes`(seed: Int, format: ExpositionFormat) async throws {
     let registry = ClashingFamilies.registry(seed: seed)
     let exposition = registry.exposition(in: format, createdSamples: seed.isMultiple(of: 2))
-    let lines = String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n")
+    let lines = String(decoding: exposition.body, as: UTF8.self).split(separator: "\n")
     let samples = try await ReferenceParser.parse(exposition)
     #expect(samples.count == lines.count { !$0.hasPrefix("#") })
     #expect(Set(samples.map(\.key)).count == samples.count)
@@ -88,7 +88,7 @@ enum ReferenceParser {
   /// What the parser reads in an exposition; throws with the parser's words where it refuses.
   static func parse(_ exposition: Exposition) async throws -> [Sample] {
     let module = exposition.format == .openMetrics ? "openmetrics.parser" : "parser"
-    let result = try await Tool("python3").run(["-c", script, module], input: exposition.bytes)
+    let result = try await Tool("python3").run(["-c", script, module], input: exposition.body)
     guard result.status == 0, let lines = result.output.data(using: .utf8) else {
       throw Refusal(words: String(result.output.suffix(600)))
     }

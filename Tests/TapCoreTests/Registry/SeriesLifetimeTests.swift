@@ -9,7 +9,7 @@ struct SeriesLifetimeTests {
 
   private func names(after seconds: Int) -> [String] {
     let exposition = Exposition(of: registry.gather(at: start.advanced(by: .seconds(seconds))), in: .text)
-    return String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n")
+    return String(decoding: exposition.body, as: UTF8.self).split(separator: "\n")
       .filter { !$0.hasPrefix("#") && !$0.hasPrefix("session_tap") }.map(String.init)
   }
 
@@ -156,7 +156,7 @@ struct SeriesLifetimeTests {
         request: over, start: .now, duration: .zero, end: .response(statusCode: 200)))
     func samples(after seconds: Int) -> [String] {
       let exposition = Exposition(of: registry.gather(at: start.advanced(by: .seconds(seconds))), in: .text)
-      return String(decoding: exposition.bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+      return String(decoding: exposition.body, as: UTF8.self).split(separator: "\n").map(String.init)
     }
     #expect(samples(after: 0).count { $0.hasPrefix("http_client_active_requests{") } == 2)
     let later = samples(after: 10)

@@ -16,7 +16,7 @@ struct HostileRunTests {
       // methods as much.
       #expect(after < before + 96 * 1_048_576 / 4_096)
 
-      let text = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+      let text = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
       func count(_ name: String) -> Int { text.count { $0.hasPrefix(name + "{") } }
       #expect(count("http_client_request_duration_seconds_count") == 2_001)
       #expect(count("http_client_active_requests") == 2_001)
@@ -54,7 +54,7 @@ struct HostileRunTests {
   @Test(.needs(.program), .enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
   func `promtool accepts it`() async throws {
     let result = try await Tool("promtool").run(
-      ["check", "metrics"], input: AttackedRegistry.small.get().exposition().bytes)
+      ["check", "metrics"], input: AttackedRegistry.small.get().exposition().body)
     #expect(result.status == 0, "\(result.output.suffix(500))")
   }
 
@@ -66,7 +66,7 @@ struct HostileRunTests {
     for number in 0..<3_000 {
       family[JobLabels(kind: number % 100 == 0 ? "\(number)" + megabyte : "kind-\(number)")].increment()
     }
-    let lines = String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n")
+    let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
     #expect(lines.count { $0.hasPrefix("a_total{") } == 2_001)
     #expect(lines.allSatisfy { $0.utf8.count < 400 })
   }

@@ -9,7 +9,7 @@ import Testing
   private let observer = RecordingObserver()
 
   private var lines: [String] {
-    String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
   private func value(_ sample: String) -> Double? {
@@ -193,7 +193,7 @@ import Testing
 
   /// Adds up one exposition.
   private func expectBalance() {
-    let text = String(decoding: registry.exposition().bytes, as: UTF8.self)
+    let text = String(decoding: registry.exposition().body, as: UTF8.self)
     func sum(_ name: String) -> Double { ExpositionText.sum(of: name, in: text) }
     let started = sum("session_tap_inbound_started_requests_total")
     let ended = sum("session_tap_inbound_ended_requests_total")

@@ -7,7 +7,7 @@ struct RequestMetricsTests {
   private let registry = Registry()
 
   private var lines: [String] {
-    String(decoding: registry.exposition().bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
   private func value(_ sample: String) -> Double? {
@@ -51,7 +51,7 @@ struct RequestMetricsTests {
       #"client="payments",http_request_method="GET",http_response_status_code="200","#
       + #"server_address="api.example.com",server_port="443",url_template="/users/{id}""#
     #expect(
-      String(decoding: registry.exposition().bytes, as: UTF8.self) == """
+      String(decoding: registry.exposition().body, as: UTF8.self) == """
         # HELP http_client_active_requests Requests that have started and not ended.
         # TYPE http_client_active_requests gauge
         http_client_active_requests{\(target)} 0
@@ -239,7 +239,7 @@ struct RequestMetricsTests {
     let request = request(client: host, host: host, template: host)
     metrics.requestStarted(request)
     metrics.requestEnded(end(request, .response(statusCode: 200)))
-    let bytes = registry.exposition().bytes
+    let bytes = registry.exposition().body
     #expect(String(validating: bytes, as: UTF8.self) != nil)
     #expect(lines.allSatisfy { $0.utf8.count < 2_500 })
     #expect(

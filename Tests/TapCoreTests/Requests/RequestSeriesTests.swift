@@ -31,7 +31,7 @@ struct RequestSeriesTests {
   /// The samples of some names, by what follows the name.
   private func samples(of name: String, after seconds: Int = 0) -> [String: Int] {
     let families = registry.gather(at: start.advanced(by: .seconds(seconds)))
-    let text = String(decoding: Exposition(of: families, in: .text).bytes, as: UTF8.self)
+    let text = String(decoding: Exposition(of: families, in: .text).body, as: UTF8.self)
     return text.split(separator: "\n").reduce(into: [:]) { samples, line in
       guard line.hasPrefix(name + "{"), let space = line.lastIndex(of: " ") else { return }
       samples[String(line[..<space].dropFirst(name.count))] = Int(line[space...].dropFirst())

@@ -147,7 +147,7 @@ import Testing
     await recorder.inbound.withRequest(method: "GET", path: "/", traceparent: header) {
       $0.end(statusCode: 200)
     }
-    let text = String(decoding: registry.exposition(in: .openMetrics).bytes, as: UTF8.self)
+    let text = String(decoding: registry.exposition(in: .openMetrics).body, as: UTF8.self)
     #expect(text.contains("0af7651916cd43dd8448eb211c80319c") == isKept)
   }
 }
