@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap"]
 # For those who change the package.
 INTERNAL = ["Contributing", "TheWayOfARequest", "Recipes"]
+# Of lines, in an article.
+LONGEST = 200
 
 # What is translated within a line: code spans, and links or pictures, whose text may be code.
 CODE = r"`[^`]+`"
@@ -88,6 +90,8 @@ def check():
     for path, page in pages.items():
         found = page.faults + [fault for link in page.links for fault in broken(link, page, pages)]
         faults += [f"{path.relative_to(ROOT)}: {fault}" for fault in found]
+    faults += [f"{path.relative_to(ROOT)}: more than {LONGEST} lines" for path in pages
+               if path.name != "Changelog.md" and path.read_text().count("\n") > LONGEST]
     faults += unknown_names()
     for fault in faults:
         print(f"articles: {fault}", file=sys.stderr)

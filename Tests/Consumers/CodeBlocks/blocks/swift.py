@@ -41,6 +41,8 @@ do {{
 
 
 def check(blocks, root):
+    # An article's tests are run by Articles/check.
+    blocks = [block for block in blocks if "\nimport Testing\n" not in block.text]
     manifests = [block for block in blocks if re.match(r"// (Package\.swift|swift-tools-version)", block.text)]
     programs = [block for block in blocks if block.text.startswith("import ")]
     quotations = [block for block in blocks if QUOTATION.match(block.text)]
