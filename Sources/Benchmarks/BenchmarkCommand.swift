@@ -71,7 +71,7 @@ enum AllBenchmarks {
     .histogramRecordAllThreads,
     .histogramRecordInstructions,
     .requestTappedC1,
-    .requestTappedC8, .requestTappedBurst,
+    .requestTappedC8, .requestTappedBurst, .requestTappedDescriptorsC1, .requestTappedDescriptorsC16,
     .downloadTapped,
     .requestAllocations,
     .accountRead, .connectionRead,

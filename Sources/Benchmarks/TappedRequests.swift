@@ -15,6 +15,13 @@ extension Benchmark {
   /// The same, 4,000 at once: all but six wait for a connection.
   static let requestTappedBurst = requests("request.tapped_vs_stock.burst", inFlight: 4_000, rounds: 21)
 
+  /// The processor time of a GET with a connection of its own, the server's part included, where the process has 6,000 more
+  /// descriptors.
+  static let requestTappedDescriptorsC1 = descriptors(inFlight: 1)
+
+  /// The same, sixteen in flight.
+  static let requestTappedDescriptorsC16 = descriptors(inFlight: 16)
+
   /// A download of 10 MB on loopback.
   static let downloadTapped = Benchmark(
     "download.tapped_vs_stock", unit: "ms", reference: "the same without the tap", rounds: 101,
@@ -34,10 +41,20 @@ extension Benchmark {
   private static func requests(_ name: String, inFlight: Int, rounds: Int = 301) -> Benchmark {
     Benchmark(
       name, unit: "us", reference: "the same without the tap", rounds: rounds,
-      value: { try await LoopbackTransfers.shared.get(isTapped: true, inFlight: inFlight) * 1_000_000 },
-      referenceValue: {
-        try await LoopbackTransfers.shared.get(isTapped: false, inFlight: inFlight) * 1_000_000
-      })
+      value: { try await LoopbackTransfers.shared.get(isTapped: true, inFlight: inFlight).time },
+      referenceValue: { try await LoopbackTransfers.shared.get(isTapped: false, inFlight: inFlight).time })
+  }
+
+  private static func descriptors(inFlight: Int) -> Benchmark {
+    let get = { @Sendable (isTapped: Bool) in
+      try await LoopbackTransfers.shared.openDescriptors(6_000)
+      return try await LoopbackTransfers.shared.get(isTapped: isTapped, inFlight: inFlight, closes: true)
+        .processor
+    }
+    return Benchmark(
+      "request.tapped_vs_stock.descriptors.c\(inFlight)", unit: "us", reference: "the same without the tap",
+      rounds: 101,
+      value: { try await get(true) }, referenceValue: { try await get(false) })
   }
 }
 
@@ -83,23 +100,46 @@ actor LoopbackTransfers {
   private var pair: Pair?
   private var pairsMade = 0
 
-  /// Seconds for each of some requests that are made this many at a time.
-  func get(isTapped: Bool, inFlight: Int) async throws -> Double {
+  private var descriptors: [Int32] = []
+
+  /// Opens so many descriptors, which stay open.
+  func openDescriptors(_ count: Int) throws {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = min(limit.rlim_max, rlim_t(count + 1_024))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    while descriptors.count < count { descriptors.append(dup(1)) }
+    if descriptors.contains(-1) { throw POSIXError(.EMFILE) }
+  }
+
+  /// The microseconds, and those of this process's processor time, for each of some requests that are made this many at a time.
+  func get(isTapped: Bool, inFlight: Int, closes: Bool = false) async throws -> (
+    time: Double, processor: Double
+  ) {
     let running = try start()
     let session = try await freshSession(isTapped: isTapped)
     let requestsEach = max(1, Self.requestsARound / inFlight)
-    let clock = ContinuousClock()
+    var request = URLRequest(url: running.small)
+    if closes { request.setValue("close", forHTTPHeaderField: "Connection") }
+    let (clock, processor) = (ContinuousClock(), Self.processorSeconds)
     let elapsed = try await clock.measure {
       try await withThrowingTaskGroup { group in
         for _ in 0..<inFlight {
-          group.addTask {
-            for _ in 0..<requestsEach { _ = try await session.data(from: running.small) }
+          group.addTask { [request] in
+            for _ in 0..<requestsEach { _ = try await session.data(for: request) }
           }
         }
         try await group.waitForAll()
       }
     }
-    return elapsed / .seconds(1) / Double(requestsEach * inFlight)
+    let scale = 1_000_000 / Double(requestsEach * inFlight)
+    return (elapsed / .seconds(1) * scale, (Self.processorSeconds - processor) * scale)
+  }
+
+  private static var processorSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
   }
 
   /// Makes some requests, one after another, after a few that open the connection and fill the caches.

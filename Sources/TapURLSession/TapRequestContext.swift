@@ -71,20 +71,17 @@ extension URLRequest {
   /// ```swift
   /// let (data, response) = try await session.data(for: .traced(url))
   /// ```
-  public static func traced(_ url: URL) -> URLRequest {
-    URLRequest(url: url).traced()
-  }
+  public static func traced(_ url: URL) -> URLRequest { URLRequest(url: url).traced() }
 }
 
 /// A request that keeps a context through copies and changes.
 ///
-/// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux. What
-/// does is the reference that a `URLRequest` stands on, as long as its copies are of the same class.
+/// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux. The reference that a
+/// `URLRequest` stands on does, as long as its copies are of the same class.
 final class ContextualURLRequest: NSMutableURLRequest {
   let context: TapRequestContext?
 
-  /// Whether the process has made any. To look for a context costs a copy of the request, which apps that use
-  /// none need not pay.
+  /// Whether the process has made any. To look for a context costs a copy of the request.
   static var isInUse: Bool { used.load(ordering: .relaxed) }
   private static let used = Atomic<Bool>(false)
 
@@ -113,8 +110,5 @@ final class ContextualURLRequest: NSMutableURLRequest {
   override func copy(with zone: NSZone? = nil) -> Any {
     ContextualURLRequest(copying: self, context: context)
   }
-
-  override func mutableCopy(with zone: NSZone? = nil) -> Any {
-    ContextualURLRequest(copying: self, context: context)
-  }
+  override func mutableCopy(with zone: NSZone? = nil) -> Any { copy(with: zone) }
 }

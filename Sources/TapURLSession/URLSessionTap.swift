@@ -63,8 +63,7 @@ public final class URLSessionTap: Sendable {
   ///   - recorder: Where the requests are recorded.
   ///   - configuration: Settings for URLSessions alone.
   public init(recorder: RequestRecorder, configuration: Configuration = Configuration()) {
-    self.recorder = recorder
-    self.configuration = configuration
+    (self.recorder, self.configuration) = (recorder, configuration)
   }
 
   /// Copies a configuration so that this tap observes its sessions.
@@ -90,9 +89,7 @@ public final class URLSessionTap: Sendable {
   /// On Linux a session's configuration is live: this adds the tap to its `protocolClasses`, and
   /// ``uninstall(from:)`` removes it. Installing again under another name changes the name. Foundation reads
   /// the list without a lock when a task is first resumed, so install before the session is in use, or while
-  /// no other thread resumes its tasks. Other sessions made from `.default` are not affected.
-  ///
-  /// On Apple platforms sessions are not observed.
+  /// no other thread resumes its tasks. On Apple platforms sessions are not observed.
   ///
   /// - Parameters:
   ///   - session: The session, in use or not.
@@ -128,9 +125,7 @@ public final class URLSessionTap: Sendable {
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
   /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.
-  package func exclude(ownPort: Int?) {
-    self.ownPort.store(ownPort ?? 0, ordering: .relaxed)
-  }
+  package func exclude(ownPort: Int?) { self.ownPort.store(ownPort ?? 0, ordering: .relaxed) }
 
   /// Whether a request to a server is to be recorded. It is described only if a filter has to see it.
   func records(server: @autoclosure () -> URLAuthority?, _ description: () -> RequestDescription) -> Bool {
@@ -142,15 +137,18 @@ public final class URLSessionTap: Sendable {
     return filter.isAll || filter.includes(description())
   }
 
-  /// Whether a host is this machine by one of its usual names (RFC 6761, section 6.3; RFC 1122, section
-  /// 3.2.1.3; RFC 4291, section 2.5.3).
+  /// By one of its usual names (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
   private static func isLoopback(_ host: String) -> Bool {
     let host = host.lowercased()
     return host == "localhost" || host == "::1" || host.hasPrefix("127.")
   }
 
   func install(in configuration: URLSessionConfiguration, client: String, hasOlderTasks: Bool = false) {
-    guard Self.reachesLoaders, !isStopped else { return }
+    // Elsewhere the loaders of Foundation's tasks are out of reach.
+    #if !canImport(FoundationNetworking)
+      return
+    #endif
+    guard !isStopped else { return }
     let classes = configuration.protocolClasses ?? []
     let contexts = classes.map { ProtocolClasses.context(of: $0) }
     let others = zip(classes, contexts).filter { $1 == nil }.map(\.0)
@@ -171,13 +169,6 @@ public final class URLSessionTap: Sendable {
         hasOlderTasks: hasOlderTasks || contexts.contains { $0?.hasOlderTasks == true }))
     configuration.protocolClasses = [metricsClass] + others
   }
-
-  /// Whether the loaders of Foundation's tasks are in reach, which they are on Linux alone.
-  #if canImport(FoundationNetworking)
-    private static let reachesLoaders = true
-  #else
-    private static let reachesLoaders = false
-  #endif
 
   private func isOwn(_ someClass: AnyClass) -> Bool {
     ProtocolClasses.context(of: someClass)?.clients.contains { $0.tap === self } ?? false

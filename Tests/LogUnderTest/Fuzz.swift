@@ -46,6 +46,7 @@ struct Fuzz {
       end: end(), requestBodySize: optional { $0.number() }, responseBodySize: optional { $0.number() })
     observation.timeToFirstByte = optional { $0.duration() }
     observation.timings = timings()
+    observation.cutOffPhase = optional { $0.pick(RequestTimings.Phase.allCases) } ?? nil
     observation.networkRoundTrip = optional { $0.duration() }
     observation.retransmittedSegments = optional { Int(truncatingIfNeeded: $0.number()) }
     observation.resendCount = optional { Int(truncatingIfNeeded: $0.number()) }

@@ -20,6 +20,7 @@ extension RequestObservation {
     (whole.request.scheme, whole.request.clientAddress) = ("https", "203.0.113.7")
     (whole.end, whole.errorMessage, whole.timeToFirstByte) = (end, "text", .seconds(1))
     for phase in RequestTimings.Phase.allCases { whole.timings[phase] = .seconds(1) }
+    whole.cutOffPhase = .processing
     (whole.protocolVersion, whole.peerAddress) = (.http11, "203.0.113.8")
     (whole.openedConnections, whole.isConnectionReused, whole.timeToResend) = (1, false, .seconds(1))
     (whole.networkRoundTrip, whole.retransmittedSegments) = (.seconds(1), 1)

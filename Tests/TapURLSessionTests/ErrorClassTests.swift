@@ -57,6 +57,37 @@ import Testing
     try await front.stop()
   }
 
+  /// Foundation's own time-out has no text. It counts whole seconds, and starts again with what arrives.
+  @Test(
+    arguments: [
+      ("", 0.5, "no response within 0.0 s: timeoutInterval of 0.5 s, which Foundation cuts to whole seconds"),
+      ("", 1.5, "no response within 1.0 s: timeoutInterval of 1.5 s, which Foundation cuts to whole seconds"),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na", 1, "no data for 1.0 s: timeoutInterval"),
+    ], ["GET", "POST"])
+  func `a time-out says what ran out`(end: (sent: String, timeout: Double, message: String), method: String)
+    async throws
+  {
+    let over = Gate()
+    let origin = try Origin { _ in [.text(end.sent), .hold(over)] }
+    defer { over.open() }
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    var request = URLRequest(url: origin.url())
+    request.timeoutInterval = end.timeout
+    if method == "POST" { (request.httpMethod, request.httpBody) = (method, Data([1, 2, 3])) }
+    await #expect(throws: URLError.self) { try await session.data(for: request) }
+    session.finishTasksAndInvalidate()
+    try await observer.waitForEnds(1)
+    let observation = try #require(observer.ended.first)
+    #expect(observation.errorMessage == end.message)
+    #expect(observation.errorType == "timeout")
+    // At once where the time-out is none.
+    if end.timeout < 1 { return }
+    let phase: RequestTimings.Phase = end.sent.isEmpty ? .processing : method == "GET" ? .transfer : .response
+    #expect(observation.cutOffPhase == phase, "\(observation.timings)")
+  }
+
   /// libcurl says what proxy it cannot use. In a process of its own, since all sessions read the variable.
   @Test func `the credentials of a proxy are in no message`() async {
     await #expect(processExitsWith: .success) {
@@ -84,7 +115,7 @@ import Testing
     try await observer.waitForEnds(1)
     let ended = try #require(observer.ended.first)
     #expect(ended.request.serverAddress == nil)
-    #expect(ended.errorMessage?.contains("s3cret") == false, "\(ended.errorMessage ?? "")")
+    #expect(ended.errorMessage?.contains("s3cret") != true)
   }
 
   /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close` in its `http2.c`,

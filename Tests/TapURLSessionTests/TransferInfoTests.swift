@@ -107,7 +107,7 @@ import Testing
     let processing = try #require(Self.milliseconds(timings[.processing]))
     let transfer = try #require(Self.milliseconds(timings[.transfer]))
     let local = try #require(Self.milliseconds(timings[.local]))
-    #expect(processing >= 250)
+    #expect(processing >= 250 && observation.cutOffPhase == nil)
     // A client that is late to read the first byte takes a part of the body's time for the server's, or for its own.
     #expect(processing + transfer + local >= 450)
     #expect(timings[.queue] == nil)
@@ -166,7 +166,7 @@ import Testing
     #expect(observation.protocolVersion == nil)
     #expect(observation.isConnectionReused == nil)
     #expect(observation.timings[.processing] == nil)
-    #expect(observation.timings[.connect] != nil)
+    #expect(observation.timings[.connect] != nil && observation.cutOffPhase == .connect)
   }
 
   @Test func `a host that does not resolve ends in resolve`() async throws {
@@ -175,6 +175,7 @@ import Testing
     #expect(observation.end == .failure(.dns, statusCode: nil))
     #expect(try #require(observation.errorMessage).contains("nothing.invalid"))
     #expect(RequestTimings.Phase.allCases.filter { observation.timings[$0] != nil } == [.resolve, .local])
+    #expect(observation.cutOffPhase == .resolve)
   }
 
   @Test(arguments: [Way.async, .delegate])
@@ -189,6 +190,8 @@ import Testing
     #expect(try #require(Self.milliseconds(observation.timings[.processing])) >= 900)
     #expect(observation.timings[.transfer] == nil)
     #expect(observation.timeToFirstByte == nil)
+    #expect(observation.cutOffPhase == .processing)
+    #expect(observation.errorMessage == "no response within 1.0 s: timeoutIntervalForRequest")
   }
 
   @Test(arguments: [Way.async, .handler, .delegate, .download])
@@ -198,7 +201,7 @@ import Testing
     }
     let observation = try await observation(way, origin.url())
     #expect(observation.end == .failure(.connectionLost, statusCode: 200))
-    #expect(observation.responseBodySize == 9)
+    #expect(observation.responseBodySize == 9 && observation.cutOffPhase == .transfer)
     let processing = try #require(Self.milliseconds(observation.timings[.processing]))
     let transfer = try #require(Self.milliseconds(observation.timings[.transfer]))
     #expect(processing + transfer >= 25)
@@ -223,7 +226,7 @@ import Testing
     #expect(observation.end == .cancelled)
     #expect(observation.responseBodySize == 9)
     #expect(observation.timeToFirstByte != nil)
-    #expect(observation.timings[.transfer] != nil)
+    #expect(observation.timings[.transfer] != nil && observation.cutOffPhase == .transfer)
   }
 
   @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {

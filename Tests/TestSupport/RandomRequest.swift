@@ -2,7 +2,7 @@
 package struct RandomRequest: Sendable {
   /// What the server makes of the request: the last part of its path.
   package enum Answer: String, CaseIterable, Sendable {
-    case sized, chunked, missing, failing, moved, reset, short, slow, hanging, refused
+    case sized, chunked, missing, failing, moved, reset, short, slow, trickling, hanging, refused
   }
 
   package enum Kind: CaseIterable, Sendable {
@@ -90,6 +90,9 @@ package struct RandomRequest: Sendable {
     case .reset: return [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
     case .short: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
     case .slow: return [.think(100), .response(body: body, head: isHead)]
+    case .trickling:
+      let head = OriginStep.text("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n")
+      return isHead ? [head] : [head, .think(100), .send(body)]
     // The rest never comes: the client's cancel closes the connection.
     case .hanging:
       let head = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n"

@@ -27,6 +27,9 @@ public struct RequestObservation: Sendable, Hashable {
   }
   /// Where the time went, as far as it is known.
   public var timings = RequestTimings()
+  /// The phase in which the request failed or was cancelled, or `nil` if there is none or it is unknown. Its
+  /// length in ``timings`` is the time until then, which says nothing of how long it would have taken.
+  public var cutOffPhase: RequestTimings.Phase?
   /// The HTTP version of the response, or `nil` if unknown.
   public var protocolVersion: NetworkProtocolVersion?
   /// The address of the server or proxy at the other end of the connection (OpenTelemetry,

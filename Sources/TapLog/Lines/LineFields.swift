@@ -76,6 +76,7 @@ struct LineFields: Sendable {
 
   static let outboundKeys = requestKeys.union([
     "client", "url.full", "url.template", "server.address", "server.port", "time_to_first_byte_s",
+    "cut_off_phase",
     "network.protocol.version", "network.peer.address", "connection.reused", "network.resent_after_s",
     "network.round_trip_s", "network.retransmits", "http.request.resend_count", "from_cache",
   ]).union(RequestTimings.Phase.allCases.map(\.logKey))

@@ -152,6 +152,7 @@ struct RequestLineEncoder: Sendable {
       line.append(key)
       line.seconds(nanoseconds: nanoseconds)
     }
+    line.member("cut_off_phase", observation.cutOffPhase?.rawValue)
   }
 
   private func connection(of observation: RequestObservation, to line: inout LineWriter) {

@@ -4,11 +4,9 @@ import TapFoundation
 
 /// Learns of the end of a task whose server asked for credentials.
 ///
-/// Once a challenge is answered, Foundation serves the task with a new native loader that has no client of
-/// ours, and says nothing when that one is done; `state`, `error` and `response` of the task are all that
-/// shows it. They are read again after a fiftieth of the time that has passed, so the measured duration is
-/// at most 2% or 1 ms late, and a task whose challenge is never answered costs next to nothing. Such a task is reported
-/// once.
+/// Once a challenge is answered, Foundation serves the task with a new native loader that has no client of ours: `state`, `error` and
+/// `response` of the task are all that shows its end. They are read again after a fiftieth of the time that has passed, so the measured
+/// duration is at most 2% or 1 ms late. A task whose challenge is not answered is reported once.
 enum ChallengedTaskWatch {
   private static let queue = DispatchQueue(label: "session-tap.challenged-tasks", qos: .utility)
   private static let shortestPause = Duration.milliseconds(1)

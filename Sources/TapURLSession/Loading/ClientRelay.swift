@@ -4,28 +4,18 @@ import TapFoundation
 
 /// The client of the tapped loader: notes what passes and forwards every call to the original client.
 ///
-/// The sender stays the loader. Foundation reads the finished file and the data from the sender's own
-/// properties, and caches only what its own loaders send. An end is noted before it is forwarded: a scrape
-/// that the app makes when it learns of an end shows it.
-///
-/// What a loader reports after its end is dropped: a native loader that is stopped by a cancel after it has finished
-/// reports a failure too (`_NativeProtocol.completeTask(withError:)`), and Foundation's client ends the process if the
-/// task has left the session's registry by then.
+/// The sender stays the loader: Foundation reads the file and the data from it, and caches only what its own loaders send. An end is
+/// noted before it is forwarded: a scrape that the app makes when it learns of an end shows it. What a loader reports after its end is
+/// dropped: a native one that is cancelled when it has finished reports a failure too (`_NativeProtocol.completeTask(withError:)`), and
+/// Foundation's client ends the process if the task has left the session's registry by then.
 final class ClientRelay: NSObject, URLProtocolClient {
-  private enum Phase: Sendable {
-    case made, loading
-    /// The server asked for credentials: another loader may serve the rest, and the task is watched.
-    case challenged
-    /// The loader has reported its end.
-    case done
-  }
-
   private struct State: Sendable {
-    var phase = Phase.made
     var start = Instant.never
     var seen = TransferInfo.Seen()
     /// The transfer is among those that the context counts.
     var isCounted = false
+    /// The loader has reported its end, and Foundation puts no other in its place.
+    var isDone = false
 
     /// Nanoseconds since the start.
     func elapsed(at now: Instant) -> Int64 { max(0, now.nanoseconds - start.nanoseconds) }
@@ -54,8 +44,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     for (record, _) in requests { record.end(.cancelled) }
   }
 
-  /// Whether the loader has reported its end, and Foundation puts no other loader in its place.
-  var isDone: Bool { state.withLock { $0.phase == .done } }
+  /// Whether the loader has reported its end, and Foundation puts no other in its place.
+  var isDone: Bool { state.withLock { $0.isDone } }
 
   // MARK: The protocol's side
 
@@ -63,10 +53,9 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func start(_ loader: URLProtocol) {
     let now = Instant.now
     let isFirst = state.withLock { state in
-      state.seen.isRestarted = state.phase != .made
-      guard !state.seen.isRestarted else { return false }
-      (state.phase, state.start) = (.loading, now)
-      return true
+      state.seen.isRestarted = state.start != .never
+      if !state.seen.isRestarted { state.start = now }
+      return !state.seen.isRestarted
     }
     guard isFirst else { return }
     let time = Timestamp.now
@@ -133,7 +122,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
       // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with another loader.
-      state.withLock { $0.phase = .challenged }
+      state.withLock { $0.isDone = false }
       original.urlProtocolDidFinishLoading(sender)
       return ChallengedTaskWatch.begin(task, of: self, requests)
     }
@@ -152,9 +141,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
   /// The original client, unless the loader has reported its end.
   private func forward(_ note: (inout State) -> Void = { _ in }) -> (any URLProtocolClient)? {
     let isDone = state.withLock { state in
-      let isDone = state.phase == .done
-      if !isDone { note(&state) }
-      return isDone
+      if !state.isDone { note(&state) }
+      return state.isDone
     }
     return isDone ? nil : original
   }
@@ -180,17 +168,14 @@ final class ClientRelay: NSObject, URLProtocolClient {
     end(&transfer, of: task, response, error, at: .now)
   }
 
-  /// Notes what the tap has seen, and libcurl's info. There is none of what comes from the session's cache. The transfer is handed
-  /// on in place: to copy it costs as much as to read it.
-  ///
-  /// - Parameter isLast: The loader reports its end.
-  /// - Returns: Whether it had not reported it before.
+  /// Notes what the tap has seen, and libcurl's info, of which there is none for what comes from the session's cache. In place: to copy a
+  /// transfer costs as much as to read it. Returns whether the loader had not reported its end before; `isLast` says that it does now.
   private func read(
     _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
   ) -> Bool {
     let isFirst = state.withLock { state in
-      if state.phase == .done { return false }
-      if isLast { state.phase = .done }
+      if state.isDone { return false }
+      state.isDone = isLast
       (transfer.seen, transfer.elapsed) = (state.seen, state.elapsed(at: now))
       return true
     }
@@ -214,7 +199,10 @@ final class ClientRelay: NSObject, URLProtocolClient {
       case let error?: .failure(RequestErrorType(error), statusCode: statusCode)
       }
     // Only of the native loader: the error of an app's own loader may contain secrets.
-    let message = transfer.isNative && end != .cancelled ? (error as? URLError)?.curlMessage : nil
+    let failure = transfer.isNative && end != .cancelled ? error as? URLError : nil
+    let hasHead = transfer.finalStatusCode != nil
+    let message =
+      failure?.curlMessage ?? failure?.timeoutMessage(context.curl?.timeout(of: task), hasHead: hasHead)
     let hasResponse = transfer.isNative || response != nil || transfer.seen.loadedBytes != nil
     let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
     let received = transfer.responseBodySize(method: method, response)
@@ -226,7 +214,17 @@ final class ClientRelay: NSObject, URLProtocolClient {
         observation.isFromCache = transfer.seen.isFromCache
         observation.elapsedToFirstByte = transfer.isNative ? transfer.firstByte : transfer.seen.head
         if tap.configuration.collectsHeaders { observation.responseHeaders = headers }
-        if transfer.isNative { observation.add(&transfer) }
+        guard transfer.isNative else { return }
+        observation.protocolVersion = transfer.protocolVersion
+        observation.peerAddress = transfer.peer?.address
+        observation.openedConnections = transfer.connectionCount
+        observation.isConnectionReused = transfer.isConnectionReused
+        observation.resendCount = transfer.redirectCount
+        if transfer.resend > 0 { observation.timeToResend = .microseconds(transfer.resend) }
+        observation.roundTrip = transfer.connection?.info.roundTrip.map { $0 * 1_000 }
+        observation.retransmittedSegments = transfer.connection?.retransmittedSegments
+        observation.timings = transfer.timings
+        if transfer.end != .complete, !transfer.isHeldByApp { observation.cutOffPhase = transfer.last }
       }
     }
   }
@@ -240,11 +238,11 @@ final class ClientRelay: NSObject, URLProtocolClient {
     }
     if transfer.seen.isSecure, transfer.elapsed >= TCPInfo.resolution * 1_000 {
       // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
-      let response = response ?? task?.response as? HTTPURLResponse
-      transfer.isClosing = [
-        task?.originalRequest?.value(forHTTPHeaderField: "Connection"),
-        response?.value(forHTTPHeaderField: "Connection"),
-      ].contains { $0?.lowercased().contains("close") == true }
+      let (name, response) = ("Connection", response ?? task?.response as? HTTPURLResponse)
+      let values = [
+        task?.originalRequest?.value(forHTTPHeaderField: name), response?.value(forHTTPHeaderField: name),
+      ]
+      transfer.isClosing = values.contains { $0?.lowercased().contains("close") == true }
     }
     switch context.connections.read(transfer, at: now, socket: { context.curl?.socket(of: task, from: $0) }) {
     case .read(let reading): transfer.connection = reading
@@ -257,26 +255,10 @@ final class ClientRelay: NSObject, URLProtocolClient {
   /// Whether the request has begun and not ended.
   var isActive: Bool { requests.contains { $0.record.isActive } }
 
-  /// The transfer needs no connection any more. Leaving again does nothing. Returns whether no others could make it wait
-  /// (``TransferCount``).
+  /// The transfer needs no connection any more. Returns whether no others could make it wait (``TransferCount``).
   @discardableResult
   func leave(at now: Instant) -> Bool {
     let (isCounted, start) = state.withLock { (exchange(&$0.isCounted, with: false), $0.start) }
     return isCounted && context.count.leave(at: now, since: start)
-  }
-}
-
-extension RequestObservation {
-  /// Adds what libcurl and the kernel know of a transfer and what follows from it. The transfer does not change: a copy costs as much as the rest.
-  fileprivate mutating func add(_ transfer: inout TransferInfo) {
-    protocolVersion = transfer.protocolVersion
-    peerAddress = transfer.peer?.address
-    openedConnections = transfer.connectionCount
-    isConnectionReused = transfer.isConnectionReused
-    resendCount = transfer.redirectCount
-    if transfer.resend > 0 { timeToResend = .microseconds(transfer.resend) }
-    roundTrip = transfer.connection?.info.roundTrip.map { $0 * 1_000 }
-    retransmittedSegments = transfer.connection?.retransmittedSegments
-    timings = transfer.timings
   }
 }

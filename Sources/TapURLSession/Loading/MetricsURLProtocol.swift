@@ -2,11 +2,8 @@ import TapFoundation
 
 /// The metrics URLProtocol: a tap on the loader that would have served the task without it.
 ///
-/// It builds that loader for the same task, hands it a relay as its client, and forwards every call both ways.
-/// Nothing is sent a second time: the caller's connections, cookies, cache, timeouts and delegate stay in use.
-///
-/// Ownership runs one way, so that no end of a request can leave a cycle behind: the task owns this object,
-/// this object its loader, the loader the relay, the relay the original client.
+/// It builds that loader for the same task, hands it a relay as its client, and forwards every call both ways. Ownership runs one way, so
+/// that no end of a request leaves a cycle: the task owns this object, this its loader, that the relay, and that the original client.
 final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
   /// What the class stands for: found by the slot, since a generic class stores nothing of its own.
   static var context: TapContext? { ProtocolClasses.context(of: S.self) }
@@ -29,13 +26,7 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     context?.accepts(request) ?? false
   }
 
-  override class func canonicalRequest(for request: URLRequest) -> URLRequest {
-    request
-  }
-
-  override class func requestIsCacheEquivalent(_ a: URLRequest, to b: URLRequest) -> Bool {
-    a == b
-  }
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
 
   required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
     super.init(request: request, cachedResponse: cachedResponse, client: client)
@@ -47,11 +38,9 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     self.task = task
     guard let context = Self.context, let originalClient = super.client else { return }
     let relay = ClientRelay(to: originalClient, request: request, context: context)
-    guard
-      let loader = context.makeLoader(
-        for: task, request: request, cachedResponse: cachedResponse, client: relay)
-    else { return }
-    (self.loader, self.relay) = (loader, relay)
+    guard let loaderClass = context.loader(for: request) else { return }
+    loader = loaderClass.init(task: task, cachedResponse: cachedResponse, client: relay)
+    self.relay = relay
   }
 
   /// Called again by Foundation when a suspended task resumes.

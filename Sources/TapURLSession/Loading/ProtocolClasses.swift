@@ -3,10 +3,9 @@ import TapFoundation
 
 /// The process's table from a metrics protocol class to the taps behind it.
 ///
-/// A class never stands for another tap later: a session may hold it for as long as it lives without our knowing, and the runtime
-/// never frees the metadata of a generic class. So a tap that comes and goes leaves its classes, and no more. All classes without a
-/// tap share a context, and are not searched. The same taps, clients and list of classes get the same class again, and
-/// ``URLSessionTap`` bounds its client names.
+/// A class never stands for another tap later: a session may hold it, and the runtime never frees the metadata of a generic class. So a
+/// tap that comes and goes leaves its classes, and no more. All classes without a tap share a context, and are not searched. The same
+/// taps, clients and list of classes get the same class again, and ``URLSessionTap`` bounds its client names.
 enum ProtocolClasses {
   private struct Table {
     /// By the number of the class's slot, from 1 on.
@@ -88,9 +87,8 @@ protocol MetricsProtocolClass: URLProtocol {
 
 /// A number at the type level.
 ///
-/// Foundation makes a URLProtocol from its class alone, and a class is all that a configuration carries. So
-/// each patched configuration gets a class of its own: `MetricsURLProtocol` over another slot. Slots are
-/// binary numerals built when needed, so there are as many as memory holds, and no runtime trick is involved.
+/// A class is all that a configuration carries, and all from which Foundation makes a URLProtocol. So each patched configuration gets a
+/// class of its own: `MetricsURLProtocol` over another slot, a binary numeral that is built when it is needed.
 protocol Slot: SendableMetatype {
   /// The number that it was made for.
   static var number: Int { get }

@@ -7,11 +7,8 @@ extension RequestErrorType {
   /// Foundation on Linux translates few of libcurl's results and reports the others as `unknown`; the text of
   /// such an error is libcurl's own (`MultiHandle.swift` of swift-corelibs-foundation), and is read here.
   init(_ error: any Error) {
-    guard let error = error as? URLError else {
-      self = .other
-      return
-    }
-    self = Self.byCode[error.code] ?? Self(curlMessage: error.curlMessage)
+    let error = error as? URLError
+    self = error.flatMap { Self.byCode[$0.code] } ?? Self(curlMessage: error?.curlMessage ?? "")
   }
 
   private static let byCode: [URLError.Code: RequestErrorType] = [
@@ -32,9 +29,8 @@ extension RequestErrorType {
 
   /// Classifies by libcurl's words (`curl_easy_strerror` and its error buffer).
   init(curlMessage message: String) {
-    let lowercased = message.lowercased()
-    let match = Self.byWord.first { word, _ in lowercased.contains(word) }
-    self = match?.type ?? .other
+    let message = message.lowercased()
+    self = Self.byWord.first { message.contains($0.word) }?.type ?? .other
   }
 
   /// In order: the first word found decides.
@@ -54,8 +50,18 @@ extension RequestErrorType {
 }
 
 extension URLError {
-  /// What libcurl said: the loader keeps it in the underlying error.
-  var curlMessage: String {
-    (errorUserInfo[NSUnderlyingErrorKey] as? NSError)?.localizedDescription ?? localizedDescription
+  /// What libcurl said: the loader keeps it in the underlying error. `nil` of a time-out of Foundation's own.
+  var curlMessage: String? {
+    let info = (errorUserInfo[NSUnderlyingErrorKey] as? NSError)?.userInfo ?? errorUserInfo
+    return info[NSLocalizedDescriptionKey] as? String
+  }
+
+  /// What ran out, and after how long.
+  func timeoutMessage(_ timeout: CurlInfo.Timeout?, hasHead: Bool) -> String? {
+    guard code == .timedOut, let timeout else { return nil }
+    let (whole, what) = (timeout.seconds.rounded(.towardZero), hasHead ? "no data for" : "no response within")
+    let rest =
+      whole == timeout.seconds ? "" : " of \(timeout.seconds) s, which Foundation cuts to whole seconds"
+    return "\(what) \(whole) s: \(timeout.setting)\(rest)"
   }
 }

@@ -4,8 +4,7 @@ import TapFoundation
 
 /// What a metrics protocol class leads back to: all that Foundation cannot pass on.
 ///
-/// A configuration has one metrics class, however many taps patch it and however often: it stands for all of its
-/// taps, so each of them sees each request once.
+/// A configuration has one metrics class for all taps that patch it, so each of them sees each request once.
 final class TapContext: Sendable {
   /// A tap, and the client name under which it records the requests of the configuration.
   struct Client: Sendable {
@@ -32,13 +31,9 @@ final class TapContext: Sendable {
   private let hasExcluded = Atomic<Bool>(false)
   private let hasWarned = Atomic<Bool>(false)
 
-  init(
-    clients: [Client], loaders: [URLProtocol.Type], hasOlderTasks: Bool = false
-  ) {
-    self.clients = clients
-    self.loaders = loaders
+  init(clients: [Client], loaders: [URLProtocol.Type], hasOlderTasks: Bool = false) {
+    (self.clients, self.loaders, self.hasOlderTasks) = (clients, loaders, hasOlderTasks)
     nativeFirst = loaders.first.flatMap { $0 == Self.nativeHTTP ? $0 : nil }
-    self.hasOlderTasks = hasOlderTasks
     curl = clients.allSatisfy { $0.tap.configuration.readsTransferInfo } ? .shared : nil
     keepsHeaders = clients.contains { $0.tap.configuration.collectsHeaders }
   }
@@ -46,8 +41,7 @@ final class TapContext: Sendable {
   /// The same without a tap.
   func without(_ tap: URLSessionTap) -> TapContext {
     let others = TapContext(
-      clients: clients.filter { $0.tap !== tap }, loaders: loaders,
-      hasOlderTasks: hasOlderTasks)
+      clients: clients.filter { $0.tap !== tap }, loaders: loaders, hasOlderTasks: hasOlderTasks)
     others.hasExcluded.store(!seesAllRequests, ordering: .relaxed)
     return others
   }
@@ -127,19 +121,11 @@ final class TapContext: Sendable {
 
   // MARK: The loaders
 
-  /// The loader that the metrics protocol observes.
-  func makeLoader(
-    for task: URLSessionTask, request: URLRequest, cachedResponse: CachedURLResponse?,
-    client: any URLProtocolClient
-  ) -> URLProtocol? {
-    loader(for: request)?.init(task: task, cachedResponse: cachedResponse, client: client)
-  }
-
   /// The class that would load this http or https request if ours were not there, or `nil` if there is none.
   ///
   /// Without a class of the configuration's own that takes the request, Foundation falls back to the registered
   /// classes, which are not readable; the native loaders of `URLSessionConfiguration.default` stand for them.
-  private func loader(for request: URLRequest) -> URLProtocol.Type? {
+  func loader(for request: URLRequest) -> URLProtocol.Type? {
     nativeFirst ?? (loaders + Self.native).first { $0.canInit(with: request) }
   }
 

@@ -9,17 +9,15 @@ import TapLibc
 package final class Connections: Sendable {
   private final class Connection {
     let peer: TransferInfo.Peer
-    var descriptor: Int32
+    var descriptor: Int32 = -1
     /// What was read last, and when. `nil` if that was before the connection was known here.
     var last: TCPInfo?
-    var lastRead: Instant
+    var lastRead = Instant.never
     /// A request with a body went over it. From then on each end is read, since the phases of an upload need to know how many
     /// segments had arrived before it.
     var hasUploads = false
 
-    init(_ descriptor: Int32, to peer: TransferInfo.Peer, last: TCPInfo?, at now: Instant) {
-      (self.descriptor, self.peer, self.last, lastRead) = (descriptor, peer, last, now)
-    }
+    init(to peer: TransferInfo.Peer, last: TCPInfo?) { (self.peer, self.last) = (peer, last) }
   }
 
   private let connections = Mutex<[Int: Connection]>([:])
@@ -57,14 +55,14 @@ package final class Connections: Sendable {
       if let known, !isDue, !known.hasUploads, now.nanoseconds &- known.lastRead.nanoseconds < Self.pause {
         return .none
       }
-      let old = known.flatMap { SocketName($0.descriptor)?.port == port ? $0.descriptor : nil }
+      let old = known.flatMap { localPort(of: $0.descriptor) == port ? $0.descriptor : nil }
       guard let descriptor = old ?? find(port), var info = TCPInfo(of: descriptor),
         info.agrees(with: transfer)
       else {
         connections[port] = nil
         return .unknown
       }
-      let connection = known ?? Connection(descriptor, to: peer, last: isNew ? TCPInfo() : nil, at: now)
+      let connection = known ?? Connection(to: peer, last: isNew ? TCPInfo() : nil)
       if known == nil {
         if connections.count >= Self.limit { connections = [:] }
         connections[port] = connection
@@ -77,19 +75,13 @@ package final class Connections: Sendable {
   }
 }
 
-/// The address of a socket of IPv4 or IPv6.
-struct SocketName {
-  let port: Int
-
-  init?(_ descriptor: Int32) {
-    var (storage, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
-    let result = withUnsafeMutablePointer(to: &storage) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-    }
-    guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
-    // At the same offset for both families (RFC 3493, section 3.3, keeps `sin_port` and `sin6_port` alike on Linux).
-    port = withUnsafeBytes(of: storage) {
-      Int(UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)))
-    }
+/// The port of a socket of IPv4 or IPv6.
+func localPort(of descriptor: Int32) -> Int? {
+  var (storage, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+  let result = withUnsafeMutablePointer(to: &storage) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
   }
+  guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
+  // At the same offset for both families (RFC 3493, section 3.3, keeps `sin_port` and `sin6_port` alike on Linux).
+  return withUnsafeBytes(of: storage) { Int(UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self))) }
 }

@@ -4,15 +4,13 @@ import TapLibc
 
 /// Reads what libcurl knows of a transfer (its *info*, `curl_easy_getinfo(3)`) from the native loader that drives it.
 ///
-/// Foundation on Linux measures nothing (`URLSessionTaskMetrics` never arrives, swift-corelibs-foundation #4988), but
-/// the loader's easy handle knows every time and size. The way to it: the loader (`_HTTPURLProtocol`) stores `easyHandle`, an
+/// Foundation on Linux measures nothing (swift-corelibs-foundation #4988). Its loader (`_HTTPURLProtocol`) stores `easyHandle`, an
 /// `_EasyHandle`, which stores `rawHandle`, libcurl's `CURL *`. The offsets of these properties come from the metadata that the
 /// compiler writes for reflection; their names and types are checked, and where anything differs there is no info.
 ///
-/// All reads of Foundation's memory stand in this file. They are safe because
-/// - a loader is read only if its class is exactly the one whose layout was found,
-/// - the properties are read on the queue on which Foundation changes them (``read(_:into:)``),
-/// - `curl_easy_getinfo` gets the kind of pointer that the number of the info implies (`curl/curl.h`).
+/// All reads of Foundation's memory stand in this file. A loader is read only if its class is exactly the one whose layout was found,
+/// and on the queue on which Foundation changes it. `curl_easy_getinfo` gets the kind of pointer that the number of the info implies
+/// (`curl/curl.h`).
 package struct CurlInfo: Sendable {
   private typealias GetInfo =
     @convention(c) (UnsafeMutableRawPointer, Int32, UnsafeMutableRawPointer) -> Int32
@@ -27,14 +25,13 @@ package struct CurlInfo: Sendable {
   private let session: Int
   private let connectionLimit: Int?
   private let nextTask: Int?
-  private let sockets: SocketTable?
+  private let isTimeoutSet: Int?
+  private let sockets: (multiHandle: Int, table: Int, type: any DescriptorTable.Type)?
   private let getInfo: GetInfo
 
-  /// Finds the layout of a loader class. `nil` on another toolchain whose properties differ, without libcurl in reach, and
-  /// on platforms where a variadic C function cannot be called like one with a fixed number of arguments.
-  ///
-  /// On x86-64 and on arm64 Linux variadic pointers travel in the same registers as named ones (System V ABI, section
-  /// 3.5.7; AAPCS64, section 6.4). On Apple's arm64 they do not.
+  /// Finds the layout of a loader class. `nil` where its properties differ, without libcurl in reach, and on platforms where a variadic
+  /// C function cannot be called like another: on x86-64 and on arm64 Linux variadic pointers travel in the same registers as named
+  /// ones (System V ABI, section 3.5.7; AAPCS64, section 6.4), on Apple's arm64 they do not.
   init?(of loaderClass: AnyClass?) {
     #if os(Linux) && (arch(x86_64) || arch(arm64))
       guard let loaderClass, loaderClass is URLProtocol.Type,
@@ -48,19 +45,25 @@ package struct CurlInfo: Sendable {
         let symbol = dlsym(nil, "curl_easy_getinfo")
       else { return nil }
       self.loaderClass = ObjectIdentifier(loaderClass)
-      self.easyHandle = easyHandle.offset
-      self.rawHandle = rawHandle.offset
-      self.redirectCount = redirectCount.offset
-      self.session = session.offset
+      (self.easyHandle, self.rawHandle) = (easyHandle.offset, rawHandle.offset)
+      (self.redirectCount, self.session) = (redirectCount.offset, session.offset)
       // Without the rest less is known of waits and of connections.
       let configuration = StoredProperty(
         "_configuration", of: URLSession.self, type: "FoundationNetworking.URLSession._Configuration")
       connectionLimit = configuration.flatMap {
-        let name = "httpMaximumConnectionsPerHost"
-        return StoredProperty(name, of: $0.type, at: $0.offset, type: "Swift.Int")?.offset
+        StoredProperty("httpMaximumConnectionsPerHost", of: $0.type, at: $0.offset, type: "Swift.Int")?.offset
       }
       nextTask = StoredProperty("nextTaskIdentifier", of: URLSession.self, type: "Swift.Int")?.offset
-      sockets = SocketTable()
+      isTimeoutSet = StoredProperty("isTimeoutIntervalSet", of: URLRequest.self, type: "Swift.Bool")?.offset
+      let multiHandle = StoredProperty(
+        "multiHandle", of: URLSession.self, type: "FoundationNetworking.URLSession._MultiHandle")
+      let table = multiHandle.flatMap { StoredProperty("socketReferences", of: $0.type) }
+      sockets =
+        if let multiHandle, let table, let type = table.type as? any DescriptorTable.Type {
+          (multiHandle.offset, table.offset, type)
+        } else {
+          nil
+        }
       getInfo = unsafeBitCast(symbol, to: GetInfo.self)
     #else
       return nil
@@ -69,8 +72,8 @@ package struct CurlInfo: Sendable {
 
   /// Adds what libcurl knows of a loader's transfer: nothing if the loader is another.
   ///
-  /// Call it only on the queue on which Foundation drives the loader: when the loader reports to its client, or is
-  /// stopped. There libcurl is done with the transfer, or paused between two callbacks.
+  /// On Foundation's queue alone, when the loader reports to its client or is stopped: there libcurl is done with the transfer, or
+  /// paused between two callbacks.
   package func read(_ loader: URLProtocol, into transfer: inout TransferInfo) {
     guard isNative(loader), let handle = load(easyHandle, of: loader, as: UnsafeRawPointer?.self),
       let curl = handle.load(fromByteOffset: rawHandle, as: UnsafeMutableRawPointer?.self)
@@ -98,6 +101,10 @@ package struct CurlInfo: Sendable {
     if let address = text(0x10_0020, of: curl) {
       transfer.peer = .init(address: address, port: number(0x20_0028, of: curl) ?? 0)
     }
+    if transfer.localPort ?? 0 <= 0 || transfer.wantsHandshake {
+      // At its end, newer ones have these times of a transfer too that was never sent (`mstate_enter_completed` in libcurl's multi.c).
+      (transfer.preTransfer, transfer.startTransfer, transfer.postTransfer) = (0, 0, nil)
+    }
     _fixLifetime(loader)
   }
 
@@ -105,11 +112,27 @@ package struct CurlInfo: Sendable {
   ///
   /// The session gave this number to libcurl when it was made. `session.configuration` says what the app has set since.
   func connectionLimit(of task: URLSessionTask) -> Int? {
-    // An existential of a class protocol: the object, then the witness table.
-    guard let connectionLimit, let session = load(session, of: task, as: AnyObject?.self),
-      type(of: session) == URLSession.self
-    else { return nil }
+    guard let connectionLimit, let session = session(of: task) else { return nil }
     return load(connectionLimit, of: session, as: Int.self)
+  }
+
+  /// The session of a task, on the same queue. The property is an existential of a class protocol: the object, then the witness table.
+  private func session(of task: URLSessionTask?) -> URLSession? {
+    task.flatMap { load(session, of: $0, as: AnyObject?.self) } as? URLSession
+  }
+
+  /// A time-out, and the setting that the app makes it with.
+  typealias Timeout = (setting: String, seconds: Double)
+
+  /// How long Foundation waits for something new of a task (`configureEasyHandle(for:body:)` in HTTPURLProtocol.swift). On the same
+  /// queue.
+  func timeout(of task: URLSessionTask?) -> Timeout? {
+    guard let isTimeoutSet, let request = task?.originalRequest, let session = session(of: task) else {
+      return nil
+    }
+    return withUnsafeBytes(of: request) { $0.load(fromByteOffset: isTimeoutSet, as: Bool.self) }
+      ? ("timeoutInterval", request.timeoutInterval)
+      : ("timeoutIntervalForRequest", session.configuration.timeoutIntervalForRequest)
   }
 
   /// Whether a session has made a task. Not while another thread makes one.
@@ -118,8 +141,7 @@ package struct CurlInfo: Sendable {
     return load(nextTask, of: session, as: Int.self) > 1
   }
 
-  /// A stored property of an object. `_fixLifetime` is what `withExtendedLifetime` comes down to, whose generic call costs more
-  /// than the load.
+  /// `_fixLifetime` is what `withExtendedLifetime` comes down to, whose generic call costs more than the load.
   private func load<Value>(_ offset: Int, of object: AnyObject, as type: Value.Type) -> Value {
     defer { _fixLifetime(object) }
     let start = UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
@@ -127,14 +149,16 @@ package struct CurlInfo: Sendable {
   }
 
   /// The socket of a transfer that has just ended or has been stopped, by its local port. On the same queue.
+  ///
+  /// libcurl unregisters a transfer's socket in the call in which the transfer ends, and Foundation keeps it in
+  /// `URLSession.multiHandle.socketReferences` until its event sources are cancelled, which is later on the same queue
+  /// (`tearDown(handle:socket:queue:)` in `MultiHandle.swift`). By HTTP/2 there is none while other streams use the connection.
   package func socket(of task: URLSessionTask?, from port: Int) -> Int32? {
-    guard let sockets, let task, let session = load(session, of: task, as: AnyObject?.self),
-      type(of: session) == URLSession.self
-    else { return nil }
+    guard let sockets, let session = session(of: task) else { return nil }
     let multiHandle = load(sockets.multiHandle, of: session, as: AnyObject.self)
     defer { _fixLifetime(multiHandle) }
-    let table = UnsafeRawPointer(Unmanaged.passUnretained(multiHandle).toOpaque()) + sockets.references
-    return sockets.type.first(in: table) { SocketName($0)?.port == port }
+    let table = UnsafeRawPointer(Unmanaged.passUnretained(multiHandle).toOpaque()) + sockets.table
+    return sockets.type.first(in: table) { localPort(of: $0) == port }
   }
 
   /// Whether a loader is libcurl's: one of an app's own class is not.
@@ -164,28 +188,6 @@ package struct CurlInfo: Sendable {
     case 30: .http3
     default: nil
     }
-  }
-}
-
-/// Where Foundation keeps the sockets that it is taking down: `URLSession.multiHandle.socketReferences`.
-///
-/// libcurl unregisters a transfer's socket in the call in which the transfer ends, and Foundation keeps it there until its event
-/// sources are cancelled, which is later on the same queue (`tearDown(handle:socket:queue:)` in `MultiHandle.swift`). So when a
-/// loader reports its end, these are the sockets of the transfers that have just ended. By HTTP/2 there is none while other
-/// streams use the connection.
-private struct SocketTable {
-  let multiHandle: Int
-  let references: Int
-  let type: any DescriptorTable.Type
-
-  init?() {
-    guard
-      let multiHandle = StoredProperty(
-        "multiHandle", of: URLSession.self, type: "FoundationNetworking.URLSession._MultiHandle"),
-      let references = StoredProperty("socketReferences", of: multiHandle.type),
-      let type = references.type as? any DescriptorTable.Type
-    else { return nil }
-    (self.multiHandle, self.references, self.type) = (multiHandle.offset, references.offset, type)
   }
 }
 

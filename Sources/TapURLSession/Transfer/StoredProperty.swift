@@ -10,7 +10,7 @@ struct StoredProperty {
   ///   - start: The offset of that structure.
   ///   - typeName: The name that its type must have, or `nil` if the caller checks the type.
   init?(_ name: String, of owner: any Any.Type, at start: Int = 0, type typeName: String? = nil) {
-    // The option says that the type is a class: `_EachFieldOptions.classType`, which is a `var` and not to be had here.
+    // `_EachFieldOptions.classType`, which is a `var`.
     let options = owner is AnyClass ? _EachFieldOptions(rawValue: 1) : []
     var found: (offset: Int, type: any Any.Type)?
     _ = _forEachField(of: owner, options: options) { field, offset, type, _ in

@@ -17,6 +17,8 @@ package struct TCPInfo: Sendable, Hashable {
   /// `tcpi_min_rtt`: the least round trip of the last 300 s (`net.ipv4.tcp_min_rtt_wlen`). Not `tcpi_rtt`, which has up to
   /// 40 ms of the server in it: a server acknowledges a request together with its answer.
   var roundTrip: Int64?
+  /// `tcpi_notsent_bytes`: what was handed to the kernel and is not sent yet.
+  var unsentBytes: UInt32?
   /// `tcpi_data_segs_in`: how many segments with data have arrived.
   var receivedSegments: Int? = 0
   /// `tcpi_bytes_received`
@@ -35,33 +37,25 @@ package struct TCPInfo: Sendable, Hashable {
     guard let sent: UInt32 = number(at: 44), let received: UInt32 = number(at: 52),
       let retransmitted: UInt32 = number(at: 100)
     else { return nil }
-    state = bytes[0]
-    sinceDataSent = Int64(sent) * 1_000
-    sinceDataReceived = Int64(received) * 1_000
-    retransmittedSegments = Int(retransmitted)
-    receivedBytes = number(at: 128)
+    (state, retransmittedSegments) = (bytes[0], Int(retransmitted))
+    (sinceDataSent, sinceDataReceived) = (Int64(sent) * 1_000, Int64(received) * 1_000)
+    (receivedBytes, unsentBytes) = (number(at: 128), number(at: 144))
     // All bits are set as long as no round trip has been measured. A kernel that measures none leaves 0.
-    let roundTrip: UInt32? = number(at: 148)
-    self.roundTrip = roundTrip.flatMap { $0 == .max || $0 == 0 ? nil : Int64($0) }
-    let segments: UInt32? = number(at: 152)
-    receivedSegments = segments.map { Int($0) }
+    roundTrip = (number(at: 148) as UInt32?).flatMap { $0 == .max || $0 == 0 ? nil : Int64($0) }
+    receivedSegments = (number(at: 152) as UInt32?).map { Int($0) }
   }
 
   /// Asks the kernel. `nil` where the descriptor is no TCP socket, and where the kernel or a sandbox does not know the option.
   init?(of descriptor: Int32) {
-    #if os(Linux)
-      let info: TCPInfo? = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
-        guard let base = buffer.baseAddress else { return nil }
-        var count = socklen_t(buffer.count)
-        // TCP_INFO is 11 on every Linux.
-        guard getsockopt(descriptor, Int32(IPPROTO_TCP), 11, base, &count) == 0 else { return nil }
-        return TCPInfo(UnsafeRawBufferPointer(start: base, count: min(Int(count), buffer.count)))
-      }
-      guard let info else { return nil }
-      self = info
-    #else
-      return nil
-    #endif
+    let info: TCPInfo? = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
+      guard let base = buffer.baseAddress else { return nil }
+      var count = socklen_t(buffer.count)
+      // TCP_INFO is 11 on every Linux. Other systems have no info of libcurl's, so nothing is asked there.
+      guard getsockopt(descriptor, Int32(IPPROTO_TCP), 11, base, &count) == 0 else { return nil }
+      return TCPInfo(UnsafeRawBufferPointer(start: base, count: min(Int(count), buffer.count)))
+    }
+    guard let info else { return nil }
+    self = info
   }
 
   /// Neither side has closed the connection.
@@ -139,15 +133,12 @@ extension TCPInfo {
     }
 
     /// Nothing was sent again since the previous reading: the last data that was sent was sent for the first time.
-    var hasNoRetransmission: Bool {
-      info.retransmittedSegments == previous?.retransmittedSegments ?? 0
-    }
+    var hasNoRetransmission: Bool { info.retransmittedSegments == previous?.retransmittedSegments ?? 0 }
 
     /// One segment with data has arrived since the previous reading, so the response came in it as a whole. The reading may
     /// have been before earlier responses: then there are more.
     var isOneSegment: Bool {
-      guard let now = info.receivedSegments, let before = previous?.receivedSegments else { return false }
-      return now - before == 1
+      previous?.receivedSegments.flatMap { before in info.receivedSegments.map { $0 - before == 1 } } ?? false
     }
   }
 }

@@ -15,11 +15,18 @@ extension TransferInfo {
     // What was spent on a connection that the server had closed is no phase.
     let attempt = total.map { $0 - resend }
     let wait = wait(within: attempt)
-    if let queue = resend > 0 ? queue ?? wait : wait, queue > 0 { timings[microseconds: .queue] = queue }
+    if let queue = resend > 0 ? queue ?? wait : wait {
+      // No connection was waited for if one was free: then it is until Foundation's queue came to the transfer.
+      if queue >= 1_000, !hadFreeConnection {
+        timings[microseconds: .queue] = queue
+      } else if resend == 0 {
+        idle = queue
+      }
+    }
     // From when the transfer got its turn to its end.
     let leg = attempt.flatMap { attempt in wait.map { max(0, attempt - $0) } }
     if noteConnection(within: leg) {
-      if hasSentBody { noteUpload(leg) } else { noteResponse(leg, from: sent) }
+      if hasSentBody { noteUpload(leg) } else { noteResponse(leg, from: sentHead(within: leg)) }
     }
     // What is left of the duration, before libcurl, between its phases, and after it, is known where libcurl's total is that of the
     // whole request.
@@ -30,14 +37,14 @@ extension TransferInfo {
   /// The wait for a connection. The first rule that holds decides.
   @inline(__always)
   private func wait(within total: Int64?) -> Int64? {
-    // libcurl says it, from 8.6 on: of all attempts together.
-    if let queue, resend == 0 { return queue }
     guard let total else { return nil }
     // Whatever has happened after the turn leaves no more for the wait than this.
     var most = total - max(resend > 0 ? 0 : nameLookup, sent, hasFirstByte ? startTransfer : 0)
     if hasFirstByte, let head = seen.head, !isHeldByApp {
       most = min(most, total - (elapsed - head) / 1_000 - startTransfer)
     }
+    // libcurl says it, from 8.6 on: of all attempts to get a connection, unless there was only one of them, in vain.
+    if let queue, resend == 0, queue <= most, nameLookup > 0 || hadFreeConnection { return queue }
     let sinceSent = preTransfer > 0 && !isHeldByApp ? connection?.info.sinceDataSent : nil
     if let sinceSent { most = min(most, total - sinceSent - sent) }
     if most < resolution { return 0 }
@@ -53,7 +60,7 @@ extension TransferInfo {
   /// Notes the phases up to when the request could be sent. `false` if the transfer ended in one of them.
   private mutating func noteConnection(within leg: Int64?) -> Bool {
     // Of a second attempt that came to nothing libcurl says nothing; by HTTP/2 the first may have had phases of its own.
-    if resend > 0, !isHTTP1 || connectionCount == 0 && startTransfer == 0 { return false }
+    if resend > 0, !isHTTP1 || connectionCount == 0 && statusCode == 0 { return false }
     var reached: Int64 = 0
     // On a connection that was open, libcurl tells some microseconds for a look-up in its cache.
     if isConnectionReused != true {
@@ -62,16 +69,39 @@ extension TransferInfo {
         (.connect, connect), (.tls, appConnect),
       ]
       where phase != .tls || seen.isSecure {
+        // Older ones tell when the connection is open only once all of it is: of a handshake that fails there is one time.
+        if phase == .connect, end == 0, wantsHandshake { continue }
         timings[microseconds: phase] = (end > 0 ? end : leg).map { max(0, $0 - reached) }
-        if end == 0 { return false }
+        if end == 0 {
+          // What has not looked up its name may wait for a connection.
+          if phase != .resolve || leg != nil { last = phase }
+          return false
+        }
         reached = max(reached, end)
       }
     }
-    idle = max(0, sent - reached)
+    idle += max(0, sent - reached)
     return true
   }
 
+  /// When the request went out. libcurl notes ``preTransfer`` once it has sent it (`mstate_enter_did` in its `multi.c`), so it is late
+  /// where the thread loses the processor in between. The kernel knows better, as far as its clock tells, and the answer took a round
+  /// trip at the least.
+  private mutating func sentHead(within leg: Int64?) -> Int64 {
+    guard idle > 0, !isHeldByApp, let connection else { return sent }
+    var delay = startTransfer > 0 ? (connection.info.roundTrip ?? 0) - (startTransfer - sent) : 0
+    if let leg, isHTTP1, sendsNothingAtEnd, connection.hasNoRetransmission,
+      let since = connection.info.sinceDataSent, since - (leg - sent) >= resolution
+    {
+      delay = since - (leg - sent)
+    }
+    delay = min(idle, sent, max(0, delay))
+    idle -= delay
+    return sent - delay
+  }
+
   private mutating func noteResponse(_ leg: Int64?, from sent: Int64) {
+    last = startTransfer > 0 ? .transfer : .processing
     guard startTransfer > 0 else {
       timings[microseconds: .processing] = leg.map { max(0, $0 - sent) }
       return
@@ -95,12 +125,19 @@ extension TransferInfo {
 
   /// The phases of a request with a body, from when it could be sent.
   private mutating func noteUpload(_ leg: Int64?) {
-    let isBodySent = bodySize.flatMap { size in sentBytes.map { $0 >= size } }
+    var isBodySent = bodySize.flatMap { size in sentBytes.map { $0 >= size } }
+    let unsent = connection?.info.unsentBytes
+    // By HTTP/2 another request's.
+    if isBodySent == true, unsent ?? 0 > 0 { isBodySent = isHTTP1 ? false : nil }
+    if isBodySent == true, unsent != nil || postTransfer != nil {
+      last = finalStatusCode == nil ? .processing : .response
+    }
     let remaining = leg.map { max(0, $0 - sent) }
     guard end == .complete || isBodySent != false, let after = timeAfterBody(remaining) else {
       // What ended while the body went out has spent the remaining time in that.
       if end != .complete, finalStatusCode == nil, isBodySent == false {
         timings[microseconds: .upload] = remaining
+        last = .upload
       }
       return
     }

@@ -5,8 +5,7 @@ import TapFoundation
 /// and where its time went by that. In microseconds, unless said otherwise.
 ///
 /// libcurl's times are cumulative, and from two starts: ``nameLookup`` to ``startTransfer`` count from when the transfer got its
-/// turn, ``total`` from when it was added. Between the two it waits for a connection of the session's. After a redirect all of
-/// them are those of the last leg.
+/// turn, ``total`` from when it was added. Between the two it waits for a connection. After a redirect they are those of the last leg.
 package struct TransferInfo: Sendable, Hashable {
   /// What passed the tap.
   struct Seen: Sendable, Hashable {
@@ -18,8 +17,7 @@ package struct TransferInfo: Sendable, Hashable {
     var isRestarted = false
     /// The status code of the last response that a delegate received.
     var statusCode: Int?
-    /// From the start to when a delegate received the head of that response, in nanoseconds. An upper bound of the first byte: the
-    /// head may have come in pieces.
+    /// From the start to when a delegate received its head, in nanoseconds: an upper bound of the first byte.
     var head: Int64?
     /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes directly.
     var loadedBytes: Int64?
@@ -41,8 +39,6 @@ package struct TransferInfo: Sendable, Hashable {
     let port: Int
   }
 
-  // MARK: libcurl
-
   /// Whether libcurl knows the transfer. Of another the tap knows what it has seen, and no phases.
   package internal(set) var isNative = false
   /// CURLINFO_RESPONSE_CODE: 0 before a head has arrived.
@@ -61,8 +57,7 @@ package struct TransferInfo: Sendable, Hashable {
   /// How often the loader followed a redirect.
   var redirectCount = 0
   /// CURLINFO_REDIRECT_TIME_T: when libcurl began to send the request again, counted like ``total``, since the server had closed the
-  /// connection under it; 0 otherwise. Foundation follows redirects itself. The times up to ``postTransfer`` are sums of both
-  /// attempts then.
+  /// connection under it; 0 otherwise, since Foundation follows redirects itself. ``preTransfer`` is a sum of both attempts then.
   var resend: Int64 = 0
   /// CURLINFO_NAMELOOKUP_TIME_T
   var nameLookup: Int64 = 0
@@ -81,8 +76,6 @@ package struct TransferInfo: Sendable, Hashable {
   /// CURLINFO_QUEUE_TIME_T, which libcurl has from 8.6 on.
   var queue: Int64?
 
-  // MARK: The tap
-
   var seen = Seen()
   var end = End.complete
   /// From the start of the request to its end, in nanoseconds.
@@ -96,21 +89,18 @@ package struct TransferInfo: Sendable, Hashable {
   /// The length of the request's body, where it is known in advance.
   var bodySize: Int64?
 
-  // MARK: The kernel
-
   /// What the kernel knows of the connection.
   var connection: TCPInfo.Reading?
   /// What the kernel's clock cannot tell from 0.
   var resolution = TCPInfo.resolution
 
-  // MARK: What follows
-
   /// Where the time went.
   var timings = RequestTimings()
+  /// The last phase that began, where it is known: that in which a request ended that came to no end of its own.
+  var last: RequestTimings.Phase?
   /// From the start of the request to libcurl's first byte of the last leg, in nanoseconds.
   var firstByte: Int64?
-  /// Time of the leg in this process, beside phases: between a connection's phases and the request, and of a response that
-  /// lay unread.
+  /// Time of the leg in this process, beside phases: before its turn, between the connection and the request, while the response lay unread.
   var idle: Int64 = 0
 
   @inline(__always)
@@ -133,6 +123,9 @@ package struct TransferInfo: Sendable, Hashable {
     redirectCount -= 1
     isHeldByApp = true
   }
+
+  /// The transfer has opened a connection, and not come to the end of its handshake.
+  var wantsHandshake: Bool { seen.isSecure && connectionCount ?? 0 > 0 && appConnect == 0 }
 
   /// Whether the transfer went over a connection that was open before. `nil` if it got none.
   var isConnectionReused: Bool? {

@@ -12,17 +12,21 @@ import Testing
     var phases: [RequestTimings.Phase: Int64]
     /// In microseconds from the start.
     var firstByte: Int64?
+    /// The phase in which it ended without a whole response.
+    var cutOff: RequestTimings.Phase?
     /// Nothing is unknown: the phases add up to the duration.
     var addsUp = true
 
     init(
       _ description: String, _ phases: [RequestTimings.Phase: Int64], firstByte: Int64? = nil,
-      addsUp: Bool = true, upload: Int64? = nil, total: Int64? = nil, kernel: TCPInfo.Reading? = nil,
+      cutOff: RequestTimings.Phase? = nil, addsUp: Bool = true, upload: Int64? = nil, total: Int64? = nil,
+      kernel: TCPInfo.Reading? = nil,
       _ change: (inout TransferInfo) -> Void = { _ in }
     ) {
       testDescription = description
       self.phases = phases
       self.firstByte = firstByte
+      self.cutOff = cutOff
       self.addsUp = addsUp
       // A GET by HTTP/1.1 on a connection that was open: 300 ms of the server's, 100 µs around libcurl.
       transfer = TransferInfo()
@@ -51,6 +55,7 @@ import Testing
     var (info, previous) = (TCPInfo(), TCPInfo())
     (info.sinceDataSent, info.sinceDataReceived) = (sent * 1_000, received * 1_000)
     (info.receivedSegments, previous.receivedSegments) = (7 + segments, 7)
+    info.unsentBytes = 0
     info.retransmittedSegments = retransmitted
     return TCPInfo.Reading(info: info, previous: knowsPrevious ? previous : nil)
   }
@@ -60,6 +65,13 @@ import Testing
       "libcurl says the wait", [.queue: 500_000, .processing: 299_950, .transfer: 1_000, .local: 150],
       firstByte: 800_100, total: 801_000
     ) { $0.queue = 500_000 },
+    Case(
+      "libcurl counts one twice", [.processing: 299_950, .local: 150], addsUp: false, total: 801_000
+    ) { $0.queue = 900_000 },
+    Case(
+      "no connection was waited for", [.processing: 299_950, .transfer: 1_000, .local: 5_150],
+      firstByte: 305_100, total: 306_000
+    ) { ($0.queue, $0.hadFreeConnection) = (5_000, true) },
     Case(
       "the response took less than 10 ms, so the wait did",
       [.processing: 299_950, .transfer: 9_999, .local: 150], firstByte: 300_100, total: 309_999),
@@ -93,7 +105,8 @@ import Testing
       transfer.isClosing = true
     },
     Case(
-      "a failure over TLS sends an alert", [.processing: 299_950], addsUp: false, total: 801_000,
+      "a failure over TLS sends an alert", [.processing: 299_950], cutOff: .transfer, addsUp: false,
+      total: 801_000,
       kernel: connection(sent: 300)
     ) { transfer in
       transfer.seen.isSecure = true
@@ -131,7 +144,7 @@ import Testing
         100, 500, 2_000, 2_100
       )
     },
-    Case("a name that is not found", [.resolve: 127_905, .local: 100]) { transfer in
+    Case("a name that is not found", [.resolve: 127_905, .local: 100], cutOff: .resolve) { transfer in
       transfer = TransferInfo()
       transfer.total = 127_905
       transfer.end = .failed
@@ -142,27 +155,39 @@ import Testing
       transfer.total = 127_905
       transfer.end = .failed
     },
-    Case("a connection that is refused", [.resolve: 20, .connect: 110, .local: 100]) { transfer in
+    Case("a name, or a wait of which libcurl has said little", [.local: 100], addsUp: false) { transfer in
+      transfer = TransferInfo()
+      (transfer.total, transfer.queue, transfer.end) = (127_905, 9, .failed)
+    },
+    Case("a connection that is refused", [.resolve: 20, .connect: 110, .local: 100], cutOff: .connect) {
+      transfer in
       transfer = TransferInfo()
       (transfer.nameLookup, transfer.total) = (20, 130)
       transfer.end = .failed
     },
+    Case("a handshake without an end", [.resolve: 20, .tls: 110, .local: 100], cutOff: .tls) { transfer in
+      transfer = TransferInfo()
+      (transfer.seen.isSecure, transfer.connectionCount) = (true, 1)
+      (transfer.nameLookup, transfer.total) = (20, 130)
+      transfer.end = .failed
+    },
     Case(
-      "a silent server", [.processing: 1_999_950, .local: 150], total: 2_000_000,
+      "a silent server", [.processing: 1_999_950, .local: 150], cutOff: .processing, total: 2_000_000,
       kernel: connection(sent: 2_000)
     ) { transfer in
       (transfer.startTransfer, transfer.statusCode, transfer.protocolVersion) = (0, 0, nil)
       transfer.end = .failed
     },
     Case(
-      "a cancel after a wait", [.queue: 249_950, .processing: 200_000], addsUp: false, total: 76,
+      "a cancel after a wait", [.queue: 249_950, .processing: 200_000], cutOff: .processing, addsUp: false,
+      total: 76,
       kernel: connection(sent: 200)
     ) { transfer in
       (transfer.startTransfer, transfer.statusCode, transfer.protocolVersion) = (0, 0, nil)
       transfer.end = .cancelled
       transfer.elapsed = 450_000_000
     },
-    Case("a cancel after a redirect", [.processing: 299_950], addsUp: false) { transfer in
+    Case("a cancel after a redirect", [.processing: 299_950], cutOff: .transfer, addsUp: false) { transfer in
       transfer.redirectCount = 1
       transfer.end = .cancelled
       transfer.elapsed = 900_000_000
@@ -213,6 +238,27 @@ import Testing
     ) { $0.protocolVersion = .http2 },
   ]
 
+  /// libcurl has noted late that it has sent the request.
+  static let late: [Case] = [
+    Case(
+      "by what the kernel can tell", [.processing: 290_000, .transfer: 1_000, .local: 10_100],
+      firstByte: 300_100,
+      kernel: connection(sent: 291, segments: 2)
+    ) { ($0.preTransfer, $0.nameLookup) = (60_000, 20) },
+    Case(
+      "by no more than was idle before", [.processing: 300_000, .transfer: 1_000, .local: 100],
+      firstByte: 300_100,
+      kernel: connection(sent: 400, segments: 2)
+    ) { $0.preTransfer = 60_000 },
+    Case(
+      "by less than a round trip", [.processing: 40_000, .transfer: 5_000, .local: 1_100], firstByte: 41_100,
+      total: 46_000, kernel: connection(sent: 46, segments: 2)
+    ) { transfer in
+      (transfer.preTransfer, transfer.startTransfer) = (2_000, 41_000)
+      transfer.connection?.info.roundTrip = 40_000
+    },
+  ]
+
   static let uploads: [Case] = [
     Case(
       "a short one", [.processing: 300_950, .transfer: 0, .local: 150], firstByte: 301_100, upload: 200,
@@ -256,7 +302,8 @@ import Testing
       upload: 9_000_000, kernel: connection(sent: 24, received: 88, segments: 1)
     ) { $0.hadFreeConnection = true },
     Case(
-      "one that got stuck", [.upload: 1_999_950, .local: 150], upload: 2_000_000, total: 2_000_000,
+      "one that got stuck", [.upload: 1_999_950, .local: 150], cutOff: .upload, upload: 2_000_000,
+      total: 2_000_000,
       kernel: connection(sent: 1_600)
     ) { transfer in
       transfer.statusCode = 0
@@ -266,8 +313,29 @@ import Testing
       transfer.hadFreeConnection = true
     },
     Case(
-      "one that was not answered", [.upload: 399_950, .processing: 1_600_000, .local: 150], upload: 9_000_000,
+      "one that got stuck in the kernel", [.upload: 1_999_950, .local: 150], cutOff: .upload, upload: 60_000,
       total: 2_000_000, kernel: connection(sent: 1_600)
+    ) { transfer in
+      (transfer.statusCode, transfer.protocolVersion, transfer.end) = (0, nil, .failed)
+      (transfer.bodySize, transfer.hadFreeConnection) = (60_000, true)
+      transfer.connection?.info.unsentBytes = 1
+    },
+    Case(
+      "one that was not answered, over TLS", [.local: 150], cutOff: .processing, addsUp: false, upload: 200,
+      total: 2_000_000, kernel: connection(sent: 0)
+    ) { transfer in
+      (transfer.statusCode, transfer.protocolVersion, transfer.end) = (0, nil, .failed)
+      (transfer.bodySize, transfer.seen.isSecure) = (200, true)
+    },
+    Case(
+      "one that was not answered, and no kernel", [.local: 150], addsUp: false, upload: 200, total: 2_000_000
+    ) { transfer in
+      (transfer.statusCode, transfer.protocolVersion, transfer.end) = (0, nil, .failed)
+      (transfer.bodySize, transfer.seen.isSecure) = (200, true)
+    },
+    Case(
+      "one that was not answered", [.upload: 399_950, .processing: 1_600_000, .local: 150],
+      cutOff: .processing, upload: 9_000_000, total: 2_000_000, kernel: connection(sent: 1_600)
     ) { transfer in
       transfer.statusCode = 0
       transfer.protocolVersion = nil
@@ -304,7 +372,8 @@ import Testing
       (transfer.sentBytes, transfer.postTransfer, transfer.queue) = (9_000_000, 200_000, 0)
       transfer.startTransfer = 400
     },
-    Case("one whose answer came late", [.processing: 301_000 - 50, .local: 150]) { transfer in
+    Case("one whose answer came late", [.processing: 301_000 - 50, .local: 150], cutOff: .processing) {
+      transfer in
       (transfer.sentBytes, transfer.postTransfer, transfer.queue, transfer.bodySize) = (200, 90, 0, 200)
       (transfer.statusCode, transfer.startTransfer, transfer.end) = (0, 0, .failed)
     },
@@ -360,7 +429,7 @@ import Testing
     },
   ]
 
-  @Test(arguments: waits + ends + unread + uploads + uploadsOfNewerLibcurl + resends)
+  @Test(arguments: waits + ends + unread + late + uploads + uploadsOfNewerLibcurl + resends)
   func `phases follow from what is known`(example: Case) {
     var transfer = example.transfer
     transfer.findPhases()
@@ -370,6 +439,7 @@ import Testing
     }
     #expect(found == example.phases)
     #expect(transfer.firstByte.map { $0 / 1_000 } == example.firstByte)
+    #expect(example.cutOff == (transfer.end == .complete ? nil : transfer.last))
     #expect(found.values.reduce(0, +) <= transfer.elapsed / 1_000)
     if example.addsUp { #expect(found.values.reduce(0, +) == transfer.elapsed / 1_000) }
   }

@@ -73,9 +73,9 @@ import Testing
     }
   }
 
-  /// libcurl tells no time of a connection whose handshake fails: all since the look-up of the name is the connection's.
+  /// libcurl tells no time of a connection whose handshake fails: all since the look-up of the name is the handshake's.
   @Test(arguments: [false, true])
-  func `a handshake that fails is the connection's time`(isInstalled: Bool) async throws {
+  func `a handshake that fails is the handshake's time`(isInstalled: Bool) async throws {
     let pause = 60
     let origin = try Origin(greeting: [.think(pause), .text("this is no TLS\r\n"), .close]) { _ in [] }
     let observer = RecordingObserver()
@@ -88,8 +88,9 @@ import Testing
     await #expect(throws: URLError.self) { try await session.data(from: url) }
     try await observer.waitForEnds(1)
     let observation = try #require(observer.ended.first)
-    let connect = try #require(observation.timings[nanoseconds: .connect], "\(observation.timings)")
-    #expect(connect >= Int64(pause - 1) * 1_000_000 && observation.phaseSum == observation.elapsed)
+    let handshake = try #require(observation.timings[nanoseconds: .tls], "\(observation.timings)")
+    #expect(handshake >= Int64(pause - 1) * 1_000_000 && observation.phaseSum == observation.elapsed)
+    #expect(observation.cutOffPhase == .tls && observation.timings[.connect] == nil)
   }
 
   /// All of a proxy's hosts share its connections.
