@@ -119,7 +119,7 @@ def _processes():
             graph("Sent", "Bps", (counted_by_process("process_network_transmit_bytes_total"), "{{instance}}")),
             *shown(processes, "Uptime")),
         ("SessionTap itself",
-            *shown(health, "Scrapes by format", ("Lines by level", "Log lines by level"),
+            *shown(health, "Scrapes by format", "Scrapes refused by reason", ("Lines by level", "Log lines by level"),
                    ("Lines dropped by reason", "Log lines dropped"), "Observer calls dropped", "Overdue handlers",
                    "Unknown connections", "Versions"),
             table("Samples of a scrape", "short", f"topk(10, {samples})", {"job": "Job", "instance": "Instance"}, "Series")))

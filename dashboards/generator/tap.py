@@ -8,6 +8,11 @@ from .promql import ACTIVE, PROCESS, counted, quantile, total
 NONE = thresholds("green", (0.5, "red"))
 
 
+def refused(which):
+    """Scrapes that got a 503. One that was not started, or not answered in time, has no format."""
+    return total("session_tap_scrapes_total", labels=PROCESS, where=f'code="503", {which}') + " or vector(0)"
+
+
 def tap():
     each = "{{instance}}"
     duration = "session_tap_scrape_duration_seconds"
@@ -20,7 +25,7 @@ def tap():
                        f"sum(increase(session_tap_log_dropped_lines_total{{{PROCESS}}}[$__range]))", steps=NONE),
                 number("Series overflow", "Label sets that found no room, in the time shown.", "short",
                        f"sum(increase(session_tap_series_overflow_total{{{PROCESS}}}[$__range]))", steps=NONE),
-                number("Scrapes too late", "Scrapes that were over before their answer, in the time shown.", "short",
+                number("Scrapes refused", "Scrapes that got a 503, in the time shown: too many, too late, or too much unread.", "short",
                        f"sum(increase(session_tap_scrapes_total{{{PROCESS}, code!=\"200\"}}[$__range])) or vector(0)",
                        steps=NONE),
                 number("Targets down", "Targets that Prometheus cannot scrape.", "short",
@@ -36,6 +41,9 @@ def tap():
                 graph("Scrapes by format", "Answered scrapes, by the format that the scraper wanted.", "reqps",
                       (total("session_tap_scrapes_total", "format", "code", labels=PROCESS),
                        "{{format}} {{code}}"), stack=True),
+                graph("Scrapes refused by reason", "503: more scrapes at a time than the endpoint takes, or none within the scrape's timeout; or more "
+                      "than 64 MiB of answers that their readers have yet to take.", "reqps",
+                      (refused('format=""'), "too many, or too late"), (refused('format!=""'), "too much unread")),
                 graph("Time to answer", "From a scrape's request to its answer.", "s",
                       (quantile(0.5, duration, labels=PROCESS), "p50"),
                       (quantile(0.99, duration, labels=PROCESS), "p99"),
