@@ -93,11 +93,11 @@ def tap():
                 graph("Unknown connections", "Requests whose connection the kernel could not be asked of. Their round trip is "
                       "unknown.", "cps",
                       (total("session_tap_unknown_connections_total", "instance", labels=PROCESS), each)),
-                top("Versions", "Which version runs where, and who tells it about transfers and connections: with none, there are "
+                top("Versions", "Which version runs where, and from what it reads transfers and connections: with none, there are "
                     "no phases or fewer, and sizes come from headers or round trips are unknown.",
                     f"sum by (job, instance, version, transfer_info, connection_info) (session_tap_build_info{{{PROCESS}}})",
                     {"job": "Job", "instance": "Instance", "version": "Version",
-                     "transfer_info": "Transfers told by", "connection_info": "Connections told by"},
+                     "transfer_info": "Transfers from", "connection_info": "Connections from"},
                     "none", value="Processes", width=12),
             ]),
         ])
