@@ -1,6 +1,5 @@
 import TapLibc
 
-/// A detached thread of the library's own.
 package enum BackgroundThread {
   /// Runs the body on a new thread, on which no signal is delivered: a write to a pipe without a reader or past the
   /// file size limit then fails with an error instead of ending the process (SIGPIPE, SIGXFSZ), and the

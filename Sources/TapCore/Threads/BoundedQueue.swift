@@ -1,6 +1,5 @@
 import Synchronization
 
-/// What a ``BoundedQueue`` holds.
 package protocol QueueBuffer {
   init()
   var isEmpty: Bool { get }
@@ -15,7 +14,6 @@ extension Array: QueueBuffer {
   }
 }
 
-/// What came of an append to a ``BoundedQueue``.
 package enum QueueFill {
   /// The first element that waits: the worker comes at the next tick.
   case first
@@ -33,7 +31,6 @@ package enum QueueFill {
 /// There are two buffers: elements go into one while the other is processed, and they change places under a lock. That lock is held
 /// while nothing is processed, so that no thread that adds waits for one that processes.
 package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob, FlushedAtExit {
-  /// One turn of the processing.
   package struct Turn {
     /// The batch has been taken for this turn. Otherwise it is the rest of an earlier one.
     package let isNew: Bool
@@ -161,6 +158,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
       }
       process(&batch.buffer, &turn)
       guard batch.buffer.isEmpty else { return turn.next }
+      if turn.isLast { worker.end() }
       if turn.isDone {
         state.withLock { if !$0.isAbandoned { $0.done = batch.taken } }
         progress.signal()

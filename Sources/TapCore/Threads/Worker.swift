@@ -16,17 +16,21 @@ package final class Worker: Sendable {
     var job: (any BackgroundJob)?
     var due = Instant.never
     var hasThread = false
+    /// The thread ends after so long without work. The next run starts another.
+    var idleTime: Duration
   }
 
   static let interval = Duration.milliseconds(100)
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let work = EventCount()
-  private let idleTime: Duration
 
-  /// - Parameter idleTime: The thread ends after so long without work. The next run starts another.
-  package init(idleTime: Duration = .seconds(1)) {
-    self.idleTime = idleTime
+  package init(idleTime: Duration = .seconds(1)) { state = Mutex(State(idleTime: idleTime)) }
+
+  /// Says that no work will come: the thread ends once nothing is due.
+  package func end() {
+    state.withLock { $0.idleTime = .zero }
+    work.signal()
   }
 
   /// Runs the job not later than at an instant. Each call is with the same one.
@@ -45,7 +49,7 @@ package final class Worker: Sendable {
     do {
       try BackgroundThread.start { self.run() }
     } catch {
-      state.withLock { $0 = State() }
+      state.withLock { $0 = State(idleTime: $0.idleTime) }
       throw error
     }
   }
@@ -53,7 +57,7 @@ package final class Worker: Sendable {
   private func run() {
     while true {
       let (ticket, now) = (work.ticket, Instant.now)
-      let due = state.withLock { $0.due }
+      let (due, idleTime) = state.withLock { ($0.due, $0.idleTime) }
       if due <= now {
         runJob()
       } else if !work.wait(past: ticket, until: due < .never ? due : now.advanced(by: idleTime)),

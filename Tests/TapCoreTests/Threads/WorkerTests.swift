@@ -49,4 +49,20 @@ struct WorkerTests {
       try await turns.next("a turn")
     }
   }
+
+  @Test func `a thread for which no work will come ends at once`() async throws {
+    struct Reference {
+      weak var worker: Worker?
+    }
+    func makeWorker() async throws -> Reference {
+      let worker = Worker(idleTime: .seconds(3_600))
+      try worker.run(Job(in: turns))
+      try await turns.next("a turn")
+      worker.end()
+      return Reference(worker: worker)
+    }
+    // The thread holds it.
+    let reference = try await makeWorker()
+    try await Poll.until("the end of the thread") { reference.worker == nil ? true : nil }
+  }
 }
