@@ -74,6 +74,7 @@ enum AllBenchmarks {
     .requestTappedC8, .requestTappedBurst, .requestTappedDescriptorsC1, .requestTappedDescriptorsC16,
     .downloadTapped,
     .requestAllocations,
+    .requestInstructions, .requestDrainInstructions,
     .accountRead, .connectionRead,
     .observationRecord,
     .observationP99UnderAttack,

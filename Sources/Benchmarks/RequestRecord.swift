@@ -44,6 +44,56 @@ extension Benchmark {
 }
 
 extension Benchmark {
+  /// Instructions of a whole request through the request metrics and the log: all that is done of it off its path.
+  static let requestDrainInstructions = Benchmark(
+    "request.drain.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
+    rounds: 1, isUsable: Valgrind.isInstalled,
+    value: { try Valgrind.instructions(of: .drain, count: 20_000, after: 2_048) },
+    referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
+}
+
+/// Requests to a few hosts that are recorded and logged, with all that is known of one on a connection that was open.
+struct DrainedRequests {
+  private let metrics: RequestMetrics
+  private let log: RequestLog
+  private let observations = RequestSamples.observations.map { observation in
+    var observation = observation
+    observation.timeToFirstByte = .microseconds(10_400)
+    for (phase, length) in [(.queue, 40), (.processing, 10_360), (.transfer, 900), (.local, 250)]
+      as [(RequestTimings.Phase, Int)]
+    {
+      observation.timings[phase] = .microseconds(length)
+    }
+    observation.protocolVersion = .http11
+    observation.peerAddress = "192.0.2.17"
+    observation.isConnectionReused = true
+    observation.openedConnections = 0
+    observation.resendCount = 0
+    return observation
+  }
+
+  init() throws {
+    metrics = try RequestMetrics(.outbound)
+    log = try RequestLog(to: .memory)
+  }
+
+  func record(_ count: Int) {
+    observations.withUnsafeBufferPointer { observations in
+      for index in 0..<count {
+        record(observations[index & 1_023])
+        if index & 4_095 == 0 { log.flush(within: .seconds(60)) }
+      }
+    }
+    log.shutdown(within: .seconds(60))
+  }
+
+  private func record(_ observation: RequestObservation) {
+    metrics.end(observation, metrics.begin(observation.request))
+    log.requestEnded(observation)
+  }
+}
+
+extension Benchmark {
   /// A whole inbound request through the recorder: its trace continued, counted as started and ended, its labels looked
   /// up, its duration and both sizes recorded, three clocks read.
   static let inboundRecord = Benchmark(

@@ -16,9 +16,9 @@ enum Valgrind {
     FileManager.default.isExecutableFile(atPath: $0)
   }
 
-  /// The instructions of one operation, as `--tool=callgrind` counts them.
-  static func instructions(of loop: Loop, count: Int) throws -> Double {
-    try perOperation(count) { count in
+  /// The instructions of one operation, as `--tool=callgrind` counts them, in all threads.
+  static func instructions(of loop: Loop, count: Int, after first: Int = 0) throws -> Double {
+    try perOperation(count, after: first) { count in
       // Collected : 1234567
       let lines = try run(["--tool=callgrind", "--callgrind-out-file=/dev/null"], loop, count)
       return lines.last { $0.contains("Collected :") }?.split(separator: " ").last.flatMap { Int($0) }
@@ -37,10 +37,12 @@ enum Valgrind {
     }
   }
 
-  /// The difference between `count` repetitions and none, for each repetition.
-  private static func perOperation(_ count: Int, _ total: (Int) throws -> Int?) throws -> Double {
-    guard let all = try total(count), let none = try total(0) else { throw Failure() }
-    return Double(all - none) / Double(count)
+  /// What each of `count` repetitions takes after the first ones.
+  private static func perOperation(
+    _ count: Int, after first: Int = 0, _ total: (Int) throws -> Int?
+  ) throws -> Double {
+    guard let all = try total(first + count), let beginning = try total(first) else { throw Failure() }
+    return Double(all - beginning) / Double(count)
   }
 
   /// The lines that valgrind writes.
@@ -64,6 +66,7 @@ enum Valgrind {
     case record
     case exposition
     case memcpy
+    case drain
     case stockRequests
     case tappedRequests
 
@@ -80,6 +83,7 @@ enum Valgrind {
       case .exposition:
         let registry = try SeriesFixture.make(seriesCount: 1_000)
         for _ in 0...count { _ = registry.exposition() }
+      case .drain: try DrainedRequests().record(count)
       case .stockRequests:
         try await LoopbackTransfers.shared.get(count, isTapped: false)
       case .tappedRequests:
