@@ -36,7 +36,7 @@ extension Tap {
     /// The methods that appear as themselves in metrics and in the log; any other is `_OTHER`. Names that are
     /// empty or longer than 256 bytes, and those after the first 256, are ignored. By default the methods of
     /// RFC 9110, PATCH (RFC 5789) and QUERY.
-    public var knownMethods = RequestConfiguration().knownMethods
+    public var knownMethods = KnownMethods.standard.names
     /// Which requests leave exemplars in their histograms: by default those of a sampled trace. A trace that
     /// begins here is not sampled (``/TapCore/TraceContext/random(isSampled:)``), so only a caller's can be.
     public var exemplars = ExemplarPolicy.sampled
@@ -119,7 +119,6 @@ extension Tap.Configuration {
   /// only the environment asks for it.
   mutating func makeLog() throws(RequestLogError) -> RequestLog? {
     var logging = logging
-    logging.knownMethods = knownMethods
     if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = Self.servedLineLimit }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
     do {

@@ -59,8 +59,6 @@ public final class Tap: Sendable {
   ) throws(TapError) {
     var configuration = configuration
     do { try configuration.validate() } catch { throw TapError(error) }
-    configuration.outbound.knownMethods = configuration.knownMethods
-    configuration.inbound.knownMethods = configuration.knownMethods
     self.registry = registry
     let readsInfo = URLSessionTap.readsTransferInfo && configuration.sessions.readsTransferInfo
     readiness = Readiness(configuration.readinessChecks)
@@ -99,7 +97,8 @@ public final class Tap: Sendable {
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logging.redaction.headers,
-        consumers: consumers.compactMap { $0 }, observers: configuration.observers)
+        knownMethods: KnownMethods(configuration.knownMethods), consumers: consumers.compactMap { $0 },
+        observers: configuration.observers)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)

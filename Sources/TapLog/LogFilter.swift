@@ -7,7 +7,7 @@ final class LogFilter: Sendable {
   private let clients: [String: LogSampling]
   private let keepsAll: Bool
   private let sequence = Atomic<UInt64>(0)
-  private let filtered = Mutex(Tally<LogFilterReason>())
+  private let filtered = Mutex<Tally<LogFilterReason>>([:])
 
   init(sampling: LogSampling, clients: [String: LogSampling]) {
     self.sampling = sampling
@@ -34,7 +34,7 @@ final class LogFilter: Sendable {
   }
 
   private func count(_ reason: LogFilterReason?) -> Bool {
-    if let reason { filtered.withLock { $0[reason] += 1 } }
+    if let reason { filtered.withLock { $0[reason, default: 0] += 1 } }
     return reason == nil
   }
 

@@ -2,9 +2,9 @@ public import TapCore
 
 /// The counts of a log. Each line is written, dropped, or pending.
 public struct LogStatistics: Sendable {
-  var written = Tally<LogSeverity>()
-  var dropped = Tally<LogDropReason>()
-  var filtered = Tally<LogFilterReason>()
+  var written: Tally<LogSeverity> = [:]
+  var dropped: Tally<LogDropReason> = [:]
+  var filtered: Tally<LogFilterReason> = [:]
 
   /// Bytes written, newlines included.
   public internal(set) var bytes: UInt64 = 0
@@ -20,14 +20,14 @@ public struct LogStatistics: Sendable {
   public var droppedLines: UInt64 { dropped.total }
 
   /// Lines written with a severity.
-  public func lines(_ severity: LogSeverity) -> UInt64 { written[severity] }
+  public func lines(_ severity: LogSeverity) -> UInt64 { written[severity, default: 0] }
 
   /// Lines that sampling or the minimum severity left out (`session_tap_log_filtered_lines_total`).
   public var filteredLines: UInt64 { filtered.total }
 
-  package func droppedLines(_ reason: LogDropReason) -> UInt64 { dropped[reason] }
+  package func droppedLines(_ reason: LogDropReason) -> UInt64 { dropped[reason, default: 0] }
 
-  package func filteredLines(_ reason: LogFilterReason) -> UInt64 { filtered[reason] }
+  package func filteredLines(_ reason: LogFilterReason) -> UInt64 { filtered[reason, default: 0] }
 }
 
 /// A registry that ``RequestLog`` is registered with exposes `session_tap_log_lines_total`,
@@ -43,13 +43,14 @@ extension RequestLog: Collector {
       _ name: String, _ help: String, by label: String, _ text: (Key) -> String, _ tally: Tally<Key>
     ) -> MetricFamily {
       family(
-        name, help, Key.allCases.map { .init(labels: [label: text($0)], value: Double(tally[$0])) })
+        name, help,
+        Key.allCases.map { .init(labels: [label: text($0)], value: Double(tally[$0, default: 0])) })
     }
     return [
       family("lines", "Log lines written.", by: "level", \.text, statistics.written),
-      family("dropped_lines", "Log lines dropped.", by: "reason", \.text, statistics.dropped),
+      family("dropped_lines", "Log lines dropped.", by: "reason", \.rawValue, statistics.dropped),
       family(
-        "filtered_lines", "Log lines left out by severity or sampling.", by: "reason", \.text,
+        "filtered_lines", "Log lines left out by severity or sampling.", by: "reason", \.rawValue,
         statistics.filtered),
       family("bytes", "Bytes of log written.", [.init(value: Double(statistics.bytes))]),
       family(
@@ -57,4 +58,11 @@ extension RequestLog: Collector {
         [.init(value: Double(statistics.writeErrors))]),
     ]
   }
+}
+
+/// Numbers of lines, by severity or by reason.
+typealias Tally<Key: Hashable> = [Key: UInt64]
+
+extension Dictionary where Value == UInt64 {
+  var total: UInt64 { values.reduce(0, &+) }
 }

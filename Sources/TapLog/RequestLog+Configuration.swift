@@ -12,9 +12,6 @@ extension RequestLog {
     /// The maximum bytes of `url.full` and `url.path`, after redaction. A longer one is cut and ends in `…`.
     /// At most 8,192.
     public var urlLengthLimit = 2_048
-    /// The methods that appear as themselves; any other is `_OTHER`, with the method itself, up to 64 bytes, in
-    /// `http.request.method_original`.
-    package var knownMethods = KnownMethods.standard
     /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes. More
     /// or longer ones are an error at the start, and so is a key that the log uses itself. Text is cut at
     /// 1,024 bytes. A request's own field with the same key takes precedence.

@@ -12,13 +12,9 @@ package final class RequestHistory: RequestConsumer {
     var written: (bytes: [UInt8], at: Instant)?
   }
 
-  private let outboundMethods: KnownMethods
-  private let inboundMethods: KnownMethods
   private let state: Mutex<State>
 
   package init(outbound: RequestConfiguration, inbound: RequestConfiguration) {
-    outboundMethods = KnownMethods(outbound.knownMethods)
-    inboundMethods = KnownMethods(inbound.knownMethods)
     let window = HistoryWindow(
       outbound: outbound.durationBuckets, inbound: inbound.durationBuckets, start: .now)
     state = Mutex(State(window: window))
@@ -52,9 +48,9 @@ package final class RequestHistory: RequestConsumer {
     case .outbound:
       .outbound(
         client: request.client.asLabel, address: request.serverAddress?.asLabel, port: request.serverPort,
-        method: outboundMethods.label(of: request.method), template: request.urlTemplate?.asLabel)
+        method: request.methodLabel, template: request.urlTemplate?.asLabel)
     case .inbound:
-      .inbound(method: inboundMethods.label(of: request.method), route: request.urlTemplate?.asLabel)
+      .inbound(method: request.methodLabel, route: request.urlTemplate?.asLabel)
     }
   }
 }

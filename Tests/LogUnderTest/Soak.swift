@@ -18,7 +18,7 @@ struct Soak {
 
   func run() throws {
     var configuration = RequestLog.Configuration()
-    configuration.rotation = rotationSize.map { .size($0, keep: 10_000, compresses: true) }
+    configuration.rotation = rotationSize.map { LogRotation(maximumSize: $0, keep: 10_000, compresses: true) }
     if starves { configuration.queueLineLimit = 1_000 }
     let log = try RequestLog(to: .file(path), configuration: configuration)
     let pace = rate.map { Pace(perSecond: $0) }

@@ -82,4 +82,22 @@ import Testing
     let text = String(decoding: tap.registry.exposition().body, as: UTF8.self)
     #expect(text.contains(#"http_server_active_requests{http_request_method="BREW"} 0"#))
   }
+
+  @Test func `the known methods of a tap are those of both directions, in metrics and log`() throws {
+    let tap = try Tap.testing { $0.knownMethods = ["PURGE"] }
+    for method in ["PURGE", "GET"] {
+      tap.inbound.begin(method: method, path: "/").end(statusCode: 200)
+      tap.outbound.begin(client: "c", method: method, url: "http://a/").end(statusCode: 200)
+    }
+    for name in ["http_client_request_duration_seconds_count", "http_server_request_duration_seconds_count"] {
+      #expect(tap.registry.value(of: name, labels: ["http_request_method": "PURGE"]) == 1)
+      #expect(tap.registry.value(of: name, labels: ["http_request_method": "_OTHER"]) == 1)
+    }
+    let log = try #require(tap.requestLog)
+    #expect(log.flush())
+    let text = String(decoding: log.recent(), as: UTF8.self)
+    #expect(text.ranges(of: #""http.request.method":"PURGE","#).count == 2)
+    let other = #""http.request.method":"_OTHER","http.request.method_original":"GET""#
+    #expect(text.ranges(of: other).count == 2)
+  }
 }

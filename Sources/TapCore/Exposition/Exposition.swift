@@ -1,5 +1,5 @@
 /// The metrics of a registry at one moment, ready to be sent.
-public struct Exposition: Sendable, Hashable {
+public struct Exposition: Sendable {
   /// The format of the bytes.
   public let format: ExpositionFormat
   /// The body of the answer to a scrape. Except for protobuf it is text:

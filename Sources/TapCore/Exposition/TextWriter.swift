@@ -58,7 +58,7 @@ struct TextWriter: ExpositionWriter {
     let sum = Array(FloatText.value(snapshot.sum).utf8)
     // A line's punctuation and its number have at most 40 characters.
     let capacity =
-      (layout.bucketCount + 2) * (name.count + labels.bytes.count + 40) + layout.sampleEnds.count
+      (layout.bucketCount + 2) * (name.count + labels.bytes.count + 40) + layout.sampleEndsLength
       + exemplars.reduce(0) { $0 + $1.count }
     if lines.count < capacity { lines = [UInt8](repeating: 0, count: capacity) }
     let (name, counts) = (name, snapshot.counts)
@@ -73,8 +73,7 @@ struct TextWriter: ExpositionWriter {
       for index in counts.indices {
         if index > 0 { lines.repeatBeginning(beginning) }
         total &+= counts[index]
-        lines.append(
-          layout.sampleEnds, from: layout.sampleEndOffsets[index], to: layout.sampleEndOffsets[index + 1])
+        lines.append(layout.sampleEnds[index])
         lines.append(decimal: total)
         if !exemplars.isEmpty { lines.append(exemplars[index]) }
         lines.append("\n")
@@ -147,14 +146,6 @@ struct TextWriter: ExpositionWriter {
     @inline(__always)
     mutating func append(_ bytes: [UInt8]) {
       bytes.withUnsafeBufferPointer { append($0.baseAddress, count: $0.count) }
-    }
-
-    @inline(__always)
-    mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
-      bytes.withUnsafeBufferPointer { bytes in
-        let end = UnsafeBufferPointer(rebasing: bytes[start..<end])
-        append(end.baseAddress, count: end.count)
-      }
     }
 
     @inline(__always)

@@ -1,10 +1,9 @@
 /// The part that the histograms of one family share: the bounds, finite and ascending, and the bounds as text.
 final class BucketLayout: Sendable {
   let upperBounds: [Double]
-  /// For each bucket, `+Inf` last: `0.005"} `, the end of a sample's name as the text formats write it. One after another, and where
-  /// each begins.
-  let sampleEnds: [UInt8]
-  let sampleEndOffsets: [Int]
+  /// For each bucket, `+Inf` last: `0.005"} `, the end of a sample's name as the text formats write it.
+  let sampleEnds: [[UInt8]]
+  let sampleEndsLength: Int
   /// The bounds in blocks of eight; the last is padded with infinity, which no value is above.
   private let blocks: [SIMD8<Double>]
   let nativeScale = NativeScale()
@@ -14,13 +13,8 @@ final class BucketLayout: Sendable {
     let padding = repeatElement(Double.infinity, count: 7)
     let padded = buckets.upperBounds + padding
     blocks = stride(from: 0, to: buckets.upperBounds.count, by: 8).map { SIMD8(padded[$0..<($0 + 8)]) }
-    var ends: [UInt8] = []
-    var offsets = [0]
-    for bound in buckets.upperBounds + [.infinity] {
-      ends += "\(FloatText.bound(bound))\"} ".utf8
-      offsets.append(ends.count)
-    }
-    (sampleEnds, sampleEndOffsets) = (ends, offsets)
+    sampleEnds = (buckets.upperBounds + [.infinity]).map { Array("\(FloatText.bound($0))\"} ".utf8) }
+    sampleEndsLength = sampleEnds.reduce(0) { $0 + $1.count }
   }
 
   var bucketCount: Int { upperBounds.count + 1 }

@@ -3,12 +3,12 @@ extension Registry {
   ///
   /// A counter is a cheap handle: keep it, so that an increment needs no look-up. Counters may be used from
   /// any thread, and cores that increment the same one do not wait for each other.
-  public final class Counter: Sendable, Instrument {
-    private let cells: StripedCells<Cell>
+  public final class Counter: Sendable, SeriesRow {
+    private let cells: StripedCells<Double>
     private let dropped: DroppedValues
 
     init(dropped: DroppedValues) {
-      cells = StripedCells({ Cell() }, counterCount: 0)
+      cells = StripedCells({ 0 }, counterCount: 0)
       self.dropped = dropped
     }
 
@@ -20,36 +20,32 @@ extension Registry {
     /// in `session_tap_dropped_values_total`.
     public func increment(by amount: Double) {
       guard amount >= 0, amount.isFinite else { return dropped.increment() }
-      cells.withCell { cell, _ in cell.sum += amount }
+      cells.withCell { sum, _ in sum += amount }
     }
 
     /// The sum of all amounts since the counter was made, at most the greatest finite number. Whole amounts
     /// are exact up to 2^53.
     public var value: Double {
       var sum = 0.0
-      cells.forEachCell { cell, _ in sum += cell.sum }
+      cells.forEachCell { part, _ in sum += part }
       return min(sum, .greatestFiniteMagnitude)
     }
 
     var activity: UInt64? { value.bitPattern }
 
-    var mark: Double { value }
+    var moveFromNow: (@Sendable (Counter, Counter) -> Void)? {
+      let mark = value
+      return { $0.move(after: mark, to: $1) }
+    }
 
-    func move(after mark: Double, to other: Counter) {
+    private func move(after mark: Double, to other: Counter) {
       var sum = 0.0
-      cells.forEachCell { cell, _ in
-        sum += cell.sum
-        cell.sum = 0
-      }
+      cells.forEachCell { part, _ in sum += exchange(&part, with: 0) }
       // The sums of the cells are rounded.
       other.increment(by: max(0, min(sum, .greatestFiniteMagnitude) - mark))
       increment(by: mark)
     }
 
-    var reading: InstrumentReading { .number(value, isSinceCreation: true) }
-
-    private struct Cell {
-      var sum = 0.0
-    }
+    func content(of column: Int) -> GatheredFamily.Content? { .number(value, isSinceCreation: true) }
   }
 }

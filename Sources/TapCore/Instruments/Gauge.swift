@@ -4,55 +4,43 @@ extension Registry {
   /// A value that goes up and down: jobs in a queue, the temperature of a room.
   ///
   /// May be used from any thread.
-  public final class Gauge: Sendable, Instrument {
+  public final class Gauge: Sendable, SeriesRow {
     private let state = Mutex(State())
 
     init() {}
 
     /// Replaces the value.
-    public func set(_ value: Double) {
-      state.withLock { $0.update(to: value) }
-    }
+    public func set(_ value: Double) { update { _ in value } }
 
     /// Replaces the value. Whole values are exact up to 2^53.
-    public func set(_ value: Int) {
-      set(Double(value))
-    }
+    public func set(_ value: Int) { set(Double(value)) }
 
     /// Adds to the value.
-    public func increment(by amount: Double = 1) {
-      state.withLock { $0.update(to: $0.value + amount) }
-    }
+    public func increment(by amount: Double = 1) { update { $0 + amount } }
 
     /// Subtracts from the value.
-    public func decrement(by amount: Double = 1) {
-      increment(by: -amount)
-    }
+    public func decrement(by amount: Double = 1) { increment(by: -amount) }
 
     /// The current value, initially 0.
-    public var value: Double {
-      state.withLock { $0.value }
-    }
+    public var value: Double { state.withLock { $0.value } }
 
     /// Changes with every write, even of the same value.
-    var activity: UInt64? {
-      state.withLock { $0.writes }
-    }
+    var activity: UInt64? { state.withLock { $0.writes } }
 
     /// Every write is the value of one moment: the overflow series has the latest, whose ever it is.
-    var mark: Void { () }
+    var moveFromNow: (@Sendable (Gauge, Gauge) -> Void)? { { $1.set($0.value) } }
 
-    func move(after mark: Void, to other: Gauge) { other.set(value) }
-
-    var reading: InstrumentReading { .number(value, isSinceCreation: false) }
+    func content(of column: Int) -> GatheredFamily.Content? { .number(value) }
 
     private struct State {
       var value = 0.0
       var writes: UInt64 = 0
+    }
 
-      mutating func update(to value: Double) {
-        self.value = value
-        writes &+= 1
+    private func update(_ change: (Double) -> Double) {
+      state.withLock { state in
+        state.value = change(state.value)
+        state.writes &+= 1
       }
     }
   }

@@ -7,7 +7,7 @@ extension Registry {
   /// A histogram is a cheap handle: keep it, so that a record needs no look-up. Histograms may be used from
   /// any thread. Cores that record in the same one do not wait for each other, and a scrape holds a lock only
   /// while it copies one cell.
-  public final class Histogram: Sendable, Instrument {
+  public final class Histogram: Sendable, SeriesRow {
     let layout: BucketLayout
     private let cells: StripedCells<Cell>
     private let dropped: DroppedValues
@@ -97,7 +97,7 @@ extension Registry {
     }
 
     /// Everything recorded so far, added up.
-    public var snapshot: HistogramSnapshot {
+    package var snapshot: HistogramSnapshot {
       var snapshot = HistogramSnapshot()
       read(into: &snapshot, native: true, exemplars: true)
       return snapshot
@@ -125,11 +125,14 @@ extension Registry {
       return count
     }
 
-    var reading: InstrumentReading { .histogram(self) }
+    func content(of column: Int) -> GatheredFamily.Content? { .histogram(self) }
 
-    var mark: HistogramSnapshot { snapshot }
+    var moveFromNow: (@Sendable (Histogram, Histogram) -> Void)? {
+      let mark = snapshot
+      return { $0.move(after: mark, to: $1) }
+    }
 
-    func move(after mark: HistogramSnapshot, to other: Histogram) {
+    private func move(after mark: HistogramSnapshot, to other: Histogram) {
       var contents = HistogramSnapshot()
       contents.clear(bucketCount: layout.bucketCount)
       cells.forEachCell { cell, counts in

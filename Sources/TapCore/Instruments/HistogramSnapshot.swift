@@ -1,9 +1,9 @@
 /// The contents of a histogram at one moment: the sum of its cells.
-public struct HistogramSnapshot: Sendable, Hashable {
+package struct HistogramSnapshot: Sendable, Hashable {
   /// The sum of the values, at most the greatest finite number of its sign.
-  public private(set) var sum = 0.0
+  package private(set) var sum = 0.0
   /// The number of values.
-  public var count: UInt64 { counts.reduce(0, &+) }
+  package var count: UInt64 { counts.reduce(0, &+) }
   /// The count of each classic bucket, not cumulative, `+Inf` last.
   private(set) var counts: [UInt64] = []
   /// The same values in exponential buckets. Empty unless it is asked for.
@@ -50,4 +50,11 @@ public struct HistogramSnapshot: Sendable, Hashable {
       exemplars[index] = other
     }
   }
+}
+
+/// The value of one request, and the trace that it belongs to.
+struct Exemplar: Sendable, Hashable {
+  let value: Double
+  let timestamp: Timestamp
+  let trace: TraceContext
 }

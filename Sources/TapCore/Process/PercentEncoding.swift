@@ -1,26 +1,22 @@
 /// Percent-encoding (RFC 3986, section 2.1).
 package enum PercentEncoding {
   /// Decodes what is percent-encoded. An invalid escape is left as it is.
-  @inlinable package static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
-    let bytes = Array(text)
+  package static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
     var decoded: [UInt8] = []
-    decoded.reserveCapacity(bytes.count)
-    var index = 0
-    while index < bytes.count {
-      if bytes[index] == 0x25, index + 2 < bytes.count, let value = escape(bytes[index + 1], bytes[index + 2])
-      {
-        decoded.append(value)
-        index += 3
-      } else {
-        decoded.append(bytes[index])
-        index += 1
+    var rest = Array(text)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%"), let value = escape(rest.prefix(2)) else {
+        decoded.append(byte)
+        continue
       }
+      decoded.append(value)
+      rest = rest.dropFirst(2)
     }
     return decoded
   }
 
   /// The byte that the two digits of an escape stand for.
-  @inlinable package static func escape(_ digits: some Collection<UInt8>) -> UInt8? {
+  package static func escape(_ digits: some Collection<UInt8>) -> UInt8? {
     guard digits.count == 2, let high = digits.first, let low = digits.dropFirst().first else { return nil }
     return escape(high, low)
   }

@@ -54,8 +54,13 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
   func remove(_ labels: RenderedLabels?) -> Bool { table.withLock { $0.remove(labels) } }
 }
 
-extension Family: MetricSource where Element: Instrument {
+extension Family: MetricSource where Element: SeriesRow {
   var descriptors: [FamilyDescriptor] { [descriptor] }
 
-  func gather(at now: Instant) -> [GatheredFamily] { table.withLock { $0.gather(at: now) } }
+  func gather(at now: Instant) -> [GatheredFamily] {
+    table.withLock { table in
+      table.expire(at: now)
+      return table.gather(at: now)
+    }
+  }
 }

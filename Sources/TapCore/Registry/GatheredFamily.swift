@@ -1,15 +1,17 @@
-/// A family at the moment of a scrape: which series it has is settled. An instrument is read just before it is
+/// A family at the moment of a scrape: which series it has is settled. A histogram is read just before it is
 /// written, so that a scrape of any size holds one snapshot at a time.
 struct GatheredFamily: Sendable {
   enum Content: Sendable {
-    case number(Double)
-    case instrument(any Instrument)
+    /// A value, and whether it has been counted since the series was made.
+    case number(Double, isSinceCreation: Bool = false)
+    case histogram(Registry.Histogram)
+    /// A value that the app computes when it is written. No lock is held then: it may use the registry.
+    case callback(@Sendable () -> Double)
   }
 
   let descriptor: FamilyDescriptor
   /// How many label sets found no room. `nil` where the family has never been asked for labels.
   let overflowCount: UInt64?
-  /// How many values no instrument could take.
   let droppedCount: UInt64
   /// By label values, no label set twice.
   private let series: [Series]
@@ -39,14 +41,14 @@ struct GatheredFamily: Sendable {
   /// Writes the samples in the order of their labels. Nothing, not even a header, where there is none.
   func write(to writer: inout some ExpositionWriter) {
     var hasBegun = false
-    forEachSeries { labels, created, reading in
+    forEachSeries { labels, created, content in
       if !hasBegun { writer.begin(descriptor, seriesCount: series.count) }
       hasBegun = true
-      switch reading {
+      switch content {
       case .number(let value, let isSinceCreation):
         writer.number(value, labels: labels, created: isSinceCreation ? created : nil)
-      case .histogram(let histogram):
-        writer.histogram(histogram, labels: labels, created: created)
+      case .histogram(let histogram): writer.histogram(histogram, labels: labels, created: created)
+      case .callback: break
       }
     }
   }
@@ -54,12 +56,12 @@ struct GatheredFamily: Sendable {
   /// The sum of the samples whose name is that of the family and this suffix, over the series with these labels.
   func sum(suffix: Substring, labels: [[UInt8]: [UInt8]]) -> Double? {
     var sum: Double?
-    forEachSeries { series, _, reading in
+    forEachSeries { series, _, content in
       let pairs = [[UInt8]: [UInt8]](series.pairs.map { ($0.name, $0.value) }) { first, _ in first }
       // An empty label is no label.
       guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return }
       let value: Double? =
-        switch (reading, suffix) {
+        switch (content, suffix) {
         case (.number(let value, _), ""): value
         case (.histogram(let histogram), "_count"): Double(histogram.snapshot.count)
         case (.histogram(let histogram), "_sum"): histogram.snapshot.sum
@@ -70,15 +72,12 @@ struct GatheredFamily: Sendable {
     return sum
   }
 
-  private func forEachSeries(_ body: (RenderedLabels, Timestamp, InstrumentReading) -> Void) {
-    for series in series {
-      let reading =
-        switch series.content {
-        case .number(let value): InstrumentReading.number(value, isSinceCreation: false)
-        case .instrument(let instrument): instrument.reading
-        }
-      if case .number(let value, _) = reading, !descriptor.type.accepts(value) { continue }
-      body(series.labels, series.created, reading)
+  /// Calls for each series that can be shown, with the value in place of a callback.
+  private func forEachSeries(_ body: (Series) -> Void) {
+    for var series in series {
+      if case .callback(let value) = series.content { series.content = .number(value()) }
+      if case .number(let value, _) = series.content, !descriptor.type.accepts(value) { continue }
+      body(series)
     }
   }
 }

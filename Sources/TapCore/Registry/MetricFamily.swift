@@ -21,7 +21,7 @@ public struct MetricFamily: Sendable {
   }
 
   /// The kinds of families with one value per sample.
-  public enum Kind: Sendable, Hashable, CaseIterable {
+  public enum Kind: Sendable, CaseIterable {
     /// Goes up only; its name ends in `_total`.
     case counter
     /// Goes up and down.
@@ -31,7 +31,7 @@ public struct MetricFamily: Sendable {
   }
 
   /// One value.
-  public struct Sample: Sendable, Hashable {
+  public struct Sample: Sendable {
     /// The labels that distinguish the samples of a family.
     public var labels: Labels
     /// The value.

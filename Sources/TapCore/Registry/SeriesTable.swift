@@ -1,6 +1,6 @@
 /// The series of metrics that share their labels: rows of instruments, one for each column, found by key, found by labels,
-/// listed in order, bounded in number. A pure value, kept under a lock by its owner.
-struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendable {
+/// listed in order, bounded in number. Kept under a lock by its owner.
+struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable> {
   private let columns: [SeriesColumn]
   private let configuration: SeriesConfiguration
   private let make: @Sendable () -> Row
@@ -11,8 +11,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
   private var listed: [Series<Row>] = []
   private var isSorted = true
   private var overflow: Series<Row>?
-  private var parked: [RenderedLabels: Series<Row>.Parked] = [:]
-  /// How many times a label set found no room.
+  private var parked: [RenderedLabels: ParkedSeries<Row>] = [:]
   private var overflowCount: UInt64 = 0
 
   init(_ columns: [SeriesColumn], _ configuration: SeriesConfiguration, make: @escaping @Sendable () -> Row) {
@@ -23,35 +22,39 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
 
   var isEmpty: Bool { listed.isEmpty }
 
-  /// A series, and the row that it has: an expired one has none.
-  typealias Found = (series: Series<Row>, row: Row)
+  var rows: some Sequence<Row> { listed.lazy.map(\.row) }
 
   /// The series of a key seen before.
-  func find(_ key: Key) -> Found? {
-    guard let series = byKey[key], let row = series.touch() else { return nil }
-    return (series, row)
+  func find(_ key: Key) -> Series<Row>? {
+    guard let series = byKey[key] else { return nil }
+    series.idleSince = .never
+    return series
   }
 
   /// The series of a label set: the one there is, a new one with that row, or the overflow series where there is no room.
-  mutating func find(_ key: Key, labels: RenderedLabels, new: Row? = nil) -> Found {
-    if let series = byLabels[labels], let row = series.touch() {
+  mutating func find(_ key: Key, labels: RenderedLabels, new: Row? = nil) -> Series<Row> {
+    if let series = byLabels[labels] {
+      series.idleSince = .never
       remember(series, for: key)
-      return (series, row)
+      return series
     }
     guard byLabels.count < configuration.limit else { return findOverflow() }
     let former = parked.removeValue(forKey: labels)
-    let row = former?.row
-    let created = row == nil ? Timestamp.now : former?.created ?? .now
-    let found = insert(row ?? new ?? make(), labels: labels, created: created)
-    byLabels[labels] = found.series
-    remember(found.series, for: key)
-    return found
+    let series =
+      if let former, let row = former.row {
+        Series(labels: labels, row: row, created: former.created)
+      } else {
+        Series(labels: labels, row: new ?? make())
+      }
+    insert(series)
+    remember(series, for: key)
+    return series
   }
 
   /// The series of a key, where each key has labels of its own and none is too long to be one: a flood of new keys then
   /// costs no more than known ones.
-  mutating func find(_ key: Key, labels: (Key) -> RenderedLabels) -> Found {
-    if let found = find(key) { return found }
+  mutating func find(_ key: Key, labels: (Key) -> RenderedLabels) -> Series<Row> {
+    if let series = find(key) { return series }
     guard byLabels.count < configuration.limit else { return findOverflow() }
     return find(key, labels: labels(key))
   }
@@ -65,24 +68,22 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
       return true
     }
     parked[labels] = nil
-    let isOverflow = overflow?.labels == labels
-    if isOverflow { overflow = nil }
-    guard byLabels.removeValue(forKey: labels) != nil || isOverflow else { return false }
-    forget { $0.labels == labels }
+    guard listed.contains(where: { $0.labels == labels }) else { return false }
+    forget([labels])
     return true
   }
 
-  private mutating func forget(_ isForgotten: (Series<Row>) -> Bool) {
-    byKey = byKey.filter { !isForgotten($0.value) }
-    for series in listed where isForgotten(series) { series.end() }
-    listed.removeAll(where: isForgotten)
+  private mutating func forget(_ labels: Set<RenderedLabels>) {
+    for labels in labels { byLabels[labels] = nil }
+    byKey = byKey.filter { !labels.contains($0.value.labels) }
+    listed.removeAll { labels.contains($0.labels) }
+    if labels.contains(.overflow) { overflow = nil }
   }
 
-  private mutating func insert(_ row: Row, labels: RenderedLabels, created: Timestamp = .now) -> Found {
-    let series = Series(labels: labels, row: row, created: created)
+  private mutating func insert(_ series: Series<Row>) {
+    byLabels[series.labels] = series
     listed.append(series)
     isSorted = false
-    return (series, row)
   }
 
   /// Keys whose values were cut are not kept: nothing bounds their size.
@@ -90,19 +91,20 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable>: Sendabl
     if !series.labels.isCut, byKey.count < configuration.limit { byKey[key] = series }
   }
 
-  private mutating func findOverflow() -> Found {
+  private mutating func findOverflow() -> Series<Row> {
     overflowCount &+= 1
-    if let overflow, let row = overflow.row { return (overflow, row) }
-    let found = insert(make(), labels: .overflow)
-    overflow = found.series
-    return found
+    if let overflow { return overflow }
+    let series = Series(labels: .overflow, row: make())
+    overflow = series
+    listed.append(series)
+    isSorted = false
+    return series
   }
 }
 
 extension SeriesTable where Row: SeriesRow {
   /// All columns as they are now, each with its series by label values.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
-    if configuration.idleExpiry != nil { expire(at: now) }
     // Nearly all are in order already, which the sort of the standard library takes as a run.
     if !isSorted { listed.sort { $0.labels < $1.labels } }
     isSorted = true
@@ -113,7 +115,7 @@ extension SeriesTable where Row: SeriesRow {
       var gathered: [GatheredFamily.Series] = []
       gathered.reserveCapacity(listed.count)
       for series in listed {
-        guard let content = series.row?.content(of: index) else { continue }
+        guard let content = series.row.content(of: index) else { continue }
         gathered.append((series.labels, series.created, content))
       }
       return GatheredFamily(
@@ -121,10 +123,12 @@ extension SeriesTable where Row: SeriesRow {
     }
   }
 
-  /// Parks the series that have been idle for too long, and takes back those that are no longer idle.
-  private mutating func expire(at now: Instant) {
+  /// Takes back the expired series that are no longer idle, and parks those that have been idle for too long. `true` if there were
+  /// any.
+  @discardableResult
+  mutating func expire(at now: Instant) -> Bool {
     // At least so long that what has just been recorded is not idle.
-    guard let expiry = configuration.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return }
+    guard let expiry = configuration.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return false }
     for (labels, former) in parked {
       guard let row = former.row else {
         parked[labels] = nil
@@ -132,7 +136,7 @@ extension SeriesTable where Row: SeriesRow {
       }
       guard row.activity != former.activity else { continue }
       if byLabels.count < configuration.limit {
-        byLabels[labels] = insert(row, labels: labels, created: former.created).series
+        insert(Series(labels: labels, row: row, created: former.created))
         parked[labels] = nil
       } else {
         former.moveRecords(row, findOverflow().row)
@@ -140,18 +144,66 @@ extension SeriesTable where Row: SeriesRow {
     }
     var expired: Set<RenderedLabels> = []
     for (labels, series) in byLabels {
-      guard let row = series.row, let activity = row.activity,
+      guard let activity = series.row.activity,
         series.idleNanoseconds(at: now, activity: activity) >= expiry
-      else {
-        continue
-      }
-      parked[labels] = Series.Parked(row: row, created: series.created, activity: activity) {
-        [mark = row.mark] in $0.move(after: mark, to: $1)
-      }
+      else { continue }
       expired.insert(labels)
+      guard let moveRecords = series.row.moveFromNow else { continue }
+      parked[labels] = ParkedSeries(
+        row: series.row, created: series.created, activity: activity, moveRecords: moveRecords)
     }
-    guard !expired.isEmpty else { return }
-    for labels in expired { byLabels[labels] = nil }
-    forget { expired.contains($0.labels) }
+    if !expired.isEmpty { forget(expired) }
+    return !expired.isEmpty
   }
+}
+
+/// One metric of a table.
+struct SeriesColumn: Sendable {
+  let descriptor: FamilyDescriptor
+  let dropped = DroppedValues()
+}
+
+/// What a table keeps under one label set: an instrument for each column.
+protocol SeriesRow: AnyObject, Sendable {
+  /// A number that changes with every record. `nil` for a row that is in use and does not expire.
+  var activity: UInt64? { get }
+  /// What a column shows, or `nil` where nothing has been recorded in it.
+  func content(of column: Int) -> GatheredFamily.Content?
+  /// What moves all that is recorded from now on to another row. `nil` for a row in which nothing can be recorded once it has expired.
+  var moveFromNow: (@Sendable (_ row: Self, _ other: Self) -> Void)? { get }
+}
+
+/// One series, or as many as its table has columns. A table alone refers to it, so the lock of the table guards it.
+final class Series<Row: AnyObject & Sendable> {
+  let labels: RenderedLabels
+  let row: Row
+  let created: Timestamp
+  private var activity: UInt64 = 0
+  /// Since when nothing has been recorded, `never` if that is unknown: an optional would take another 16 bytes of each series.
+  fileprivate(set) var idleSince = Instant.never
+
+  fileprivate init(labels: RenderedLabels, row: Row, created: Timestamp = .now) {
+    self.labels = labels
+    self.row = row
+    self.created = created
+  }
+
+  var isOverflow: Bool { labels == .overflow }
+
+  /// For how long nothing has been recorded, where each record changes `activity`.
+  fileprivate func idleNanoseconds(at now: Instant, activity: UInt64) -> Int64 {
+    guard idleSince != .never, activity == self.activity else {
+      (self.activity, idleSince) = (activity, now)
+      return 0
+    }
+    return now.nanoseconds - idleSince.nanoseconds
+  }
+}
+
+/// An expired series, as long as the app keeps its instrument: it returns when something is recorded.
+private struct ParkedSeries<Row: AnyObject & Sendable> {
+  private(set) weak var row: Row?
+  let created: Timestamp
+  let activity: UInt64
+  let moveRecords: @Sendable (_ row: Row, _ other: Row) -> Void
 }

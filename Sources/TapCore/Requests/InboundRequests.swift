@@ -50,15 +50,9 @@ extension InboundRequests {
   /// the name of the error's type in the log. If the framework writes the response after the middleware's
   /// return, use ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)`` instead.
   ///
+  /// The other parameters are those of ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)``.
+  ///
   /// - Parameters:
-  ///   - method: The method as received.
-  ///   - path: The path as received; see ``begin(method:path:scheme:traceparent:clientAddress:fields:headers:)``.
-  ///   - scheme: `http` or `https` as the server knows it.
-  ///   - traceparent: The header of this name. Without a valid one, a new trace begins.
-  ///   - clientAddress: The caller's address, if the log may show it.
-  ///   - fields: The app's fields of the request's log line.
-  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
-  ///     at once, for each name that the log shows, in lowercase; never by default.
   ///   - isolation: The actor that the operation runs on: by default the caller's.
   ///   - operation: Serves the request, and ends it.
   /// - Returns: The result of the operation. Its errors are rethrown.

@@ -49,17 +49,9 @@ extension OutboundRequests {
   /// in a cancelled task, the request ends as cancelled. Any other error ends it as failed,
   /// ``RequestErrorType/other``, with the name of the error's type in the log.
   ///
+  /// The other parameters are those of ``begin(client:method:url:urlTemplate:trace:fields:headers:)``.
+  ///
   /// - Parameters:
-  ///   - client: The name for the `client` label and log field: what the requests are for. Use few names, and
-  ///     never make them of data.
-  ///   - method: The method as sent.
-  ///   - url: The absolute URL as text. Its host and port become labels; the log shows the URL redacted.
-  ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
-  ///   - trace: The place of the request in its trace, for its `traceparent` header. By default a child of
-  ///     ``TraceContext/current``, or a new trace if there is none.
-  ///   - fields: The app's fields of the request's log line.
-  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
-  ///     at once, for each name that the log shows, in lowercase; never by default.
   ///   - isolation: The actor that the operation runs on: by default the caller's.
   ///   - operation: Makes the request, and ends it.
   /// - Returns: The result of the operation. Its errors are rethrown.

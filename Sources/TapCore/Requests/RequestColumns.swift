@@ -12,6 +12,8 @@ struct RequestColumns {
   /// Of the connections to a server.
   let servers: [RequestColumn]
 
+  var all: [RequestColumn] { clients + targets + ends + phases + servers }
+
   init(_ direction: RequestDirection, _ configuration: RequestConfiguration) throws(RegistryError) {
     switch direction {
     case .outbound: try self.init(outbound: configuration)

@@ -39,8 +39,6 @@ public struct RequestConfiguration: Sendable {
   ])
   /// The buckets of both body sizes, in bytes.
   public var bodySizeBuckets: HistogramBuckets = .bytes
-  /// The methods that appear as themselves; any other is `_OTHER`.
-  package var knownMethods = KnownMethods.standard
   /// The limit and the expiry of the series of each metric.
   public var series = SeriesConfiguration()
 

@@ -32,6 +32,11 @@ public struct RequestDescription: Sendable, Hashable {
   /// that the log shows, by their names in lowercase. Empty if they are not collected.
   public var headers: [String: String]
 
+  /// Set where the request is recorded.
+  var knownMethods = KnownMethods.standard
+  /// The method as labels show it: itself if it is a known one, or `_OTHER`.
+  package var methodLabel: String { knownMethods.label(of: method) }
+
   /// Makes a description. Every request has a client and a method.
   public init(
     direction: RequestDirection = .outbound, client: String = "", method: String, url: String = "",

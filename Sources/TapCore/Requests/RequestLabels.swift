@@ -37,9 +37,9 @@ enum RequestLabels {
     /// Of the known ones, of inbound requests only.
     let scheme: String?
 
-    init(_ request: borrowing RequestDescription, _ methods: KnownMethods) {
+    init(_ request: borrowing RequestDescription) {
       server = Server(request)
-      method = methods.label(of: request.method)
+      method = request.methodLabel
       scheme = request.direction == .inbound ? request.knownScheme : nil
     }
 

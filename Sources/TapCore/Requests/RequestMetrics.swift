@@ -11,24 +11,19 @@ package final class RequestMetrics: Sendable {
     var ends: RequestTable<RequestLabels.End>
     var phases: RequestTable<RequestLabels.Phase>
     var servers: RequestTable<RequestLabels.Server>
-    /// The target of the latest request. Most have the same: to compare costs a tenth of a look-up.
-    var latest: Series<RequestRow>?
-    var latestLabels: RequestLabels.Target?
 
-    mutating func target(_ labels: RequestLabels.Target) -> RequestRow {
-      if latestLabels == labels, let row = latest?.row { return row }
-      let (series, row) = targets.find(labels)
-      if !series.isOverflow { (latest, latestLabels) = (series, labels) }
-      return row
-    }
-
-    mutating func client(of target: RequestRow, _ request: RequestDescription) -> RequestRow {
-      target.relative(.client) ?? target.remember(clients.find(RequestLabels.Client(request)), as: .client)
+    /// Forgets what was found of the series that have expired.
+    mutating func expire(at now: Instant) {
+      let expired = [
+        targets.expire(at: now), ends.expire(at: now), phases.expire(at: now), servers.expire(at: now),
+      ]
+      guard expired.contains(true) else { return }
+      targets.forgetRelated()
+      ends.forgetRelated()
     }
   }
 
   private let direction: RequestDirection
-  private let methods: KnownMethods
   private let exemplars: ExemplarPolicy
   let descriptors: [FamilyDescriptor]
   private let state: Mutex<State>
@@ -39,28 +34,24 @@ package final class RequestMetrics: Sendable {
   ) throws(RegistryError) {
     self.direction = direction
     self.exemplars = exemplars
-    methods = KnownMethods(configuration.knownMethods)
     let columns = try RequestColumns(direction, configuration)
-    let state = State(
-      targets: RequestTable(columns.targets, configuration.series),
-      // What a client has counted stays: its series do not expire.
-      clients: RequestTable(columns.clients, SeriesConfiguration(limit: configuration.series.limit)),
-      ends: RequestTable(columns.ends, configuration.series),
-      phases: RequestTable(columns.phases, configuration.series),
-      servers: RequestTable(columns.servers, configuration.series))
-    descriptors =
-      state.ends.descriptors + state.targets.descriptors + state.clients.descriptors
-      + state.phases.descriptors
-      + state.servers.descriptors
-    self.state = Mutex(state)
+    descriptors = columns.all.map(\.column.descriptor)
+    state = Mutex(
+      State(
+        targets: RequestTable(columns.targets, configuration.series),
+        // What a client has counted stays: its series do not expire.
+        clients: RequestTable(columns.clients, SeriesConfiguration(limit: configuration.series.limit)),
+        ends: RequestTable(columns.ends, configuration.series),
+        phases: RequestTable(columns.phases, configuration.series),
+        servers: RequestTable(columns.servers, configuration.series)))
   }
 
   /// Counts a request as active. It keeps the row.
   package func begin(_ request: RequestDescription) -> RequestRow {
     state.withLock { state in
-      let target = state.target(RequestLabels.Target(request, methods))
+      let target = state.targets.find(RequestLabels.Target(request)).row
       state.targets.begin(in: target)
-      let client = state.client(of: target, request)
+      let client = target.related(.client) { state.clients.find(RequestLabels.Client(request)) }
       state.clients.begin(in: client)
       return target
     }
@@ -70,34 +61,29 @@ package final class RequestMetrics: Sendable {
   package func end(_ observation: RequestObservation, _ target: RequestRow) {
     state.withLock { state in
       state.targets.record(observation, in: target, endsRequest: true)
-      let client = state.client(of: target, observation.request)
+      let client = target.related(.client) { state.clients.find(RequestLabels.Client(observation.request)) }
       state.clients.record(observation, in: client, endsRequest: true)
       let outcome = RequestLabels.Outcome(observation)
-      let end =
-        target.end(outcome)
-        ?? target.remember(
-          state.ends.find(
-            RequestLabels.End(
-              direction: direction, target: RequestLabels.Target(observation.request, methods),
-              outcome: outcome)),
-          as: outcome)
+      let end = target.related(.end(outcome)) {
+        state.ends.find(
+          RequestLabels.End(
+            direction: direction, target: RequestLabels.Target(observation.request), outcome: outcome))
+      }
       state.ends.record(observation, in: end, exemplars: exemplars)
       guard direction == .outbound else { return }
       for phase in RequestTimings.Phase.allCases {
         guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
-        let row =
-          end.relative(.phase(phase))
-          ?? end.remember(
-            state.phases.find(
-              RequestLabels.Phase(
-                server: RequestLabels.Server(observation.request), template: outcome.template, phase: phase)),
-            as: .phase(phase))
+        let row = end.related(.phase(phase)) {
+          state.phases.find(
+            RequestLabels.Phase(
+              server: RequestLabels.Server(observation.request), template: outcome.template, phase: phase))
+        }
         state.phases.record(seconds(nanoseconds), in: row)
       }
       guard state.servers.hasValue(of: observation) else { return }
-      let server =
-        target.relative(.server)
-        ?? target.remember(state.servers.find(RequestLabels.Server(observation.request)), as: .server)
+      let server = target.related(.server) {
+        state.servers.find(RequestLabels.Server(observation.request))
+      }
       state.servers.record(observation, in: server)
     }
   }
@@ -108,6 +94,7 @@ extension RequestMetrics: MetricSource {
   func gather(at now: Instant) -> [GatheredFamily] {
     state.withLock { state in
       if direction == .inbound, state.clients.isEmpty { return [] }
+      state.expire(at: now)
       return state.ends.gather(at: now) + state.targets.gather(at: now) + state.clients.gather(at: now)
         + state.phases.gather(at: now) + state.servers.gather(at: now)
     }

@@ -27,6 +27,7 @@ package final class RequestRecord: Sendable {
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
   package init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
     self.recorder = recorder
+    description.knownMethods = recorder.knownMethods
     state = Mutex(State(observation: RequestObservation(begun: consume description)))
     recorder.count(1)
     recorder.add(self)

@@ -20,6 +20,7 @@ public final class RequestRecorder: Sendable {
   package let outboundTemplates: PathTemplates?
   let inboundTemplates: PathTemplates?
   let headers: HeaderNames
+  let knownMethods: KnownMethods
   private let outboundMetrics: RequestMetrics
   private let inboundMetrics: RequestMetrics
   let consumers: [any RequestConsumer]
@@ -54,9 +55,11 @@ public final class RequestRecorder: Sendable {
   package init(
     registry: Registry, outbound: RequestConfiguration = .init(), inbound: RequestConfiguration = .init(),
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
-    consumers: [any RequestConsumer], observers: [any RequestObserver] = []
+    knownMethods: KnownMethods = .standard, consumers: [any RequestConsumer],
+    observers: [any RequestObserver] = []
   ) throws(RegistryError) {
-    (outboundFilter, inboundFilter, self.headers) = (outbound.filter, inbound.filter, headers)
+    (outboundFilter, inboundFilter) = (outbound.filter, inbound.filter)
+    (self.headers, self.knownMethods) = (headers, knownMethods)
     outboundTemplates = outbound.pathTemplates.isEmpty ? nil : outbound.pathTemplates
     inboundTemplates = inbound.pathTemplates.isEmpty ? nil : inbound.pathTemplates
     outboundMetrics = try RequestMetrics(.outbound, outbound, exemplars: exemplars)

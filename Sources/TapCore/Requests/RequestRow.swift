@@ -14,13 +14,17 @@ package final class RequestRow: Sendable {
     var recordCount: UInt64 = 0
     /// The requests that have begun and not ended: they keep the row.
     var openCount = 0
-    /// Whether this is the overflow row, from which nothing can be found.
-    var isShared = false
-    /// The rows that were found from this one, so that the next request needs no look-up and builds no labels.
-    fileprivate var ends = FoundSeries<RequestLabels.Outcome>()
-    fileprivate var relatives = FoundSeries<Relative>()
+    /// Whether this is the row of all that found no room.
+    var isOverflow = false
+    fileprivate var found: [(relation: Relation, row: RequestRow)] = []
 
     fileprivate init(_ cells: [Cell]) { self.cells = cells }
+
+    fileprivate func row(for relation: Relation) -> RequestRow? {
+      // Not `first`, which copies each element.
+      for index in found.indices where found[index].relation == relation { return found[index].row }
+      return nil
+    }
 
     mutating func add(_ amount: Double, to index: Int) {
       if case .number(let sum) = cells[index] {
@@ -52,62 +56,40 @@ extension RequestRow: SeriesRow {
     switch state.withLock({ $0.cells[column] }) {
     case .empty: nil
     case .number(let value): .number(value)
-    case .histogram(let histogram): .instrument(histogram)
+    case .histogram(let histogram): .histogram(histogram)
     }
   }
 
-  /// No request records in an expired row.
-  var mark: Void { () }
-
-  func move(after mark: Void, to other: RequestRow) {}
+  var moveFromNow: (@Sendable (RequestRow, RequestRow) -> Void)? { nil }
 }
 
 // MARK: - From one row to another
 
-typealias FoundRow = (series: Series<RequestRow>, row: RequestRow)
-
 extension RequestRow {
-  enum Relative: Sendable {
+  /// How a row is found from that of a target, or of ended requests.
+  enum Relation: Equatable, Sendable {
     case client
     case server
+    case end(RequestLabels.Outcome)
     case phase(RequestTimings.Phase)
   }
 
-  /// The rows of a target's ended requests that were found before.
-  func end(_ outcome: RequestLabels.Outcome) -> RequestRow? { state.withLock { $0.ends.row(for: outcome) } }
+  /// The most rows that a row remembers: more than a request has phases.
+  private static let foundLimit = 16
 
-  func relative(_ key: Relative) -> RequestRow? { state.withLock { $0.relatives.row(for: key) } }
-
-  func remember(_ found: FoundRow, as outcome: RequestLabels.Outcome) -> RequestRow {
-    state.withLock { if !$0.isShared { $0.ends.add(found.series, for: outcome) } }
-    return found.row
+  /// The row that was found before, or is found now, so that the next request needs no look-up and builds no labels. What is found in
+  /// or from an overflow row is not remembered: another time there may be room.
+  func related(_ relation: Relation, find: () -> (row: RequestRow, isOverflow: Bool)) -> RequestRow {
+    if let known = state.withLock({ $0.row(for: relation) }) { return known }
+    let (row, isOverflow) = find()
+    state.withLock { state in
+      if isOverflow || state.isOverflow { return }
+      if state.found.count == Self.foundLimit { state.found.removeFirst() }
+      state.found.append((relation, row))
+    }
+    return row
   }
 
-  func remember(_ found: FoundRow, as relative: Relative) -> RequestRow {
-    state.withLock { if !$0.isShared { $0.relatives.add(found.series, for: relative) } }
-    return found.row
-  }
-}
-
-extension RequestRow.Relative: Equatable {}
-
-private struct FoundSeries<Key: Equatable & Sendable>: Sendable {
-  /// More than a row has phases.
-  private static var limit: Int { 16 }
-
-  private var entries: [(key: Key, series: Series<RequestRow>)] = []
-
-  /// `nil` where the series was not found before, or has expired.
-  func row(for key: Key) -> RequestRow? {
-    for index in entries.indices where entries[index].key == key { return entries[index].series.row }
-    return nil
-  }
-
-  /// What shares the overflow series is not remembered: another time there may be room.
-  mutating func add(_ series: Series<RequestRow>, for key: Key) {
-    guard !series.isOverflow else { return }
-    entries.removeAll { $0.series.row == nil }
-    if entries.count == Self.limit { entries.removeFirst() }
-    entries.append((key, series))
-  }
+  /// Forgets the rows that were found: one of them has expired.
+  func forgetRelated() { state.withLock { $0.found = [] } }
 }

@@ -1,9 +1,11 @@
 import Synchronization
 
 /// A table of request metrics. Guarded by the lock of its owner.
-struct RequestTable<Key: RequestLabelSet>: Sendable {
+struct RequestTable<Key: RequestLabelSet> {
   private let columns: [RequestColumn]
   private var series: SeriesTable<Key, RequestRow>
+  /// What was found last. Most requests have the same target: to compare costs a tenth of a look-up.
+  private var latest: (key: Key, row: RequestRow)?
 
   init(_ columns: [RequestColumn], _ configuration: SeriesConfiguration) {
     self.columns = columns
@@ -13,12 +15,15 @@ struct RequestTable<Key: RequestLabelSet>: Sendable {
 
   var isEmpty: Bool { series.isEmpty }
 
-  var descriptors: [FamilyDescriptor] { columns.map(\.column.descriptor) }
-
-  mutating func find(_ key: Key) -> FoundRow {
+  mutating func find(_ key: Key) -> (row: RequestRow, isOverflow: Bool) {
+    if let latest, latest.key == key { return (latest.row, false) }
     let found = series.find(key, labels: \.rendered)
-    if found.series.isOverflow { found.row.state.withLock { $0.isShared = true } }
-    return found
+    if found.isOverflow {
+      found.row.state.withLock { $0.isOverflow = true }
+    } else {
+      latest = (key, found.row)
+    }
+    return (found.row, found.isOverflow)
   }
 
   /// Counts a request that begins. Its row does not expire before its end.
@@ -38,7 +43,7 @@ struct RequestTable<Key: RequestLabelSet>: Sendable {
     _ request: RequestObservation, in row: RequestRow, endsRequest: Bool = false,
     exemplars: ExemplarPolicy? = nil
   ) {
-    let trace = exemplars.flatMap { request.request.traceContext(for: $0) }
+    let trace = exemplars.flatMap { $0.trace(of: request.request) }
     let end = request.endTime
     row.state.withLock { row in
       if endsRequest { row.openCount -= 1 }
@@ -64,13 +69,23 @@ struct RequestTable<Key: RequestLabelSet>: Sendable {
     }
   }
 
+  /// `true` if a series has expired.
+  @discardableResult
+  mutating func expire(at now: Instant) -> Bool {
+    let hasExpired = series.expire(at: now)
+    if hasExpired { latest = nil }
+    return hasExpired
+  }
+
   mutating func gather(at now: Instant) -> [GatheredFamily] { series.gather(at: now) }
+
+  func forgetRelated() { for row in series.rows { row.forgetRelated() } }
 }
 
-extension RequestDescription {
+extension ExemplarPolicy {
   /// The trace that an exemplar refers to.
-  fileprivate func traceContext(for exemplars: ExemplarPolicy) -> TraceContext? {
-    guard let traceContext, exemplars == .all || traceContext.isSampled else { return nil }
-    return traceContext
+  fileprivate func trace(of request: RequestDescription) -> TraceContext? {
+    guard let trace = request.traceContext, self == .all || trace.isSampled else { return nil }
+    return trace
   }
 }

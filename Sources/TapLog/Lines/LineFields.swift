@@ -105,6 +105,5 @@ extension LineWriter {
 }
 
 extension RequestTimings.Phase {
-  /// Its key in a line.
   var logKey: String { rawValue + "_s" }
 }

@@ -87,10 +87,6 @@ struct LineWriter {
     if !wholePart(body) { cut += 1 }
   }
 
-  /// A part that is one text, if there is one.
-  @inline(__always)
-  mutating func text(_ key: StaticString, _ text: String?) { part { $0.member(key, text) } }
-
   /// Writes a part of the line as a whole. Gives `false`, and counts nothing, if it does not fit.
   @inline(__always)
   mutating func wholePart(_ body: (inout LineWriter) -> Void) -> Bool {
@@ -101,7 +97,6 @@ struct LineWriter {
     return false
   }
 
-  /// Ends the line, and gives it with its newline.
   private mutating func finish() -> UnsafeRawBufferPointer {
     end = limit + Self.tailLength
     if cut + refused > 0 {
@@ -123,9 +118,7 @@ enum LineLimits {
   static let value = 1_024
   /// The message of a line of the app's own.
   static let message = 8_192
-  /// How many fields the app adds.
   static let fields = 64
-  /// The whole line.
   static let line = 16_384
 }
 

@@ -9,7 +9,6 @@ struct RequestLineEncoder: Sendable {
   /// Of outbound and of inbound requests, whose lines have different keys of their own.
   private let outboundFields: LineFields
   private let inboundFields: LineFields
-  private let knownMethods: [String]
   private let urls: URLRedactor
   private let urlLimit: Int
   private let requestHeaders: Headers
@@ -20,7 +19,6 @@ struct RequestLineEncoder: Sendable {
   init(_ configuration: RequestLog.Configuration) {
     outboundFields = LineFields(shared: configuration.fields, reserved: LineFields.outboundKeys)
     inboundFields = LineFields(shared: configuration.fields, reserved: LineFields.inboundKeys)
-    knownMethods = configuration.knownMethods
     let redaction = configuration.redaction
     urls = URLRedactor(allowedQueryKeys: redaction.allowedQueryKeys, allowedPaths: redaction.allowedPaths)
     urlLimit = min(max(0, configuration.urlLengthLimit), 8_192)
@@ -48,12 +46,7 @@ struct RequestLineEncoder: Sendable {
       // OpenTelemetry: there "if and only if request was retried", so not as 0.
       line.member("http.request.resend_count", observation.resendCount, atLeast: 1)
       if observation.isFromCache { line.append(",\"from_cache\":true") }
-      switch observation.outcome {
-      case .ok: line.append(",\"outcome\":\"ok\"")
-      case .httpError: line.append(",\"outcome\":\"http_error\"")
-      case .error: line.append(",\"outcome\":\"error\"")
-      case .cancelled: line.append(",\"outcome\":\"cancelled\"")
-      }
+      line.member("outcome", observation.outcome.rawValue)
       line.trace(observation.request.traceContext)
     }
     // A part of its own: what may be left out of a long line.
@@ -82,11 +75,11 @@ struct RequestLineEncoder: Sendable {
   /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port is left to the part that
   /// follows, which is always there.
   private func target(of request: RequestDescription, isInbound: Bool, to line: inout LineWriter) {
-    if !isInbound { line.text("client", request.client) }
-    line.part { method(request.method, to: &$0) }
+    if !isInbound { line.part { $0.member("client", request.client) } }
+    line.part { method(of: request, to: &$0) }
     if isInbound {
       url("url.path", request.url, as: .path, to: &line)
-      line.text("url.scheme", request.knownScheme)
+      line.part { $0.member("url.scheme", request.knownScheme) }
       text("http.route", request.urlTemplate, to: &line)
       text("client.address", request.clientAddress, to: &line)
     } else {
@@ -99,19 +92,18 @@ struct RequestLineEncoder: Sendable {
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
   /// `http.request.method_original`).
   @inline(__always)
-  private func method(_ method: String, to line: inout LineWriter) {
-    if knownMethods.contains(method) {
-      return line.member("http.request.method", method, limit: LineLimits.method)
-    }
-    line.append(",\"http.request.method\":\"_OTHER\"")
+  private func method(of request: RequestDescription, to line: inout LineWriter) {
+    let label = request.methodLabel
+    line.member("http.request.method", label, limit: LineLimits.method)
+    if label == request.method { return }
     let key: StaticString = "http.request.method_original"
-    line.member(key, shown(key, method), limit: LineLimits.method)
+    line.member(key, shown(key, request.method), limit: LineLimits.method)
   }
 
   /// A part that is one text, if there is one to be shown.
   @inline(__always)
   private func text(_ key: StaticString, _ text: String?, to line: inout LineWriter) {
-    line.text(key, shown(key, text))
+    line.part { $0.member(key, shown(key, text)) }
   }
 
   /// A text as the app's rule leaves it.
@@ -156,13 +148,7 @@ struct RequestLineEncoder: Sendable {
   }
 
   private func connection(of observation: RequestObservation, to line: inout LineWriter) {
-    switch observation.protocolVersion {
-    case .http10: line.append(",\"network.protocol.version\":\"1.0\"")
-    case .http11: line.append(",\"network.protocol.version\":\"1.1\"")
-    case .http2: line.append(",\"network.protocol.version\":\"2\"")
-    case .http3: line.append(",\"network.protocol.version\":\"3\"")
-    case nil: break
-    }
+    line.member("network.protocol.version", observation.protocolVersion?.rawValue)
     line.member("network.peer.address", shown("network.peer.address", observation.peerAddress))
     if let isReused = observation.isConnectionReused {
       line.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")

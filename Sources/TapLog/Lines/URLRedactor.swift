@@ -15,7 +15,6 @@ struct URLRedactor: Sendable {
   private let templates: PathTemplates?
 
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
-  /// Takes one piece of the result.
   private typealias Emit = (Bytes) -> Void
 
   init(allowedQueryKeys: some Sequence<String> = [], allowedPaths: PathTemplates? = nil) {
@@ -23,7 +22,6 @@ struct URLRedactor: Sendable {
     templates = allowedPaths
   }
 
-  /// The kind of a text.
   enum Form {
     /// The URL of a client's request.
     case url
@@ -51,7 +49,6 @@ struct URLRedactor: Sendable {
       .allSatisfy { $0 != .question && $0 != .hash && $0 != .semicolon && $0 != .at }
   }
 
-  /// The redacted text.
   func redact(_ url: String, as form: Form = .url) -> String {
     var result: [UInt8] = []
     var url = url
@@ -59,7 +56,6 @@ struct URLRedactor: Sendable {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Gives the redacted text piece by piece.
   private func pieces(of url: Bytes, _ form: Form, emit: Emit) {
     if form == .url, templates == nil, Self.isPlain(url.base) { return emit(url) }
     let target = url.prefix { $0 != .question && $0 != .hash }

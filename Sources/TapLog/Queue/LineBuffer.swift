@@ -77,11 +77,11 @@ struct LineBuffer: QueueBuffer, Sendable {
 
   /// Takes bytes off the front, and gives how many lines are complete with them.
   mutating func take(_ count: Int) -> Tally<LogSeverity> {
-    var complete = Tally<LogSeverity>()
+    var complete: Tally<LogSeverity> = [:]
     var left = count
     while !isEmpty, left >= firstLength {
       left -= firstLength
-      complete[lines[takenLines].severity] += 1
+      complete[lines[takenLines].severity, default: 0] += 1
       removeFirst()
     }
     takenBytes += left
@@ -102,18 +102,4 @@ struct LineBuffer: QueueBuffer, Sendable {
     lines.removeAll(keepingCapacity: true)
     (takenBytes, takenLines, takenOfFirst) = (0, 0, 0)
   }
-}
-
-/// A count for each case of an enumeration of at most eight, numbered from 0.
-struct Tally<Key: RawRepresentable<Int>>: Sendable, Hashable {
-  private var counts = SIMD8<UInt64>()
-
-  var total: UInt64 { counts.wrappedSum() }
-
-  subscript(key: Key) -> UInt64 {
-    get { counts[key.rawValue] }
-    set { counts[key.rawValue] = newValue }
-  }
-
-  static func += (lhs: inout Tally, rhs: Tally) { lhs.counts &+= rhs.counts }
 }

@@ -10,7 +10,7 @@ final class LogWriter: Sendable {
     /// The last write failed: a queue that is full now is full because of that.
     var isFaulted = false
     /// What has been dropped and not been reported by a line.
-    var unreported = Tally<LogDropReason>()
+    var unreported: Tally<LogDropReason> = [:]
     /// A line that reports dropped ones is in the batch.
     var isReporting = false
     /// Until when lines are written. Later they are dropped.
@@ -31,9 +31,9 @@ final class LogWriter: Sendable {
     var mustReport: Bool { unreported.total > 0 && !isFaulted && !hasGivenUp }
 
     mutating func drop(_ reason: LogDropReason, count: UInt64 = 1) {
-      statistics.dropped[reason] &+= count
+      statistics.dropped[reason, default: 0] &+= count
       // There will be no line to report those that come after the end.
-      if reason != .shutdown { unreported[reason] &+= count }
+      if reason != .shutdown { unreported[reason, default: 0] &+= count }
     }
 
     /// Drops lines, a report of dropped ones not counted, for good.
@@ -52,7 +52,7 @@ final class LogWriter: Sendable {
         pause = Self.shortestPause
       }
       if isAbandoned { return }
-      statistics.written += result.written
+      statistics.written.merge(result.written, uniquingKeysWith: &+)
       statistics.bytes &+= UInt64(max(0, result.bytes))
       if result.dropped > 0 { drop(.writeError, count: result.dropped) }
       settled &+= result.written.total &+ result.dropped
@@ -148,16 +148,17 @@ final class LogWriter: Sendable {
       guard state.mustReport else { return nil }
       state.isReporting = true
       state.settled &-= 1
-      return exchange(&state.unreported, with: Tally())
+      return exchange(&state.unreported, with: [:])
     }
     guard let dropped else { return false }
     LineWriter.withLine(of: Timestamp.now) { time, line in
       line.begin(time, .warn, event: "session_tap.log.dropped")
       line.part { $0.member("dropped", dropped.total) }
-      for reason in LogDropReason.allCases where dropped[reason] > 0 {
+      for reason in LogDropReason.allCases {
+        guard let count = dropped[reason] else { continue }
         line.part { line in
-          line.append(Array(",\"dropped.\(reason.text)\":".utf8))
-          line.integer(dropped[reason])
+          line.append(Array(",\"dropped.\(reason.rawValue)\":".utf8))
+          line.integer(count)
         }
       }
     } _: {

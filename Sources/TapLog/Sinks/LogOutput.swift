@@ -14,7 +14,6 @@ protocol LogOutput: Sendable {
   /// Reopens the file at the next write, if there is one. Safe from any thread.
   func reopen()
 
-  /// Releases its resources.
   func close()
 }
 

@@ -1,6 +1,6 @@
 /// What came of one write to a ``LogOutput``.
 struct LogOutputResult {
-  var written = Tally<LogSeverity>()
+  var written: Tally<LogSeverity> = [:]
   var bytes = 0
   /// Lines that the output dropped.
   var dropped: UInt64 = 0

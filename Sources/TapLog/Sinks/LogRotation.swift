@@ -18,27 +18,6 @@ public struct LogRotation: Sendable {
   /// without it, files stay uncompressed.
   public var compresses = false
 
-  /// Rotates by size.
-  ///
-  /// - Parameters:
-  ///   - bytes: the maximum size of a file.
-  ///   - keep: the number of old files to keep.
-  ///   - compresses: whether old files are compressed.
-  public static func size(_ bytes: Int, keep: Int = 5, compresses: Bool = false) -> LogRotation {
-    LogRotation(maximumSize: bytes, keep: keep, compresses: compresses)
-  }
-
-  /// Rotates by time.
-  ///
-  /// - Parameters:
-  ///   - interval: the time that a file covers, at least a second, counted from midnight of 1970-01-01 in
-  ///     UTC.
-  ///   - keep: the number of old files to keep.
-  ///   - compresses: whether old files are compressed.
-  public static func every(_ interval: Duration, keep: Int = 5, compresses: Bool = false) -> LogRotation {
-    LogRotation(interval: interval, keep: keep, compresses: compresses)
-  }
-
   /// Rotates by size and time, whichever comes first. With neither it never rotates.
   public init(maximumSize: Int? = nil, interval: Duration? = nil, keep: Int = 5, compresses: Bool = false) {
     self.maximumSize = maximumSize

@@ -1,6 +1,5 @@
 import TapCore
 
-/// A file that is open for appending, and what it was when it was opened.
 struct OpenFile {
   let descriptor: Int32
   private let identity: System.FileStatus

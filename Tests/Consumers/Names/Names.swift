@@ -23,7 +23,7 @@ let names: [Any.Type] = [
   EndpointHeaders.self, EndpointRequest.self, EndpointResponse.self,
   EndpointRoute.self, ExemplarPolicy.self, Exposition.self,
   ExpositionFormat.self, Family<String, Registry.Counter>.self, FieldValue.self, HistogramBuckets.self,
-  HistogramSnapshot.self, InboundRequests.self, Label<Int>.self,
+  InboundRequests.self, Label<Int>.self,
   (any LabelSet).self, Labels.self, LogQuery.self,
   LogRedaction.self, LogRotation.self, LogSampling.self, LogSeverity.self, (any LogSink).self,
   LogStatistics.self, MetricFamily.self, MetricsPusher.self,

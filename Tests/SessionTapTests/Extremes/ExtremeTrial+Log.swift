@@ -78,8 +78,6 @@ extension ExtremeTrial {
     return rotate("maximumSize") { LogRotation(maximumSize: $0) }
       + rotate("interval") { LogRotation(interval: $0) }
       + rotate("keep") { LogRotation(maximumSize: 1, keep: $0, compresses: true) }
-      + rotate("size(_:keep:compresses:)") { .size($0, keep: $0, compresses: true) }
-      + rotate("every(_:keep:compresses:)") { .every($0) }
   }
 
   static var logQueries: [ExtremeTrial] {

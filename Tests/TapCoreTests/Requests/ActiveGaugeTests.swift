@@ -21,9 +21,10 @@ struct ActiveGaugeTests {
 
   private func makeRecorder(limit: Int) throws -> RequestRecorder {
     var configuration = RequestConfiguration()
-    configuration.knownMethods = ["GET"]
     configuration.series = SeriesConfiguration(limit: limit, idleExpiry: .seconds(5))
-    return try RequestRecorder(registry: registry, outbound: configuration, inbound: configuration)
+    return try RequestRecorder(
+      registry: registry, outbound: configuration, inbound: configuration,
+      knownMethods: KnownMethods(["GET"]), consumers: [])
   }
 
   private func begin(_ host: String, client: String = "c", _ recorder: RequestRecorder) -> ActiveRequest {

@@ -4,7 +4,7 @@ import Testing
 
 /// The lists of known methods that an app can give, in both directions.
 struct KnownMethodsTests {
-  private static let standard = RequestConfiguration().knownMethods
+  private static let standard = KnownMethods.standard.names
   private static let long = String(repeating: "X", count: 1 << 20)
 
   @Test(
@@ -20,11 +20,8 @@ struct KnownMethodsTests {
     ] as [([String], String, String)])
   func `a method is itself or other`(known: [String], method: String, label: String) throws {
     let registry = Registry()
-    var outbound = RequestConfiguration()
-    outbound.knownMethods = known
-    var inbound = RequestConfiguration()
-    inbound.knownMethods = known
-    let recorder = try RequestRecorder(registry: registry, outbound: outbound, inbound: inbound)
+    let recorder = try RequestRecorder(
+      registry: registry, knownMethods: KnownMethods(known), consumers: [])
 
     // One of them never is a known one: the two together tell a label that stands twice.
     for method in [method, "UNHEARD-OF"] {

@@ -9,7 +9,7 @@ import Testing
 @Suite(.needs(.thread)) struct LinkedLogTests {
   private func output(_ path: String) throws -> FileOutput {
     var configuration = RequestLog.Configuration()
-    configuration.rotation = .size(1, keep: 9)
+    configuration.rotation = LogRotation(maximumSize: 1, keep: 9)
     return try FileOutput(path, configuration)
   }
 

@@ -53,7 +53,7 @@ import Testing
       #expect(try refusal(.file(path)).contains("File name too long; choose a shorter path"))
     }
     let path = folder(String(repeating: "x", count: 230))
-    #expect(try refusal(.file(path), rotation: .size(1)).contains("shorter"))
+    #expect(try refusal(.file(path), rotation: LogRotation(maximumSize: 1)).contains("shorter"))
     #expect(!FileManager.default.fileExists(atPath: path))
     #expect(try RequestLog(to: .file(path)).shutdown())
   }

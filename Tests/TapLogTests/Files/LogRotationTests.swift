@@ -9,7 +9,7 @@ import Testing
   private let day: Int64 = 86_400_000_000_000
 
   @Test func `is due by size, for whole lines`() {
-    let rotation = LogRotation.size(1_000)
+    let rotation = LogRotation(maximumSize: 1_000)
     #expect(rotation.capacity(size: 0, modified: 0, now: 0, next: 100) == 1_000)
     #expect(rotation.capacity(size: 0, modified: 0, now: 0, next: 2_000) == 2_000)
     #expect(rotation.capacity(size: 900, modified: 0, now: 0, next: 100) == 100)
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `is due by time, at midnight in UTC, and not when a clock is set back`() {
-    let rotation = LogRotation.every(.seconds(86_400))
+    let rotation = LogRotation(interval: .seconds(86_400))
     #expect(rotation.capacity(size: 1, modified: day, now: 2 * day - 1, next: 1) == .max)
     #expect(rotation.capacity(size: 1, modified: day, now: 2 * day, next: 1) == nil)
     #expect(rotation.capacity(size: 0, modified: day, now: 2 * day, next: 1) == .max)
@@ -33,7 +33,7 @@ import Testing
   @Test func `moves full files aside, and loses no line`() throws {
     let folder = try TemporaryFolder()
     var configuration = RequestLog.Configuration()
-    configuration.rotation = .size(10_000, keep: 1_000)
+    configuration.rotation = LogRotation(maximumSize: 10_000, keep: 1_000)
     let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
     for index in 0..<1_000 { log.log(.info, "\(index)") }
     #expect(log.shutdown())
@@ -56,7 +56,7 @@ import Testing
       try Data("x".utf8).write(to: URL(fileURLWithPath: folder(name)))
     }
     var configuration = RequestLog.Configuration()
-    configuration.rotation = .size(2_000, keep: 3, compresses: true)
+    configuration.rotation = LogRotation(maximumSize: 2_000, keep: 3, compresses: true)
     let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
     for index in 0..<200 { log.log(.info, "\(index)") }
     #expect(log.shutdown())
@@ -81,7 +81,7 @@ import Testing
     let name = "requests.jsonl.20261121T093000.000000Z"
     try folder.write("lines\n", to: name)
     try folder.write("newer\n", to: "requests.jsonl.20261121T093001.000000Z")
-    let rotation = LogRotation.size(1, keep: 9, compresses: true)
+    let rotation = LogRotation(maximumSize: 1, keep: 9, compresses: true)
     return (name, RotatedFiles(path: folder("requests.jsonl"), permissions: 0o600, rotation: rotation))
   }
 
@@ -113,7 +113,7 @@ import Testing
     let name = "requests.jsonl.20261121T093000.000000Z"
     try System.rename(path, to: folder(name))
     try folder.write("newer\n", to: "requests.jsonl.20261121T093001.000000Z")
-    let rotation = LogRotation.size(1, keep: keep, compresses: true)
+    let rotation = LogRotation(maximumSize: 1, keep: keep, compresses: true)
     let files = RotatedFiles(path: path, permissions: 0o600, rotation: rotation)
     _ = files.run(at: .now)
     #expect(try rotated(folder).contains(name))
@@ -133,7 +133,7 @@ import Testing
       try folder.write("ahead\n", to: "requests.jsonl.2262010\(number + 1)T000000.000000Z")
     }
     var configuration = RequestLog.Configuration()
-    configuration.rotation = .size(1, keep: 5)
+    configuration.rotation = LogRotation(maximumSize: 1, keep: 5)
     let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
     for number in 0..<3 {
       log.log(.info, "\(number)")
@@ -163,7 +163,7 @@ import Testing
   @Test func `is done by one of two logs on one file, and no line is torn or lost`() async throws {
     let folder = try TemporaryFolder()
     var configuration = RequestLog.Configuration()
-    configuration.rotation = .size(20_000, keep: 1_000)
+    configuration.rotation = LogRotation(maximumSize: 20_000, keep: 1_000)
     let logs = try (0..<2).map { _ in
       try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
     }
