@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "TapLog", targets: ["TapLog"]),
     .library(name: "TapEndpoint", targets: ["TapEndpoint"]),
     .library(name: "TapURLSession", targets: ["TapURLSession"]),
+    .library(name: "TapEverySession", targets: ["TapEverySession"]),
     .executable(name: "session-tap", targets: ["session-tap"]),
     .executable(name: "session-tap-benchmarks", targets: ["session-tap-benchmarks"]),
   ],
@@ -39,6 +40,12 @@ let package = Package(
     .target(
       name: "SessionTap",
       dependencies: ["TapCore", "TapLog", "TapEndpoint", "TapFoundation", "TapPage", "TapURLSession"],
+      swiftSettings: settings),
+    // In C for a weak definition, which Swift does not have.
+    .target(name: "TapSessionSymbols", exclude: ["linked-statically"]),
+    .target(
+      name: "TapEverySession",
+      dependencies: ["SessionTap", "TapFoundation", "TapSessionSymbols", "TapURLSession"],
       swiftSettings: settings),
     .executableTarget(
       name: "session-tap", dependencies: ["SessionTap"], path: "Sources/Command",

@@ -1,6 +1,7 @@
 import Synchronization
 import TapCore
 import TapFoundation
+import TapURLSession
 
 /// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline or a cancel.
 ///
@@ -64,7 +65,9 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     configuration.timeoutIntervalForResource = seconds
     // Foundation on Linux cuts it to whole seconds.
     configuration.timeoutIntervalForRequest = seconds + 1
-    let session = URLSession(configuration: configuration, delegate: self, delegateQueue: calls)
+    let session = URLSessionTap.$isMakingOwnSession.withValue(true) {
+      URLSession(configuration: configuration, delegate: self, delegateQueue: calls)
+    }
     let task = session.uploadTask(with: request, from: Data(exposition.body))
     state.withLock { $0.task = task }
     task.resume()

@@ -4,7 +4,7 @@ public import TapCore
 public import TapEndpoint
 public import TapLog
 import TapPage
-import TapURLSession
+package import TapURLSession
 
 /// Observes the URLSessions of an app: metrics for Prometheus over HTTP, and one log line per request.
 ///
@@ -34,7 +34,7 @@ public final class Tap: Sendable {
   public let readiness: Readiness
   /// Records what the app serves and makes.
   let recorder: RequestRecorder
-  let sessions: URLSessionTap
+  package let sessions: URLSessionTap
   private let endpoint: Endpoint?
   /// As it came, but for warnings of the start.
   let configuration: Configuration
@@ -194,7 +194,7 @@ public final class Tap: Sendable {
   }
 
   /// Says in the log and on standard error what an operator has to know at once.
-  private func warn(_ warning: String) {
+  package func warn(_ warning: String) {
     log(.warn, warning)
     say("warning: \(warning)")
   }

@@ -102,6 +102,19 @@ public final class URLSessionTap: Sendable {
     return session.configuration.protocolClasses?.contains(where: isOwn) ?? false
   }
 
+  /// Observes a session that has just been made, unless this tap observes it already or makes it for itself.
+  ///
+  /// - Parameter client: The name by the configuration, or `nil` not to observe it.
+  package func installOnce(on session: URLSession, client: (URLSessionConfiguration) -> String?) {
+    let classes = session.configuration.protocolClasses ?? []
+    guard !Self.isMakingOwnSession, !classes.contains(where: isOwn), let name = client(session.configuration)
+    else { return }
+    install(in: session.configuration, client: name)
+  }
+
+  /// Whether a session is made for a tap's own requests, which are never observed.
+  @TaskLocal package static var isMakingOwnSession = false
+
   /// Ends the observation that ``install(on:client:)`` began. Requests under way are still recorded when they
   /// end. The same rule for other threads applies.
   public func uninstall(from session: URLSession) {
@@ -122,7 +135,7 @@ public final class URLSessionTap: Sendable {
   }
 
   /// Whether the tap observes no more. Set before the table of classes forgets the tap.
-  var isStopped: Bool { state.withLock { $0.isStopped } }
+  package var isStopped: Bool { state.withLock { $0.isStopped } }
 
   /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.
   package func exclude(ownPort: Int?) { self.ownPort.store(ownPort ?? 0, ordering: .relaxed) }

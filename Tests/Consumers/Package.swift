@@ -12,6 +12,7 @@ let package = Package(
     .package(name: "session-tap", path: "../.."),
     .package(path: "../../Sources/Adapters"),
     .package(path: "HummingbirdApp"),
+    .package(path: "Libraries"),
     // Without its traits Hummingbird needs neither swift-configuration nor the whole of Foundation.
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -30,9 +31,12 @@ let package = Package(
       name: "Names",
       dependencies: [
         .product(name: "hummingbird-app", package: "HummingbirdApp"),
+        .product(name: "libraries-tapped", package: "Libraries"),
+        .product(name: "libraries-every-session", package: "Libraries"),
         .product(name: "SessionTap", package: "session-tap"),
         .product(name: "TapAsyncHTTPClient", package: "Adapters"),
         .product(name: "TapBootstrap", package: "Adapters"),
+        .product(name: "TapEverySession", package: "session-tap"),
         .product(name: "TapHummingbird", package: "Adapters"),
         .product(name: "TapLogging", package: "Adapters"),
         .product(name: "TapMetrics", package: "Adapters"),

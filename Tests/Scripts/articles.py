@@ -24,7 +24,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap"]
+MODULES = ["TapCore", "TapLog", "TapEndpoint", "TapURLSession", "SessionTap", "TapEverySession"]
 # For those who change the package.
 INTERNAL = ["Contributing", "TheWayOfARequest", "Recipes"]
 # Of lines, in an article.

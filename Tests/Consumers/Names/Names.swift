@@ -8,6 +8,7 @@ import ServiceLifecycle
 import SessionTap
 import TapAsyncHTTPClient
 import TapBootstrap
+import TapEverySession
 import TapHummingbird
 import TapLogging
 import TapMetrics
@@ -21,7 +22,7 @@ import Tracing
 let names: [Any.Type] = [
   ActiveRequest.self, (any Collector).self, Endpoint.self, EndpointAddress.self, EndpointError.self,
   EndpointHeaders.self, EndpointRequest.self, EndpointResponse.self,
-  EndpointRoute.self, ExemplarPolicy.self, Exposition.self,
+  EndpointRoute.self, EverySession.self, ExemplarPolicy.self, Exposition.self,
   ExpositionFormat.self, Family<String, Registry.Counter>.self, FieldValue.self, HistogramBuckets.self,
   InboundRequests.self, Label<Int>.self,
   (any LabelSet).self, Labels.self, LogQuery.self,

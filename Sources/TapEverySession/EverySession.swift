@@ -1,0 +1,133 @@
+public import SessionTap
+import Synchronization
+import TapSessionSymbols
+import TapURLSession
+
+/// Whether sessions that other code makes are observed.
+public enum EverySession: Sendable, Equatable {
+  /// From now on. So many sessions were given before, `URLSession.shared` included: of these, a tap observes only those that it
+  /// made or was installed on.
+  case observed(earlierSessions: Int)
+  /// They are not, for this reason, which names the remedy.
+  case notObserved(reason: String)
+}
+
+extension Tap {
+  /// Observes every session that any code of the process makes from now on, and `URLSession.shared` from its first use on.
+  ///
+  /// ```swift
+  /// import SessionTap
+  /// import TapEverySession
+  ///
+  /// let tap = try Tap.start()
+  /// tap.observeEverySession(client: "app")
+  /// ```
+  ///
+  /// Call it before the app or a library makes a session. Sessions of
+  /// ``/SessionTap/Tap/session(client:configuration:delegate:delegateQueue:)`` keep their own client name, and
+  /// ``/SessionTap/Tap/install(on:client:)`` replaces the one given here. Another call replaces it for later sessions.
+  /// Configurations are not changed.
+  ///
+  /// The app's linker puts functions of this module before Foundation's. Where it cannot, nothing is observed: the result, standard
+  /// error and the log say why, and the app runs.
+  ///
+  /// - Parameter client: The name for the `client` label and log field.
+  @discardableResult
+  public func observeEverySession(client: String) -> EverySession {
+    observeEverySession { _ in client }
+  }
+
+  /// Observes every session that any code of the process makes from now on, under a name for each.
+  ///
+  /// - Parameter client: The name for a session's `client` label and log field, by its configuration, or `nil` for a session that
+  ///   is not observed. Called once for each session, on the thread that makes it: it must return at once, and use neither the tap
+  ///   nor `URLSession`. See ``/TapURLSession/URLSessionTap/clientLimit``.
+  @discardableResult
+  public func observeEverySession(
+    client: @escaping @Sendable (_ configuration: URLSessionConfiguration) -> String?
+  ) -> EverySession {
+    if let reason = tapSessionSymbolsStatus().reason {
+      warn("sessions of other code are not observed: \(reason)")
+      return .notObserved(reason: reason)
+    }
+    let earlier = Observers.add(Observer(tap: sessions, client: client))
+    log(.info, "sessions of all code are observed", ["earlier_sessions": .integer(Int64(earlier))])
+    return .observed(earlierSessions: earlier)
+  }
+}
+
+extension TapSessionSymbolsStatus {
+  fileprivate var reason: String? {
+    switch self {
+    case TapSessionSymbolsInEffect: nil
+    case TapSessionSymbolsStatic:
+      "Foundation is linked statically; pass the linker flags of the file TapSessionSymbols/linked-statically too"
+    case TapSessionSymbolsBehind:
+      "the dynamic linker finds Foundation's functions first; link TapEverySession into the executable, not a library of its own"
+    default:
+      "Foundation of this toolchain or system has no functions of the names that Swift 6.2 and 6.3 have on Linux"
+    }
+  }
+}
+
+/// A tap, for as long as it observes, and how it names sessions.
+private struct Observer: Sendable {
+  weak var tap: URLSessionTap?
+  let client: @Sendable (URLSessionConfiguration) -> String?
+
+  var hasEnded: Bool { tap?.isStopped ?? true }
+
+  func observe(_ session: URLSession) {
+    tap?.installOnce(on: session, client: client)
+  }
+}
+
+/// The taps that observe every session.
+private enum Observers {
+  struct State {
+    var observers: [Observer] = []
+    var count = 0
+  }
+
+  static let state = Mutex(State())
+  /// Whether code has `URLSession.shared`: another thread may use it then, and its list of classes must not change.
+  static let isSharedGiven = Atomic<Bool>(false)
+
+  /// Returns how many sessions there were before.
+  static func add(_ observer: Observer) -> Int {
+    let before = state.withLock { state in
+      defer { state.observers = state.observers.filter { $0.tap !== observer.tap } + [observer] }
+      return state
+    }
+    // What an app's function holds is freed outside the lock.
+    return withExtendedLifetime(before.observers) { before.count }
+  }
+
+  /// Before anything else gets the session.
+  static func observe(_ session: URLSession) {
+    let observers = state.withLock { state in
+      state.count += 1
+      state.observers.removeAll(where: \.hasEnded)
+      return state.observers
+    }
+    for observer in observers { observer.observe(session) }
+  }
+
+  /// Under the lock, so that no thread gets the session before it is observed.
+  static func observeShared(_ session: URLSession) {
+    state.withLock { state in
+      guard !isSharedGiven.load(ordering: .relaxed) else { return }
+      state.count += 1
+      for observer in state.observers { observer.observe(session) }
+      isSharedGiven.store(true, ordering: .releasing)
+    }
+  }
+}
+
+/// Called for each session that Foundation gives to other code, before that code has it.
+@_cdecl("tapSessionWasGiven")
+func sessionWasGiven(_ session: UnsafeRawPointer, isShared: Bool) {
+  if isShared, Observers.isSharedGiven.load(ordering: .acquiring) { return }
+  let session = Unmanaged<URLSession>.fromOpaque(session).takeUnretainedValue()
+  isShared ? Observers.observeShared(session) : Observers.observe(session)
+}
