@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 /// One settings block for every target.
@@ -59,8 +59,9 @@ let package = Package(
     .executableTarget(
       name: "soak-under-test", dependencies: ["SessionTap", "TestSupport"], path: "Tests/SoakUnderTest",
       swiftSettings: settings),
+    .target(name: "TestStart", path: "Tests/TestStart"),
     .target(
-      name: "TestSupport", dependencies: ["TapCore", "TapFoundation"], path: "Tests/TestSupport",
+      name: "TestSupport", dependencies: ["TapCore", "TapFoundation", "TestStart"], path: "Tests/TestSupport",
       swiftSettings: settings),
     .testTarget(
       name: "TapCoreTests", dependencies: ["TapCore", "TestSupport"], swiftSettings: settings),

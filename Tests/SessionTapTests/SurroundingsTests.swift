@@ -20,9 +20,11 @@ import Testing
     }
   }
 
-  @Test(arguments: Wait.allCases)
+  @Test(.serialized, arguments: Wait.allCases)
   func `what waits does not wait for the app's blocks`(wait: Wait) async throws {
-    await #expect(processExitsWith: .exitCode(7)) { [wait = wait as Wait] in
+    try ExitValues.give("SurroundingsTests.1", wait)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let wait = try ExitValues.take("SurroundingsTests.1", Wait.self)
       alarm(60)
       var configuration = TapTests.configuration(log: .memory)
       configuration.shutdownDeadline = .milliseconds(100)
@@ -88,7 +90,9 @@ import Testing
   @Test func `a signal ends a process that has no free descriptor in order`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("SurroundingsTests.2", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("SurroundingsTests.2", String.self)
       alarm(60)
       let tap = try Tap.start(TapTests.configuration(log: .file(path)))
       var limit = rlimit(rlim_cur: 256, rlim_max: 256)
@@ -115,7 +119,9 @@ import Testing
   @Test func `signals that interrupt the calls of every thread change nothing`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("SurroundingsTests.3", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("SurroundingsTests.3", String.self)
       alarm(60)
       var action = sigaction()
       action.__sigaction_handler.sa_handler = { _ in }

@@ -94,13 +94,14 @@ import Testing
     #expect(session.configuration.protocolClasses?.isEmpty == false)
   }
 
-  @Test(arguments: [false, true])
+  @Test(.serialized, arguments: [false, true])
   func `the first request of a session whose tap has ended is told on standard error`(isShutDown: Bool)
     async throws
   {
     let closed = try ClosedPort()
+    try ExitValues.give("TapEndTests.1", isShutDown, closed.port)
     let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
-      [isShutDown = isShutDown as Bool, port = closed.port as Int] in
+      let (isShutDown, port) = try ExitValues.take("TapEndTests.1", Bool.self, Int.self)
       var tap: Tap? = try Tap(TapTests.configuration())
       let session = try #require(tap?.session(client: "late", configuration: .ephemeral))
       if isShutDown { await tap?.shutdown() }
@@ -117,7 +118,9 @@ import Testing
   @Test func `the app is waited for at a signal, and its last requests are recorded`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("TapEndTests.2", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("TapEndTests.2", String.self)
       let tap = try Tap.start(TapTests.configuration(log: .file(path)))
       try await tap.runUntilTerminated {
         kill(getpid(), SIGTERM)

@@ -39,8 +39,9 @@ import Testing
 
   @Test func `the environment is read without a word of code, and code wins`() async throws {
     let taken = try Origin { _ in [.close] }
+    try ExitValues.give("TapStartTests.1", String(taken.port))
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      [port = String(taken.port) as String] in
+      let port = try ExitValues.take("TapStartTests.1", String.self)
       setenv("OTEL_EXPORTER_PROMETHEUS_PORT", port, 1)
       setenv("SESSION_TAP_LOG", "stderr", 1)
       let tap = try Tap.start()
@@ -64,7 +65,9 @@ import Testing
 
   @Test func `a port that is taken ends no app whose standard error nobody reads`() async throws {
     let taken = try Origin { _ in [.close] }
-    await #expect(processExitsWith: .exitCode(7)) { [port = String(taken.port) as String] in
+    try ExitValues.give("TapStartTests.2", String(taken.port))
+    await #expect(processExitsWith: .exitCode(7)) {
+      let port = try ExitValues.take("TapStartTests.2", String.self)
       let pipe = Pipe()
       dup2(pipe.fileHandleForWriting.fileDescriptor, 2)
       try pipe.fileHandleForReading.close()
@@ -79,7 +82,9 @@ import Testing
 
   @Test(.timeLimit(.minutes(3))) func `nor does it wait for a standard error that is full`() async throws {
     let taken = try Origin { _ in [.close] }
-    await #expect(processExitsWith: .exitCode(7)) { [port = String(taken.port) as String] in
+    try ExitValues.give("TapStartTests.3", String(taken.port))
+    await #expect(processExitsWith: .exitCode(7)) {
+      let port = try ExitValues.take("TapStartTests.3", String.self)
       let pipe = Pipe()
       let descriptor = pipe.fileHandleForWriting.fileDescriptor
       let flags = fcntl(descriptor, F_GETFL)
@@ -97,7 +102,9 @@ import Testing
   @Test func `what an app prints with its standard streams closed does not land in the log`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("TapStartTests.4", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("TapStartTests.4", String.self)
       for descriptor in Int32(0)...2 { close(descriptor) }
       var configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"])
       configuration.log = .file(path)
@@ -112,10 +119,11 @@ import Testing
     #expect(!text.contains("stray"))
   }
 
-  @Test(arguments: ["0.0.0.0", "::"])
+  @Test(.serialized, arguments: ["0.0.0.0", "::"])
   func `the environment opens the network only if it says so`(host: String) async throws {
+    try ExitValues.give("TapStartTests.5", host)
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      [host = host as String] in
+      let host = try ExitValues.take("TapStartTests.5", String.self)
       var environment = ["OTEL_EXPORTER_PROMETHEUS_HOST": host, "OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
       let closed = try Tap.start(Tap.Configuration(environment: environment))
       #expect(closed.address == nil)

@@ -31,7 +31,9 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     let closed = try ClosedPort()
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String, port = closed.port as Int] in
+    try ExitValues.give("TapTests", path, closed.port)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let (path, port) = try ExitValues.take("TapTests", String.self, Int.self)
       let tap = try Tap(Self.configuration(log: .file(path)))
       let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "last"))
       let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))

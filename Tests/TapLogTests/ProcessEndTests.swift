@@ -7,7 +7,9 @@ import Testing
   @Test func `waits for the lines that are on their way, when it is a normal one`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("ProcessEndTests.1", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("ProcessEndTests.1", String.self)
       let log = try RequestLog(to: .file(path))
       for index in 0..<100 { log.log(.info, "\(index)") }
       exit(7)
@@ -19,7 +21,9 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder("requests.fifo")
     #expect(mkfifo(path, 0o600) == 0)
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("ProcessEndTests.2", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("ProcessEndTests.2", String.self)
       let log = try RequestLog(to: .file(path))
       log.log(.info, "lost")
       exit(7)
@@ -29,7 +33,9 @@ import Testing
   @Test func `loses no line of an app that shuts its log down on SIGTERM`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("ProcessEndTests.3", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("ProcessEndTests.3", String.self)
       var configuration = RequestLog.Configuration()
       configuration.flushesAtExit = false
       let log = try RequestLog(to: .file(path), configuration: configuration)
@@ -48,7 +54,9 @@ import Testing
   func `is not brought about by a folder that may not be written to; lines wait until it may`() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("ProcessEndTests.4", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("ProcessEndTests.4", String.self)
       let log = try RequestLog(to: .file(path + "/requests.jsonl"))
       log.log(.info, "gone")
       guard log.flush(), unlink(path + "/requests.jsonl") == 0, chmod(path, 0o555) == 0 else { exit(1) }
@@ -65,7 +73,9 @@ import Testing
   @Test func `by SIGPIPE or SIGXFSZ does not come from the log`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("ProcessEndTests.5", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("ProcessEndTests.5", String.self)
       var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)
       setrlimit(__rlimit_resource_t(1), &limit)  // RLIMIT_FSIZE
       let log = try RequestLog(to: .file(path))

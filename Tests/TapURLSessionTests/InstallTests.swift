@@ -83,11 +83,13 @@ import Testing
   }
 
   /// In a process of its own: all tests share the shared session.
-  @Test(arguments: [true, false])
+  @Test(.serialized, arguments: [true, false])
   func `the shared session can be observed, even as the first session of the process`(isFirst: Bool)
     async throws
   {
-    await #expect(processExitsWith: .success) { [isFirst] in
+    try ExitValues.give("InstallTests", isFirst)
+    await #expect(processExitsWith: .success) {
+      let isFirst = try ExitValues.take("InstallTests", Bool.self)
       let observer = RecordingObserver()
       let tap = URLSessionTap(observers: [observer])
       let origin = try Origin { _ in [.response(body: [1])] }

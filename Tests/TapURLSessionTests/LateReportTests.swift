@@ -38,9 +38,11 @@ import Testing
   }
 
   /// In a process of its own: without the tap's care the process ends.
-  @Test(arguments: ["/finishes", "/fails"])
-  func `is dropped, and the request has ended once`(path: String) async {
-    await #expect(processExitsWith: .success) { [path] in
+  @Test(.serialized, arguments: ["/finishes", "/fails"])
+  func `is dropped, and the request has ended once`(path: String) async throws {
+    try ExitValues.give("LateReportTests", path)
+    await #expect(processExitsWith: .success) {
+      let path = try ExitValues.take("LateReportTests", String.self)
       let observer = RecordingObserver()
       let tap = URLSessionTap(observers: [observer])
       let configuration = URLSessionConfiguration.ephemeral

@@ -9,11 +9,13 @@ import Testing
   /// `_getProtocol` waits for the cache, and makes the three calls in a row once it has answered. The stop finds a task that
   /// runs and has no error: `stopLoading` in `NativeProtocol.swift`. Nine in ten such tasks end a stock process. If none does any
   /// more, take it out of the article *What the tap sees*, and the stop out of the tap.
-  @Test(arguments: [true, false])
+  @Test(.serialized, arguments: [true, false])
   func `a tapped task that is resumed, suspended and resumed at once ends once, a stock one with its process`(
     isTapped: Bool
-  ) async {
-    await #expect(processExitsWith: isTapped ? .success : .failure) { [isTapped] in
+  ) async throws {
+    try ExitValues.give("SurvivalTests", isTapped)
+    await #expect(processExitsWith: isTapped ? .success : .failure) {
+      let isTapped = try ExitValues.take("SurvivalTests", Bool.self)
       alarm(60)
       // No request ends before it is resumed again: a task that is suspended at its end may end the process, with a tap as well.
       let resumed = (0..<50).map { _ in Gate() }

@@ -29,7 +29,7 @@ enum FloatText {
     let exponent = text.prefix { $0 != "." }.count - 1
     var digits = text.filter { $0 != "." }
     while digits.last == "0" { digits.removeLast() }
-    let fraction = digits.count > 1 ? "." + digits.dropFirst() : ""
-    return sign + digits.prefix(1) + fraction + (exponent < 10 ? "e+0" : "e+") + String(exponent)
+    if digits.count > 1 { digits.insert(".", at: digits.index(after: digits.startIndex)) }
+    return "\(sign)\(digits)e+\(exponent < 10 ? "0" : "")\(exponent)"
   }
 }

@@ -198,10 +198,13 @@ struct NativeCounts: Sendable, Hashable {
     guard below + above > 0 else { return true }
     guard below + lowCounts.count + above <= Self.maximumRange else { return false }
     // A new array has just the capacity that is needed, where a growing one would double it.
-    lowCounts = repeatElement(0, count: below) + lowCounts + repeatElement(0, count: above)
-    if !carries.isEmpty {
-      carries = repeatElement(0, count: below) + carries + repeatElement(0, count: above)
+    func widened<Count: FixedWidthInteger>(_ counts: [Count]) -> [Count] {
+      var wider = [Count](repeating: 0, count: below + counts.count + above)
+      wider.replaceSubrange(below..<below + counts.count, with: counts)
+      return wider
     }
+    lowCounts = widened(lowCounts)
+    if !carries.isEmpty { carries = widened(carries) }
     first -= below
     return true
   }

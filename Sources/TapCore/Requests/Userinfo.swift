@@ -5,7 +5,7 @@ extension String {
   /// What is between them may be a part of a password, which was not encoded: spaces, quotes and slashes too. So of several URLs
   /// little more is left than the last host.
   package var withoutUserinfo: String {
-    let text = Array(utf8)
+    var text = Array(utf8)
     let ends = text.indices.filter { text[$0] == UInt8(ascii: "@") || text[$0...].starts(with: "%40".utf8) }
     guard let first = ends.first, let last = ends.last else { return self }
     func beginOfWord(_ index: Int) -> Int {
@@ -22,7 +22,8 @@ extension String {
     {
       start = scheme.upperBound
     }
-    return String(decoding: text[..<start] + "REDACTED".utf8 + text[last...], as: UTF8.self)
+    text.replaceSubrange(start..<last, with: "REDACTED".utf8)
+    return String(decoding: text, as: UTF8.self)
   }
 }
 

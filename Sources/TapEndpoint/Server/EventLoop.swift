@@ -190,7 +190,8 @@ actor EventLoop {
     } else if !connection.isReadQueued {
       queueRead(connection)
     }
-    connection.watchWriting(output, onWritable: event { [id = connection.id] in $0.writable(id) })
+    let id = connection.id
+    connection.watchWriting(output, onWritable: event { $0.writable(id) })
   }
 
   private func close(_ connection: Connection, reset: Bool) {

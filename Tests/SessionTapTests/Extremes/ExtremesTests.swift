@@ -15,8 +15,9 @@ import Testing
     let trials = ExtremeTrial.all
     var next = (trial: 0, step: 0)
     while true {
+      try ExitValues.give("ExtremesTests", report, next.trial, next.step)
       await #expect(processExitsWith: .success) {
-        [report = report as String, trial = next.trial as Int, step = next.step as Int] in
+        let (report, trial, step) = try ExitValues.take("ExtremesTests", String.self, Int.self, Int.self)
         try await Self.walk(from: trial, step, reportingTo: report)
       }
       var last: (trial: Int, step: Int)?

@@ -36,8 +36,10 @@ import Testing
   private func run(_ seeds: Range<UInt64>) async throws -> (last: UInt64, failure: String?) {
     let folder = try TemporaryFolder()
     let path = folder("report")
+    try ExitValues.give("RandomProgramTests", path, seeds.lowerBound, seeds.upperBound)
     let result = await #expect(processExitsWith: .success) {
-      [path = path as String, first = seeds.lowerBound as UInt64, end = seeds.upperBound as UInt64] in
+      let (path, first, end) = try ExitValues.take(
+        "RandomProgramTests", String.self, UInt64.self, UInt64.self)
       try await ProgramBatch.run(first..<end, notes: path)
     }
     let note = try #require(ProgramBatch.notes(path).last)

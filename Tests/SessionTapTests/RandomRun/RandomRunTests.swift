@@ -11,11 +11,12 @@ import Testing
     ProcessInfo.processInfo.environment["RANDOM_REQUESTS"].flatMap { Int($0) } ?? 2_000
 
   /// Also those that are cancelled as they end: without the tap such a process ends in Foundation sooner or later.
-  @Test(arguments: [false, true])
+  @Test(.serialized, arguments: [false, true])
   func `every request ends once and leaves nothing behind`(cancelsEnding: Bool) async throws {
     let count = cancelsEnding ? min(Self.requests / 2, 5_000) : Self.requests
+    try ExitValues.give("RandomRunTests", count, cancelsEnding)
     await #expect(processExitsWith: .success) {
-      [count = count as Int, cancelsEnding = cancelsEnding as Bool] in
+      let (count, cancelsEnding) = try ExitValues.take("RandomRunTests", Int.self, Bool.self)
       try await Self.run(count, cancelsEnding: cancelsEnding)
     }
   }

@@ -36,7 +36,9 @@ import Testing
   func `calls a handler of before that wants to know more with all that it wants to know`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String] in
+    try ExitValues.give("HangupTests.1", path)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("HangupTests.1", String.self)
       var before = sigaction()
       before.__sigaction_handler.sa_sigaction = { number, information, context in
         guard number == SIGHUP, context != nil,
@@ -65,14 +67,15 @@ import Testing
     }
   }
 
-  @Test(arguments: [0, 1])
+  @Test(.serialized, arguments: [0, 1])
   func `is counted, and does not end the process, where it would end it or is ignored`(disposition: Int)
     async throws
   {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
+    try ExitValues.give("HangupTests.2", path, disposition)
     await #expect(processExitsWith: .exitCode(7)) {
-      [path = path as String, disposition = disposition as Int] in
+      let (path, disposition) = try ExitValues.take("HangupTests.2", String.self, Int.self)
       signal(SIGHUP, disposition == 0 ? SIG_DFL : SIG_IGN)
       var configuration = RequestLog.Configuration()
       configuration.reopensOnHangup = true

@@ -79,6 +79,7 @@ import Testing
   }
 
   @Test(
+    .serialized,
     arguments: [
       (0o604, 0o604), (0, 0o200), (-1, 0o777), (.max, 0o777), (0o4640, 0o640),
     ])
@@ -87,7 +88,9 @@ import Testing
   {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    await #expect(processExitsWith: .exitCode(7)) { [path = path as String, given = given as Int] in
+    try ExitValues.give("LogDestinationTests", path, given)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let (path, given) = try ExitValues.take("LogDestinationTests", String.self, Int.self)
       umask(0)
       var configuration = RequestLog.Configuration()
       configuration.filePermissions = given

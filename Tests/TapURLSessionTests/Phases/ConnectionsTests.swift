@@ -61,11 +61,13 @@ import Testing
 
   /// By HTTP/2 Foundation keeps the socket while other streams use it.
   @Test(
-    .needs(.program), .usesFrontServer,
+    .serialized, .needs(.program), .usesFrontServer,
     arguments: [FrontServer.Way.tls, .tlsThatCloses, .http2, .ipv6])
   func `the socket of another way to a server is found`(way: FrontServer.Way) async throws {
     try await TrustedCertificate.prepare()
-    await #expect(processExitsWith: .success) { [way] in
+    try ExitValues.give("ConnectionsTests", way)
+    await #expect(processExitsWith: .success) {
+      let way = try ExitValues.take("ConnectionsTests", FrontServer.Way.self)
       alarm(100)
       let observer = RecordingObserver()
       let tap = URLSessionTap(observers: [observer])

@@ -20,12 +20,14 @@ import Testing
   }
 
   @Test(
-    .needs(.program),
+    .serialized, .needs(.program),
     .usesFrontServer, .enabled(if: Tool.isUsable("python3"), "python3 is not installed"),
     arguments: [0, 20])
   func `over TLS neither`(delay: Int) async throws {
     try await TrustedCertificate.prepare()
-    await #expect(processExitsWith: .success) { [delay] in
+    try ExitValues.give("ResendTests", delay)
+    await #expect(processExitsWith: .success) {
+      let delay = try ExitValues.take("ResendTests", Int.self)
       alarm(300)
       let server = try ChildProcess(
         Tool("python3").url,

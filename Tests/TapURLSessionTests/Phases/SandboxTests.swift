@@ -53,9 +53,11 @@ func getsockoptOfSandbox(
 }
 
 @Suite struct SandboxTests {
-  @Test(arguments: KernelAnswer.allCases)
-  func `what the kernel does not know is absent`(answer: KernelAnswer) async {
-    await #expect(processExitsWith: .success) { [answer] in
+  @Test(.serialized, arguments: KernelAnswer.allCases)
+  func `what the kernel does not know is absent`(answer: KernelAnswer) async throws {
+    try ExitValues.give("SandboxTests", answer)
+    await #expect(processExitsWith: .success) {
+      let answer = try ExitValues.take("SandboxTests", KernelAnswer.self)
       alarm(100)
       KernelAnswer.current.store(answer.rawValue, ordering: .relaxed)
       let (held, letGo) = (Gate(), Gate())

@@ -38,7 +38,9 @@ import Testing
     .serialized, arguments: [FrontServer.Way.plain, .tls, .tlsThatCloses, .ipv6], [1, 2, 6])
   func `a wait is that of other ways to a server`(way: FrontServer.Way, limit: Int) async throws {
     try await TrustedCertificate.prepare()
-    await #expect(processExitsWith: .success) { [way, limit] in
+    try ExitValues.give("WaitTests.1", way, limit)
+    await #expect(processExitsWith: .success) {
+      let (way, limit) = try ExitValues.take("WaitTests.1", FrontServer.Way.self, Int.self)
       alarm(300)
       let run = try WaitRun(limit: limit, isInstalled: limit == 2)
       let front = try await FrontServer.start(before: run.origin)
@@ -52,11 +54,13 @@ import Testing
 
   /// One request at a time waits for nothing.
   @Test(
-    .needs(.program), .usesFrontServer,
+    .serialized, .needs(.program), .usesFrontServer,
     arguments: [false, true])
   func `by HTTP/2 there is no wait`(isInstalled: Bool) async throws {
     try await TrustedCertificate.prepare()
-    await #expect(processExitsWith: .success) { [isInstalled] in
+    try ExitValues.give("WaitTests.2", isInstalled)
+    await #expect(processExitsWith: .success) {
+      let isInstalled = try ExitValues.take("WaitTests.2", Bool.self)
       alarm(300)
       let run = try WaitRun(limit: 6, isInstalled: isInstalled)
       let front = try await FrontServer.start(before: run.origin)

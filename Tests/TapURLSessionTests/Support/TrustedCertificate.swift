@@ -7,7 +7,7 @@ import TestSupport
   /// A certificate that the process of an exit test trusts, and no other process.
   ///
   /// libcurl reads the certificates of a file of the system's. In a mount namespace of the child's own another file stands there. That
-  /// takes the right to mount, and has to happen while the process has one thread: before `main`.
+  /// takes the right to mount, and has to happen while the process has one thread: before `main`, in `trusted-certificate.c`.
   enum TrustedCertificate {
     /// Whether this process may mount.
     static var isPossible: Bool { geteuid() == 0 }
@@ -39,20 +39,6 @@ import TestSupport
       access(folder(of: getppid()), F_OK) == 0 ? getppid() : getpid()
     }
 
-    fileprivate static func folder(of process: pid_t) -> String { "/tmp/session-tap-trust-\(process)" }
-  }
-
-  private typealias Unshare = @convention(c) (Int32) -> Int32
-
-  @used @section(".init_array")
-  private let trustCertificate: @convention(c) () -> Void = {
-    let path = TrustedCertificate.folder(of: getppid()) + "/certificate.pem"
-    guard access(path, R_OK) == 0, let symbol = dlsym(nil, "unshare") else { return }
-    let (newNamespace, bind, recursive, isPrivate): (Int32, UInt, UInt, UInt) = (
-      0x0002_0000, 4_096, 16_384, 1 << 18
-    )
-    guard unsafeBitCast(symbol, to: Unshare.self)(newNamespace) == 0 else { return }
-    _ = mount("none", "/", nil, recursive | isPrivate, nil)
-    _ = mount(path, "/etc/ssl/certs/ca-certificates.crt", nil, bind, nil)
+    private static func folder(of process: pid_t) -> String { "/tmp/session-tap-trust-\(process)" }
   }
 #endif

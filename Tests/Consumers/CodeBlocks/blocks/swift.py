@@ -210,7 +210,7 @@ def _manifest(block, root):
         if any(line and not line.startswith(tuple(entries)) for line in lines):
             return f"{block}: neither a whole manifest nor entries of .package and .product"
         text = f"""\
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 let package = Package(
   name: "app", dependencies: [{entries[".package"]}],
