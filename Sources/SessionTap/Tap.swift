@@ -99,7 +99,8 @@ public final class Tap: Sendable {
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logging.redaction.headers,
-        consumers: consumers.compactMap { $0 }, observers: configuration.observers)
+        consumers: consumers.compactMap { $0 }, observers: configuration.observers,
+        tracer: configuration.tracer)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)
