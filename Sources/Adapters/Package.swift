@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 // A package of its own, so that SessionTap itself depends on none.
@@ -60,7 +60,10 @@ let adapters = [
   Adapter(
     name: "TapTracing",
     own: ["TapCore"],
-    adapted: [("Instrumentation", "swift-distributed-tracing"), ("Logging", "swift-log")]),
+    adapted: [
+      ("Instrumentation", "swift-distributed-tracing"), ("Logging", "swift-log"),
+      ("Tracing", "swift-distributed-tracing"),
+    ]),
   Adapter(
     name: "TapBootstrap",
     adapters: ["TapLogging", "TapMetrics", "TapTracing"],
@@ -84,15 +87,15 @@ let package = Package(
     // By this name, whatever the folder of the checkout is called.
     .package(name: "session-tap", path: "../.."),
     // Without traits: the app decides on them.
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.18.0", traits: []),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.29.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.5.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.1.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.6.0", traits: []),
+    .package(url: "https://github.com/apple/swift-log", from: "1.12.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.4.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.83.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
   ],
   targets: adapters.map(\.target)
 )

@@ -82,6 +82,9 @@ extension Tap {
     /// request's start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are
     /// dropped and counted in `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
+    /// Makes a span of each request that the app makes with a trace, and of each that it serves. It is one of the observers too.
+    /// Requests of all URLSessions take their spans from the tracer of the newest tap that has one.
+    public var tracer: (any RequestTracer)?
     /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the log.
     /// 5 s by default. A negative time is 0.
     public var shutdownDeadline = Duration.seconds(5)

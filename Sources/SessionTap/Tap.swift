@@ -98,7 +98,7 @@ public final class Tap: Sendable {
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logging.redaction.headers,
         knownMethods: KnownMethods(configuration.knownMethods), consumers: consumers.compactMap { $0 },
-        observers: configuration.observers)
+        observers: configuration.observers, tracer: configuration.tracer)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)

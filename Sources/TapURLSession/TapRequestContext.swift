@@ -51,22 +51,25 @@ extension URLRequest {
   /// Sets the request's `traceparent` header (W3C Trace Context, section 3.2). The tap itself changes no
   /// request.
   ///
-  /// - Parameter trace: The place of this request in its trace. By default a child of
-  ///   ``/TapCore/TraceContext/current``, the trace of the request that the app serves, or a new trace if
-  ///   there is none.
-  public mutating func setTrace(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) {
+  /// - Parameter trace: The place of this request in its trace. By default
+  ///   ``/TapCore/TraceContext/next()``: a child of the trace of the request that the app serves, or a new trace if there
+  ///   is none.
+  public mutating func setTrace(_ trace: TraceContext = .next()) {
     setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
+    guard trace.span != nil else { return }
+    var context = tapContext ?? TapRequestContext()
+    context.traceContext = trace
+    tapContext = context
   }
 
   /// A copy of the request with a trace; see ``setTrace(_:)``.
-  public func traced(_ trace: TraceContext = TraceContext.current?.child() ?? .random()) -> URLRequest {
+  public func traced(_ trace: TraceContext = .next()) -> URLRequest {
     var request = self
     request.setTrace(trace)
     return request
   }
 
-  /// A GET request that carries a trace: a child of ``/TapCore/TraceContext/current``, or a new trace if
-  /// there is none.
+  /// A GET request that carries a trace, ``/TapCore/TraceContext/next()``.
   ///
   /// ```swift
   /// let (data, response) = try await session.data(for: .traced(url))

@@ -1,7 +1,6 @@
-"""What deployments are made of: the image, the unit and its rotation, the objects of Kubernetes. What can be said of them
-without a Docker engine, without systemd as process 1 and without a cluster."""
+"""What deployments are made of: the unit and its rotation, the objects of Kubernetes. What can be said of them without systemd as
+process 1 and without a cluster. The image is Tests/Scripts/run-static-in-chroot's."""
 
-import json
 import os
 import re
 import shutil
@@ -9,6 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import kubernetes_validate
 import yaml
 
 from stack.programs import DASHBOARDS, PACKAGE, Demo, Program, until
@@ -22,53 +22,24 @@ SHUTDOWN_DEADLINES = 3
 # systemd's tenths of a point: 13 here, and 96 for a service without settings.
 EXPOSURE = 20
 DYNAMIC_USER = 65532
+KUBERNETES = "1.30"
 
 
 def check(stage):
     folder = stage.folder
-    wrong = dockerfile((DEPLOY / "Dockerfile").read_text()) + deployment(DEPLOYMENT.read_text())
+    wrong = deployment(DEPLOYMENT.read_text())
     wrong += _unit(folder) + _rotation(folder)
-    return "an image, a unit, a rotation of its log, a deployment", wrong
-
-
-def instructions(text):
-    """The instructions of a Dockerfile, each a word and its arguments, without comments and continued lines."""
-    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#")).replace("\\\n", "")
-    return [line.split(maxsplit=1) for line in lines.splitlines() if line.strip()]
-
-
-def dockerfile(text):
-    """Known instructions, stages that are there, files that are there, scripts that bash reads, and an image that runs the
-    program of stage-root, not as root."""
-    wrong, stages, image = [], [], {}
-    for word, arguments in instructions(text):
-        image[word] = arguments
-        if word == "FROM":
-            source, *name = arguments.split(" AS ")
-            stages += name
-            image = {"FROM": source}
-        elif word == "RUN":
-            done = subprocess.run(["bash", "-n"], input=arguments, capture_output=True, text=True)
-            wrong += [f"Dockerfile: {done.stderr.strip()}"] if done.returncode else []
-        elif word == "COPY":
-            *sources, _ = arguments.split()
-            if sources[0].startswith("--from="):
-                stage = sources[0].removeprefix("--from=")
-                wrong += [] if stage in stages else [f"Dockerfile: no stage {stage}"]
-            else:
-                wrong += [f"Dockerfile: no file {one}" for one in sources if not (PACKAGE / one).exists()]
-        elif word not in ("ARG", "WORKDIR", "USER", "ENTRYPOINT"):
-            wrong.append(f"Dockerfile: no instruction {word} is expected")
-    if image.get("FROM") != "scratch" or json.loads(image.get("ENTRYPOINT", "null")) != ["/app"]:
-        wrong.append("Dockerfile: the image is not that of stage-root's /app alone")
-    if not re.fullmatch(r"[1-9]\d*:[1-9]\d*", image.get("USER", "")):
-        wrong.append("Dockerfile: USER is no number, so Kubernetes cannot see that it is not root")
-    return wrong
+    return "a unit, a rotation of its log, a deployment", wrong
 
 
 def deployment(text):
-    """The fields that depend on each other, on the endpoint and on the image."""
-    pod = yaml.safe_load(text)["spec"]["template"]
+    """The schema of the first Kubernetes that has all fields, and those that depend on each other, on the endpoint and on the image."""
+    whole = yaml.safe_load(text)
+    try:
+        kubernetes_validate.validate(whole, KUBERNETES, strict=True)
+    except kubernetes_validate.ValidationError as error:
+        return [f"{DEPLOYMENT.name}: {'.'.join(map(str, error.path))}: {error.message}"]
+    pod = whole["spec"]["template"]
     spec, notes = pod["spec"], pod["metadata"]["annotations"]
     container = spec["containers"][0]
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}

@@ -66,7 +66,7 @@ public struct TapHTTPClient: Sendable {
     let header = request.headers.first(name: "traceparent")
     let active = outbound.begin(
       client: name, method: request.method.rawValue, url: request.url, urlTemplate: urlTemplate,
-      trace: header.flatMap { TraceContext(traceparent: $0) } ?? TraceContext.current?.child() ?? .random(),
+      trace: header.flatMap { TraceContext(traceparent: $0) } ?? .next(),
       headers: { request.headers.value(of: $0) })
     if header == nil, client.tracer == nil || client.tracer is NoOpTracer {
       request.headers.add(name: "traceparent", value: active.trace.traceparent)

@@ -1,7 +1,7 @@
 import HTTPTypes
 public import Hummingbird
 public import HummingbirdCore
-import Instrumentation
+import ServiceContextModule
 public import TapCore
 import TapTracing
 

@@ -3,8 +3,10 @@ public import Hummingbird
 public import HummingbirdCore
 import Logging
 import NIOCore
+import ServiceContextModule
 import Synchronization
 public import TapCore
+import TapTracing
 
 extension HTTPServerBuilder {
   /// A server for HTTP/1.1 that records each request from its head until its response has been written.
@@ -50,10 +52,15 @@ public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Contex
     }
     do {
       // The tap, the logger and `TapInstrument` read this. `ServiceContext.withTrace` would tell libraries directly, and
-      // takes as long as it takes to write a log line.
-      var response = try await TraceContext.$current.withValue(trace) {
-        try await base.respond(to: request, context: context)
-      }
+      // takes as long as it takes to write a log line. Spans of libraries need it.
+      var response =
+        if trace.span == nil {
+          try await TraceContext.$current.withValue(trace) {
+            try await base.respond(to: request, context: context)
+          }
+        } else {
+          try await ServiceContext.withTrace(trace) { try await base.respond(to: request, context: context) }
+        }
       let size = response.body.contentLength
       connection.note(
         status: response.status.code, route: context.route, bodySize: size ?? 0, headers: response.headers)

@@ -1,5 +1,5 @@
-public import Instrumentation
 public import Logging
+public import ServiceContextModule
 public import TapCore
 
 extension ServiceContext {
@@ -16,7 +16,8 @@ extension ServiceContext {
   }
 
   /// Runs an operation, and the tasks that it starts, within a trace. Sets ``trace`` of the current context
-  /// for libraries, and `TraceContext.current` for the tap.
+  /// for libraries, and `TraceContext.current` for the tap. If a ``TapTracer`` has made the trace, spans of the operation are children
+  /// of its span.
   ///
   ///     let inbound = tap.inbound.begin(method: "GET", path: "/users/42", traceparent: header)
   ///     let response = try await ServiceContext.withTrace(inbound.trace) { try await next(request) }
@@ -25,7 +26,7 @@ extension ServiceContext {
     _ trace: TraceContext, isolation: isolated (any Actor)? = #isolation,
     operation: () async throws -> Result
   ) async rethrows -> Result {
-    var context = current ?? .topLevel
+    var context = trace.context ?? current ?? .topLevel
     context.trace = trace
     return try await TraceContext.$current.withValue(trace) {
       try await $current.withValue(context, operation: operation)

@@ -1,4 +1,5 @@
 public import Instrumentation
+public import ServiceContextModule
 import TapCore
 
 /// Carries the trace between the headers of requests and `ServiceContext`, by W3C Trace Context, for the libraries that use
@@ -6,7 +7,7 @@ import TapCore
 ///
 ///     InstrumentationSystem.bootstrap(TapInstrument())
 ///
-/// It makes no spans. It forwards the trace of the context, or `TraceContext.current` if the context has
+/// It makes no spans: a ``TapTracer`` does, with a tracer. It forwards the trace of the context, or `TraceContext.current` if the context has
 /// none.
 public struct TapInstrument: Instrument {
   /// Makes an instrument. It has no state.

@@ -8,6 +8,8 @@ public struct TraceContext: Sendable, Hashable {
   package let spanBits: UInt64
   /// The `sampled` flag: the caller may have recorded this trace.
   public let isSampled: Bool
+  /// The span of a ``RequestTracer`` that has these ids, if one has made it. Equality ignores it.
+  public let span: (any AnyObject & Sendable)?
 
   package var traceBits: (high: UInt64, low: UInt64) { (high, low) }
 
@@ -24,6 +26,16 @@ public struct TraceContext: Sendable, Hashable {
     self = context
   }
 
+  /// Parses a `traceparent` value, for a ``RequestTracer`` that has injected it.
+  ///
+  /// - Parameters:
+  ///   - traceparent: The value of the header.
+  ///   - span: The span that has these ids.
+  public init?(traceparent: String, span: any AnyObject & Sendable) {
+    guard let context = TraceContext(traceparent: traceparent) else { return nil }
+    self.init(context.traceBits, span: context.spanBits, isSampled: context.isSampled, of: span)
+  }
+
   /// version "-" trace-id "-" parent-id "-" trace-flags: 2 + 32 + 16 + 2 digits and three dashes. A version above 00 may
   /// append more after a further dash; 00 may not, and ff is forbidden.
   private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> TraceContext? {
@@ -37,10 +49,27 @@ public struct TraceContext: Sendable, Hashable {
     return TraceContext((high, low), span: span, isSampled: flags & 1 == 1)
   }
 
-  private init(_ trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool) {
+  private init(
+    _ trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool,
+    of object: (any AnyObject & Sendable)? = nil
+  ) {
     (high, low) = trace
     spanBits = span
     self.isSampled = isSampled
+    self.span = object
+  }
+
+  /// Whether two contexts have the same ids and flags.
+  public static func == (one: TraceContext, other: TraceContext) -> Bool {
+    one.traceBits == other.traceBits && one.spanBits == other.spanBits && one.isSampled == other.isSampled
+  }
+
+  /// Hashes the ids and flags.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(high)
+    hasher.combine(low)
+    hasher.combine(spanBits)
+    hasher.combine(isSampled)
   }
 
   /// The first span of a new trace. Its identifiers are random but not secret: others can be guessed from
@@ -74,6 +103,13 @@ extension TraceContext {
   ///
   /// Child tasks inherit it; detached tasks and queues do not.
   @TaskLocal public static var current: TraceContext?
+
+  /// The trace of a request that the app makes now: a span of the tap's ``RequestTracer``, if the process has a tap with one;
+  /// without, a child of ``current``, or a new trace if there is none.
+  public static func next() -> TraceContext {
+    RequestRecorder.tracing.withLock { $0.recorder }?.tracer?.beginClientSpan() ?? current?.child()
+      ?? .random()
+  }
 }
 
 /// Makes the identifiers of traces and spans.

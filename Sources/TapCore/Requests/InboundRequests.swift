@@ -23,15 +23,16 @@ public struct InboundRequests: Sendable {
   ///   - clientAddress: The caller's address, if the log may show it.
   ///   - fields: The app's fields of the request's log line.
   ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
-  ///     at once, for each name that the log shows, in lowercase; never by default.
+  ///     at once, in lowercase, for each name that the log shows or a tracer reads; never by default.
   /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,
     clientAddress: String? = nil, fields: [String: FieldValue] = [:],
     headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
-    let parent = traceparent.flatMap(TraceContext.init(traceparent:))
-    let trace = parent?.child() ?? .random()
+    let trace =
+      recorder.tracer?.beginServerSpan(method: method) { $0 == "traceparent" ? traceparent : headers($0) }
+      ?? traceparent.flatMap { TraceContext(traceparent: $0) }?.child() ?? .random()
     return ActiveRequest(
       RequestDescription(
         direction: .inbound, method: method, url: path, scheme: scheme, clientAddress: clientAddress,

@@ -20,15 +20,15 @@ public struct OutboundRequests: Sendable {
   ///   - method: The method as sent.
   ///   - url: The absolute URL as text. Its host and port become labels; the log shows the URL redacted.
   ///   - urlTemplate: A low-cardinality form of the path: the `url_template` label.
-  ///   - trace: The place of the request in its trace, for its `traceparent` header. By default a child of
-  ///     ``TraceContext/current``, or a new trace if there is none.
+  ///   - trace: The place of the request in its trace, for its `traceparent` header. By default
+  ///     ``TraceContext/next()``.
   ///   - fields: The app's fields of the request's log line.
   ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
   ///     at once, for each name that the log shows, in lowercase; never by default.
   /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     client: String, method: String, url: String, urlTemplate: String? = nil,
-    trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:],
+    trace: TraceContext = .next(), fields: [String: FieldValue] = [:],
     headers: (String) -> String? = { _ in nil }
   ) -> ActiveRequest {
     let server = URLAuthority(url)
@@ -57,7 +57,7 @@ extension OutboundRequests {
   /// - Returns: The result of the operation. Its errors are rethrown.
   public func withRequest<Result>(
     client: String, method: String, url: String, urlTemplate: String? = nil,
-    trace: TraceContext = TraceContext.current?.child() ?? .random(), fields: [String: FieldValue] = [:],
+    trace: TraceContext = .next(), fields: [String: FieldValue] = [:],
     headers: (String) -> String? = { _ in nil },
     isolation: isolated (any Actor)? = #isolation,
     _ operation: (ActiveRequest) async throws -> Result

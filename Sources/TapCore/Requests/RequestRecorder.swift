@@ -21,6 +21,7 @@ public final class RequestRecorder: Sendable {
   let inboundTemplates: PathTemplates?
   let headers: HeaderNames
   let knownMethods: KnownMethods
+  let tracer: (any RequestTracer)?
   private let outboundMetrics: RequestMetrics
   private let inboundMetrics: RequestMetrics
   let consumers: [any RequestConsumer]
@@ -33,6 +34,12 @@ public final class RequestRecorder: Sendable {
     batch.removeAll(keepingCapacity: true)
   }
   private let living = Atomic<Int>(0)
+
+  struct Tracing {
+    weak var recorder: RequestRecorder?
+  }
+  /// The newest recorder with a tracer.
+  static let tracing = Mutex(Tracing())
 
   /// Makes a recorder and registers its metrics.
   ///
@@ -56,19 +63,21 @@ public final class RequestRecorder: Sendable {
     registry: Registry, outbound: RequestConfiguration = .init(), inbound: RequestConfiguration = .init(),
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
     knownMethods: KnownMethods = .standard, consumers: [any RequestConsumer],
-    observers: [any RequestObserver] = []
+    observers: [any RequestObserver] = [], tracer: (any RequestTracer)? = nil
   ) throws(RegistryError) {
     (outboundFilter, inboundFilter) = (outbound.filter, inbound.filter)
-    (self.headers, self.knownMethods) = (headers, knownMethods)
+    (self.headers, self.knownMethods, self.tracer) = (headers, knownMethods, tracer)
     outboundTemplates = outbound.pathTemplates.isEmpty ? nil : outbound.pathTemplates
     inboundTemplates = inbound.pathTemplates.isEmpty ? nil : inbound.pathTemplates
     outboundMetrics = try RequestMetrics(.outbound, outbound, exemplars: exemplars)
     inboundMetrics = try RequestMetrics(.inbound, inbound, exemplars: exemplars)
-    let observers = observers.isEmpty ? nil : ObserverQueue(observers)
+    let all = observers + (tracer.map { [$0] } ?? [])
+    let observers = all.isEmpty ? nil : ObserverQueue(all)
     self.observers = observers
     self.consumers = consumers + (observers.map { [$0] } ?? [])
     ExitFlush.add(self)
     try registry.add(self)
+    if tracer != nil { Self.tracing.withLock { $0.recorder = self } }
     guard let observers else { return }
     try registry.counter(
       "session_tap_observer_dropped_total",

@@ -112,10 +112,12 @@ final class TapContext: Sendable {
     let server = URLAuthority(url)
     // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
     let traceparent = headers.first { $0.key.utf8.count == 11 && $0.key.lowercased() == "traceparent" }
+    let trace = traceparent.flatMap { TraceContext(traceparent: $0.value) }
     return RequestDescription(
       client: client.name, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
       urlTemplate: context?.urlTemplate ?? client.tap.recorder.outboundTemplates?.template(forURL: url),
-      traceContext: traceparent.flatMap { TraceContext(traceparent: $0.value) } ?? context?.traceContext,
+      // The context's has the span, which a header has not.
+      traceContext: trace == nil || trace == context?.traceContext ? context?.traceContext : trace,
       fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
   }
 

@@ -1,0 +1,18 @@
+/// Makes a span of each request, where a tracing system records them. `Tap.Configuration.tracer` installs one; the adapter
+/// `TapTracing` makes one of any tracer of swift-distributed-tracing.
+///
+/// The ids of the span are those that travel in `traceparent`, so it begins before the request. It is the context's
+/// ``TraceContext/span``, and ``RequestObserver/requestEnded(_:)`` ends it, with the request that has the context. What is released
+/// before, as with a request that is never sent, the tracer ends itself.
+public protocol RequestTracer: RequestObserver {
+  /// Begins the span of a request that the app is about to make, in the current context of its task. Called on the app's thread:
+  /// it must not wait.
+  func beginClientSpan() -> TraceContext
+  /// Begins the span of a request that the app serves. Called on the app's thread: it must not wait.
+  ///
+  /// - Parameters:
+  ///   - method: The method as received.
+  ///   - headers: The value of a request header by its name in lowercase, or `nil`: `traceparent`, and whatever else the app's
+  ///     middleware gives.
+  func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext
+}
