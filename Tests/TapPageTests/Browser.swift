@@ -170,6 +170,11 @@ final class Browser: Sendable {
       "Emulation.setEmulatedMedia", ["features": [["name": "prefers-color-scheme", "value": scheme]]])
   }
 
+  /// Sets where the page's reader is.
+  func setTimeZone(_ zone: String) async throws {
+    try await command("Emulation.setTimezoneOverride", ["timezoneId": zone])
+  }
+
   /// Presses a key and releases it.
   func press(_ key: String, code: Int, text: String? = nil) async throws {
     var event: [String: any Sendable] = ["key": key, "code": key, "windowsVirtualKeyCode": code]

@@ -189,4 +189,78 @@ struct PageNowTests {
         ])
     }
   }
+
+  /// Wherever its reader is, and whatever the clock there says.
+  @Test func `has one clock, that of the app`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    content.record(1, content.request(host: "a"), .milliseconds(4), .response(statusCode: 503))
+    let line = PageContent.line(
+      #""http.response.status_code":503,"error.type":"503","duration_s":0.004"#, host: "a")
+    try await content.show(log: line) { browser, _ in
+      try await browser.setTimeZone("Asia/Tokyo")
+      try await browser.reload()
+      try await browser.point(at: "#wrong button")
+      try await browser.wait("!document.getElementById('drawer').hidden")
+      let seen = try await browser.evaluate("document.body.innerText")
+      #expect(seen.matches(of: /UTC/).count == 1 && !seen.contains(/\d ?[AP]M/))
+      let hour = line.dropFirst(#"{"timestamp":"2026-11-24T"#.count).prefix(3)
+      #expect(try await browser.rows("wrong")[0].contains("|\(hour)"))
+      #expect(seen.contains(" \(hour)"))
+      // The clocks of two machines. Date has whole seconds.
+      let minutes = try await browser.evaluate(
+        """
+        [0, 900, 3600000, -7200000].map(ahead => {
+          setClock(new Date(Date.now() + ahead).toUTCString());
+          return Math.round((epoch + performance.now() - Date.now()) / 60000);
+        }).join()
+        """)
+      #expect(minutes == "0,0,60,-120")
+    }
+  }
+
+  @Test func `has little more than what is wrong on a phone's first screen`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    for kind in [RequestErrorType.timeout, .connectionLost, .tls] {
+      content.record(
+        3, content.request(host: "a-host-of-a-long-name.example.com", template: "/products/{id}/reviews"),
+        .seconds(3), .failure(kind, statusCode: nil))
+    }
+    content.serve(1, route: "/cart", .milliseconds(3))
+    try await content.show { browser, _ in
+      try await browser.show(width: 390, height: 844)
+      try await browser.wait("!document.getElementById('filters').open")
+      // The filters, and the pause: one row. No cell of a head stands alone.
+      let tops =
+        "['status', 'filtered', 'pause'].map(id => document.getElementById(id).getBoundingClientRect())"
+      #expect(
+        try await browser.evaluate(
+          "(boxes => Math.max(...boxes.map(box => box.top)) < Math.min(...boxes.map(box => box.bottom)))(\(tops))"
+        )
+          == "true")
+      #expect(
+        try await browser.evaluate(
+          "[...document.querySelectorAll('th')].some(head => head.checkVisibility())")
+          == "false")
+      // A failure in two lines, and all of it.
+      let seen = try await browser.seen()
+      for text in [
+        "no whole answer in time", "the connection broke", "no TLS", "3 of 9", "GET /products/{id}/reviews",
+      ] {
+        #expect(seen.contains(text), "\(text): \(seen)")
+      }
+      #expect(
+        try await browser.evaluate(
+          "Math.max(...[...document.getElementById('wrong').rows].map(row => row.clientHeight)) < 60")
+          == "true")
+      // At most eight tiles, two in a row.
+      let tiles = try await browser.evaluate(
+        "[...document.querySelectorAll('dl div')].map(tile => tile.getBoundingClientRect().top)"
+      ).split(separator: ",")
+      #expect(tiles.count == 8 && Set(tiles).count == 4)
+      try await browser.point(at: "#filtered")
+      try await browser.wait("document.getElementById('client').checkVisibility()")
+      try await browser.choose("client", "payments")
+      try await browser.wait("document.getElementById('filtered').textContent === 'Filters · payments'")
+    }
+  }
 }

@@ -13,7 +13,8 @@ function timesOf(isIn) {
     if (first?.from - step.to > MINUTE) break;
     if (isIn(step)) [first, last] = [step, last || step];
   }
-  const isOlder = first === known.steps[0] && epoch + first.from > 1000 * sum(seriesOf("started")) + 5000;
+  // The history begins with the app, unless that is longer ago than the history is.
+  const isOlder = first === known.steps[0] && !(hasHistory && known.time - first.from < WINDOW - 10000);
   return { since: (isOlder ? "before " : "") + clock(first.from), last: clock(last.to), end: epoch + last.to };
 }
 
