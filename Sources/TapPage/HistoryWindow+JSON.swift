@@ -6,11 +6,13 @@ import TapCore
 /// {"slot_s": 5, "covered_s": 432.1, "bounds": {"outbound": [0.005, 0.01], "inbound": [0.005, 0.01]},
 ///  "parties": [{"direction": "outbound", "client": "payments", "server_address": "api.example.com", "server_port": "443",
 ///               "http_request_method": "GET", "url_template": "/users/{id}"}],
-///  "slots": [{"age_s": 12.3, "totals": [[0, 1.25, {"503": 1}, 0, 4, 7]]}]}
+///  "slots": [{"age_s": 12.3, "totals": [[0, 1.25, {"503": 1}, 0, 4, 7]]}],
+///  "slowest": [{"party": 0, "end_s": 1763717400.123, "duration_s": 0.25, "processing_s": 0.2}]}
 /// ```
 ///
 /// A party has the labels that it has in the metrics. Of a slot there is when it began, and for each party that had requests its
 /// place in the list, the sum of their durations, how many failed in which way, and those in each bucket; zeros at the end are left out.
+/// A slow request has keys of the log's lines.
 extension HistoryWindow {
   func json(at now: Instant) -> [UInt8] {
     let covered = covered(at: now)
@@ -35,7 +37,8 @@ extension HistoryWindow {
       }
       text += "]}"
     }
-    text += "]}\n"
+    text +=
+      "],\"slowest\":[\(Self.list(slow.indices.flatMap { place in slow[place].map { $0.json(place) } }))]}\n"
     return Array(text.utf8)
   }
 
@@ -43,6 +46,21 @@ extension HistoryWindow {
 
   private static func list(_ elements: [some CustomStringConvertible]) -> String {
     elements.map(\.description).joined(separator: ",")
+  }
+}
+
+extension HistoryWindow.Slow {
+  fileprivate func json(_ place: Int) -> String {
+    func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1e9 }
+    var text =
+      "{\"party\":\(place),\"end_s\":\(seconds(end.nanosecondsSinceEpoch)),\"duration_s\":\(seconds(nanoseconds))"
+    for phase in RequestTimings.Phase.allCases {
+      if let time = timings[nanoseconds: phase] { text += ",\"\(phase.rawValue)_s\":\(seconds(time))" }
+    }
+    if let statusCode { text += ",\"http.response.status_code\":\(statusCode)" }
+    if let errorType { text += ",\"error.type\":\"\(HistoryWindow.Party.escaped(errorType))\"" }
+    if let trace { text += ",\"trace_id\":\"\(trace.traceID)\",\"span_id\":\"\(trace.spanID)\"" }
+    return text + "}"
   }
 }
 
@@ -66,7 +84,7 @@ extension HistoryWindow.Party {
   }
 
   /// Escapes what RFC 8259, section 7 demands: quotation mark, backslash and the control characters.
-  private static func escaped(_ text: String) -> String {
+  fileprivate static func escaped(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { escaped, scalar in
       switch scalar {
       case "\"", "\\": escaped += "\\\(scalar)"

@@ -75,6 +75,17 @@ struct HistoryWindow: Sendable {
     var totals: [Totals] = []
   }
 
+  /// One of the slowest requests of a party.
+  struct Slow: Sendable {
+    let slot: Int64
+    let nanoseconds: Int64
+    let end: Timestamp
+    let statusCode: Int?
+    let errorType: String?
+    let trace: TraceContext?
+    let timings: RequestTimings
+  }
+
   static let slotNanoseconds: Int64 = 5_000_000_000
   static let slotCount = 120
   /// The most parties of a direction in all slots, beside the one that stands for all others.
@@ -83,6 +94,8 @@ struct HistoryWindow: Sendable {
   static let templateLimit = 16
   /// The most kinds of failures of a party in a slot, beside those that stand for all others.
   static let kindLimit = 4
+  /// The most slow requests of a party.
+  static let slowLimit = 16
   /// The most bounds of buckets. Of a longer list every second one is kept, or every third, and so on.
   static let boundLimit = 32
 
@@ -94,6 +107,8 @@ struct HistoryWindow: Sendable {
   private(set) var slots: [Slot] = []
   /// By place. `nil` is a free place.
   private(set) var parties: [Party?] = []
+  /// By place: the slowest request of all slots, then that of the slots after its own, and so on.
+  private(set) var slow: [[Slow]] = []
   private var places: [Party: Int] = [:]
   private var partyCounts: [RequestDirection: Int] = [:]
 
@@ -109,7 +124,10 @@ struct HistoryWindow: Sendable {
   }
 
   /// Adds a request that has ended: with an error type or a status code, if it failed.
-  mutating func add(_ party: Party, nanoseconds: Int64, failure: String?, at now: Instant) {
+  mutating func add(
+    _ party: Party, nanoseconds: Int64, failure: String?, of observation: RequestObservation? = nil,
+    at now: Instant
+  ) {
     advance(to: now)
     let place = place(of: party)
     let bounds = party.direction == .outbound ? outboundBounds : inboundBounds
@@ -123,6 +141,25 @@ struct HistoryWindow: Sendable {
     slots[last].totals[index].sum += seconds
     slots[last].totals[index].counts[bucket] &+= 1
     if let failure { slots[last].totals[index].add(failure) }
+    if let observation { keep(observation, nanoseconds, slots[last].number, at: place) }
+  }
+
+  /// Keeps a request while it is the slowest of its slot and of those after it.
+  private mutating func keep(
+    _ observation: RequestObservation, _ nanoseconds: Int64, _ slot: Int64, at place: Int
+  ) {
+    if let last = slow[place].last, last.slot == slot, last.nanoseconds >= nanoseconds { return }
+    slow[place].removeAll {
+      $0.nanoseconds <= nanoseconds || $0.slot <= slot - Int64(Self.slotCount)
+    }
+    // The slowest of all stays.
+    if slow[place].count == Self.slowLimit { slow[place].remove(at: 1) }
+    slow[place].append(
+      Slow(
+        slot: slot, nanoseconds: nanoseconds, end: observation.endTime,
+        statusCode: observation.end.statusCode, errorType: observation.errorType,
+        trace: observation.request.traceContext,
+        timings: observation.timings))
   }
 
   /// Drops what is older than ten minutes, and begins the slot of this moment.
@@ -138,6 +175,7 @@ struct HistoryWindow: Sendable {
     for (place, party) in parties.enumerated() {
       guard let party, !used.contains(place) else { continue }
       parties[place] = nil
+      slow[place] = []
       places[party] = nil
       partyCounts[party.direction, default: 0] -= 1
     }
@@ -153,7 +191,12 @@ struct HistoryWindow: Sendable {
     }
     partyCounts[party.direction] = count + 1
     let place = parties.firstIndex { $0 == nil } ?? parties.count
-    if place == parties.count { parties.append(party) } else { parties[place] = party }
+    if place == parties.count {
+      parties.append(party)
+      slow.append([])
+    } else {
+      parties[place] = party
+    }
     places[party] = place
     return place
   }

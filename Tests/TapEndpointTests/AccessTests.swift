@@ -76,6 +76,32 @@ import Testing
     }
   }
 
+  /// A scraper's answer is the same in each case, to the byte.
+  @Test func `says to a browser what lets it in, where a token alone does not`() async throws {
+    let directory = try TemporaryFolder()
+    try directory.write("token\n", to: "tokens")
+    try directory.write("user:pass\n", to: "passwords")
+    var access = Endpoint.Configuration.Access()
+    access.bearerTokenFile = directory.path + "/tokens"
+    func body(_ accept: String) async throws -> String {
+      var body = ""
+      try await withEndpoint(routes: [.immediate("/") { _ in .text("secret") }], access: access) { port in
+        let answer = try await RawClient.get("/", port: port, fields: "Accept: \(accept)\r\n")
+        #expect(answer.hasPrefix("HTTP/1.1 401 "))
+        body = String(answer.split(separator: "\r\n").last ?? "")
+      }
+      return body
+    }
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    let scraper = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+    let refusal = "401 Unauthorized: this path needs credentials\n"
+    #expect(try await body(browser).contains("SESSION_TAP_BASIC_PASSWORD_FILE"))
+    #expect(try await body(scraper) == refusal)
+    access.basicPasswordFile = directory.path + "/passwords"
+    #expect(try await body(browser) == refusal)
+    #expect(try await body(scraper) == refusal)
+  }
+
   @Test(arguments: ["missing", "empty"])
   func `does not start with a file that lets nobody in`(_ name: String) throws {
     let directory = try TemporaryFolder()

@@ -109,6 +109,44 @@ final class Browser: Sendable {
     _ = try await evaluate("document.querySelector('\(selector)').click()")
   }
 
+  /// Clicks as a person does: with the mouse, on the first element that a selector of CSS finds, which has to be in view and not
+  /// covered.
+  func point(at selector: String) async throws {
+    let place = try await evaluate(
+      """
+      (node => {
+        const { left, top, width, height } = node.getBoundingClientRect(), x = left + width / 2, y = top + height / 2;
+        return node.contains(document.elementFromPoint(x, y)) ? [x, y] : "";
+      })(document.querySelector('\(selector)'))
+      """
+    ).split(separator: ",").compactMap { Double($0) }
+    guard place.count == 2 else { throw Failure(description: "not in view: \(selector)") }
+    for type in ["mouseMoved", "mousePressed", "mouseReleased"] {
+      try await command(
+        "Input.dispatchMouseEvent",
+        ["type": type, "x": place[0], "y": place[1], "button": "left", "clickCount": 1])
+    }
+  }
+
+  /// The texts that a person sees: in the window, or in its upper part, and not covered. With plain spaces.
+  func seen(within height: Int? = nil) async throws -> String {
+    try await evaluate(
+      """
+      (() => {
+        const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange(), seen = [];
+        for (let node; node = walker.nextNode();) {
+          range.selectNodeContents(node);
+          const [box] = range.getClientRects(), parent = node.parentElement;
+          if (!node.data.trim() || !box || box.top < 0 || box.bottom > \(height.map(String.init) ?? "innerHeight")) continue;
+          const top = document.elementFromPoint(box.left + Math.min(box.width, parent.clientWidth || box.width) / 2, box.top + box.height / 2);
+          if (parent.contains(top)) seen.push(node.data.trim());
+        }
+        return seen.join("|");
+      })()
+      """
+    ).replacing("\u{A0}", with: " ")
+  }
+
   /// Chooses in a control of the page as its reader does.
   func choose(_ id: String, _ value: String) async throws {
     _ = try await evaluate(
@@ -130,6 +168,11 @@ final class Browser: Sendable {
       ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600])
     try await command(
       "Emulation.setEmulatedMedia", ["features": [["name": "prefers-color-scheme", "value": scheme]]])
+  }
+
+  /// Sets where the page's reader is.
+  func setTimeZone(_ zone: String) async throws {
+    try await command("Emulation.setTimezoneOverride", ["timezoneId": zone])
   }
 
   /// Presses a key and releases it.

@@ -41,13 +41,30 @@ import Testing
 
       enum CodingKeys: String, CodingKey { case age = "age_s", totals }
     }
+    struct Slow: Decodable, Equatable {
+      let party: Int
+      let end: Double
+      let duration: Double
+      let processing: Double?
+      let status: Int?
+      let error: String?
+      let span: String?
+
+      enum CodingKeys: String, CodingKey {
+        case party, end = "end_s", duration = "duration_s", processing = "processing_s"
+        case status = "http.response.status_code", error = "error.type", span = "span_id"
+      }
+    }
     let slot: Double
     let covered: Double
     let bounds: Bounds
     let parties: [[String: String]]
     let slots: [Slot]
+    let slowest: [Slow]
 
-    enum CodingKeys: String, CodingKey { case slot = "slot_s", covered = "covered_s", bounds, parties, slots }
+    enum CodingKeys: String, CodingKey {
+      case slot = "slot_s", covered = "covered_s", bounds, parties, slots, slowest
+    }
 
     init(_ json: [UInt8]) throws { self = try JSONDecoder().decode(Answer.self, from: Data(json)) }
 
@@ -111,6 +128,50 @@ import Testing
     #expect(later.count == 20)
     #expect(later.slots.allSatisfy { $0.age < 605 })
     #expect(try Answer(window.json(at: after(10_000))).slots.isEmpty)
+  }
+
+  private func observation(_ milliseconds: Int64, _ end: RequestEnd = .response(statusCode: 200))
+    -> RequestObservation
+  {
+    var observation = RequestObservation(
+      request: RequestDescription(
+        client: "a", method: "GET", url: "https://a/",
+        traceContext: TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")),
+      start: Timestamp(nanosecondsSinceEpoch: 1_000_000_000), duration: .milliseconds(milliseconds), end: end)
+    observation.timings[.processing] = .milliseconds(milliseconds / 2)
+    return observation
+  }
+
+  /// For any time up to now: the slowest request since then is among them.
+  @Test func `keeps the slowest requests of a party`() throws {
+    var window = window()
+    func add(
+      _ milliseconds: Int64, _ slot: Int64, _ number: Int = 0, _ end: RequestEnd = .response(statusCode: 200)
+    ) {
+      let observation = observation(milliseconds, end)
+      window.add(
+        party(number), nanoseconds: observation.elapsed, failure: nil, of: observation, at: after(slot))
+    }
+    for (slot, milliseconds) in [(0, 50), (1, 900), (2, 30), (2, 40), (2, 35), (3, 20)] as [(Int64, Int64)] {
+      add(milliseconds, slot)
+    }
+    add(8_000, 3, 1, .failure(.timeout, statusCode: nil))
+    let answer = try Answer(window.json(at: after(3)))
+    #expect(answer.slowest.map(\.duration) == [0.9, 0.04, 0.02, 8])
+    #expect(answer.slowest.map(\.party) == [0, 0, 0, 1])
+    #expect(
+      answer.slowest[0]
+        == .init(
+          party: 0, end: 1.9, duration: 0.9, processing: 0.45, status: 200, error: nil,
+          span: "00f067aa0ba902b7"))
+    #expect(answer.slowest[3].error == "timeout" && answer.slowest[3].status == nil)
+    // What is older than ten minutes goes, of a party that goes on and of one that does not.
+    add(10, 122)
+    #expect(try Answer(window.json(at: after(122))).slowest.map(\.duration) == [0.02, 0.01, 8])
+    // They are few, even where each is faster than the one before. The slowest of all and the newest are among them.
+    for slot in 0..<Int64(100) { add(1_000 - slot, 200 + slot) }
+    let few = try Answer(window.json(at: after(300))).slowest.map(\.duration)
+    #expect(few.count == HistoryWindow.slowLimit && few.first == 1 && few.last == 0.901)
   }
 
   @Test func `counts parties beyond the bound together`() throws {

@@ -81,6 +81,22 @@ struct PageContent: Sendable {
     }
   }
 
+  /// A line of the log about a request that ended just now, with these members more.
+  static func line(_ members: String, host: String = "a.example.com", path: String = "/users/1") -> String {
+    let time = Date.now.formatted(.iso8601.timeZoneSeparator(.colon).time(includingFractionalSeconds: true))
+    return
+      #"{"timestamp":"\#(time)","severity":"ERROR","event":"http.client.request","client":"payments","http.request.method":"GET","url.full":"https://\#(host)\#(path)","url.template":"/users/{id}","server.address":"\#(host)","server.port":443,\#(members)}"#
+      + "\n"
+  }
+
+  /// The page as it travels.
+  static func page(accepting coding: String? = nil) throws -> EndpointResponse {
+    guard case .immediate(let answer) = EndpointRoute.page().handler else {
+      throw Browser.Failure(description: "the page is not answered at once")
+    }
+    return answer(EndpointRequest(path: "/", headers: coding.map { ["Accept-Encoding": $0] } ?? [:]))
+  }
+
   /// Serves routes on a free port for as long as the test needs it.
   static func serve(_ routes: [EndpointRoute], _ body: (_ port: Int) async throws -> Void) async throws {
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)

@@ -40,7 +40,7 @@ struct PageRequestTests {
       )
       #expect(
         facts.replacing("\u{A0}", with: " ") == """
-          Began: 2026-11-21 09:30:00.020 UTC
+          Began: 2026-11-21 09:30:00.020
           Took: 80 ms
           Status: 503 Service Unavailable
           Made by: users
@@ -139,7 +139,7 @@ struct PageRequestTests {
       #expect(try await browser.text("drawer-title") == "Trace %26limit=1\"><img src=x onerror=alert(1)>&")
       _ = try await browser.evaluate("location.hash = 'request=gone'")
       try await browser.wait(
-        "document.getElementById('drawer-content').innerText.includes('holds no such line any more')")
+        "document.getElementById('drawer-content').innerText.includes('holds no line of it any more')")
       #expect(try await browser.evaluate("document.images.length") == "0")
     }
   }

@@ -35,7 +35,7 @@ struct PageViewTests {
       record()
       try await browser.waitForDrawing("made-rate")
       try await browser.wait("document.querySelectorAll('#phases li').length === 10")
-      try await browser.wait("document.getElementById('routes').rows.length === 12")
+      try await browser.wait("document.getElementById('slowest').rows.length === 20")
       for width in [1280, 768, 390, 320] {
         try await browser.show(width: width, scheme: scheme)
         try await browser.wait(

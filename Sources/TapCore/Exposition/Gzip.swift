@@ -8,6 +8,11 @@ import TapLibc
 package struct Gzip: Sendable {
   package static let system = Gzip()
 
+  /// Whether the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3) prefers gzip to a body as it is.
+  package static func isPreferred(by acceptEncoding: String?) -> Bool {
+    QualityList(acceptEncoding ?? "").prefersGzip
+  }
+
   private let deflateInit: DeflateInit
   private let deflate: Deflate
   private let deflateEnd: DeflateEnd
@@ -24,11 +29,11 @@ package struct Gzip: Sendable {
 
   /// The bytes in gzip format (RFC 1952), or `nil` if memory ran out.
   ///
-  /// Level 1: an exposition shrinks nine times in a third of the time that level 6 takes for eleven.
-  func compress(_ bytes: [UInt8]) -> [UInt8]? {
+  /// - Parameter level: 1 to 9. At 1 an exposition shrinks nine times in a third of the time that 6 takes for eleven.
+  package func compress(_ bytes: [UInt8], level: Int32 = 1) -> [UInt8]? {
     var rest = bytes[...]
     var output: [UInt8] = []
-    let isWhole = compress(level: 1) { memory in
+    let isWhole = compress(level: level) { memory in
       let piece = rest.prefix(memory.count)
       memory.copyBytes(from: piece)
       rest = rest.dropFirst(piece.count)

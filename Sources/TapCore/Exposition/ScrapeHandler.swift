@@ -47,7 +47,7 @@ package final class ScrapeHandler: Sendable {
   ) {
     let form: @Sendable () -> Form = {
       Form(
-        format: ExpositionFormat(accept: accept), prefersGzip: QualityList(acceptEncoding ?? "").prefersGzip,
+        format: ExpositionFormat(accept: accept), prefersGzip: Gzip.isPreferred(by: acceptEncoding),
         names: names())
     }
     let isFirst = state.withLock { state in

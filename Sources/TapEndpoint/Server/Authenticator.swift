@@ -34,6 +34,16 @@ struct Authenticator: Sendable {
       }
     }
     var response = EndpointResponse.refusal(401, "this path needs credentials")
+    // A browser asks its user only for a password (RFC 7617), and says so in its Accept.
+    if !files.contains(where: { $0.scheme == .basic }),
+      request.headers.combined("Accept")?.contains("text/html") == true
+    {
+      response = .refusal(
+        401,
+        "this path needs a bearer token, which browsers do not ask for. Give the app a file of passwords too "
+          + "(basicPasswordFile, or SESSION_TAP_BASIC_PASSWORD_FILE): then the browser asks for a user and a password"
+      )
+    }
     for file in files {
       response.headers.add("WWW-Authenticate", "\(file.scheme.rawValue) realm=\"session-tap\"")
     }

@@ -42,8 +42,8 @@ const FORMATS = [0, 1, 2].map(maximumFractionDigits => new Intl.NumberFormat("en
 const number = value => isFinite(value) ? FORMATS[value < 10 ? 2 : value < 100 ? 1 : 0].format(value) : "–";
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 const share = (numbers, place) => numbers[COUNT] ? numbers[place] / numbers[COUNT] : 0;
-// As the lines of the log say it: UTC.
-const clock = time => new Date(performance.timeOrigin + time).toISOString().slice(11, 19);
+// As the lines of the log say it: UTC, of 24 hours. The head of the page says so once.
+const clock = time => new Date(epoch + time).toISOString().slice(11, 19);
 
 const $ = id => document.getElementById(id), all = selector => document.querySelectorAll(selector);
 

@@ -41,8 +41,8 @@ const statusOf = line => codeOf(line) || line.of("error.type") || line.of("outco
 const kindOf = ({ of, party }) => of("event").endsWith(".waiting") ? "waits" : party.side;
 const clockOf = line => line.of("timestamp").slice(11, 23);
 // What was asked for, or what the app says.
-const requestOf = ({ of }) => of("http.request.method")
-  ? `${of("http.request.method")} ${of("url.full") || of("url.path")}` : of("message") || of("event");
+const requestOf = ({ of, party }) => of("http.request.method")
+  ? `${of("http.request.method")} ${of("url.full") || of("url.path") || party.path || "–"}` : of("message") || of("event");
 
 const isWanted = failure => !chosen.only || (chosen.only === "failed" ? failure : chosen.only === "errors"
   ? failure && !isRefusal(failure) : chosen.only === failure);

@@ -13,8 +13,6 @@ function makeParts() {
   for (const node of all("[data-table]")) node.append(makeTable(node.dataset.table));
   $("legend").append(...Object.entries(PHASES).map(([name, [words]]) =>
     element(`span.phase.${name}`, element("b", name), ` ${words}`)));
-  // What a percentile is, for a pointer that rests on its name.
-  for (const node of all("dt, th")) if (/^p\d+$/.test(node.textContent)) node.title = $("estimate").textContent;
 }
 
 // A choice stays even where no scrape has it: it may come, and the address says so.
@@ -34,7 +32,9 @@ function showControls() {
     if (control && control.value !== chosen[name]
       && (control.tagName === "SELECT" || control !== document.activeElement)) control.value = chosen[name];
   }
-  $("all").hidden = !FILTERS.some(name => chosen[name]);
+  const filtered = FILTERS.filter(name => chosen[name]);
+  $("all").hidden = !filtered.length;
+  setText($("filtered"), ["Filters", ...filtered.map(name => chosen[name])].join(" · "));
 }
 
 const hasSide = side => known[side].size > 0 || known.steps.some(step => step[side].size);
@@ -44,11 +44,9 @@ const isSideShown = side => chosen.path ? seriesOf(side).some(isChosen) : (!chos
   && (side === "made" || hasSide(side) && !chosen.client && !chosen.host);
 
 function showSides() {
-  const isEmpty = !SIDES.some(hasSide), waiting = sum(["active", "serving"].flatMap(seriesOf));
+  const isEmpty = !SIDES.some(hasSide) && !sum(["active", "serving"].flatMap(seriesOf));
   document.body.classList.toggle("is-empty", isEmpty);
-  $("none-yet").hidden = !isEmpty || waiting > 0;
-  $("none-ended").hidden = !isEmpty || !waiting;
-  setText($("waiting"), plural(waiting, "request"));
+  $("none-yet").hidden = !isEmpty;
   for (const side of SIDES) for (const node of all(`[data-side=${side}]`)) node.hidden = !isSideShown(side);
 }
 
@@ -59,7 +57,7 @@ function showService() {
   const name = given || location.host;
   setText($("service"), name);
   setText($("about"), [version && `version ${version}`, instance || given && location.host,
-    started && `up ${duration(Date.now() / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim()]
+    started && `up ${duration((epoch + known.time) / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim(), "times are UTC"]
     .filter(Boolean).join(" · "));
   const title = `${[name, version, instance].filter(Boolean).join(" ")} – SessionTap`;
   if (document.title !== title) document.title = title;
@@ -72,8 +70,8 @@ const draw = () => lastDrawing = drawParts(++drawing);
 async function drawParts(current) {
   // What is of the last minutes changes with the columns of the charts: redrawn more often, it costs time and shows no difference.
   const isDue = !(known.time - drawn < shown.span / 120);
-  const parts = [showService, showControls, showSides, figures,
-    ...isDue ? [setSpan, charts, failures, parties, phases, slowest, numbers] : []];
+  const parts = [showService, showControls, showSides, now, figures,
+    ...isDue ? [setSpan, charts, phases, slowestRows, numbers] : []];
   for (const part of [...known.time ? parts : [], found, drawDrawer]) {
     if (current !== drawing) return lastDrawing;
     part();
@@ -109,7 +107,7 @@ async function scrape() {
   // The first scrape, or one after a time without: the page was paused, its tab hidden, or the app gone. Where a proxy
   // does not pass the path of the history, the page does without it from then on.
   if (hasHistory && !(known.time - before < 3 * INTERVAL)) {
-    const history = await get("page/history").then(answer => answer.json()).catch(() => undefined);
+    const history = await readHistory();
     if (history) backfill(history); else hasHistory = false;
     drawn = undefined;
   }
@@ -154,8 +152,11 @@ $("drawer-close").onclick = closeDrawer;
 onkeydown = ({ key }) => { if (key === "Escape" && !$("drawer").hidden) closeDrawer(); };
 onpopstate = () => { readAddress(); show(); };
 onpointermove = onpointerdown = point;
-$("numbers").ontoggle = $("phase-numbers").ontoggle = redraw;
+$("numbers").ontoggle = redraw;
 matchMedia("(prefers-color-scheme: dark)").onchange = fit;
+// Where there is room, the filters are open, and nothing closes them.
+const wide = matchMedia("(min-width: 60rem)");
+(wide.onchange = () => $("filters").open = wide.matches)();
 const resized = new ResizeObserver(fit);
 for (const canvas of all("canvas")) resized.observe(canvas);
 run();

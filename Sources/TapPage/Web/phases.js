@@ -6,8 +6,8 @@ const PHASES = {
   connect: ["TCP handshake", "accepts"],
   tls: ["TLS handshake"],
   upload: ["request body", "reads"],
-  processing: ["the server's work"],
-  response: ["the server's work and the response, with an unknown border", "answers"],
+  processing: ["the wait for the server's answer"],
+  response: ["the wait and the response, with an unknown border", "answers"],
   transfer: ["response body", "writes"],
   local: ["this process"],
   unknown: ["no phase tells: redirects, challenges, or a wait for what never came"],
@@ -18,7 +18,7 @@ const PHASE_NAMES = Object.keys(PHASES).slice(0, -1);
 function piecesOf(time, timeOf, isAfterRedirect) {
   const pieces = PHASE_NAMES.map(name => ({ name, time: timeOf(name) })).filter(piece => piece.time !== undefined);
   const rest = { name: "unknown", time: time - pieces.reduce((sum, piece) => sum + piece.time, 0) };
-  if (!pieces.length || rest.time <= time / 200) return pieces;
+  if (rest.time <= time / 200) return pieces;
   return isAfterRedirect ? [rest, ...pieces] : [...pieces, rest];
 }
 
@@ -26,13 +26,14 @@ const piecesOfLine = ({ seconds = 0, numberOf }) =>
   piecesOf(seconds, name => numberOf(`${name}_s`), numberOf("http.request.resend_count") > 0);
 
 // Says which phase took most of it. The answer cannot come before the network's round trip: the rest of `processing` is the
-// server's.
-function verdict(pieces, time, roundTrip) {
-  const { name, time: most } = pieces.reduce((a, b) => b.time > a.time ? b : a), isAnswer = name === "processing" && roundTrip >= 0;
-  const [words, slow] = isAnswer && roundTrip > most / 2 ? ["the network's way there and back"] : PHASES[name];
+// server's, unless there was no answer.
+function verdict(pieces, time, roundTrip, cut) {
+  const { name, time: most } = pieces.reduce((a, b) => b.time > a.time ? b : a);
+  const isAnswer = name === "processing" && roundTrip >= 0 && !cut;
+  const [words, slow] = !isAnswer ? PHASES[name] : [roundTrip > most / 2 ? "the network's way there and back" : "the server's work"];
   return element("p.verdict",
     `${percent(most / time)} is ${name}: ${words}${slow ? `, by the network or a server that ${slow} slowly` : ""}.`,
-    isAnswer ? ` The network's round trip is ${seconds(roundTrip)} of ${seconds(most)}.` : "");
+    isAnswer ? ` The network's round trip is ${seconds(roundTrip)} of ${seconds(most)}.` : cut ? ` ${cut}` : "");
 }
 
 const barOf = (pieces, total) => pieces.map(({ name, time }) => {
@@ -50,20 +51,22 @@ function phaseGroups(isRecent) {
   const [opened, trips, sentAgain] = ["opened", "roundTrips", "sentAgain"].map(place => of(place, isChosenServer));
   const every = of("made", isChosenServer, made), without = of("made", one => isChosenServer(one)
     && /^(connect|dns|tls)$/.test(one.failure), isRecent ? inSteps("failures") : made);
-  const phases = grouped(sumsOf("phases", isRecent), known.phases.bounds, one => serverKey(one) + one.phase);
-  return [...Map.groupBy(phases, serverKey)].filter(([key]) => requests.has(key)).map(([key, [...phases]]) => {
-    const [count, time] = requests.get(key), connected = every.get(key)[COUNT] - (without.get(key)?.[COUNT] || 0);
+  const timeouts = of("made", one => isChosen(one) && one.failure === "timeout", isRecent ? inSteps("failures") : made);
+  const phases = Map.groupBy(grouped(sumsOf("phases", isRecent), known.phases.bounds, one => serverKey(one) + one.phase), serverKey);
+  return [...requests].map(([key, [count, time]]) => {
+    const connected = every.get(key)[COUNT] - (without.get(key)?.[COUNT] || 0);
     const [tripCount, tripTime] = trips.get(key) || [];
-    return { key, client: phases[0].client, host: phases[0].host, phases, count, time, roundTrip: tripTime / tripCount,
-      reused: Math.max(0, 1 - opened.get(key)?.[COUNT] / connected), sentAgain: sentAgain.get(key)?.[COUNT] };
+    const [client, host] = JSON.parse(key);
+    return { key, client, host, phases: phases.get(key) || [], count, time, roundTrip: tripTime / tripCount,
+      reused: Math.max(0, 1 - opened.get(key)?.[COUNT] / connected), sentAgain: sentAgain.get(key)?.[COUNT], timeouts: timeouts.get(key)?.[COUNT] };
   }).sort((a, b) => b.time - a.time);
 }
 
 // A bar, and the same in words for those who do not see it.
-function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentAgain }) {
+function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentAgain, timeouts }) {
   const facts = [reused >= 0 && `${percent(reused)} on a reused connection`, roundTrip >= 0 && `${seconds(roundTrip)} round trip`,
-    sentAgain && `${plural(sentAgain, "segment")} sent again`].filter(Boolean);
-  if (facts.length && chosen.path) facts.push("on all paths");
+    sentAgain && `${plural(sentAgain, "segment")} sent again`].filter(Boolean)
+    .map(fact => fact + (chosen.path && ", on all paths"));
   const pieces = piecesOf(time, name => phases.find(one => one.phase === name)?.numbers[SUM]);
   const means = pieces.map(piece => ({ ...piece, time: piece.time / count }));
   return element("li", element("p", element("b", [client || "–", "→", host || "–", chosen.path].join(" ").trim()),
@@ -71,19 +74,18 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
       [plural(count, "request"), ...facts].map(fact => element("span", fact)))),
     element("div.bar", HIDDEN, barOf(means, time / count)),
     element("p", means.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`))),
-    means.length ? verdict(means, time / count, roundTrip) : "");
+    verdict(means, time / count, roundTrip, timeouts && `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`));
 }
 
 function phases() {
   const isRecent = isWhole("phases"), groups = phaseGroups(isRecent);
   setTitle("phases", "Where the time goes", isRecent);
   $("phases-part").hidden = !seriesOf("made").some(isChosen);
-  $("phases-none").hidden = groups.length > 0;
-  $("phases-there").hidden = !groups.length;
+  const { transfer_info: info, connection_info: connections } = seriesOf("build")[0]?.labels || {};
+  setText($("phases-what"), "The mean request by phase. Each bar is one whole request."
+    + (info === "none" ? " This app does not see its transfers." : connections === "none" ? " This app does not see its connections." : ""));
   // Elements stay while what they say does: a selection, and the processor.
   const said = JSON.stringify([chosen.path, groups.map(group => [group.key, group.time])]);
   if ($("phases").dataset.said !== said) $("phases").replaceChildren(...groups.slice(0, 10).map(phaseItem));
   $("phases").dataset.said = said;
-  if ($("phase-numbers").open) fill("by-phase", groups.flatMap(({ phases }) =>
-    PHASE_NAMES.flatMap(name => phases.filter(one => one.phase === name))));
 }

@@ -7,13 +7,13 @@ const GONE = "any more: look where the log is written.";
 const drawer = { key: "", lines: new Map() };
 
 function drawDrawer() {
-  const isOpen = hasLog && (chosen.request || chosen.trace);
+  const isOpen = (hasLog || hasHistory) && (chosen.request || chosen.trace);
   const isOne = line => line.key === chosen.request || line.of("span_id") === chosen.request;
-  const one = chosen.request && (log.lines.find(isOne) || drawer.lines.get(chosen.request));
+  const one = chosen.request && ([...log.lines, ...slowest.lines].find(isOne) || drawer.lines.get(chosen.request));
   const about = JSON.stringify([chosen.request, chosen.trace]), trace = chosen.trace || one?.trace || "";
   if (drawer.about !== about) drawer.lines.clear();
-  for (const line of log.lines) if (line === one || trace && line.trace === trace) drawer.lines.set(line.key, line);
-  const key = `${about} ${drawer.lines.size} ${log.lines.length > 0}`;
+  for (const line of one ? [...log.lines, one] : log.lines) if (line === one || trace && line.trace === trace) drawer.lines.set(line.key, line);
+  const key = `${about} ${drawer.lines.size} ${log.lines.length > 0} ${one?.isGone}`;
   if (isOpen && $("drawer").hidden) drawer.opener = document.activeElement;
   $("drawer").hidden = !isOpen;
   if (!isOpen) {
@@ -22,7 +22,7 @@ function drawDrawer() {
   } else if (drawer.key !== key) {
     const title = one ? requestOf(one) : chosen.request ? "This request" : `Trace ${trace}`;
     const content = [element("h2", { id: "drawer-title", tabindex: -1 }, title), one ? requestContent(one)
-      : !trace && element("p", log.lines.length ? `This process holds no such line ${GONE}` : "Reading the lines…"),
+      : !trace && element("p", log.lines.length || !hasLog ? `This process holds no line of it ${GONE}` : "Reading the lines…"),
       trace && traceContent(trace, one)];
     $("drawer-content").replaceChildren(...content.flat(3).filter(Boolean));
     // What is new is read from its heading on; what has only more lines stays where the reader is.
@@ -40,15 +40,16 @@ const closeDrawer = () => choose({ request: "", trace: "" });
 function requestContent(one) {
   const fields = Object.entries(one.fields).filter(([name]) => !SAID.test(name)).map(([name, value]) => [name, textOf(value)]);
   const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
-  const times = pieces.length ? [verdict(pieces, one.seconds, roundTrip), waterfall(one, pieces, roundTrip)]
-    : [element("p.none", one.party.side === "served"
-      ? "In this app: what it asked others meanwhile is in its trace." : "No phase of this request is known.")];
+  const usual = usualOf(one.party), cut = one.of("cut_off_phase");
+  const times = one.party.side === "served" ? [element("p.none", "In this app: what it asked others meanwhile is in its trace.")]
+    : [element("p.verdict", difference(one, pieces, usual)), verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: how long that would have taken is unknown.` : !codeOf(one) && "No answer came."),
+      waterfall(one, pieces, roundTrip, usual)];
   return [
     trouble && element(`p.trouble.${one.of("severity")}`, trouble),
     factList(factsOf(one)),
     one.seconds !== undefined && [element("h3", "Where the time went"), times],
     fields.length > 0 && [element("h3", "Fields"), factList(fields)],
-    element("details", element("summary", "Its line"), element("pre", one.text)),
+    one.isGone ? element("p.none", `This process holds no line of it ${GONE}`) : element("details", element("summary", "Its line"), element("pre", one.text)),
   ];
 }
 
@@ -67,7 +68,7 @@ function factsOf(one) {
   const [version, address, retransmits] = ["network.protocol.version", "network.peer.address", "network.retransmits"].map(of);
   return [
     [of("event") === "app" ? "Said" : "Began", Math.abs(start) < 8e15
-      ? new Date(start).toISOString().replace("T", " ").replace("Z", " UTC") : ""],
+      ? new Date(start).toISOString().replace("T", " ").replace("Z", "") : ""],
     [kindOf(one) === "waits" ? "Waits for" : "Took", seconds(one.seconds)],
     ["Status", failureText(statusOf(one))],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || of("client")],
@@ -94,16 +95,17 @@ function rowOf(name, words, bar, start, part, text) {
 }
 
 // Each phase behind the one before; the round trip beside `processing`, of which it is a part.
-function waterfall(one, pieces, roundTrip) {
-  const total = Math.max(one.seconds, 1e-9), row = (name, kind, words, time) =>
+function waterfall(one, pieces, roundTrip, usual) {
+  const total = Math.max(one.seconds, usual.time || 0, 1e-9), row = (name, kind, words, time) =>
     element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
   let start = 0;
   return element("ol.waterfall", pieces.flatMap(({ name, time }) => {
-    const rows = [row(name, name, PHASES[name][0], time)];
+    const rows = [row(name, name === one.of("cut_off_phase") ? `${name}.cut` : name, PHASES[name][0], time)];
     if (name === "processing" && roundTrip >= 0) rows.push(row("round trip", "trip", "the network's part of it", roundTrip));
     start += time;
     return rows;
-  }));
+  }), usual.count > 1 && element("li.step", rowOf("mean", `of ${plural(usual.count, "request")} to this path`,
+    element("span.bar", barOf(usual.pieces, usual.time)), 0, usual.time / total, seconds(usual.time))));
 }
 
 // The request without what a narrow column has no room for.
@@ -118,7 +120,7 @@ function traceContent(trace, one) {
   const first = spans[0].start, total = Math.max(...spans.map(({ end }) => end - first), 1e-3);
   const items = spans.map(line => {
     const { party, of, start, end, seconds: time } = line;
-    const bar = element(`span.bar.${party.side}`, barOf(piecesOfLine(line), time));
+    const bar = element(`span.bar.${party.side}`, party.side === "made" ? barOf(piecesOfLine(line), time) : []);
     return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line),
       ...line === one && { "aria-current": true } },
       rowOf(`${kindOf(line) || "said"} ${of("client")}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,

@@ -1,21 +1,24 @@
-// Figures and tables: what each row says, what a click on it chooses, and by which columns it is sorted.
+// Figures and tables: what each row says, and what a click on it chooses.
 const FAILURES = { timeout: "no whole answer in time", dns: "the host's name cannot be resolved",
-  connect: "no connection can be made", connection_lost: "the connection broke",
-  tls: "no TLS with this server, or not with its certificate", too_many_redirects: "redirected too often",
-  body: "a body cannot be read or decoded", unsupported_url: "no loader takes such a URL", 400: "Bad Request",
-  401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 429: "Too Many Requests", 500: "Internal Server Error",
+  connect: "no connection", connection_lost: "the connection broke",
+  tls: "no TLS with this server or its certificate", too_many_redirects: "redirected too often",
+  body: "a body cannot be read", unsupported_url: "no loader takes such a URL",
+  404: "Not Found", 500: "Internal Server Error",
   502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout" };
 const failureText = failure => FAILURES[failure] ? `${failure}${failure > 0 ? "" : ":"} ${FAILURES[failure]}` : failure;
 
-const filtersOf = ({ side, client, host, path }) => ({ side, client, host, path });
-const filterBy = one => choose(filtersOf(one));
+const filterBy = ({ side, client, host, path }) => choose({ side, client, host, path });
 const serverKey = ({ client, host }) => JSON.stringify([client, host]);
 
-// A column has a name and a value, by which it is sorted. `as` makes it one of numbers and says their text, `act` one of buttons.
+// A column has a name and a value. `as` makes it one of numbers and says their text, `act` one of buttons.
 const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of, act) => column(name, of, undefined, act);
-const clientOf = one => one.client || "–";
+const clientOf = one => one.client || one.side;
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
 const CLIENT = column("Client", clientOf), HOST = column("Host", one => one.host || "–");
+const NOW = [link("What", one => one.words, one => one.line ? openLine(one.line) : one.failure ? filterBy(one) : openSlowest(one)),
+  column("Request", one => requestIn(one)), CLIENT, HOST,
+  column("Requests", one => one.count, (count, one) => `${number(count)} of ${number(one.all)}`),
+  column("Since", one => one.since), column("Last", one => one.last)];
 const REQUESTS = column("Requests", one => one.numbers[COUNT], number);
 const RATE = column("Requests/s", one => one.numbers[COUNT] / (one.time ?? covered()), number);
 const MEAN = column("Mean", one => one.numbers[SUM] / one.numbers[COUNT], seconds);
@@ -23,62 +26,34 @@ const SHARES = [["Errors", ERRORS], ["4xx", REFUSED]].map(([name, place]) =>
   column(name, one => share(one.numbers, place), percent));
 const [P50, P90, P99] = QUANTILES.map(q =>
   column(`p${100 * q}`, one => quantile(q, one.numbers, one.bounds), (value, one) => quantileText(q, one)));
-const none = "No request has ended in these minutes.";
-
 // A click on a row acts as the row's first button.
 const TABLES = {
-  failures: { title: "What fails, in these minutes", none: "Nothing has failed in these minutes.", columns: [
-    link("Failure", one => failureText(one.failure), one => choose({ ...filtersOf(one), only: one.failure })),
-    column("Kind", one => one.side), CLIENT, HOST, column("Request", pathOf), REQUESTS,
-    link("Newest line", one => one.line ? clockOf(one.line) : "", one => openLine(one.line))] },
-  slowest: { title: "The slowest requests made, by p99", none, limit: 10,
-    columns: [link("Request", pathOf, filterBy), HOST, CLIENT, REQUESTS, ...SHARES, MEAN, P99] },
-  parties: { title: "Requests made, by client and host, in these minutes", none, limit: 10, columns: [
-    link("Client", clientOf, one => filterBy({ ...one, path: "" })), HOST, RATE, ...SHARES, P50, P99,
-    column("In flight", one => one.active, number)] },
-  routes: { title: "Requests served, by route, in these minutes", none,
-    columns: [link("Request", pathOf, filterBy), RATE, ...SHARES, MEAN, P99] },
-  "by-phase": { title: "The phases, of the requests that had them", none, limit: 100,
-    columns: [CLIENT, HOST, column("Phase", one => one.phase), REQUESTS, MEAN, P99] },
-  lines: { title: "The log, newest first", none: "No such line.", limit: 50, columns: [
+  wrong: { title: "Now", columns: NOW },
+  refused: { title: "4xx", columns: NOW },
+  slowest: { title: "Requests, the slowest by p99 first", columns: [link("Request", pathOf, openSlowest),
+    link("Client", clientOf, filterBy), HOST, REQUESTS, ...SHARES, MEAN, P99] },
+  lines: { title: "The log, newest first", limit: 50, columns: [
     link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")),
     column("Kind", kindOf), column("Client", ({ of }) => of("client")), column("Request", requestOf), column("Status", statusOf),
     column("Duration", line => line.seconds, value => value === undefined ? "" : seconds(value)),
     link("Trace", line => line.trace.slice(0, 8), line => line.trace && choose({ request: "", trace: line.trace }))] },
 };
 for (const side of SIDES) {
-  TABLES[`${side}-by-time`] = { title: `Requests ${side}, by time`, none: "No scrape yet.",
-    columns: [column("When", one => -one.to, (age, one) => clock(one.to)), RATE, ...SHARES, P50, P90, P99] };
-  TABLES[`${side}-by-bucket`] = { title: `Requests ${side}, by latency`, none: "No scrape yet.", limit: 300,
-    columns: [column("Latency", one => one.bound, (bound, one) => one.name), REQUESTS] };
+  TABLES[`${side}-by-time`] = { title: `Requests ${side}, by time`, limit: 300,
+    columns: [column("When", one => one.to, clock), RATE, ...SHARES, P50, P90, P99] };
+  TABLES[`${side}-by-bucket`] = { title: `Requests ${side}, by latency`, limit: 300,
+    columns: [column("Latency", one => one.name), REQUESTS] };
 }
 
-// What a table is sorted by, and what its rows are of.
-const sorts = {}, subjects = new WeakMap();
+// What the rows are of.
+const subjects = new WeakMap();
 
 function makeTable(id) {
-  const { columns, title } = TABLES[id], label = `${id}-title`, heads = columns.map(({ name, as }, i) =>
-    element(as ? "th.number" : "th", { scope: "col" }, element("button", { onclick: () => sort(id, i) }, name)));
+  const { columns, title } = TABLES[id], label = `${id}-title`, heads = columns.map(({ name, as }) =>
+    element(as ? "th.number" : "th", { scope: "col" }, name));
   return element("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": label }, element("table",
-    element("caption", element(id.includes("by-") ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
+    element("caption", element(/by-|refused/.test(id) ? "h3" : "h2", { id: label }, title)), element("thead", element("tr", heads)),
     element("tbody", { id, onclick: event => act(event, columns) })));
-}
-
-// First the largest number or the first text, then the other way round, then as before.
-function sort(id, index) {
-  const first = TABLES[id].columns[index].as ? -1 : 1, before = sorts[id]?.index === index ? sorts[id].sign : 0;
-  sorts[id] = before === -first ? undefined : { index, sign: before ? -first : first };
-  [...$(id).previousSibling.rows[0].cells].forEach((head, i) =>
-    head.ariaSort = sorts[id]?.index !== i ? null : sorts[id].sign > 0 ? "ascending" : "descending");
-  redraw();
-}
-
-function sorted(id, list) {
-  if (!sorts[id]) return list;
-  const { index, sign } = sorts[id], { of, as } = TABLES[id].columns[index];
-  // What has no number is last, whichever way.
-  const valueOf = one => of(one) ?? -sign * Infinity;
-  return list.toSorted((a, b) => sign * (as ? valueOf(a) - valueOf(b) || 0 : of(a).localeCompare(of(b))));
 }
 
 // A click that ends a selection of text is none.
@@ -91,17 +66,14 @@ function act({ target }, columns) {
 const makeRow = columns => element("tr", columns.map(({ name, as, act }) =>
   element(as ? "td.number" : "td", { "data-name": name }, act && element("button.link"))));
 
-// A row that stays keeps its elements: a click, the focus and a selection outlast a drawing. Others take those of rows that go.
+// A row that stays keeps its elements: a click, the focus and a selection outlast a drawing.
 function fill(id, list) {
-  const { columns, limit = 20, none } = TABLES[id], body = $(id);
+  const { columns, limit = 20, none = "None." } = TABLES[id], body = $(id);
   const there = new Map([...body.rows].map(row => [row.dataset.key, row]));
-  const ones = sorted(id, list).slice(0, limit), keys = new Set(ones.map(one => one.key));
-  const free = [...body.rows].filter(row => !keys.has(row.dataset.key) && row.dataset.key && !row.contains(document.activeElement));
-  const rows = ones.map(one => {
-    const row = there.get(one.key) || free.pop() || makeRow(columns);
-    there.delete(one.key);
+  const rows = list.slice(0, limit).map(one => {
+    const row = there.get(one.key) || makeRow(columns);
     row.dataset.key = one.key;
-    row.className = one.of?.("severity").match(/^(WARN|ERROR)$/)?.[0] || "";
+    row.className = (one.severity || one.of?.("severity"))?.match(/^(WARN|ERROR)$/)?.[0] || "";
     subjects.set(row, one);
     columns.forEach(({ of, as, act }, i) => {
       const value = of(one), text = as ? as(value, one) : value, cell = row.cells[i];
@@ -136,43 +108,34 @@ const setTitle = (id, text, isRecent) => setText($(`${id}-title`), text + (isRec
 
 const sum = list => list.reduce((sum, one) => sum + one.numbers[COUNT], 0);
 
-// What each is called, which says where it stands what counts as an error, and what it is of those who are chosen.
+// In tiles: what each is called, with what counts as an error, and what it is of those who are chosen.
 function figuresOf(side) {
   const isMade = side === "made", { bounds } = known[side], numbers = nothing(bounds);
   for (const one of seriesOf(side)) if (isChosen(one)) add(numbers, one.numbers);
   const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
-  return [["requests", `Requests ${side}`, number(numbers[COUNT])],
-    ["errors", `Errors: ${isMade ? "no whole response, or 5xx" : "5xx, or broken off"}`, part(ERRORS)],
-    ["refused", "4xx", part(REFUSED)],
-    ["active", "In flight", chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)))],
-    ...QUANTILES.map(q => [`p${100 * q}`, `p${100 * q}`, quantileText(q, { numbers, bounds })])];
+  const active = chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)));
+  return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " in flight", active]],
+    [`Errors: ${isMade ? "no whole response, or 5xx" : "5xx, or broken off"}`, ["errors", "", part(ERRORS)]],
+    ["4xx", ["refused", "", part(REFUSED)]],
+    ["Latency", ...QUANTILES.map(q => [`p${100 * q}`, ` p${100 * q}`, quantileText(q, { numbers, bounds })])]];
 }
 
-const makeFigures = side => element("dl", figuresOf(side).map(([name, words]) =>
-  element("div", element("dt", words), element("dd", { id: `${side}-${name}` }, "–"))));
+const makeFigures = side => element("dl", figuresOf(side).map(([title, ...figures]) =>
+  element("div", element("dt", title), figures.map(([name, words]) =>
+    element("dd", element("span", { id: `${side}-${name}` }, "–"), words && element("small", words))))));
 
 function figures() {
-  for (const side of SIDES) for (const [name, , text] of figuresOf(side)) setText($(`${side}-${name}`), text);
+  for (const side of SIDES) {
+    for (const [, ...figures] of figuresOf(side)) for (const [name, , text] of figures) setText($(`${side}-${name}`), text);
+  }
 }
 
-const requestKey = ({ client, host, method, path }) => JSON.stringify([client, host, method, path]);
+const requestKey = ({ side, client, host, method, path }) => JSON.stringify([side, client, host, method, path]);
 
-function parties() {
-  const active = Map.groupBy(seriesOf("active"), serverKey);
-  fill("parties", grouped(inSteps("made"), known.made.bounds, serverKey)
-    .map(one => ({ ...one, active: sum(active.get(one.key) || []) })));
-  fill("routes", grouped(inSteps("served"), known.served.bounds, requestKey));
-}
-
-function slowest() {
-  const isRecent = isWhole("made"), list = grouped(sumsOf("made", isRecent), known.made.bounds, requestKey);
+function slowestRows() {
+  const isRecent = isWhole("made"), list = SIDES.flatMap(side => grouped(sumsOf(side, isRecent), known[side].bounds, requestKey));
   setTitle("slowest", TABLES.slowest.title, isRecent);
   fill("slowest", list.map(one => ({ ...one, p99: P99.of(one) })).sort((a, b) => b.p99 - a.p99));
-}
-
-function failures() {
-  const newest = newestFailures();
-  fill("failures", grouped(inSteps("failures"), [], one => one.key).map(one => ({ ...one, line: newest.get(one.key) })));
 }
 
 // What the charts show, for those who do not see them. Only if it is open.
@@ -181,17 +144,12 @@ function numbers() {
 }
 
 function numbersOf(side) {
-  const { bounds } = known[side], rows = [], all = nothing(bounds), part = 30000;
-  for (let to = shown.time; shown.steps.some(step => step.to <= to); to -= part) {
-    const steps = shown.steps.filter(step => step.to <= to && step.to > to - part), numbers = nothing(bounds);
-    for (const step of steps) add(numbers, sumOf(step, side));
-    add(all, numbers);
-    rows.push({ key: `${rows.length}`, to, time: steps.reduce((time, step) => time + step.to - step.from, 0) / 1000,
-      numbers, bounds });
-  }
-  fill(`${side}-by-time`, rows);
+  const { bounds } = known[side], all = nothing(bounds), rows = shown.steps.map(step =>
+    ({ key: `${step.from}`, to: step.to, time: (step.to - step.from) / 1000, numbers: sumOf(step, side), bounds }));
+  for (const { numbers } of rows) add(all, numbers);
+  fill(`${side}-by-time`, rows.reverse());
   fill(`${side}-by-bucket`, bounds.map((bound, i) =>
-    ({ key: `${bound}`, bound, name: bucketName(bounds, i), numbers: [all[BUCKETS + i]] })));
+    ({ key: `${bound}`, name: bucketName(bounds, i), numbers: [all[BUCKETS + i]] })));
 }
 
 function found() {
@@ -199,6 +157,6 @@ function found() {
   const lines = foundLines(), [first, last] = [0, log.lines.length - 1].map(i => log.lines[i] && clockOf(log.lines[i]).slice(0, 8));
   fill("lines", lines);
   setText($("found"), log.lines.length
-    ? `${number(lines.length)} of ${number(log.lines.length)} lines, ${first} to ${last} UTC` : "");
+    ? `${number(lines.length)} of ${number(log.lines.length)} lines, ${first} to ${last}` : "");
   $("more").hidden = lines.length <= TABLES.lines.limit;
 }

@@ -61,7 +61,7 @@ struct NegotiationTests {
       ("gzip;a=\",\";q=0", false),
     ] as [(String?, Bool)])
   func `chooses the coding`(acceptEncoding: String?, isCompressed: Bool) {
-    #expect(QualityList(acceptEncoding ?? "").prefersGzip == isCompressed)
+    #expect(Gzip.isPreferred(by: acceptEncoding) == isCompressed)
   }
 
   @Test func `content types are those that Prometheus knows`() {

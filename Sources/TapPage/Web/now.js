@@ -1,0 +1,71 @@
+// What is wrong now: what failed and what was slow, in a sentence and by request, in the last minute unless the reader chooses more.
+const MINUTE = 60000;
+// In seconds. What takes longer frustrates its caller, by the Apdex of the recording rules.
+const SLOW = 1;
+
+// Steps that lie in that time: a count may lack its oldest seconds, but has nothing older.
+const isNow = step => step.from > known.time - MINUTE * (chosen.minutes || 1) - 500;
+
+// Since when it has happened without a minute in between, and when it happened last.
+function timesOf(isIn) {
+  let first, last;
+  for (const step of known.steps.toReversed()) {
+    if (first?.from - step.to > MINUTE) break;
+    if (isIn(step)) [first, last] = [step, last || step];
+  }
+  // The history begins with the app, unless that is longer ago than the history is.
+  const isOlder = first === known.steps[0] && !(hasHistory && known.time - first.from < WINDOW - 10000);
+  return { since: (isOlder ? "before " : "") + clock(first.from), last: clock(last.to), end: epoch + last.to };
+}
+
+function failuresNow(steps, rows) {
+  const newest = newestFailures();
+  return grouped(steps.flatMap(step => [...step.failures.values()]), [], one => one.key).map(one => {
+    const line = newest.get(one.key), { since, last, end } = timesOf(step => step.failures.has(one.key));
+    // Its line says it to the millisecond, if the log has it.
+    return { ...one, line, severity: "ERROR", words: failureText(one.failure), count: one.numbers[COUNT],
+      all: rows.get(requestKey(one)).numbers[COUNT], since, last: line?.end > end - 8000 ? clockOf(line).slice(0, 8) : last };
+    // A made request may be why a served one failed: it comes first, unless they are twice as many.
+  }).sort((a, b) => b.count * (b.side === "made" ? 2 : 1) - a.count * (a.side === "made" ? 2 : 1));
+}
+
+const boundOf = ({ side }) => known[side].bounds.findIndex(bound => bound >= SLOW);
+const longOf = one => one.numbers.slice(BUCKETS + boundOf(one) + 1).reduce((a, b) => a + b, 0);
+
+// Slow is a row of which one request in ten took long, or whose mean is thrice that of before. Time-outs are failures.
+function slowNow(row, before, timeouts) {
+  const all = row.numbers[COUNT], long = longOf(row) - timeouts, isLong = long > 0 && long >= all / 10;
+  const mean = MEAN.of(row), usual = before ? MEAN.of(before) : NaN;
+  if (!isLong && !(!timeouts && Math.min(all, before?.numbers[COUNT]) >= 10 && mean > 3 * usual && mean - usual > .05)) return [];
+  const isIn = one => requestKey(one) === row.key && (isLong ? longOf(one) > 0 : MEAN.of(one) > 3 * usual);
+  return [{ ...row, ...timesOf(step => [...step[row.side].values()].some(isIn)), key: `slow ${row.key}`, severity: "WARN",
+    words: isLong ? `took over ${seconds(row.bounds[boundOf(row)])}` : "were slower than before", count: isLong ? long : all, all,
+    mean: `${seconds(mean)} on average${before ? `, ${seconds(usual)} before` : ""}` }];
+}
+
+// A request without a template has the path of its newest line.
+const requestIn = one => one.path || !one.line ? pathOf(one) : nameOf(one.line);
+
+function sentenceOf([first, ...others], ended) {
+  const time = `in the last ${chosen.minutes > 1 ? `${chosen.minutes} minutes` : "minute"}`;
+  if (!ended) return `No request has ended ${time}, ${number(sum(seriesOf("active").filter(isChosenServer)))} in flight.`;
+  if (!first) return `Nothing failed and nothing was slow ${time}: ${plural(ended, "request")}.`;
+  return `${number(first.count)} of ${plural(first.all, "request")} ${first.side === "made" ? "to" : "served at"} ${requestIn(first)} `
+    + (first.failure ? `failed ${time} (${first.words}).` : `${first.words} ${time}: ${first.mean}.`)
+    + (others.length ? ` ${plural(others.length, "more row")} below.` : "");
+}
+
+function now() {
+  const [recent, earlier] = [isNow, step => !isNow(step)].map(isWanted => known.steps.filter(isWanted));
+  const [rows, before] = [recent, earlier].map(steps => new Map(SIDES.flatMap(side => grouped(
+    steps.flatMap(step => [...step[side].values()]), known[side].bounds, requestKey)).map(row => [row.key, row])));
+  const [refused, errors] = [true, false].map(is => failuresNow(recent, rows).filter(one => isRefusal(one.failure) === is));
+  const slow = [...rows.values()].flatMap(row => slowNow(row, before.get(row.key),
+    sum(errors.filter(one => one.failure === "timeout" && requestKey(one) === row.key))));
+  fill("wrong", [...errors, ...slow]);
+  fill("refused", refused);
+  setText($("wrong-title"), sentenceOf([...errors, ...slow], sum([...rows.values()])));
+  $("now").className = errors.length ? "" : slow.length ? "slow" : "quiet";
+  $("refused-part").hidden = !refused.length;
+  setText($("refused-words"), `${plural(sum(refused), "request")} answered with a 4xx`);
+}

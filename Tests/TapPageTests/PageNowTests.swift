@@ -1,0 +1,266 @@
+import TapCore
+import TestSupport
+import Testing
+
+/// What fails now, why it is slow, and that request: what a person sees without scrolling, and after one click or two.
+@Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
+struct PageNowTests {
+  /// A desktop, and the first 600 of its lines; a phone, and all of its first screen.
+  static let screens = [(width: 1280, height: 900, first: 600), (390, 844, 844)]
+
+  private static func show(
+    _ content: PageContent, log: String?, _ body: (Browser, _ first: Int) async throws -> Void
+  ) async throws {
+    try await content.show(log: log) { browser, _ in
+      for (width, height, first) in screens {
+        try await browser.show(width: width, height: height)
+        try await browser.wait("innerWidth === \(width) && scrollY === 0")
+        try await body(browser, first)
+        _ = try await browser.evaluate("choose({ request: '', trace: '' })")
+      }
+    }
+  }
+
+  @Test func `a quiet service has a quiet page`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    let request = content.request(host: "a")
+    content.record(40, request, .milliseconds(40), .response(statusCode: 200))
+    content.record(5, request, .milliseconds(3), .response(statusCode: 404))
+    let line = PageContent.line(#""http.response.status_code":404,"error.type":"404","duration_s":0.003"#)
+    try await Self.show(content, log: line) { browser, first in
+      let seen = try await browser.seen(within: first)
+      #expect(
+        seen.contains("Nothing failed and nothing was slow in the last minute: 45 requests."), "\(seen)")
+      // 4xx are no errors, and apart; the charts come next.
+      #expect(seen.contains("5 requests answered with a 4xx in the last minute|The last minutes|"), "\(seen)")
+      #expect(!seen.contains("404"), "\(seen)")
+      try await browser.point(at: "#refused-words")
+      try await browser.wait("document.getElementById('refused').checkVisibility()")
+      try await browser.point(at: "#refused button")
+      try await browser.wait("!document.getElementById('drawer').hidden")
+      #expect(try await browser.seen().contains("The server answered 404 Not Found."))
+      _ = try await browser.evaluate("document.getElementById('refused-part').open = false")
+    }
+  }
+
+  @Test func `what fails comes first, and leads to its newest request`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    let request = content.request(host: "a.example.com")
+    content.record(114, request, .milliseconds(40), .response(statusCode: 200))
+    content.record(38, request, .milliseconds(4), .response(statusCode: 503))
+    content.record(50, request, .milliseconds(4), .response(statusCode: 404))
+    content.serve(38, route: "/cart", .milliseconds(8), statusCode: 502)
+    let log = ["1", "2"].map {
+      PageContent.line(
+        #""span_id":"\#($0)","http.response.status_code":503,"error.type":"503","duration_s":0.004,"processing_s":0.003"#,
+        path: "/users/\($0)")
+    }
+    try await Self.show(content, log: log.joined()) { browser, first in
+      let sentence =
+        "38 of 202 requests to GET /users/{id} failed in the last minute (503 Service Unavailable)."
+      let seen = try await browser.seen(within: first)
+      #expect(seen.contains("\(sentence) 1 more row below."), "\(seen)")
+      // The made request may be why the served one failed.
+      let rows = try await browser.rows("wrong").map { $0.split(separator: "|").map(String.init) }
+      #expect(
+        rows.map { $0.prefix(5) } == [
+          ["503 Service Unavailable", "GET /users/{id}", "payments", "a.example.com", "38 of 202"],
+          ["502 Bad Gateway", "GET /cart", "served", "–", "38 of 38"],
+        ])
+      for row in rows {
+        // Since when, and when last.
+        #expect(
+          row.count == 7 && row[5...].allSatisfy { $0.wholeMatch(of: /\d\d:\d\d:\d\d/) != nil }, "\(row)")
+        for (place, text) in row.enumerated() where place != 3 { #expect(seen.contains(text), "\(text)") }
+      }
+      try await browser.point(at: "#wrong tr button")
+      try await browser.wait("!document.getElementById('drawer').hidden")
+      let request = try await browser.seen()
+      #expect(request.contains("GET https://a.example.com/users/2"), "\(request)")
+      #expect(request.contains("The server answered 503 Service Unavailable."), "\(request)")
+    }
+  }
+
+  @Test func `a time-out is no work of the server's`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    content.record(
+      12, content.request(host: "a.example.com"), .seconds(2), .failure(.timeout, statusCode: nil),
+      phases: [.processing: .seconds(2)])
+    let line = PageContent.line(
+      #""error.type":"timeout","duration_s":2,"queue_s":0.1,"processing_s":1.9,"cut_off_phase":"processing","network.round_trip_s":0.001,"error.message":"no response within 2.0 s: timeoutInterval""#
+    )
+    try await Self.show(content, log: line) { browser, first in
+      let seen = try await browser.seen(within: first)
+      #expect(
+        seen.contains(
+          "12 of 12 requests to GET /users/{id} failed in the last minute (timeout: no whole answer in time)."
+        ),
+        "\(seen)")
+      // All of them took over a second: they timed out, which is said.
+      #expect(try await browser.rows("wrong").count == 1)
+      #expect(
+        try await browser.evaluate("document.getElementById('phases').textContent").contains(
+          "12 requests timed out: what the server did meanwhile is unknown."))
+      try await browser.point(at: "#wrong tr button")
+      try await browser.wait("!document.getElementById('drawer').hidden")
+      let request = try await browser.seen()
+      #expect(request.contains("no response within 2.0 s: timeoutInterval"), "\(request)")
+      #expect(
+        request.contains("95 % is processing: the wait for the server's answer.")
+          && request.contains("It was cut off in processing: how long that would have taken is unknown."),
+        "\(request)")
+      #expect(!request.contains("the server's work"), "\(request)")
+      #expect(try await browser.evaluate("document.querySelectorAll('.processing.cut').length") == "1")
+    }
+  }
+
+  @Test func `a slow row leads to its slowest request, beside the usual one`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    let request = content.request(host: "a.example.com")
+    for _ in 0..<2 {
+      content.record(
+        29, request, .milliseconds(20), .response(statusCode: 200),
+        phases: [.processing: .milliseconds(18), .local: .milliseconds(2)])
+      content.record(
+        1, request, .seconds(3), .response(statusCode: 200),
+        phases: [.queue: .milliseconds(200), .processing: .milliseconds(2_798), .local: .milliseconds(2)])
+    }
+    content.record(
+      8, request, .seconds(2), .response(statusCode: 200), phases: [.processing: .seconds(2)])
+    // Not even a line of the request is here: the process keeps the slowest ones.
+    try await Self.show(content, log: nil) { browser, first in
+      let seen = try await browser.seen(within: first)
+      #expect(
+        seen.contains(
+          "10 of 68 requests to GET /users/{id} took over 1 s in the last minute: 341 ms on average."),
+        "\(seen)")
+      try await browser.point(at: "#wrong tr button")
+      try await browser.wait("!document.getElementById('drawer').hidden")
+      let request = try await browser.seen()
+      #expect(request.contains("|GET /users/{id}|"), "\(request)")
+      #expect(
+        request.contains(
+          "It took 2.66 s longer than the mean of 68 requests to this path, 341 ms: 2.47 s more in processing."
+        ),
+        "\(request)")
+      #expect(request.contains("mean|of 68 requests to this path|341 ms"), "\(request)")
+      // It survives a reload, as any choice.
+      try await browser.reload()
+      try await browser.wait("!document.getElementById('drawer').hidden")
+    }
+  }
+
+  /// Steps as they would be after ten minutes, in one go, so that no scrape comes between.
+  @Test func `compares the last minute with those before`() async throws {
+    try await PageContent().show { browser, _ in
+      let said = try await browser.evaluate(
+        """
+        (() => {
+          known.made.bounds = [.1, .5, 1, Infinity];
+          const party = path => partyOf("made", { client: "c", server_address: "a", url_template: path, http_request_method: "GET" });
+          const step = age => makeStep(known.time - 1000 * age, known.time - 1000 * age + 5000);
+          const put = (step, path, count, time, ...buckets) =>
+            add(sumFor(party(path), step.made, 4), Float64Array.of(count, time, 0, 0, ...buckets));
+          const steps = [300, 200, 50, 10].map(step), [older, old, late, last] = steps;
+          // Slow as before; slower than before, but fast; a tail of one in eleven; slow only with its time-outs.
+          put(old, "/long", 10, 20, 0, 0, 0, 10); put(last, "/long", 10, 20, 0, 0, 0, 10);
+          put(old, "/slower", 20, .2, 20, 0, 0, 0); put(late, "/slower", 10, 2, 0, 10, 0, 0);
+          put(last, "/tail", 11, 3, 10, 0, 0, 1);
+          put(last, "/late", 4, 8, 2, 0, 0, 2);
+          // Once five minutes ago, and again and again since.
+          for (const one of [older, late, last]) fail(one, party("/late"), "timeout", 2), put(one, "/late", 0, 0);
+          known.steps = steps;
+          now();
+          return [$("wrong-title").textContent, ...[...$("wrong").rows].map(row => [...row.cells].map(cell => cell.textContent).join("|")),
+            ...[late, last].flatMap(step => [clock(step.from), clock(step.to)])].join("\\n");
+        })()
+        """)
+      let lines = said.replacing("\u{A0}", with: " ").split(separator: "\n").map(String.init)
+      #expect(
+        lines.first
+          == "4 of 4 requests to GET /late failed in the last minute (timeout: no whole answer in time). 2 more rows below."
+      )
+      let times = Array(lines.suffix(4))
+      #expect(
+        Array(lines.dropFirst().dropLast(4)) == [
+          "timeout: no whole answer in time|GET /late|c|a|4 of 4|\(times[0])|\(times[3])",
+          "took over 1 s|GET /long|c|a|10 of 10|\(times[2])|\(times[3])",
+          "were slower than before|GET /slower|c|a|10 of 10|\(times[0])|\(times[1])",
+        ])
+    }
+  }
+
+  /// Wherever its reader is, and whatever the clock there says.
+  @Test func `has one clock, that of the app`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    content.record(1, content.request(host: "a"), .milliseconds(4), .response(statusCode: 503))
+    let line = PageContent.line(
+      #""http.response.status_code":503,"error.type":"503","duration_s":0.004"#, host: "a")
+    try await content.show(log: line) { browser, _ in
+      try await browser.setTimeZone("Asia/Tokyo")
+      try await browser.reload()
+      try await browser.point(at: "#wrong button")
+      try await browser.wait("!document.getElementById('drawer').hidden")
+      let seen = try await browser.evaluate("document.body.innerText")
+      #expect(seen.matches(of: /UTC/).count == 1 && !seen.contains(/\d ?[AP]M/))
+      let hour = line.dropFirst(#"{"timestamp":"2026-11-24T"#.count).prefix(3)
+      #expect(try await browser.rows("wrong")[0].contains("|\(hour)"))
+      #expect(seen.contains(" \(hour)"))
+      // The clocks of two machines. Date has whole seconds.
+      let minutes = try await browser.evaluate(
+        """
+        [0, 900, 3600000, -7200000].map(ahead => {
+          setClock(new Date(Date.now() + ahead).toUTCString());
+          return Math.round((epoch + performance.now() - Date.now()) / 60000);
+        }).join()
+        """)
+      #expect(minutes == "0,0,60,-120")
+    }
+  }
+
+  @Test func `has little more than what is wrong on a phone's first screen`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    for kind in [RequestErrorType.timeout, .connectionLost, .tls] {
+      content.record(
+        3, content.request(host: "a-host-of-a-long-name.example.com", template: "/products/{id}/reviews"),
+        .seconds(3), .failure(kind, statusCode: nil))
+    }
+    content.serve(1, route: "/cart", .milliseconds(3))
+    try await content.show { browser, _ in
+      try await browser.show(width: 390, height: 844)
+      try await browser.wait("!document.getElementById('filters').open")
+      // The filters, and the pause: one row. No cell of a head stands alone.
+      let tops =
+        "['status', 'filtered', 'pause'].map(id => document.getElementById(id).getBoundingClientRect())"
+      #expect(
+        try await browser.evaluate(
+          "(boxes => Math.max(...boxes.map(box => box.top)) < Math.min(...boxes.map(box => box.bottom)))(\(tops))"
+        )
+          == "true")
+      #expect(
+        try await browser.evaluate(
+          "[...document.querySelectorAll('th')].some(head => head.checkVisibility())")
+          == "false")
+      // A failure in two lines, and all of it.
+      let seen = try await browser.seen()
+      for text in [
+        "no whole answer in time", "the connection broke", "no TLS", "3 of 9", "GET /products/{id}/reviews",
+      ] {
+        #expect(seen.contains(text), "\(text): \(seen)")
+      }
+      #expect(
+        try await browser.evaluate(
+          "Math.max(...[...document.getElementById('wrong').rows].map(row => row.clientHeight)) < 60")
+          == "true")
+      // At most eight tiles, two in a row.
+      let tiles = try await browser.evaluate(
+        "[...document.querySelectorAll('dl div')].map(tile => tile.getBoundingClientRect().top)"
+      ).split(separator: ",")
+      #expect(tiles.count == 8 && Set(tiles).count == 4)
+      try await browser.point(at: "#filtered")
+      try await browser.wait("document.getElementById('client').checkVisibility()")
+      try await browser.choose("client", "payments")
+      try await browser.wait("document.getElementById('filtered').textContent === 'Filters · payments'")
+    }
+  }
+}
