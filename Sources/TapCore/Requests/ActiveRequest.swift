@@ -19,11 +19,14 @@ public final class ActiveRequest: Sendable {
       description.urlTemplate = templates?.template(forURL: description.url)
     }
     let filter = isOutbound ? recorder.outboundFilter : recorder.inboundFilter
-    record = filter.includes(description) ? RequestRecord(consume description, recorder: recorder) : nil
-    record?.begin()
+    record =
+      filter.includes(description) ? RequestRecord(begun: consume description, recorder: recorder) : nil
   }
 
-  deinit { record?.end(.cancelled) }
+  deinit {
+    // Most have ended: then no clock is read.
+    if let record, record.isActive { record.end(.cancelled) }
+  }
 
   /// Adds fields to the request's log line, such as the user after authentication. Replaces fields with the
   /// same key. Does nothing after the end.
@@ -105,11 +108,11 @@ public final class ActiveRequest: Sendable {
     // The app's code, which runs under no lock.
     let headers = record.recorder.headers.response.values(responseHeaders)
     record.end(end) { observation in
-      observation.errorMessage = message
+      if let message { observation.errorMessage = message }
       if let route { observation.request.urlTemplate = route }
       observation.requestBodySize = requestBodySize.map(Int64.init)
       observation.responseBodySize = responseBodySize.map(Int64.init)
-      observation.responseHeaders = headers
+      if !headers.isEmpty { observation.responseHeaders = headers }
     }
   }
 }

@@ -25,9 +25,20 @@ package final class RequestRecord: Sendable {
   private let state: Mutex<State>
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
-  package init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
+  package convenience init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
+    self.init(State(observation: RequestObservation(begun: consume description)), recorder)
+  }
+
+  /// Makes the record of a request that begins now.
+  convenience init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
+    var state = State(phase: .active, observation: RequestObservation(begun: consume description), start: .now)
+    state.observation?.start = .now
+    self.init(state, recorder)
+  }
+
+  private init(_ state: consuming State, _ recorder: RequestRecorder) {
     self.recorder = recorder
-    state = Mutex(State(observation: RequestObservation(begun: consume description)))
+    self.state = Mutex(state)
     recorder.count(1)
     recorder.add(self)
   }
@@ -83,25 +94,27 @@ package final class RequestRecord: Sendable {
 
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
-    // No lock is held while consumers work.
-    let (phase, target) = state.withLock { state in
+    // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
+    let (phase, target, observation) = state.withLock { state in
       state.isQueued = false
-      return (state.phase, state.target)
+      let observation =
+        switch state.phase {
+        case .ended: state.observation.take()
+        case .active where state.target == nil: state.observation
+        case .made, .active: RequestObservation?.none
+        }
+      return (state.phase, state.target, observation)
     }
-    if phase == .active, target == nil, let request = description {
-      let target = begin(request)
-      state.withLock { $0.target = target }
+    guard let observation else { return }
+    let metrics = recorder.metrics(of: observation.request.direction)
+    let row = target ?? metrics.begin(observation.request)
+    if target == nil { for consumer in recorder.consumers { consumer.requestStarted(observation.request) } }
+    if phase == .ended {
+      metrics.end(observation, row)
+      for consumer in recorder.consumers { consumer.requestEnded(observation) }
+    } else {
+      state.withLock { $0.target = row }
     }
-    // The end takes the observation out of the state: a copy costs as much as the rest.
-    guard phase == .ended, let observation = state.withLock({ $0.observation.take() }) else { return }
-    recorder.metrics(of: observation.request.direction).end(observation, target ?? begin(observation.request))
-    for consumer in recorder.consumers { consumer.requestEnded(observation) }
-  }
-
-  private func begin(_ request: borrowing RequestDescription) -> RequestRow {
-    let target = recorder.metrics(of: request.direction).begin(request)
-    for consumer in recorder.consumers { consumer.requestStarted(request) }
-    return target
   }
 }
 
