@@ -11,6 +11,10 @@
 public struct InboundRequests: Sendable {
   let recorder: RequestRecorder
 
+  /// The names of the response headers that the log shows, in lowercase and sorted: none by default. A middleware keeps only these
+  /// until the end of a request.
+  public var responseHeaderNames: [String] { recorder.headers.response }
+
   /// Begins a request, which is active until its end.
   ///
   /// - Parameters:
