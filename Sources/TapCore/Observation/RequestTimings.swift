@@ -64,9 +64,13 @@ public struct RequestTimings: Sendable, Hashable {
   package subscript(nanoseconds phase: Phase) -> Int64? {
     get { values.isEmpty || values[phase.place] < 0 ? nil : values[phase.place] }
     set {
-      if values.isEmpty { values = [Int64](repeating: -1, count: Phase.allCases.count) }
-      values[phase.place] = max(-1, newValue ?? -1)
-      if values.allSatisfy({ $0 < 0 }) { values = [] }
+      let value = max(-1, newValue ?? -1)
+      if values.isEmpty {
+        if value < 0 { return }
+        values = [Int64](repeating: -1, count: Phase.allCases.count)
+      }
+      values[phase.place] = value
+      if value < 0, values.allSatisfy({ $0 < 0 }) { values = [] }
     }
   }
 

@@ -10,17 +10,17 @@ public final class ActiveRequest: Sendable {
   /// `nil` where the filter left the request out.
   private let record: RequestRecord?
 
-  /// Begins a request.
-  init(_ description: consuming RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
+  /// Begins a request, unless the filter leaves it out.
+  init(
+    _ description: consuming RequestDescription, trace: TraceContext, filter: RequestFilter,
+    recorder: RequestRecorder
+  ) {
     self.trace = trace
-    let isOutbound = description.direction == .outbound
-    if description.urlTemplate == nil {
-      let templates = isOutbound ? recorder.outboundTemplates : recorder.inboundTemplates
-      description.urlTemplate = templates?.template(forURL: description.url)
+    guard filter.isAll || filter.includes(description) else {
+      record = nil
+      return
     }
-    let filter = isOutbound ? recorder.outboundFilter : recorder.inboundFilter
-    record =
-      filter.includes(description) ? RequestRecord(begun: consume description, recorder: recorder) : nil
+    record = RequestRecord(begun: description, recorder: recorder)
   }
 
   deinit {

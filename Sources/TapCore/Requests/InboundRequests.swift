@@ -38,9 +38,11 @@ public struct InboundRequests: Sendable {
     let trace = parent?.child() ?? .random()
     return ActiveRequest(
       RequestDescription(
-        direction: .inbound, method: method, url: path, scheme: scheme, clientAddress: clientAddress,
-        traceContext: trace, fields: fields, headers: recorder.headers.request.values(headers)),
-      trace: trace, recorder: recorder)
+        direction: .inbound, method: method, url: path,
+        urlTemplate: recorder.inboundTemplates?.template(forURL: path), scheme: scheme,
+        clientAddress: clientAddress, traceContext: trace, fields: fields,
+        headers: recorder.headers.request.values(headers)),
+      trace: trace, filter: recorder.inboundFilter, recorder: recorder)
   }
 }
 

@@ -25,20 +25,18 @@ package final class RequestRecord: Sendable {
   private let state: Mutex<State>
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
-  package convenience init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
-    self.init(State(observation: RequestObservation(begun: consume description)), recorder)
+  package init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
+    self.recorder = recorder
+    state = Mutex(State(observation: RequestObservation(begun: description)))
+    recorder.count(1)
+    recorder.add(self)
   }
 
   /// Makes the record of a request that begins now.
-  convenience init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
-    var state = State(phase: .active, observation: RequestObservation(begun: consume description), start: .now)
-    state.observation?.start = .now
-    self.init(state, recorder)
-  }
-
-  private init(_ state: consuming State, _ recorder: RequestRecorder) {
+  init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     self.recorder = recorder
-    self.state = Mutex(state)
+    state = Mutex(
+      State(phase: .active, observation: RequestObservation(begun: description, at: .now), start: .now))
     recorder.count(1)
     recorder.add(self)
   }
@@ -95,15 +93,15 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
-    let (phase, target, observation) = state.withLock { state in
+    var observation: RequestObservation?
+    let (phase, target) = state.withLock { state in
       state.isQueued = false
-      let observation =
-        switch state.phase {
-        case .ended: state.observation.take()
-        case .active where state.target == nil: state.observation
-        case .made, .active: RequestObservation?.none
-        }
-      return (state.phase, state.target, observation)
+      if state.phase == .ended {
+        observation = state.observation.take()
+      } else if state.phase == .active, state.target == nil {
+        observation = state.observation
+      }
+      return (state.phase, state.target)
     }
     guard let observation else { return }
     let metrics = recorder.metrics(of: observation.request.direction)
