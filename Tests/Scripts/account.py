@@ -12,7 +12,6 @@ what they do without the tap. The figures are those of a long load less those of
 
 import argparse
 import collections
-import functools
 import os
 import pathlib
 import re
@@ -21,7 +20,7 @@ import subprocess
 import tempfile
 
 VALGRIND = ["valgrind", "--tool=callgrind", "--cache-sim=yes", "--collect-systime=yes", "--separate-callers=24", "--dump-line=no",
-            "--compress-strings=no", "--compress-pos=no", "--fair-sched=yes"]
+            "--compress-pos=no", "--fair-sched=yes"]
 COLUMNS = ["instructions", "allocations", "retains", "D1 misses", "LL misses", "calls"]
 #: The events of callgrind that make a column.
 EVENTS = {"Ir": 0, "D1mr": 3, "D1mw": 3, "DLmr": 4, "DLmw": 4, "sysCount": 5}
@@ -43,43 +42,50 @@ class Profile:
     """A file of callgrind's."""
 
     def __init__(self, path):
-        self.lines = path.read_text(errors="replace").splitlines()
-        frames = sorted({frame for line in self.lines if re.match("c?fn=", line) for frame in line.split("=", 1)[1].split("'")})
+        self.path = path
+        # A stack has its name where it occurs first, and a number everywhere.
+        self.stacks = {}
+        with open(path, errors="replace") as file:
+            for line in file:
+                if match := re.match(r"c?fn=\((\d+)\) (.*)", line):
+                    self.stacks[match[1]] = [frame for frame in match[2].split("'") if not frame.isdigit()]
+        frames = sorted({frame for stack in self.stacks.values() for frame in stack})
         names = subprocess.run(["swift", "demangle", "--simplified"], input="\n".join(frames) + "\n", check=True,
                                capture_output=True, text=True).stdout.splitlines()
         # Without parameters; a closure counts as its function.
         self.names = {frame: re.sub(r".* in |specialized |.* of |\(.*", "", name) for frame, name in zip(frames, names)}
-        self.place = functools.cache(self.place)
+        self.places = {number: self.place(stack) for number, stack in self.stacks.items()}
 
-    def place(self, chain):
-        """The step and the function that a stack belongs to, and what is on its top."""
-        frames = [frame for frame in chain.split("'") if not frame.isdigit()]
-        function = next((frame for frame in frames if OWN.match(frame) or not RUNTIME.match(frame)), "")
+    def place(self, stack):
+        """The step and the function that a stack belongs to."""
+        function = next((frame for frame in stack if OWN.match(frame) or not RUNTIME.match(frame)), "")
         if not OWN.match(function):
-            return ("elsewhere", ""), frames[0]
-        steps = (STEPS.get(self.names[frame]) or MODULES.get(frame[2:18]) or MODULES.get(frame[2:17]) for frame in frames)
-        return (next(filter(None, steps), "other"), self.names[function]), frames[0]
+            return ("elsewhere", "")
+        steps = (STEPS.get(self.names[frame]) or MODULES.get(frame[2:18]) or MODULES.get(frame[2:17]) for frame in stack)
+        return (next(filter(None, steps), "other"), self.names[function])
 
     def costs(self):
         """By step and function."""
         costs, events, is_call = collections.defaultdict(lambda: [0] * len(COLUMNS)), [], False
-        for line in self.lines:
-            if line.startswith("fn="):
-                function, _ = self.place(line[3:])
-            elif line.startswith("cfn="):
-                callee, name = self.place(line[4:])
-            elif line.startswith("calls="):
-                is_call = True
-                if name in CALLS:
-                    costs[callee][CALLS[name]] += int(line[6:].split()[0])
-            elif line.startswith("events:"):
-                events = [EVENTS.get(event) for event in line.split()[1:]]
-            elif line[:1].isdigit():
-                # The line behind a call has the costs of what was called.
-                for column, value in () if is_call else zip(events, line.split()[1:]):
-                    if column is not None:
-                        costs[function][column] += int(value)
-                is_call = False
+        with open(self.path, errors="replace") as file:
+            for line in file:
+                if match := re.match(r"(c?)fn=\((\d+)\)", line):
+                    if match[1]:
+                        callee = match[2]
+                    else:
+                        function = costs[self.places[match[2]]]
+                elif line.startswith("calls="):
+                    is_call = True
+                    if column := CALLS.get(self.stacks[callee][0]):
+                        costs[self.places[callee]][column] += int(line[6:].split()[0])
+                elif line.startswith("events:"):
+                    events = [EVENTS.get(event) for event in line.split()[1:]]
+                elif line[0].isdigit():
+                    # The line behind a call has the costs of what was called.
+                    for column, value in () if is_call else zip(events, line.split()[1:]):
+                        if column is not None:
+                            function[column] += int(value)
+                    is_call = False
         return costs
 
 
