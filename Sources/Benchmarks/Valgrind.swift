@@ -69,6 +69,7 @@ enum Valgrind {
     case drain
     case stockRequests
     case tappedRequests
+    case servedRequests
 
     func run(_ count: Int) async throws {
       let samples = Samples.durations
@@ -88,6 +89,8 @@ enum Valgrind {
         try await LoopbackTransfers.shared.get(count, isTapped: false)
       case .tappedRequests:
         try await LoopbackTransfers.shared.get(count, isTapped: true)
+      case .servedRequests:
+        try await LoopbackTransfers.shared.serve(count)
       case .memcpy:
         let source = try SeriesFixture.make(seriesCount: 1_000).exposition().body
         var target = source
