@@ -63,6 +63,6 @@ struct WorkerTests {
     }
     // The thread holds it.
     let reference = try await makeWorker()
-    try await Poll.until("the end of the thread") { reference.worker == nil ? true : nil }
+    _ = try await Poll.until("the end of the thread") { reference.worker == nil ? true : nil }
   }
 }
