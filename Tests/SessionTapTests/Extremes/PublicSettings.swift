@@ -107,6 +107,9 @@ struct PublicSettings {
       "begin takes them as they are",
     "OutboundRequests.withRequest(client:method:url:urlTemplate:trace:fields:headers:isolation:_:)":
       "begin takes them as they are",
+    "EverySession.notObserved(reason:)": "a result",
+    "EverySession.observed(earlierSessions:)": "a result",
+    "Tap.observeEverySession(client:)": "the tap's session(client:) takes such names",
   ]
 }
 

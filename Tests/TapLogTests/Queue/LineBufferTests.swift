@@ -9,7 +9,7 @@ import Testing
     var buffer = LineBuffer("aaaa", "bbb", "ccccc")
     let lines = buffer.take(bytes)
     #expect(buffer.text == String("aaaabbbccccc".dropFirst(bytes)))
-    #expect(lines[.info] == (bytes < 4 ? 0 : bytes < 7 ? 1 : bytes < 12 ? 2 : 3))
+    #expect(lines[.info, default: 0] == (bytes < 4 ? 0 : bytes < 7 ? 1 : bytes < 12 ? 2 : 3))
     #expect(buffer.count == 3 - Int(lines.total))
     #expect(buffer.firstLength == (bytes < 4 ? 4 - bytes : bytes < 7 ? 7 - bytes : 12 - bytes))
     #expect(buffer.takenOfFirst == (bytes < 4 ? bytes : bytes < 7 ? bytes - 4 : bytes < 12 ? bytes - 7 : 0))
