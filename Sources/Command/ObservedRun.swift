@@ -8,29 +8,31 @@ struct ObservedRun {
   private let tap: Tap
   private let counter = RequestCounter()
 
-  init(_ options: Options, templates: PathTemplates = []) throws(TapError) {
-    var configuration = Tap.Configuration(environment: ProcessInfo.processInfo.environment)
+  init(_ options: Options, templates: PathTemplates = []) throws {
+    let port = try options.integer("--port", in: 0...65_535) ?? 9464
+    let log = try options.text("--log") ?? "requests.jsonl"
+    var configuration = Tap.Configuration()
     for warning in configuration.warnings { Terminal.say("warning  \(warning)") }
     configuration.exemplars = .all
-    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: options.port))
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
     configuration.log =
-      switch options.log {
+      switch log {
       case "off": nil
       case "-": .standardError
-      default: .file(options.log)
+      default: .file(log)
       }
     configuration.observers = [counter]
     // What the page shows of it: the last lines, and those of a trace.
     configuration.servesLog = true
     // The command says so itself.
     configuration.isQuiet = true
-    configuration.whenAddressInUse = .fail
+    configuration.failsIfAddressInUse = true
     configuration.outbound.pathTemplates = templates
     tap = try Tap.start(configuration)
     let address = tap.address?.description ?? ""
     Terminal.say("page     http://\(address)/")
     Terminal.say("metrics  http://\(address)/metrics")
-    Terminal.say("log      \(options.log == "-" ? "standard error" : options.log)")
+    Terminal.say("log      \(log == "-" ? "standard error" : log)")
   }
 
   /// Makes requests until the time is over, a signal asks to stop, or, if it ends with them, they come to their end.
@@ -39,7 +41,9 @@ struct ObservedRun {
   ) async {
     let start = ContinuousClock.now
     let traffic = Task { [tap] in await requests(tap) }
-    let summary = Task { await showSummary(since: start) }
+    let summary = Task {
+      while (try? await Task.sleep(for: .seconds(10))) != nil { Terminal.say(counter.summary(since: start)) }
+    }
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await termination.wait() }
       if let duration { group.addTask { try? await Task.sleep(for: duration) } }
@@ -51,26 +55,15 @@ struct ObservedRun {
     }
     await traffic.value
     summary.cancel()
-    await summary.value
-    let elapsed = start.duration(to: .now)
     // With the last requests: they come with a delay, and at the latest now.
     await tap.shutdown()
-    Terminal.finishLine(counter.summary(elapsed: elapsed))
-  }
-
-  /// A line that is written over on a terminal, and one every ten seconds elsewhere.
-  private func showSummary(since start: ContinuousClock.Instant) async {
-    let pause = Terminal.isInteractive ? Duration.milliseconds(500) : .seconds(10)
-    while (try? await Task.sleep(for: pause)) != nil {
-      let line = counter.summary(elapsed: start.duration(to: .now))
-      if Terminal.isInteractive { Terminal.replaceLine(line) } else { Terminal.say(line) }
-    }
+    Terminal.say(counter.summary(since: start))
   }
 }
 
 /// Counts requests for the summary line: those that are made, and how many are served.
 private final class RequestCounter: RequestObserver {
-  struct Counts {
+  private struct Counts {
     var active = 0
     var served = 0
     var ended: [RequestOutcome: Int] = [:]
@@ -93,19 +86,16 @@ private final class RequestCounter: RequestObserver {
     }
   }
 
-  func summary(elapsed: Duration) -> String {
+  func summary(since start: ContinuousClock.Instant) -> String {
     let counts = counts.withLock { $0 }
-    let seconds = elapsed / .seconds(1)
     let total = counts.ended.values.reduce(0, +)
     let mean = total > 0 ? counts.totalDuration / total / .milliseconds(1) : 0
-    func count(_ outcome: RequestOutcome) -> Int { counts.ended[outcome] ?? 0 }
-    func oneDecimal(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
-    let rate = seconds > 0 ? Double(total) / seconds : 0
-    return [
-      "\(Int(seconds)) s", "\(total) requests", "\(oneDecimal(rate))/s", "\(counts.active) active",
-      "\(count(.ok)) ok", "\(count(.httpError)) http errors", "\(count(.error)) errors",
-      "\(count(.cancelled)) cancelled", "mean \(oneDecimal(mean)) ms",
-      counts.served > 0 ? "\(counts.served) served" : nil,
-    ].compactMap(\.self).joined(separator: "  ")
+    let outcomes = [
+      (RequestOutcome.ok, "ok"), (.httpError, "http errors"), (.error, "errors"), (.cancelled, "cancelled"),
+    ].map { "\(counts.ended[$0] ?? 0) \($1)" }
+    return
+      (["\(start.duration(to: .now).components.seconds) s", "\(total) requests", "\(counts.active) active"]
+      + outcomes + ["mean \((mean * 10).rounded() / 10) ms", "\(counts.served) served"])
+      .joined(separator: "  ")
   }
 }

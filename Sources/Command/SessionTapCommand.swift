@@ -10,72 +10,87 @@ import SessionTap
       Terminal.complain("the command line cannot be read (mount /proc)")
       exit(EX_UNAVAILABLE)
     }
-    exit(await run(Array(CommandLine.arguments.dropFirst())))
+    exit(await run(CommandLine.arguments.dropFirst()))
   }
 
   /// - Returns: The exit code, by `sysexits.h`.
-  private static func run(_ words: [String]) async -> Int32 {
+  private static func run(_ words: ArraySlice<String>) async -> Int32 {
+    let rest = words.dropFirst()
+    let asksForHelp = rest.contains { $0 == "--help" || $0 == "-h" }
     do {
-      switch try Command(parsing: words) {
-      case .help(let text):
-        Terminal.say(text)
-      case .demo(let options):
-        try await demo(options)
-      case .probe(let options):
-        try await ObservedRun(options).run(atMost: nil, endsWithRequests: true) {
-          await options.probe(with: $0)
-        }
+      switch words.first ?? "help" {
+      case "demo" where asksForHelp: Terminal.say(Help.demo)
+      case "probe" where asksForHelp: Terminal.say(Help.probe)
+      case "help", "--help", "-h": Terminal.say(Help.all)
+      case "demo": try await demo(Options(rest, names: ["--rate", "--requests", "--duration", "--faults"]))
+      case "probe": try await probe(Options(rest, names: ["--every", "--count", "--timeout"]))
+      case let name: throw UsageError("unknown command \(name)")
       }
       return EX_OK
     } catch let error as UsageError {
       Terminal.complain("\(error); see --help")
       return EX_USAGE
-    } catch let error as TapError {
-      Terminal.complain("\(error)")
-      return error.code == .log ? EX_CANTCREAT : EX_UNAVAILABLE
     } catch {
       Terminal.complain("\(error)")
-      return EX_UNAVAILABLE
+      return (error as? TapError)?.code == .log ? EX_CANTCREAT : EX_UNAVAILABLE
     }
   }
 
   private static func demo(_ options: Options) async throws {
+    if let operand = options.operands.first { throw UsageError("demo takes no operand: '\(operand)'") }
+    let faults = try options.text("--faults") ?? "on"
+    guard ["on", "off"].contains(faults) else {
+      throw UsageError("--faults takes on or off, not '\(faults)'")
+    }
+    let rate = try options.integer("--rate", in: 1...2_000) ?? 20
+    let limit = try options.integer("--requests", in: 0...1_000_000_000)
+    let duration = try options.duration("--duration")
     let run = try ObservedRun(options, templates: DemoOrigin.templates)
     let origin = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: DemoOrigin.routes)
     let text = "http://\(try origin.start())/"
     Terminal.say("origin   \(text)")
     if let url = URL(string: text) {
-      await run.run(atMost: options.duration, endsWithRequests: false) { tap in
-        await DemoTraffic(tap: tap, origin: url, hasFaults: options.hasFaults)
-          .run(rate: options.rate, limit: options.requests)
+      await run.run(atMost: duration, endsWithRequests: false) { tap in
+        await DemoTraffic(tap: tap, origin: url, hasFaults: faults == "on").run(rate: rate, limit: limit)
       }
     }
     await origin.shutdown(within: .zero)
   }
-}
 
-extension Options {
   /// Requests the URLs in rounds, until the task is cancelled or there were so many.
-  func probe(with tap: Tap) async {
+  private static func probe(_ options: Options) async throws {
+    let urls = try options.operands.map { operand in
+      guard let url = URL(string: operand), url.scheme == "http" || url.scheme == "https",
+        url.host?.isEmpty == false
+      else { throw UsageError("probe takes http and https URLs, not '\(operand)'") }
+      return url
+    }
+    guard !urls.isEmpty else { throw UsageError("probe needs at least one URL") }
+    let pause = try options.duration("--every") ?? .seconds(5)
+    let count = try options.integer("--count", in: 1...1_000_000_000) ?? .max
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = timeout / .seconds(1)
+    configuration.timeoutIntervalForRequest =
+      (try options.duration("--timeout") ?? .seconds(10)) / .seconds(1)
     configuration.urlCache = nil
-    let session = tap.session(client: "probe", configuration: configuration)
-    let start = ContinuousClock.now
-    var made = 0
-    while made < count ?? .max, !Task.isCancelled {
-      await withDiscardingTaskGroup { group in
-        for url in urls {
-          group.addTask {
-            await cancellableCall { done in session.dataTask(with: url) { _, _, _ in done(()) } }
+    let run = try ObservedRun(options)
+    await run.run(atMost: nil, endsWithRequests: true) { tap in
+      let session = tap.session(client: "probe", configuration: configuration)
+      let start = ContinuousClock.now
+      var made = 0
+      while !Task.isCancelled {
+        await withDiscardingTaskGroup { group in
+          for url in urls {
+            group.addTask {
+              await cancellableCall { done in session.dataTask(with: url) { _, _, _ in done(()) } }
+            }
           }
         }
+        made += 1
+        // A round that took longer than the pause is followed by the next one at once.
+        if made == count { break }
+        if (try? await Task.sleep(until: start + pause * made)) == nil { break }
       }
-      made += 1
-      if made == count { break }
-      // A round that took longer than the pause is followed by the next one at once.
-      if (try? await Task.sleep(until: start + every * made)) == nil { break }
+      session.finishTasksAndInvalidate()
     }
-    session.finishTasksAndInvalidate()
   }
 }

@@ -11,24 +11,15 @@ struct EnvironmentVariable: Sendable {
   /// Takes a value into the configuration, or returns why it is none.
   let take: @Sendable (_ value: String, inout Tap.Configuration) -> String?
   /// What the configuration has in its place, by which a change in code is noticed.
-  let setting: @Sendable (Tap.Configuration) -> String?
+  let setting: @Sendable (Tap.Configuration) -> String
 
   /// What a variable has set.
   struct Assignment: Sendable {
     let variable: EnvironmentVariable
     let value: String
-    var setting: String?
+    var setting = ""
 
     func holds(in configuration: Tap.Configuration) -> Bool { variable.setting(configuration) == setting }
-  }
-
-  private init(
-    _ name: String, _ meaning: String, _ standard: String = "none",
-    setting: @escaping @Sendable (Tap.Configuration) -> String?,
-    take: @escaping @Sendable (String, inout Tap.Configuration) -> String?
-  ) {
-    (self.name, self.meaning, self.standard) = (name, meaning, standard)
-    (self.take, self.setting) = (take, setting)
   }
 
   static let own = "SESSION_TAP_"
@@ -43,125 +34,76 @@ struct EnvironmentVariable: Sendable {
 
   private static let address = [
     EnvironmentVariable(
-      host, "the host to serve the metrics at: an IP address or a name", "`localhost`",
-      setting: { $0.endpoint?.address.host }
-    ) { value, configuration in
-      let isDefault = value.lowercased() == "localhost"
-      guard let host = isDefault ? "127.0.0.1" : EndpointAddress.parseHost(value) else {
-        return "neither an IP address nor a host name"
-      }
-      let port = configuration.endpoint?.address.port ?? 9464
-      configuration.endpoint?.address = .tcp(host: host, port: port)
-      return nil
-    },
-    EnvironmentVariable(
-      port, "its port; 0 takes a free one", "`9464`", setting: { $0.endpoint?.address.port.map(String.init) }
-    ) { value, configuration in
-      guard let port = Int(value), (0...65_535).contains(port) else { return "not a port" }
-      let host = configuration.endpoint?.address.host ?? "127.0.0.1"
-      configuration.endpoint?.address = .tcp(host: host, port: port)
-      return nil
+      host, "the host to serve the metrics at: an IP address or a name", "`localhost`", \.host,
+      otherwise: "neither an IP address nor a host name"
+    ) { $0.lowercased() == "localhost" ? "127.0.0.1" : EndpointAddress.parseHost($0) },
+    EnvironmentVariable(port, "its port; 0 takes a free one", "`9464`", \.port, otherwise: "not a port") {
+      Int($0).flatMap { (0...65_535).contains($0) ? $0 : nil }
     },
   ]
 
-  /// The target is made of both variables.
   private static let service = [
+    // The target is made of both variables.
     EnvironmentVariable(
-      "OTEL_SERVICE_NAME", "`target_info`, and `service.name` in the log", setting: { "\($0.target)" },
-      take: { _, _ in nil }),
+      name: "OTEL_SERVICE_NAME", meaning: "`target_info`, and `service.name` in the log", standard: "none",
+      take: { _, _ in nil }, setting: { "\($0.target)" }),
     EnvironmentVariable(
-      "OTEL_RESOURCE_ATTRIBUTES", "`target_info`, and `service.name` and `service.version` in the log",
-      setting: { "\($0.target)" }, take: { _, _ in nil }),
+      name: "OTEL_RESOURCE_ATTRIBUTES",
+      meaning: "`target_info`, and `service.name` and `service.version` in the log", standard: "none",
+      take: { _, _ in nil }, setting: { "\($0.target)" }),
     EnvironmentVariable(
       "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "methods that appear as themselves, separated by commas",
-      "RFC 9110, PATCH, QUERY", setting: { $0.knownMethods.joined(separator: ",") }
-    ) { value, configuration in
+      "RFC 9110, PATCH, QUERY", \.knownMethods, otherwise: "which names no method"
+    ) { value in
       let methods = value.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         .filter { !$0.isEmpty }
-      if methods.isEmpty { return "which names no method" }
-      configuration.knownMethods = methods
-      return nil
+      return methods.isEmpty ? nil : methods
     },
   ]
 
   private static let access = [
     EnvironmentVariable(
       own + "ALLOW_NETWORK", "`1` serves an address that other machines reach without credentials", "`0`",
-      setting: { $0.endpoint.map { String($0.access.allowsAnyoneFromNetwork) } }
-    ) { value, configuration in
-      flag(value) { configuration.endpoint?.access.allowsAnyoneFromNetwork = $0 }
-    },
+      \.access.allowsAnyoneFromNetwork, otherwise: notFlag, parse: flag),
     EnvironmentVariable(
-      bearerTokenFile, "a file of bearer tokens, of which each request needs one",
-      setting: { $0.endpoint?.access.bearerTokenFile }
-    ) { value, configuration in
-      configuration.endpoint?.access.bearerTokenFile = value
-      return nil
-    },
+      bearerTokenFile, "a file of bearer tokens, of which each request needs one", "none",
+      \.access.bearerTokenFile
+    ) { $0 },
     EnvironmentVariable(
-      basicPasswordFile, "a file of lines `user:password`, of which each request needs one",
-      setting: { $0.endpoint?.access.basicPasswordFile }
-    ) { value, configuration in
-      configuration.endpoint?.access.basicPasswordFile = value
-      return nil
-    },
+      basicPasswordFile, "a file of lines `user:password`, of which each request needs one", "none",
+      \.access.basicPasswordFile
+    ) { $0 },
   ]
 
   private static let logs = [
-    EnvironmentVariable(
-      log, "a path, `stderr`, `stdout` or `off`", "`off`", setting: { $0.log?.name ?? "off" }
-    ) { value, configuration in
+    EnvironmentVariable(log, "a path, `stderr`, `stdout` or `off`", "`off`", \.log) { value in
       switch value {
-      case "off": configuration.log = nil
-      case "stderr": configuration.log = .standardError
-      case "stdout": configuration.log = .standardOutput
-      default: configuration.log = .file(value)
+      case "off": .some(nil)
+      case "stderr": .standardError
+      case "stdout": .standardOutput
+      default: .file(value)
       }
-      return nil
     },
     EnvironmentVariable(
       own + "LOG_ROTATION_SIZE",
-      "the maximum size of the log's file: bytes, or with a unit, `100M` (`k`, `M`, `G`)",
-      setting: { $0.logging.rotation?.maximumSize.map(String.init) }
-    ) { value, configuration in
-      guard let size = quantity(value, ["k": 1 << 10, "M": 1 << 20, "G": 1 << 30]) else {
-        return "not a number of bytes above 0, such as 100M"
-      }
-      configuration.rotate { $0.maximumSize = size }
-      return nil
-    },
+      "the maximum size of the log's file: bytes, or with a unit, `100M` (`k`, `M`, `G`)", "none",
+      \.rotation.maximumSize, otherwise: "not a number of bytes above 0, such as 100M"
+    ) { quantity($0, ["k": 1 << 10, "M": 1 << 20, "G": 1 << 30]) },
     EnvironmentVariable(
       own + "LOG_ROTATION_INTERVAL",
-      "the time that a file covers: seconds, or with a unit, `1d` (`s`, `m`, `h`, `d`)",
-      setting: { $0.logging.rotation?.interval.map { "\($0)" } }
-    ) { value, configuration in
-      guard let seconds = quantity(value, ["s": 1, "m": 60, "h": 3_600, "d": 86_400]) else {
-        return "not a time of a second or more, such as 1d"
-      }
-      configuration.rotate { $0.interval = .seconds(seconds) }
-      return nil
-    },
+      "the time that a file covers: seconds, or with a unit, `1d` (`s`, `m`, `h`, `d`)", "none",
+      \.rotation.interval, otherwise: "not a time of a second or more, such as 1d"
+    ) { quantity($0, ["s": 1, "m": 60, "h": 3_600, "d": 86_400]).map { .seconds($0) } },
     EnvironmentVariable(
-      rotationKeep, "how many old files to keep", "`5`",
-      setting: { $0.logging.rotation.map { String($0.keep) } }
-    ) { value, configuration in
-      guard let keep = Int(value), keep >= 0 else { return "not a number of files" }
-      configuration.rotate { $0.keep = keep }
-      return nil
-    },
+      rotationKeep, "how many old files to keep", "`5`", \.rotation.keep, otherwise: "not a number of files"
+    ) { Int($0).flatMap { $0 < 0 ? nil : $0 } },
     EnvironmentVariable(
-      own + "SERVE_LOG", "`1` serves the newest lines at `/logs` and on the page", "`0`",
-      setting: { String($0.servesLog) }
-    ) { value, configuration in
-      flag(value) { configuration.servesLog = $0 }
-    },
+      own + "SERVE_LOG", "`1` serves the newest lines at `/logs` and on the page", "`0`", \.servesLog,
+      otherwise: notFlag, parse: flag),
   ]
 
-  private static func flag(_ value: String, _ take: (Bool) -> Void) -> String? {
-    guard ["0", "1"].contains(value) else { return "neither 1 nor 0" }
-    take(value == "1")
-    return nil
-  }
+  private static let notFlag = "neither 1 nor 0"
+  private static let flag: @Sendable (String) -> Bool? = { ["0": false, "1": true][$0] }
 
   /// A number above 0, with or without a unit behind it.
   private static func quantity(_ text: String, _ units: [Character: Int]) -> Int? {
@@ -172,10 +114,46 @@ struct EnvironmentVariable: Sendable {
   }
 }
 
+extension EnvironmentVariable {
+  /// - Parameters:
+  ///   - path: What the variable sets.
+  ///   - problem: What a value is for which `parse` returns `nil`.
+  private init<Value: Sendable>(
+    _ name: String, _ meaning: String, _ standard: String,
+    _ path: any WritableKeyPath<Tap.Configuration, Value> & Sendable, otherwise problem: String = "",
+    parse: @escaping @Sendable (String) -> Value?
+  ) {
+    self.init(
+      name: name, meaning: meaning, standard: standard,
+      take: { text, configuration in
+        guard let value = parse(text) else { return problem }
+        configuration[keyPath: path] = value
+        return nil
+      }, setting: { "\($0[keyPath: path])" })
+  }
+}
+
+/// The settings of variables that lie within optional ones.
 extension Tap.Configuration {
-  fileprivate mutating func rotate(_ change: (inout LogRotation) -> Void) {
-    var rotation = logging.rotation ?? LogRotation()
-    change(&rotation)
-    logging.rotation = rotation
+  fileprivate var host: String {
+    get { endpoint?.address.host ?? "" }
+    set { set(host: newValue, port: port) }
+  }
+
+  fileprivate var port: Int {
+    get { endpoint?.address.port ?? 9464 }
+    set { set(host: host, port: newValue) }
+  }
+
+  private mutating func set(host: String, port: Int) { endpoint?.address = .tcp(host: host, port: port) }
+
+  fileprivate var access: Endpoint.Configuration.Access {
+    get { endpoint?.access ?? .init() }
+    set { endpoint?.access = newValue }
+  }
+
+  fileprivate var rotation: LogRotation {
+    get { logging.rotation ?? LogRotation() }
+    set { logging.rotation = newValue }
   }
 }

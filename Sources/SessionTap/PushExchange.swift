@@ -3,6 +3,16 @@ import TapCore
 import TapFoundation
 import TapURLSession
 
+/// Why a gateway has not taken the metrics, and whether it may take them later.
+struct PushFailure: Error {
+  let reason: String
+  let isTransient: Bool
+
+  init(_ reason: String, isTransient: Bool) {
+    (self.reason, self.isTransient) = (reason.withoutUserinfo, isTransient)
+  }
+}
+
 /// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline or a cancel.
 ///
 /// The limits of a session do not do for that: the one for a whole request has no effect on Linux, and the other begins
@@ -22,7 +32,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
 
   private let gateway: PushGateway
   private let state = Mutex(State())
-  private let outcome = Promise<Result<Void, PushError>>()
+  private let outcome = Promise<Result<Void, PushFailure>>()
   /// The start, the delegate's calls and the cancel, one at a time. They may wait for Foundation's one queue of all sessions.
   private let calls = OperationQueue()
 
@@ -34,7 +44,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   }
 
   /// Replaces the group's metrics, unless the task is cancelled. The time counts up to a day.
-  func put(_ exposition: Exposition, within time: Duration) async throws(PushError) {
+  func put(_ exposition: Exposition, within time: Duration) async throws(PushFailure) {
     let late = unreachable("\(gateway.authority) does not answer in time")
     let time = min(time, .seconds(86_400))
     guard time > .zero else { throw late }
@@ -76,17 +86,17 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
 
   /// Cancels what goes on after the end. Foundation on Linux ends the process where a cancel meets the end of a request
   /// (swift-corelibs-foundation #3296); it does not where the cancel is one of the delegate's calls, before the last.
-  private func giveUp(_ error: PushError) {
+  private func giveUp(_ error: PushFailure) {
     outcome.fulfill(.failure(error))
     calls.addOperation { self.state.withLock { $0.task }?.cancel() }
   }
 
-  private func unreachable(_ reason: String) -> PushError {
-    PushError(.unreachable, reason, isTransient: true)
+  private func unreachable(_ reason: String) -> PushFailure {
+    PushFailure(reason, isTransient: true)
   }
 
   /// What a response means; `nil` for an interim one, which Foundation on Linux passes on as well.
-  private func result(of response: URLResponse?) -> Result<Void, PushError>? {
+  private func result(of response: URLResponse?) -> Result<Void, PushFailure>? {
     guard let status = (response as? HTTPURLResponse)?.statusCode, status >= 200 else { return nil }
     if status < 300 { return .success(()) }
     let line = state.withLock { $0.reason }.drop { $0 <= 0x20 }.prefix { $0 != 0x0A && $0 != 0x0D }
@@ -94,8 +104,8 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     let reason = text.isEmpty ? HTTPURLResponse.localizedString(forStatusCode: status) : text
     // RFC 9110, sections 15.5.9, 15.6 and RFC 6585, section 4: these may be transient.
     return .failure(
-      PushError(
-        .refused, "\(gateway.authority) answers \(status): \(reason)",
+      PushFailure(
+        "\(gateway.authority) answers \(status): \(reason)",
         isTransient: status >= 500 || status == 408 || status == 429))
   }
 

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import TapCore
 import TapEndpoint
 
@@ -18,18 +18,18 @@ public struct PushGateway: Sendable, Hashable {
   ///   - job: the `job` label of everything in the group.
   ///   - grouping: further labels of the group, such as `instance`. Jobs that push under the same labels
   ///     replace each other's metrics.
-  /// - Throws: ``PushError`` if the URL or the name of a label is invalid. The error does not repeat the URL,
-  ///   which may have credentials.
-  public init(_ url: String, job: String, grouping: [String: String] = [:]) throws(PushError) {
+  /// - Throws: ``TapError`` with the code ``TapError/Code/push`` if the URL or the name of a label is invalid. The
+  ///   error does not repeat the URL, which may have credentials.
+  public init(_ url: String, job: String, grouping: [String: String] = [:]) throws(TapError) {
     guard var parts = URLComponents(string: url, encodingInvalidCharacters: false),
       let scheme = parts.scheme?.lowercased(), let port = ["http": 80, "https": 443][scheme],
       let host = parts.host, EndpointAddress.parseHost(host) != nil,
       (1...65_535).contains(parts.port ?? port),
       parts.query == nil, parts.fragment == nil
     else {
-      throw PushError(.invalidTarget, "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https")
+      throw TapError(.push, "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https")
     }
-    guard !job.isEmpty else { throw PushError(.invalidTarget, "the job has no name") }
+    guard !job.isEmpty else { throw TapError(.push, "the job has no name") }
     authority = "\(host):\(parts.port ?? port)"
     authorization = parts.user.map { user in
       "Basic " + Data("\(user):\(parts.password ?? "")".utf8).base64EncodedString()
@@ -42,51 +42,21 @@ public struct PushGateway: Sendable, Hashable {
     path += "/metrics" + Self.segments("job", job)
     for (name, value) in grouping.sorted(by: { $0.key < $1.key }) {
       guard MetricName.isValidLabel(name), name != "job" else {
-        throw PushError(.invalidTarget, "no label to group by: \(name)")
+        throw TapError(.push, "no label to group by: \(name)".withoutUserinfo)
       }
       path += Self.segments(name, value)
     }
     parts.percentEncodedPath = path
-    guard let url = parts.url else { throw PushError(.invalidTarget, "no URL for the group") }
+    guard let url = parts.url else { throw TapError(.push, "no URL for the group") }
     self.url = url
   }
 
   /// `/name/value`; a value that a path cannot hold goes in Base64 (Pushgateway, "Encoding of label values").
   private static func segments(_ name: String, _ value: String) -> String {
-    if !["", ".", ".."].contains(value), value.utf8.allSatisfy(ByteClass.isUnreserved) {
+    if !["", ".", ".."].contains(value), value.utf8.allSatisfy(ByteClass.unreserved.contains) {
       return "/\(name)/\(value)"
     }
     let encoded = Data(value.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
     return "/\(name)@base64/" + (encoded.isEmpty ? "=" : encoded)
-  }
-}
-
-/// Why metrics could not be pushed. Its description names the cause in one line.
-public struct PushError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
-  /// The causes. More may be added: a `switch` over them needs a default.
-  public struct Code: Sendable, Hashable {
-    private let name: String
-
-    /// The URL, the job or a label is invalid.
-    public static let invalidTarget = Code(name: "invalidTarget")
-    /// No server answers at the address, or not in time.
-    public static let unreachable = Code(name: "unreachable")
-    /// The gateway refuses the metrics.
-    public static let refused = Code(name: "refused")
-  }
-
-  /// The cause.
-  public let code: Code
-  /// The cause in one line.
-  public let description: String
-  /// Whether the same push may succeed later.
-  public let isTransient: Bool
-  /// The ``description``.
-  public var errorDescription: String? { description }
-
-  init(_ code: Code, _ description: String, isTransient: Bool = false) {
-    self.code = code
-    self.description = description.withoutUserinfo
-    self.isTransient = isTransient
   }
 }

@@ -6,15 +6,6 @@ import TapPage
 public import TapURLSession
 
 extension Tap {
-  /// What a start does if another socket listens at the endpoint's address.
-  public enum AddressInUsePolicy: Sendable, Hashable {
-    /// Throws ``TapError`` with the code ``TapError/Code/endpoint``.
-    case fail
-    /// Lets the app run unserved, warns on standard error and in the log, and tries again at this interval
-    /// until the address is free. The interval is at least 10 ms.
-    case retry(every: Duration = .seconds(1))
-  }
-
   /// What a tap does. By default it serves metrics at 127.0.0.1:9464, writes no log, and reads the
   /// environment (``init(environment:)``). Values that the code sets take precedence.
   ///
@@ -65,13 +56,13 @@ extension Tap {
     /// endpoint serves the totals at `/page/history`. Without them the charts begin when the page is opened.
     /// An app without an ``endpoint`` keeps nothing.
     public var keepsPageHistory = true
-    package static let servedLineLimit = 1_000
     /// Where the metrics are served; `nil` serves none. Refusals become warnings in the log, unless
     /// ``/TapEndpoint/Endpoint/Configuration/logRefusal`` is set.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
-    /// What ``Tap/start()`` does if another process uses the endpoint's address, as the old process does
-    /// during a restart. By default the app runs, and the endpoint listens as soon as the address is free.
-    public var whenAddressInUse = AddressInUsePolicy.retry()
+    /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old process does
+    /// during a restart. By default the app runs, with a warning on standard error and in the log, and the
+    /// endpoint tries again each second until the address is free.
+    public var failsIfAddressInUse = false
     /// The checks of `/readyz`, by name. The answer has them in the order of their names. ``Tap/readiness``
     /// takes more later.
     public var readinessChecks: [String: Readiness.Check] = [:]
@@ -94,6 +85,8 @@ extension Tap {
     /// One line for each variable that ``init(environment:)`` could not use.
     public internal(set) var warnings: [String] = []
 
+    static let servedLineLimit = 1_000
+    package var addressRetryInterval = Duration.seconds(1)
     /// What the environment has set.
     var assignments: [EnvironmentVariable.Assignment] = []
     var environmentAddress: EndpointAddress?

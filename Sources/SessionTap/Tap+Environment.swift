@@ -62,7 +62,7 @@ extension Tap.Configuration {
   func isOfEnvironment(_ error: EndpointError) -> Bool {
     if environmentAddress != nil, environmentAddress == endpoint?.address { return true }
     let files = [EnvironmentVariable.bearerTokenFile, EnvironmentVariable.basicPasswordFile]
-    return error.code == .invalidConfiguration
+    return error.code == .noCredentials
       && assignments.contains { files.contains($0.variable.name) && $0.holds(in: self) }
   }
 

@@ -72,7 +72,10 @@ public final class Tap: Sendable {
           ]
         })
     } catch {
-      throw TapError.registryInUse(error)
+      throw TapError(
+        .metrics,
+        "the registry has the metrics of a tap already: make the next tap with a Registry() of its own",
+        underlying: error)
     }
     do {
       try registry.register(configuration.target)
@@ -128,7 +131,7 @@ public final class Tap: Sendable {
   ///
   /// - Throws: ``TapError`` if ``init(_:registry:)`` does, or the endpoint cannot listen at an address that
   ///   *code* gave, such as another machine's. By default a taken port is no error
-  ///   (``Configuration/whenAddressInUse``), and an invalid environment never is.
+  ///   (``Configuration/failsIfAddressInUse``), and an invalid environment never is.
   public static func start(_ configuration: Configuration = Configuration()) throws(TapError) -> Tap {
     let tap = try Tap(configuration)
     try tap.start()
@@ -146,16 +149,16 @@ public final class Tap: Sendable {
     }
     switch before {
     case .idle: break
-    case .running: throw TapError.startedBefore
-    case .stopped: throw TapError.shutDown
+    case .running: throw TapError(.startedBefore, "the tap was started before; make another one")
+    case .stopped: throw TapError(.shutDown, "the tap was shut down; make another one")
     }
     for warning in configuration.warnings { say("warning: \(warning)") }
     do throws(EndpointError) {
       try listen()
     } catch {
-      if error.code == .addressInUse, case .retry(let interval) = configuration.whenAddressInUse {
+      if error.code == .addressInUse, !configuration.failsIfAddressInUse {
         warn("\(error.advice); the app runs, and its metrics are served as soon as the address is free")
-        return listenLater(every: max(interval, .milliseconds(10)))
+        return listenLater()
       }
       guard configuration.isOfEnvironment(error) else {
         phase.withLock { if $0 == .running { $0 = .idle } }
@@ -176,9 +179,9 @@ public final class Tap: Sendable {
   }
 
   /// Tries again until the endpoint listens, or the tap is shut down or released.
-  private func listenLater(every interval: Duration) {
+  private func listenLater() {
     do {
-      try BackgroundThread.start { [weak self, stop] in
+      try BackgroundThread.start { [weak self, stop, interval = configuration.addressRetryInterval] in
         while stop.wait(until: .now.advanced(by: interval)) == nil, self?.listens() == false {}
       }
     } catch {

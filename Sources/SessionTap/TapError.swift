@@ -16,7 +16,7 @@ public struct TapError: Error, CustomStringConvertible {
     public static let log = Code(name: "log")
     /// The endpoint cannot listen: the underlying error is a ``/TapEndpoint/EndpointError``.
     public static let endpoint = Code(name: "endpoint")
-    /// A Pushgateway did not accept the metrics: the underlying error is a ``PushError``.
+    /// The target of a push is invalid, or a Pushgateway did not accept the metrics.
     public static let push = Code(name: "push")
     /// The configuration is invalid: the underlying error is a ``/TapCore/PathTemplateError``.
     public static let configuration = Code(name: "configuration")
@@ -33,26 +33,8 @@ public struct TapError: Error, CustomStringConvertible {
   /// The cause and the remedy in one line, such as `address in use: 127.0.0.1:9464 (…)`.
   public let description: String
 
-  static let startedBefore = TapError(
-    code: .startedBefore, underlying: nil,
-    description: "the tap was started before: a tap starts once; make another one")
-
-  static let shutDown = TapError(
-    code: .shutDown, underlying: nil,
-    description: "the tap was shut down: a tap starts once; make another one")
-
-  /// The registry has the metrics of a tap, be it one that could not start.
-  static func registryInUse(_ error: RegistryError) -> TapError {
-    TapError(
-      code: .metrics, underlying: error,
-      description:
-        "the registry has the metrics of a tap already: make the next tap with a Registry() of its own")
-  }
-
-  private init(code: Code, underlying: (any Error)?, description: String) {
-    self.code = code
-    self.underlying = underlying
-    self.description = description
+  init(_ code: Code, _ description: String, underlying: (any Error)? = nil) {
+    (self.code, self.underlying, self.description) = (code, underlying, description)
   }
 
   /// Wraps the error of a part.
@@ -61,11 +43,10 @@ public struct TapError: Error, CustomStringConvertible {
       switch error {
       case is RegistryError: .metrics
       case is EndpointError: .endpoint
-      case is PushError: .push
       case is PathTemplateError: .configuration
       default: .log
       }
-    self.init(code: code, underlying: error, description: (error as? EndpointError)?.advice ?? "\(error)")
+    self.init(code, (error as? EndpointError)?.advice ?? "\(error)", underlying: error)
   }
 }
 

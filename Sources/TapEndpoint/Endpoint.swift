@@ -10,9 +10,10 @@ public import TapCore
 ///     // … it serves …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
-/// One thread serves all connections, and each route has threads for its handlers. None of them is one of
-/// Dispatch's or Swift's, so the endpoint answers whatever else holds those up. ``Configuration/Limits`` bounds
-/// what clients can use. Terminate TLS in a reverse proxy.
+/// One serial queue of Dispatch serves all connections, and each route has threads of its own for its handlers.
+/// The queue has the class `.userInteractive`: do not block queues of this class, nor, on Linux, of
+/// `.userInitiated`, which shares its threads. ``Configuration/Limits`` bounds what clients can use. Terminate
+/// TLS in a reverse proxy.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. Releasing a running
 /// endpoint closes its connections.
@@ -60,7 +61,7 @@ public final class Endpoint: Sendable {
     let authenticator = Authenticator(configuration.access)
     if let file = authenticator?.unusableFile {
       throw EndpointError(
-        .invalidConfiguration,
+        .noCredentials,
         "no credentials: \(file) (write one a line, and let this process read the file)")
     }
     guard case .stopped = phase.withLock({ $0 }) else { throw Self.alreadyRunning }
@@ -87,7 +88,7 @@ public final class Endpoint: Sendable {
       socket.close()
       throw Self.alreadyRunning
     }
-    loop.start(socket)
+    loop.perform { $0.listen(socket) }
     return socket.address
   }
 

@@ -52,20 +52,12 @@ public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
   /// - Returns: the host without brackets; `nil` if the text is none.
   package static func parseHost(_ text: String) -> String? {
     // RFC 3986, section 3.2.2: brackets are for IPv6 alone.
-    if text.hasPrefix("[") {
-      let address = String(text.dropFirst().dropLast())
-      return text.hasSuffix("]") && isIPv6(address) ? address : nil
-    }
-    return isIPv6(text) || SocketAddress.isIPv4(text) || isName(text) ? text : nil
-  }
-
-  /// An address, and perhaps a zone (RFC 4007, section 11).
-  private static func isIPv6(_ text: String) -> Bool {
-    let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
-    if parts.count == 2, parts[1].isEmpty || !parts[1].utf8.allSatisfy(ByteClass.isUnreserved) {
-      return false
-    }
-    return SocketAddress.isIPv6(String(parts[0]))
+    let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+    let host = isBracketed ? String(text.dropFirst().dropLast()) : text
+    // A zone may follow (RFC 4007, section 11).
+    let address = host.prefix { $0 != "%" }
+    if SocketAddress.isIPv6(String(address)) { return host.hasSuffix("%") ? nil : host }
+    return !isBracketed && (SocketAddress.isIPv4(host) || isName(host)) ? host : nil
   }
 
   /// RFC 1123, section 2.1: labels of letters, digits and hyphens, of which the last is not a number, because a name can
@@ -79,7 +71,7 @@ public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
     }
     return labels.allSatisfy { label in
       (1...63).contains(label.count) && label.first != hyphen && label.last != hyphen
-        && label.allSatisfy { ByteClass.isUnreserved($0) && $0 != UInt8(ascii: "~") }
+        && label.allSatisfy { ByteClass.unreserved.contains($0) && $0 != UInt8(ascii: "~") }
     }
   }
 }

@@ -8,7 +8,7 @@ extension Endpoint {
     /// Who may read: by default every client on this machine, and no other.
     public var access = Access()
     /// Receives a line for each refused request: malformed, over a limit, or without valid credentials. At
-    /// most ten lines a minute, with a count of the omitted ones. Called on the thread that serves every
+    /// most ten lines a minute, with a count of the omitted ones. Called on the queue that serves every
     /// connection: it must not block.
     public var logRefusal: (@Sendable (String) -> Void)?
 

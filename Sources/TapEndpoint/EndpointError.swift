@@ -16,6 +16,8 @@ public struct EndpointError: Error, Sendable, CustomStringConvertible {
     public static let alreadyRunning = Code(name: "alreadyRunning")
     /// The process or the system has no file descriptor left.
     public static let tooManyOpenFiles = Code(name: "tooManyOpenFiles")
+    /// A file of credentials cannot be read, or has none.
+    public static let noCredentials = Code(name: "noCredentials")
     /// Other machines could read without credentials, and the configuration does not allow that.
     public static let accessNotRestricted = Code(name: "accessNotRestricted")
     /// A system call failed for another reason.

@@ -27,16 +27,12 @@ extension RequestLog {
     /// not for all users. Only the nine lowest bits are used. The owner may always write, because the log
     /// reopens the file.
     public var filePermissions = 0o640
-    /// When the log rotates its file itself. `nil` by default: `logrotate` can do it.
+    /// When the log rotates its file itself. `nil` by default: `logrotate` can do it, without a signal. At its
+    /// next batch the log notices that the file was moved or replaced.
     public var rotation: LogRotation?
     /// How long a line may stay in the system's memory before `fsync`: a loss of power takes no older lines.
     /// `nil` by default: the system decides, usually within half a minute. With 0 or less, after each batch.
     public var synchronizationInterval: Duration?
-    /// Whether SIGHUP makes the log reopen its file. Without this, the log notices at its next batch that the
-    /// file was moved or replaced. A handler that was installed before is called too, with the arguments that
-    /// it asked for (`SA_SIGINFO`). A handler that is installed later replaces this one, and can call
-    /// ``RequestLog/reopen()``.
-    public var reopensOnHangup = false
     /// How many of the last lines stay in memory for ``RequestLog/recent(_:)``: none by default.
     public var recentLineLimit = 0
     /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Memory grows with the kept lines,

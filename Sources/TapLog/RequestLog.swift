@@ -139,9 +139,6 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     writer.recentLines?.lines(query) ?? RecentLines.Answer()
   }
 
-  /// Reopens the file before the next line, for use after a rotation by another program. Returns at once.
-  public func reopen() { writer.output.reopen() }
-
   /// Waits until every earlier line is written, or dropped and counted; not for lines that come meanwhile.
   /// Blocks the calling thread, which may be any except that of a ``LogSink``.
   ///

@@ -51,7 +51,7 @@ private func areEqual(
   switch (one, other) {
   case (.failure(let one), .failure(let other)): one == other
   case (.success(let one), .success(let other)):
-    one.method == other.method && one.target == other.target && one.path == other.path
+    one.method == other.method && one.path == other.path
       && one.query == other.query && one.authority == other.authority && one.body == other.body
       && one.minorVersion == other.minorVersion && one.keepsAlive == other.keepsAlive
       && one.headers.fields.elementsEqual(other.headers.fields, by: ==)

@@ -47,8 +47,8 @@ import Testing
     ("http://gw", "a", ["a-b": "b"]), ("http://gw", "a", ["": "b"]),
   ])
   func `refuses what is no target`(url: String, job: String, grouping: [String: String]) {
-    let error = #expect(throws: PushError.self) { try PushGateway(url, job: job, grouping: grouping) }
-    #expect(error?.code == .invalidTarget)
+    let error = #expect(throws: TapError.self) { try PushGateway(url, job: job, grouping: grouping) }
+    #expect(error?.code == .push)
     #expect(error?.description.contains("secret") == false)
   }
 
@@ -73,7 +73,7 @@ import Testing
     "https://user:s3 cret@gw:9091", "https://user:s3?cret@gw",
   ])
   func `what is no gateway is refused without its text`(url: String) {
-    let error = #expect(throws: PushError.self) { try PushGateway(url, job: "a") }
+    let error = #expect(throws: TapError.self) { try PushGateway(url, job: "a") }
     #expect(error?.description.contains("cret") == false, "\(String(describing: error))")
   }
 
@@ -84,7 +84,7 @@ import Testing
     let error = await Self.error(of: try Self.pusher(Registry(), origin.port))
     #expect(
       error?.description == "127.0.0.1:\(origin.port) answers 502: no upstream http://REDACTED@backend:80/")
-    let grouped = #expect(throws: PushError.self) {
+    let grouped = #expect(throws: TapError.self) {
       try PushGateway("http://gw", job: "a", grouping: ["http://u:s3cret@x": ""])
     }
     #expect(grouped?.description.contains("s3cret") == false)
@@ -100,10 +100,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ([503, 500, 200], 3, nil), ([429, 408, 202], 3, nil), ([400], 1, false), ([404], 1, false),
-    ([500], 5, true),
+    ([503, 500, 200], 3, true), ([429, 408, 202], 3, true), ([400], 1, false), ([404], 1, false),
+    ([500], 5, false),
   ])
-  func `tries again what may be over soon`(statuses: [Int], tries: Int, isTransient: Bool?) async throws {
+  func `tries again what may be over soon`(statuses: [Int], tries: Int, succeeds: Bool) async throws {
     let rest = Mutex(statuses)
     let origin = try Origin { _ in
       let status = rest.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
@@ -114,14 +114,13 @@ import Testing
       if origin.requests.count == 5 { throw CancellationError() }
     }
     let error = await Self.error(of: pusher)
-    #expect((error == nil) == (isTransient == nil))
+    #expect((error == nil) == succeeds)
     if let error {
-      #expect(error.code == .refused)
-      #expect(error.isTransient == isTransient)
+      #expect(error.code == .push)
       #expect(error.description == "127.0.0.1:\(origin.port) answers \(statuses[0]): because")
     }
     #expect(origin.requests.count == tries)
-    let outcome = isTransient == nil ? "ok" : "error"
+    let outcome = succeeds ? "ok" : "error"
     #expect(
       registry.exposition(in: .text).text.contains("session_tap_pushes_total{outcome=\"\(outcome)\"} 1"))
   }
@@ -147,8 +146,7 @@ import Testing
   @Test func `says that nobody is there`() async throws {
     let closed = try ClosedPort()
     let error = await Self.error(of: try Self.pusher(Registry(), closed.port, userinfo: "me:secret@"))
-    #expect(error?.code == .unreachable)
-    #expect(error?.isTransient == true)
+    #expect(error?.code == .push)
     #expect(error?.description.hasPrefix("cannot push to 127.0.0.1:\(closed.port): ") == true)
     #expect(error?.description.contains("secret") == false)
   }
@@ -172,7 +170,6 @@ import Testing
     }
     let error = await Self.error(of: try Self.pusher(Registry(), origin.port, userinfo: "me:secret@"))
     #expect(error?.description == "127.0.0.1:\(origin.port) answers 401: who?")
-    #expect(error?.isTransient == false)
     #expect(origin.requests.count == 1)
   }
 
@@ -223,8 +220,7 @@ import Testing
     let gateway = try PushGateway("http://127.0.0.1:\(origin.port)", job: "test")
     let error = await Self.error(
       of: try MetricsPusher(registry: Registry(), to: gateway), within: .milliseconds(300))
-    #expect(error?.code == .unreachable)
-    #expect(error?.isTransient == true)
+    #expect(error?.code == .push)
     // Of 300 KiB of heads libcurl makes an error, which a fast machine reaches before the deadline.
     if endless != .interimFlood || error?.description.contains("Too large response headers") == false {
       #expect(error?.description == "127.0.0.1:\(origin.port) does not answer in time")
@@ -274,53 +270,6 @@ import Testing
     session.finishTasksAndInvalidate()
   }
 
-  // MARK: At intervals
-
-  @Test func `pushes at intervals and once more at the end`() async throws {
-    let registry = Registry()
-    let jobs = try registry.counter("jobs_total", help: "Jobs.")
-    let origin = try Origin { _ in [.response()] }
-    let intervals = EventQueue<Duration>()
-    let (ticks, ticking) = AsyncStream.makeStream(of: Void.self)
-    let pusher = try Self.pusher(registry, origin.port) { duration in
-      intervals.send(duration)
-      for await _ in ticks { return }
-      throw CancellationError()
-    }
-    let run = Task { await pusher.run(every: .seconds(15)) }
-    #expect(try await intervals.next("the pause between pushes") == .seconds(15))
-    ticking.yield()
-    #expect(try await intervals.next("the pause between pushes") == .seconds(15))
-    #expect(origin.requests.count == 1)
-    jobs.increment()
-    run.cancel()
-    await run.value
-    #expect(origin.requests.count == 2)
-    let last = try #require(origin.requests.last)
-    #expect(String(decoding: last.body, as: UTF8.self).contains("\njobs_total 1"))
-  }
-
-  @Test func `a gateway that is gone holds up neither the cancel nor the last push for longer than said`()
-    async throws
-  {
-    let never = Gate()
-    let origin = try Origin { _ in [.hold(never)] }
-    defer { never.open() }
-    let pusher = try MetricsPusher(
-      registry: Registry(), to: PushGateway("http://127.0.0.1:\(origin.port)", job: "test"),
-      sleep: { _ in try Task.checkCancellation() })
-    let errors = Mutex<[String]>([])
-    let run = Task {
-      await pusher.run(every: .zero, lastWithin: .milliseconds(50)) { error in
-        errors.withLock { $0.append("\(error)") }
-      }
-    }
-    _ = try await Poll.until("the first push") { origin.requests.isEmpty ? nil : true }
-    run.cancel()
-    await run.value
-    #expect(errors.withLock { $0 }.map { $0.contains("cancelled") } == [true, false])
-  }
-
   /// One that tries once, and waits for no machine, however busy.
   private static func pusher(
     _ registry: Registry, _ port: Int, userinfo: String = "",
@@ -332,9 +281,9 @@ import Testing
   }
 
   private static func error(of pusher: MetricsPusher, within limit: Duration = .seconds(240)) async
-    -> PushError?
+    -> TapError?
   {
-    do throws(PushError) {
+    do throws(TapError) {
       try await pusher.push(within: limit)
       return nil
     } catch {

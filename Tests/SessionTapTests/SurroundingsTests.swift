@@ -30,7 +30,7 @@ import Testing
       configuration.shutdownDeadline = .milliseconds(100)
       let first = try Tap.start(configuration)
       configuration.endpoint?.address = .loopback(port: try #require(first.address?.port))
-      configuration.whenAddressInUse = .retry(every: .milliseconds(10))
+      configuration.addressRetryInterval = .milliseconds(10)
       Self.blockGlobalQueues()
       first.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
       switch wait {

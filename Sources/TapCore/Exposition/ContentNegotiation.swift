@@ -29,7 +29,7 @@ extension ExpositionFormat {
 /// The items of an `Accept` or `Accept-Encoding` header in lower case: values with parameters and a weight (RFC 9110,
 /// sections 5.6.6 and 12.4.2).
 ///
-/// Read in one pass over the bytes. An item that cannot be parsed is left out, and so is all that follows the first 128 items and
+/// Read in one pass over the bytes. An item that cannot be parsed is left out, and so is all that follows the first 64 items and
 /// parameters: a client has no use for more, and could keep the queue of all connections busy with them.
 struct QualityList {
   private(set) var items: [Item] = []
@@ -49,7 +49,7 @@ struct QualityList {
     var bytes = Array(header.utf8)
     for index in bytes.indices { bytes[index] = bytes[index].asciiLowercased }
     var rest = bytes[...]
-    var left = 128
+    var left = 64
     while !rest.isEmpty, left > 0 {
       var (part, separator) = Self.part(&rest)
       var item = part.isEmpty ? nil : Item(value: part)

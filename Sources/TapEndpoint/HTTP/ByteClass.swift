@@ -1,3 +1,5 @@
+import TapCore
+
 /// A class of ASCII bytes in the grammars of HTTP and of URIs.
 package struct ByteClass: Sendable {
   static let tab = UInt8(ascii: "\t")
@@ -5,53 +7,42 @@ package struct ByteClass: Sendable {
   static let carriageReturn = UInt8(ascii: "\r")
   static let space = UInt8(ascii: " ")
 
-  private static let unreserved = ByteClass(
-    "-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-  private static let token = unreserved.union("!#$%&'*+^`|")
-  private static let registeredName = unreserved.union("!$&'()*+,;=")
-  private static let path = registeredName.union("/:@")
+  /// `unreserved` (RFC 3986, section 2.3).
+  package static let unreserved = ByteClass {
+    $0.isASCIIDigit || $0.isASCIILetter || "-._~".utf8.contains($0)
+  }
+  /// `tchar` (RFC 9110, section 5.6.2), the bytes of methods and field names: `unreserved` and more.
+  static let token = ByteClass { unreserved.contains($0) || "!#$%&'*+^`|".utf8.contains($0) }
+  /// What a registered name may hold beside escapes: `unreserved` and `sub-delims` (RFC 3986, section 3.2.2).
+  static let registeredName = ByteClass { unreserved.contains($0) || "!$&'()*+,;=".utf8.contains($0) }
+  /// What a path may hold beside escapes: `pchar` and `/` (RFC 3986, section 3.3).
+  static let path = ByteClass { registeredName.contains($0) || "/:@".utf8.contains($0) }
+  /// What a query may hold beside escapes. RFC 3986, section 3.4, has `pchar`, `/` and `?`; but browsers and
+  /// curl send more as it is (WHATWG URL, "query percent-encode set"), and `name[]=up` is such a query.
+  static let query = ByteClass { $0 > 0x20 && $0 < 0x7F && !"\"#<>".utf8.contains($0) }
 
   /// A bit for each byte.
   private let bits: (low: UInt64, high: UInt64)
 
-  private init(_ members: String) { bits = ByteClass(bits: (0, 0)).union(members).bits }
-
-  private init(bits: (UInt64, UInt64)) { self.bits = bits }
-
-  private func union(_ members: String) -> ByteClass {
-    var (low, high) = bits
-    for byte in members.utf8 {
-      if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
+  private init(_ isMember: (UInt8) -> Bool) {
+    func word(_ first: UInt8) -> UInt64 {
+      (0..<64).reduce(0) { $0 | (isMember(first + $1) ? 1 << UInt64($1) : 0) }
     }
-    return ByteClass(bits: (low, high))
+    bits = (word(0), word(64))
   }
 
-  private func contains(_ byte: UInt8) -> Bool {
+  package func contains(_ byte: UInt8) -> Bool {
     byte < 128 && (byte < 64 ? bits.low : bits.high) & 1 << UInt64(byte & 63) != 0
   }
-
-  /// `tchar` (RFC 9110, section 5.6.2), the bytes of methods and field names: `unreserved` and more.
-  static func isToken(_ byte: UInt8) -> Bool { token.contains(byte) }
 
   /// `field-vchar`, SP and HTAB (RFC 9110, section 5.5): all that a field value may hold. The other control
   /// characters are refused, which the section leaves open but for CR, LF and NUL.
   static func isFieldValue(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == tab }
+}
 
-  /// `unreserved` (RFC 3986, section 2.3).
-  package static func isUnreserved(_ byte: UInt8) -> Bool { unreserved.contains(byte) }
-
-  /// What a registered name may hold beside escapes: `unreserved` and `sub-delims` (RFC 3986, section 3.2.2).
-  static func isRegisteredName(_ byte: UInt8) -> Bool { registeredName.contains(byte) }
-
-  /// What a path may hold beside escapes: `pchar` and `/` (RFC 3986, section 3.3).
-  static func isPath(_ byte: UInt8) -> Bool { path.contains(byte) }
-
-  /// What a query may hold beside escapes. RFC 3986, section 3.4, has `pchar`, `/` and `?`; but browsers and
-  /// curl send more as it is (WHATWG URL, "query percent-encode set"), and `name[]=up` is such a query.
-  static func isQuery(_ byte: UInt8) -> Bool {
-    // The double quote, the hash and the angle brackets.
-    byte > 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x23 && byte != 0x3C && byte != 0x3E
-  }
+extension UInt8 {
+  /// The uppercase form of an ASCII letter, and any other byte itself.
+  var asciiUppercased: UInt8 { self &- UInt8(ascii: "a") < 26 ? self & 0xDF : self }
 }
 
 extension BidirectionalCollection<UInt8> {

@@ -4,31 +4,33 @@ import TapCore
 extension EndpointRequest {
   /// Section 3: `method SP request-target SP HTTP-version`, with single spaces.
   init(line: ArraySlice<UInt8>) throws(RequestParser.Failure) {
-    let parts = line.split(separator: ByteClass.space, maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(ByteClass.isToken), !parts[1].isEmpty
-    else { throw .malformed("the first line is no request line") }
+    let method = line.prefix { $0 != ByteClass.space }
+    let rest = line[method.endIndex...].dropFirst()
+    let target = rest.prefix { $0 != ByteClass.space }
+    guard !method.isEmpty, method.allSatisfy({ ByteClass.token.contains($0) }), !target.isEmpty else {
+      throw .malformed("the first line is no request line")
+    }
     // "a method longer than any it implements SHOULD respond with 501".
-    guard parts[0].count <= 32 else { throw .init(501, "a method of more than 32 bytes") }
+    guard method.count <= 32 else { throw .init(501, "a method of more than 32 bytes") }
     // Section 2.3: `HTTP/` DIGIT `.` DIGIT, in upper case.
-    let version = Array(parts[2])
+    let version = Array(rest[target.endIndex...].dropFirst())
     guard version.count == 8, version.starts(with: "HTTP/".utf8), version[6] == UInt8(ascii: "."),
       version[5].isASCIIDigit, version[7].isASCIIDigit
     else { throw .malformed("invalid HTTP version") }
     guard version[5] == UInt8(ascii: "1") else {
       throw .init(505, "this server speaks HTTP/1.1")
     }
-    self.init(method: String(decoding: parts[0], as: UTF8.self), path: "")
-    try setTarget(parts[1])
+    self.init(method: String(decoding: method, as: UTF8.self), path: "")
+    try setTarget(target)
     // RFC 9110, section 2.5: a higher minor version is treated as the highest that one implements.
     minorVersion = version[7] == UInt8(ascii: "0") ? 0 : 1
   }
 
   /// Section 3.2: the target, taken apart and checked.
   private mutating func setTarget(_ bytes: ArraySlice<UInt8>) throws(RequestParser.Failure) {
-    target = String(decoding: bytes, as: UTF8.self)
     // Section 3.2.4: the asterisk form is for OPTIONS alone.
-    if method == "OPTIONS", target == "*" {
-      path = target
+    if method == "OPTIONS", bytes.elementsEqual("*".utf8) {
+      path = "*"
       return
     }
     var rest = bytes
@@ -46,12 +48,12 @@ extension EndpointRequest {
     }
     // Section 3.2.1: `absolute-path [ "?" query ]`. There is no fragment on the wire.
     let mark = rest.firstIndex(of: UInt8(ascii: "?"))
-    guard let path = Self.normalized(rest[..<(mark ?? rest.endIndex)], allowing: ByteClass.isPath) else {
+    guard let path = Self.normalized(rest[..<(mark ?? rest.endIndex)], allowing: .path) else {
       throw .malformed("invalid byte in the path")
     }
     // RFC 9110, section 4.2.3: an empty path is the same as "/".
     self.path = path.isEmpty ? "/" : path
-    query = mark.flatMap { Self.normalized(rest[$0...].dropFirst(), allowing: ByteClass.isQuery) }
+    query = mark.flatMap { Self.normalized(rest[$0...].dropFirst(), allowing: .query) }
     if mark != nil, query == nil { throw .malformed("invalid byte in the query") }
   }
 
@@ -61,7 +63,7 @@ extension EndpointRequest {
   ) throws(RequestParser.Failure) {
     // White space before the first field (section 2.2), before a colon (5.1) or of a folded line (5.2) is in no name.
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
-      line[..<colon].allSatisfy(ByteClass.isToken)
+      line[..<colon].allSatisfy(ByteClass.token.contains)
     else { throw .malformed("a field without a valid name") }
     let value = line[colon...].dropFirst().trimmingBlanks
     guard value.allSatisfy(ByteClass.isFieldValue) else { throw .malformed("invalid byte in a field value") }
@@ -125,9 +127,9 @@ extension EndpointRequest {
   /// Normalises escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped unreserved character is decoded, the digits of
   /// all others are put in upper case. `nil` if a byte is neither of the class nor part of an escape. An escaped NUL is
   /// refused: it has no legitimate use and ends a string in C.
-  private static func normalized(
-    _ bytes: ArraySlice<UInt8>, allowing isAllowed: (UInt8) -> Bool
-  ) -> String? {
+  private static func normalized(_ bytes: ArraySlice<UInt8>, allowing allowed: ByteClass) -> String? {
+    // The usual text has no escape.
+    if bytes.allSatisfy({ allowed.contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
     var normalized: [UInt8] = []
     normalized.reserveCapacity(bytes.count)
     var index = bytes.startIndex
@@ -135,20 +137,19 @@ extension EndpointRequest {
       let byte = bytes[index]
       index += 1
       guard byte == UInt8(ascii: "%") else {
-        guard isAllowed(byte) else { return nil }
+        guard allowed.contains(byte) else { return nil }
         normalized.append(byte)
         continue
       }
       guard index + 1 < bytes.endIndex, let value = PercentEncoding.escape(bytes[index], bytes[index + 1]),
         value != 0
       else { return nil }
-      if ByteClass.isUnreserved(value) {
+      if ByteClass.unreserved.contains(value) {
         normalized.append(value)
       } else {
         normalized.append(byte)
-        for digit in bytes[index...index + 1] {
-          normalized.append(digit >= UInt8(ascii: "a") ? digit & 0xDF : digit)
-        }
+        normalized.append(bytes[index].asciiUppercased)
+        normalized.append(bytes[index + 1].asciiUppercased)
       }
       index += 2
     }
@@ -162,14 +163,14 @@ extension EndpointRequest {
     if rest.first == UInt8(ascii: "[") {
       // RFC 3986, section 3.2.2: an IPv6address, or an IPvFuture; a zone (RFC 6874).
       let address = rest.dropFirst().prefix {
-        ByteClass.isUnreserved($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%")
+        ByteClass.unreserved.contains($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%")
       }
       rest = rest.dropFirst(1 + address.count)
       guard !address.isEmpty, rest.popFirst() == UInt8(ascii: "]") else { return false }
     } else {
       let name = rest.prefix { $0 != UInt8(ascii: ":") }
       rest = rest.dropFirst(name.count)
-      guard !name.isEmpty, normalized(name, allowing: ByteClass.isRegisteredName) != nil else { return false }
+      guard !name.isEmpty, normalized(name, allowing: .registeredName) != nil else { return false }
     }
     // RFC 3986, section 3.2.3: the port may be empty.
     guard let colon = rest.popFirst() else { return true }

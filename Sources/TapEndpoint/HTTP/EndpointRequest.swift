@@ -4,8 +4,6 @@ import TapCore
 public struct EndpointRequest: Sendable {
   /// The method (RFC 9110, section 9), such as `GET`. Methods are case-sensitive.
   public var method: String
-  /// The request target as it was sent (RFC 9112, section 3.2).
-  public var target: String
   /// The path of the target, normalised (RFC 3986, section 6.2.2): needless escapes are decoded, and the
   /// others are in upper case. `/%6detrics` becomes `/metrics`, and `%2f` becomes `%2F`, not a slash.
   public var path: String
@@ -13,16 +11,16 @@ public struct EndpointRequest: Sendable {
   public var query: String?
   /// The requested host: the authority of an absolute target, else the Host field (RFC 9112, section 3.3).
   /// `nil` only in HTTP/1.0.
-  public var authority: String?
+  package var authority: String?
   /// The minor version: 0 for HTTP/1.0, 1 for everything later (RFC 9110, section 6.2).
-  package var minorVersion: Int
+  package var minorVersion = 1
   /// The header fields.
   public var headers: EndpointHeaders
   /// The body, at most ``Endpoint/Configuration/Limits/bodyBytes`` long. A body without a Content-Length is
   /// refused: 411.
   public var body: [UInt8]
   /// Whether the client lets the connection persist after the response (RFC 9112, section 9.3).
-  package var keepsAlive: Bool
+  package var keepsAlive = true
 
   /// How long the answer may take: until the endpoint's deadline, or shortly before the scraper's.
   var answerTime = Duration.seconds(60)
@@ -32,15 +30,8 @@ public struct EndpointRequest: Sendable {
     method: String = "GET", path: String, query: String? = nil, headers: EndpointHeaders = [:],
     body: [UInt8] = []
   ) {
-    self.method = method
-    self.target = query.map { path + "?" + $0 } ?? path
-    self.path = path
-    self.query = query
-    self.authority = headers["Host"]
-    self.minorVersion = 1
-    self.headers = headers
-    self.body = body
-    self.keepsAlive = true
+    (self.method, self.path, self.query, self.headers, self.body) = (method, path, query, headers, body)
+    authority = headers["Host"]
   }
 
   /// The names and values of the query, in its order, decoded as a form: `+` is a space, a name without `=`

@@ -76,7 +76,7 @@ package struct RequestParser: Sendable {
   private mutating func nextLine(_ input: inout ArraySlice<UInt8>) throws(Failure) -> ArraySlice<UInt8>? {
     // No line need follow what is not HTTP, such as the first bytes of TLS.
     if line.isEmpty, !hasLine, let first = input.first, first != ByteClass.carriageReturn,
-      !ByteClass.isToken(first)
+      !ByteClass.token.contains(first)
     {
       throw .malformed("the request does not begin with a method")
     }

@@ -7,8 +7,8 @@ package struct UnsentBytes: Sendable {
   /// Whether the array of a body is kept until it is sent.
   static func keeps(_ body: [UInt8]) -> Bool { body.count > gatheringLimit }
 
-  private var first: ArraySlice<UInt8> = []
-  private var rest: ArraySlice<UInt8> = []
+  /// None is empty.
+  private var parts: [ArraySlice<UInt8>] = []
 
   package init() {}
 
@@ -18,23 +18,21 @@ package struct UnsentBytes: Sendable {
   }
 
   package init(head: [UInt8], body: [UInt8]) {
-    (first, rest) = Self.keeps(body) ? (head[...], body[...]) : ((head + body)[...], [])
+    parts = Self.keeps(body) ? [head[...], body[...]] : [(head + body)[...]]
   }
 
-  package var isEmpty: Bool { first.isEmpty && rest.isEmpty }
+  package var isEmpty: Bool { parts.isEmpty }
 
   /// What one call can send.
   package func withNext<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    (first.isEmpty ? rest : first).withUnsafeBytes(body)
+    (parts.first ?? []).withUnsafeBytes(body)
   }
 
+  /// Removes bytes of what ``withNext(_:)`` gave.
   package mutating func removeFirst(_ count: Int) {
-    let ofFirst = min(count, first.count)
-    first = first.dropFirst(ofFirst)
-    rest = rest.dropFirst(count - ofFirst)
-    // Each gives its memory back.
-    if first.isEmpty { first = [] }
-    if rest.isEmpty { rest = [] }
+    guard !parts.isEmpty else { return }
+    parts[0] = parts[0].dropFirst(count)
+    if parts[0].isEmpty { parts.removeFirst() }
   }
 
   /// RFC 9112, section 4.
@@ -71,7 +69,7 @@ package struct UnsentBytes: Sendable {
 
   /// Whether a handler's field is written: its name is a token, and none of those that frame the message.
   private static func isAllowed(_ name: String) -> Bool {
-    guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.isToken) else { return false }
+    guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.token.contains) else { return false }
     return !["Date", "Connection", "Content-Length", "Transfer-Encoding"].contains {
       $0.isEqualIgnoringASCIICase(to: name)
     }

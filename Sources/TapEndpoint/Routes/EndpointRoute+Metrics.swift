@@ -16,48 +16,27 @@ extension EndpointRoute {
   public static func metrics(
     of registry: Registry, at path: String = "/metrics", createdSamples: Bool = false
   ) throws(RegistryError) -> EndpointRoute {
-    let scrapes = try registry.counter(
-      "session_tap_scrapes_total",
-      help: "Scrapes that were answered, or were not: too late, or too much is unsent (503).",
-      by: ScrapeLabels.self)
-    let duration = try registry.histogram(
-      "session_tap_scrape_duration_seconds", help: "Time from a scrape's request to its answer.",
-      unit: "seconds",
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
-    let inFlight = try registry.gauge(
-      "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
+    let scrapes = try ScrapeMetrics(registry)
     let thread = HandlerThreads(limit: 1)
     let handler = ScrapeHandler(registry: registry, createdSamples: createdSamples, perform: thread.perform)
-    let scrape = Handler.scrape { request, complete in
-      let start = ContinuousClock.now
-      inFlight.increment()
+    let scrape = Handler.deferred { request, complete in
       handler.scrape(
         accept: request.headers.combined("Accept"),
         acceptEncoding: request.headers.combined("Accept-Encoding"), names: request.familyNames
       ) { answer in
-        let time = start.duration(to: .now)
         var headers: EndpointHeaders = [
           "Content-Type": answer.format.contentType, "Vary": "Accept, Accept-Encoding",
           "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
         ]
         headers["Content-Encoding"] = answer.contentEncoding
-        complete(EndpointResponse(headers: headers, body: answer.bytes)) { isSent in
-          inFlight.decrement()
-          scrapes[ScrapeLabels(code: isSent ? 200 : 503, format: answer.format.rawValue)].increment()
-          duration.record(time)
-        }
+        complete(EndpointResponse(headers: headers, body: answer.bytes))
       }
+      // Others may share the gathering.
+      return {}
     }
     var route = EndpointRoute(path, ["GET"], scrape)
-    route.isPublic = true
+    (route.isPublic, route.scrapes) = (true, scrapes)
     return route
-  }
-
-  private struct ScrapeLabels: LabelSet {
-    let code: Int
-    let format: String
-
-    static var labels: [Label<ScrapeLabels>] { [Label("code", \.code), Label("format", \.format)] }
   }
 }
 
@@ -66,5 +45,51 @@ extension EndpointRequest {
   fileprivate var familyNames: Set<String>? {
     let names = queryItems.filter { $0.name == "name[]" }.map(\.value)
     return names.isEmpty ? nil : Set(names)
+  }
+}
+
+/// The metrics of scrapes.
+struct ScrapeMetrics: Sendable {
+  private struct Labels: LabelSet {
+    let code: Int
+    let format: String
+
+    static var labels: [Label<Labels>] { [Label("code", \.code), Label("format", \.format)] }
+  }
+
+  private let scrapes: Family<Labels, Registry.Counter>
+  private let duration: Registry.Histogram
+  private let inFlight: Registry.Gauge
+
+  init(_ registry: Registry) throws(RegistryError) {
+    scrapes = try registry.counter(
+      "session_tap_scrapes_total",
+      help:
+        "Scrapes by the status of the answer: 503 if there were too many, it took too long, or too much is unsent.",
+      by: Labels.self)
+    duration = try registry.histogram(
+      "session_tap_scrape_duration_seconds", help: "Time from a scrape's request to its answer.",
+      unit: "seconds",
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
+    inFlight = try registry.gauge(
+      "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
+  }
+
+  func started() { inFlight.increment() }
+
+  /// Counts a scrape that was started.
+  /// - Parameter response: `nil` if it came too late, or for a client that had left.
+  func ended(with response: EndpointResponse?, isSent: Bool, after time: Duration) {
+    inFlight.decrement()
+    duration.record(time)
+    let type = response?.headers["Content-Type"]
+    count(isSent ? 200 : 503, ExpositionFormat.allCases.first { $0.contentType == type })
+  }
+
+  /// Counts a scrape that was not started.
+  func refused() { count(503, nil) }
+
+  private func count(_ code: Int, _ format: ExpositionFormat?) {
+    scrapes[Labels(code: code, format: format?.rawValue ?? "")].increment()
   }
 }

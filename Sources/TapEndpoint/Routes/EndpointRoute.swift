@@ -1,16 +1,10 @@
 /// A path, the methods that it takes, and the handler that answers.
 public struct EndpointRoute: Sendable {
-  /// Takes the answer, from any thread, and then reports whether it was sent.
-  package typealias Completion =
-    @Sendable (EndpointResponse, _ isSent: @escaping @Sendable (Bool) -> Void) -> Void
-
   package enum Handler: Sendable {
     case immediate(@Sendable (EndpointRequest) -> EndpointResponse)
-    /// Calls back once, and has places of its own.
-    case scrape(@Sendable (EndpointRequest, @escaping Completion) -> Void)
-    /// Makes a task that calls back once.
-    case task(
-      @Sendable (EndpointRequest, @escaping @Sendable (EndpointResponse) -> Void) -> Task<Void, Never>)
+    /// Starts work that calls back once, from any thread, and returns what cancels the work.
+    case deferred(
+      @Sendable (EndpointRequest, @escaping @Sendable (EndpointResponse) -> Void) -> @Sendable () -> Void)
   }
 
   let methods: [String]
@@ -19,6 +13,8 @@ public struct EndpointRoute: Sendable {
   /// Whether it answers whatever host the request names, where others answer for this machine's names alone: what it shows is for
   /// everybody on this machine.
   var isPublic = false
+  /// The metrics of scrapes, which have places of their own.
+  var scrapes: ScrapeMetrics?
 
   /// Makes a route whose handler may suspend, block or compute. It runs on threads of the route's own, at most
   /// 16 at a time, and holds up no others. Its task is cancelled when the client leaves, the answer's
@@ -39,15 +35,16 @@ public struct EndpointRoute: Sendable {
     handler: @escaping @Sendable (EndpointRequest) async throws -> EndpointResponse
   ) {
     let threads = HandlerThreads()
-    let task = Handler.task { request, complete in
-      Task(executorPreference: threads) {
-        complete((try? await handler(request)) ?? .refusal(500, "the handler failed"))
-      }
-    }
-    self.init(path, methods, task)
+    self.init(
+      path, methods,
+      .deferred { request, complete in
+        Task(executorPreference: threads) {
+          complete((try? await handler(request)) ?? .refusal(500, "the handler failed"))
+        }.cancel
+      })
   }
 
-  /// Makes a route whose handler answers at once. The handler runs on the thread that serves every connection,
+  /// Makes a route whose handler answers at once. The handler runs on the queue that serves every connection,
   /// so it must return within microseconds and must not block. ``init(_:methods:handler:)`` describes the
   /// parameters.
   public static func immediate(

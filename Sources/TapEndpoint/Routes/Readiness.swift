@@ -11,12 +11,8 @@ public final class Readiness: Sendable {
   /// A check returns `nil` if the app is ready, else the reason in one line.
   public typealias Check = @Sendable () async -> String?
 
-  private struct State {
-    var checks: [String: RunningCheck] = [:]
-    var addedCount = 0
-  }
-
-  private let state = Mutex(State())
+  /// In the order in which they were added.
+  private let checks = Mutex<[RunningCheck]>([])
 
   /// Makes an empty list of checks. Without a check, an app is ready.
   public init() {}
@@ -38,20 +34,20 @@ public final class Readiness: Sendable {
   ///   - check: runs at each request on Swift's threads, so it should be quick and must not block. Every client
   ///     can read its result.
   public func add(_ name: String, _ check: @escaping Check) {
-    state.withLock { state in
-      state.addedCount += 1
-      state.checks[name] = RunningCheck(name, number: state.addedCount, check)
+    checks.withLock { checks in
+      checks.removeAll { $0.name == name }
+      checks.append(RunningCheck(name, check))
     }
   }
 
   /// Removes the check with that name.
   public func remove(_ name: String) {
-    state.withLock { $0.checks[name] = nil }
+    checks.withLock { $0.removeAll { $0.name == name } }
   }
 
   /// A line for each check, in the order in which they were added, and whether all is well.
   package func report(within time: Duration) async -> (isReady: Bool, text: String) {
-    let checks = state.withLock { $0.checks }.values.sorted { $0.number < $1.number }
+    let checks = checks.withLock { $0 }
     let (answers, answer) = AsyncStream.makeStream(of: (Int, String?).self)
     let requests = checks.enumerated().map { index, check in check.ask { answer.yield((index, $0)) } }
     let limit = Task {
@@ -88,15 +84,11 @@ private final class RunningCheck: Sendable {
   }
 
   let name: String
-  /// Its place in the order of the answer.
-  let number: Int
   private let check: Readiness.Check
   private let state = Mutex(State())
 
-  init(_ name: String, number: Int, _ check: @escaping Readiness.Check) {
-    self.name = name
-    self.number = number
-    self.check = check
+  init(_ name: String, _ check: @escaping Readiness.Check) {
+    (self.name, self.check) = (name, check)
   }
 
   /// Calls back with the answer, once, unless the request is given up.
@@ -155,13 +147,13 @@ extension EndpointRoute {
   ///   - path: the path of the route.
   public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> EndpointRoute {
     // On Swift's threads, so that an app that holds them all up is not ready.
-    let task = EndpointRoute.Handler.task { request, complete in
+    let report = EndpointRoute.Handler.deferred { request, complete in
       Task {
         let (isReady, text) = await readiness.report(within: request.answerTime.lessTimeForNetwork)
         complete(.text(text, status: isReady ? 200 : 503))
-      }
+      }.cancel
     }
-    var route = EndpointRoute(path, ["GET"], task)
+    var route = EndpointRoute(path, ["GET"], report)
     route.isPublic = true
     return route
   }

@@ -1,5 +1,6 @@
 import TapCore
 
+/// Checks the credentials of requests against the secrets of files (RFC 9110, section 11).
 struct Authenticator: Sendable {
   /// More than enough for a list of secrets.
   private static let maximumFileSize = 65_536
@@ -9,28 +10,30 @@ struct Authenticator: Sendable {
 
   /// `nil` if no request needs credentials.
   init?(_ access: Endpoint.Configuration.Access) {
-    files =
-      (access.bearerTokenFile.map { [($0, .bearer)] } ?? [])
-      + (access.basicPasswordFile.map { [($0, .basic)] } ?? [])
+    files = [(access.bearerTokenFile, .bearer), (access.basicPasswordFile, .basic)]
+      .compactMap { path, scheme in path.map { ($0, scheme) } }
     openPaths = access.openPaths
     if files.isEmpty { return nil }
   }
 
   /// A file without credentials, so that a mistake shows at the start.
   var unusableFile: String? {
-    files.first { Self.credentials($0.path) == nil }?.path
+    files.first { Credentials(ofFile: $0.path, $0.scheme, limit: Self.maximumFileSize) == nil }?.path
   }
 
   /// The answer to a request without valid credentials; `nil` if it has some or needs none.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {
     guard !openPaths.contains(request.path) else { return nil }
     let fields = request.headers.values(of: "Authorization")
-    if fields.count == 1, let presented = Credentials.Presented(fields[0]) {
-      for file in files where file.scheme == presented.scheme {
-        guard let credentials = Self.credentials(file.path) else {
-          return .refusal(503, "the credentials cannot be read")
-        }
-        if credentials.contain(presented.secret) { return nil }
+    if fields.count == 1, let field = fields.first?.utf8 {
+      // Section 11.6.2: a scheme whose case does not count, and a token.
+      let scheme = field.prefix { $0 != ByteClass.space }
+      let token = field[scheme.endIndex...].drop { $0 == ByteClass.space }
+      for file in files where scheme.isEqualIgnoringASCIICase(to: file.scheme.rawValue) {
+        // Small, and read again each time, so that secrets can be exchanged.
+        guard let credentials = Credentials(ofFile: file.path, file.scheme, limit: Self.maximumFileSize)
+        else { return .refusal(503, "the credentials cannot be read") }
+        if credentials.contain(Array(token)) { return nil }
       }
     }
     var response = EndpointResponse.refusal(401, "this path needs credentials")
@@ -49,10 +52,60 @@ struct Authenticator: Sendable {
     }
     return response
   }
+}
 
-  /// The current secrets of a file; `nil` if it cannot be read or has none. It is small, and read again each time, so
-  /// that secrets can be exchanged.
-  private static func credentials(_ path: String) -> Credentials? {
-    System.contents(ofPath: path, limit: maximumFileSize).flatMap(Credentials.init)
+/// The tokens that clients may present. Compares them in constant time.
+package struct Credentials: Sendable {
+  package enum Scheme: String, Sendable {
+    /// RFC 6750.
+    case bearer = "Bearer"
+    /// RFC 7617: the token is the secret, `user:password`, in Base64.
+    case basic = "Basic"
   }
+
+  private let tokens: [[UInt8]]
+
+  /// Takes a secret from each line, without the blanks around it; empty lines do not count. `nil` if there is none.
+  package init?(_ text: [UInt8], _ scheme: Scheme) {
+    let secrets = text.split { $0 == ByteClass.lineFeed || $0 == ByteClass.carriageReturn }
+      .map(\.trimmingBlanks).filter { !$0.isEmpty }
+    tokens = secrets.map { scheme == .basic ? Self.base64($0) : Array($0) }
+    if tokens.isEmpty { return nil }
+  }
+
+  /// `nil` if the file cannot be read, is larger than the limit or has no secret.
+  init?(ofFile path: String, _ scheme: Scheme, limit: Int) {
+    guard let text = System.contents(ofPath: path, limit: limit) else { return nil }
+    self.init(text, scheme)
+  }
+
+  /// Whether one of the tokens was presented. The time depends on the size of the tokens alone.
+  package func contain(_ presented: [UInt8]) -> Bool {
+    // No token is empty.
+    guard let last = presented.indices.last else { return false }
+    var matches = 0
+    for token in tokens {
+      var difference = presented.count ^ token.count
+      for (index, byte) in token.enumerated() { difference |= Int(byte ^ presented[min(index, last)]) }
+      matches += difference == 0 ? 1 : 0
+    }
+    return matches > 0
+  }
+
+  /// RFC 4648, section 4.
+  private static func base64(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    var (text, rest): ([UInt8], ArraySlice<UInt8>) = ([], bytes)
+    while !rest.isEmpty {
+      let group = rest.prefix(3)
+      rest = rest.dropFirst(3)
+      let bits = (Array(group) + [0, 0]).prefix(3).reduce(0) { $0 << 8 | Int($1) }
+      for digit in 0..<4 {
+        text.append(digit <= group.count ? base64Digits[bits >> (18 - 6 * digit) & 63] : UInt8(ascii: "="))
+      }
+    }
+    return text
+  }
+
+  private static let base64Digits = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 }

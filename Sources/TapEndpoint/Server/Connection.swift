@@ -13,8 +13,18 @@ final class Connection {
   let descriptor: Int32
   var state: ConnectionState
 
-  /// The request that has a place among those in flight, the path of its route, and the task of its handler.
-  var place: (id: UInt64, path: String, task: Task<Void, Never>)?
+  /// A request that a handler answers.
+  struct Place {
+    let id: UInt64
+    let route: EndpointRoute
+    let start: ContinuousClock.Instant
+    let cancel: @Sendable () -> Void
+
+    var isScrape: Bool { route.scrapes != nil }
+  }
+
+  /// The request that has a place among those in flight.
+  var place: Place?
   /// The body that is being sent, and whether it is a scrape's.
   var body: (id: UnsentBodies.ID, isScrape: Bool)?
   /// Whether the last read did not block, so that another one may find more.

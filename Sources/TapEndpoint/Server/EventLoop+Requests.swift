@@ -1,5 +1,12 @@
 /// Passes requests to handlers, and their answers back.
 extension EventLoop {
+  /// What scrapes or all other requests take. Each has its own, so that neither takes the other's.
+  struct Load {
+    /// The requests that wait for a handler.
+    var requests = 0
+    var unsent = UnsentBodies()
+  }
+
   func handle(_ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime) {
     let refusal = authenticator?.refusal(request)
     let route = router.route(for: request)
@@ -10,96 +17,79 @@ extension EventLoop {
     }
     switch route.handler {
     case .immediate(let handler):
-      _ = send(handler(request), to: id, on: connection, at: time)
-    case .scrape(let handler):
-      // A quarter of the connections. Scrapes that arrive together share a gathering, so that many cost little.
-      guard scrapesInFlight < max(connections.maximum / 4, 1) else {
-        return refuse(id, on: connection, "too many scrapes are being answered", at: time)
-      }
-      scrapesInFlight += 1
-      handler(request) { [number = connection.id] response, isSent in
-        self.perform { loop in
-          // Not at the deadline: what waits for a collector that hangs takes memory, which this bounds.
-          loop.scrapesInFlight -= 1
-          isSent(loop.answer(response, to: id, on: number, isScrape: true))
-        }
-      }
-    case .task(let makeTask):
+      _ = send(handler(request), to: id, on: connection, isScrape: false, at: time)
+    case .deferred(let start):
       // The place of the request before, if they arrived together.
-      release(connection)
-      // Half of the connections at most, so that requests that hang leave some to scrapes and probes.
-      let limit = min(limits.requestsInFlight, max(connections.maximum / 2, 1))
-      guard requestsInFlight < limit else {
-        return refuse(id, on: connection, "too many requests are being answered", at: time)
+      release(connection, at: time)
+      if let reason = lackOfPlaces(at: route) {
+        route.scrapes?.refused()
+        return connection.state.answer(.refusal(503, reason), to: id, at: time)
       }
-      // Those of requests that are over, too: what never returns would take memory without a bound.
-      guard runningHandlers[route.path, default: 0] < 4 * limit else {
-        return refuse(id, on: connection, "too many handlers of this path have not returned", at: time)
-      }
-      requestsInFlight += 1
+      loads[route.scrapes != nil, default: Load()].requests += 1
       runningHandlers[route.path, default: 0] += 1
-      let task = makeTask(request) { [number = connection.id] response in
+      route.scrapes?.started()
+      let cancel = start(request) { [number = connection.id] response in
         self.perform { $0.handlerReturned(response, to: id, on: number, at: route.path) }
       }
-      connection.place = (id, route.path, task)
+      connection.place = Connection.Place(id: id, route: route, start: time.instant, cancel: cancel)
     }
+  }
+
+  private func lackOfPlaces(at route: EndpointRoute) -> String? {
+    let isScrape = route.scrapes != nil
+    // A quarter of the connections for scrapes, which share gatherings, and at most half for others, so that requests
+    // that hang leave some to scrapes and probes.
+    let limit = isScrape ? connections.maximum / 4 : min(limits.requestsInFlight, connections.maximum / 2)
+    if loads[isScrape]?.requests ?? 0 >= max(limit, 1) {
+      return "too many \(isScrape ? "scrapes" : "requests") are being answered"
+    }
+    // Those of requests that are over, too: what never returns would take memory without a bound.
+    return runningHandlers[route.path] ?? 0 >= 4 * max(limit, 1)
+      ? "too many handlers of this path have not returned" : nil
   }
 
   private func handlerReturned(
     _ response: EndpointResponse, to id: UInt64, on number: Connection.ID, at path: String
   ) {
     runningHandlers[path, default: 1] -= 1
-    guard let connection = connections.open[number], connection.place?.id == id else {
+    guard let connection = connections.open[number], let place = connection.place, place.id == id else {
       return overdue.change(by: -1, at: path)
     }
     connection.place = nil
-    requestsInFlight -= 1
-    _ = answer(response, to: id, on: number, isScrape: false)
-  }
-
-  private func refuse(_ id: UInt64, on connection: Connection, _ reason: String, at time: EventTime) {
-    connection.state.answer(.refusal(503, reason), to: id, at: time)
+    loads[place.isScrape]?.requests -= 1
+    let time = clock.now()
+    let isSent = send(response, to: id, on: connection, isScrape: place.isScrape, at: time)
+    place.route.scrapes?.ended(with: response, isSent: isSent, after: place.start.duration(to: time.instant))
+    advance(connection)
   }
 
   /// Releases what a connection no longer needs: the body that is sent, and the place of a request that is over although its handler
   /// runs, because its deadline has passed or its client is gone. The handler is cancelled, and counted until it returns.
-  func release(_ connection: Connection) {
+  func release(_ connection: Connection, at time: EventTime) {
     if let body = connection.body, connection.isClosed || connection.state.output.isEmpty {
-      if body.isScrape { unsentScrapes.remove(body.id) } else { unsentAnswers.remove(body.id) }
+      loads[body.isScrape]?.unsent.remove(body.id)
       connection.body = nil
     }
-    guard let (id, path, task) = connection.place, connection.isClosed || !connection.state.isCurrent(id)
+    guard let place = connection.place, connection.isClosed || !connection.state.isCurrent(place.id)
     else { return }
-    overdue.change(by: 1, at: path)
-    requestsInFlight -= 1
-    task.cancel()
+    overdue.change(by: 1, at: place.route.path)
+    loads[place.isScrape]?.requests -= 1
+    place.route.scrapes?.ended(with: nil, isSent: false, after: place.start.duration(to: time.instant))
+    place.cancel()
     connection.place = nil
-  }
-
-  /// - Returns: `false` if its connection is closed or no longer waits for it, or too much is unsent.
-  private func answer(
-    _ response: EndpointResponse, to id: UInt64, on number: Connection.ID, isScrape: Bool
-  ) -> Bool {
-    guard let connection = connections.open[number], connection.state.isCurrent(id) else { return false }
-    defer { advance(connection) }
-    return send(response, to: id, on: connection, isScrape: isScrape, at: clock.now())
   }
 
   /// - Returns: `false` if it is not sent since clients have yet to read too much.
   private func send(
-    _ response: EndpointResponse, to id: UInt64, on connection: Connection, isScrape: Bool = false,
-    at time: EventTime
+    _ response: EndpointResponse, to id: UInt64, on connection: Connection, isScrape: Bool, at time: EventTime
   ) -> Bool {
-    release(connection)
+    release(connection, at: time)
     if UnsentBytes.keeps(response.body) {
-      let body =
-        isScrape
-        ? unsentScrapes.add(response.body, limit: limits.unsentBytes)
-        : unsentAnswers.add(response.body, limit: limits.unsentBytes)
-      guard let body else {
+      guard let body = loads[isScrape, default: Load()].unsent.add(response.body, limit: limits.unsentBytes)
+      else {
         let reason = "clients have not read \(limits.unsentBytes) bytes of other answers"
         log(503, reason, on: connection, at: time)
-        refuse(id, on: connection, reason, at: time)
+        connection.state.answer(.refusal(503, reason), to: id, at: time)
         return false
       }
       connection.body = (body, isScrape)
@@ -111,9 +101,9 @@ extension EventLoop {
   /// Logs a refused request, but not each one of a flood.
   func log(_ status: Int, _ reason: String, on connection: Connection, at time: EventTime) {
     guard let logRefusal, let suppressed = refusals.admit(at: time.instant) else { return }
-    let peer = SocketAddress.peer(connection.descriptor)?.description ?? "a client that is gone"
+    let peer = SocketAddress.peer(connection.descriptor)?.description ?? "a client"
     logRefusal(
-      "refused \(peer.isEmpty ? "a local client" : peer): \(status) \(reason)"
+      "refused \(peer): \(status) \(reason)"
         + (suppressed > 0 ? " (and \(suppressed) more since the last line)" : ""))
   }
 }

@@ -6,6 +6,8 @@ import TapCore
 actor EventLoop {
   /// Descriptors that may wait to be closed before no further connection is accepted.
   private static let pendingCloses = 8
+  /// A deadline is noticed at most this much late. It bounds how often all connections are visited.
+  private static let checkInterval = Duration.milliseconds(20)
 
   nonisolated let executor = QueueExecutor()
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -19,15 +21,10 @@ actor EventLoop {
   let logRefusal: (@Sendable (String) -> Void)?
   let overdue: OverdueHandlers
   var connections: ConnectionTable
-  /// The requests that wait for a handler of the app.
-  var requestsInFlight = 0
+  /// That of scrapes, and that of all other requests.
+  var loads: [Bool: Load] = [:]
   /// The handlers that run, by the path of their route, those whose requests are over among them.
   var runningHandlers: [String: Int] = [:]
-  /// The scrapes whose gathering has not ended.
-  var scrapesInFlight = 0
-  /// Scrapes and all other answers have their own, so that neither takes the other's.
-  var unsentScrapes = UnsentBodies()
-  var unsentAnswers = UnsentBodies()
   var refusals = RefusalLog()
   var clock = EventClock()
 
@@ -37,24 +34,18 @@ actor EventLoop {
   private var nextID: Connection.ID = 0
   private var shutdownDeadline: ContinuousClock.Instant?
   private var onEnd: [@Sendable () -> Void] = []
-  private var deadlines: DeadlineTimer?
+  /// When the deadlines are checked next.
+  private var nextCheck: ContinuousClock.Instant?
   private var buffer = [UInt8](repeating: 0, count: 65_536)
 
   init(
     _ router: Router, _ authenticator: Authenticator?, _ hosts: AllowedHosts?,
     _ configuration: Endpoint.Configuration, _ overdue: OverdueHandlers
   ) {
-    self.router = router
-    self.authenticator = authenticator
-    self.hosts = hosts
-    self.overdue = overdue
-    limits = configuration.limits
-    logRefusal = configuration.logRefusal
+    (self.router, self.authenticator, self.hosts, self.overdue) = (router, authenticator, hosts, overdue)
+    (limits, logRefusal) = (configuration.limits, configuration.logRefusal)
     connections = ConnectionTable(limit: limits.connections)
   }
-
-  /// Begins to accept from the socket, whose ownership it takes.
-  nonisolated func start(_ socket: ListeningSocket) { perform { $0.listen(socket) } }
 
   nonisolated func perform(_ body: @escaping @Sendable (isolated EventLoop) -> Void) {
     executor.queue.async { self.assumeIsolated(body) }
@@ -65,8 +56,8 @@ actor EventLoop {
     { [weak self] in self?.assumeIsolated(body) }
   }
 
-  private func listen(_ socket: ListeningSocket) {
-    deadlines = DeadlineTimer(queue: executor.queue, onDeadline: event { $0.checkDeadlines() })
+  /// Begins to accept from the socket, whose ownership it takes.
+  func listen(_ socket: ListeningSocket) {
     let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: executor.queue)
     listener = (socket, DescriptorSource(source, onEvent: event { $0.acceptConnections() }))
   }
@@ -95,7 +86,7 @@ actor EventLoop {
       // New connections stay in the system's queue.
       source.watch(false)
       // If it is the app that has taken all descriptors, it may give some back until the next attempt.
-      if !makeRoom(except: nil) { deadlines?.schedule(.now + .milliseconds(100)) }
+      if !makeRoom(except: nil) { checkDeadlines(at: .now + .milliseconds(100)) }
     }
   }
 
@@ -108,7 +99,7 @@ actor EventLoop {
       onReadable: event { $0.receive(on: id) })
     connections.open[id] = connection
     openDescriptors += 1
-    deadlines?.schedule(connection.state.deadline)
+    checkDeadlines(at: state.deadline)
     return connection
   }
 
@@ -146,7 +137,21 @@ actor EventLoop {
     advance(connection)
   }
 
+  /// Checks all deadlines then, or somewhat later, unless they are checked earlier anyway. Most deadlines are moved before they
+  /// pass, so that a check finds the next one.
+  private func checkDeadlines(at instant: ContinuousClock.Instant) {
+    if let nextCheck, nextCheck <= instant { return }
+    nextCheck = instant
+    let delay = max(ContinuousClock.now.duration(to: instant), .zero) + Self.checkInterval
+    let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: delay.nanoseconds))
+    executor.queue.asyncAfter(deadline: deadline) { [weak self] in
+      // Otherwise there was an earlier one since.
+      self?.assumeIsolated { if $0.nextCheck == instant { $0.checkDeadlines() } }
+    }
+  }
+
   private func checkDeadlines() {
+    nextCheck = nil
     let time = clock.now()
     if let shutdownDeadline, shutdownDeadline <= time.instant { return abort() }
     listener?.source.watch(true)
@@ -160,7 +165,7 @@ actor EventLoop {
         next = min(next ?? connection.state.deadline, connection.state.deadline)
       }
     }
-    if let next { deadlines?.schedule(next) }
+    if let next { checkDeadlines(at: next) }
   }
 
   /// Performs the connection's actions until it waits for an event.
@@ -175,14 +180,13 @@ actor EventLoop {
       case .close(let reset): return close(connection, reset: reset)
       case .wait(let input, let output, let deadline):
         watch(connection, input: input, output: output)
-        deadlines?.schedule(deadline)
-        return
+        checkDeadlines(at: deadline)
+        return release(connection, at: time)
       }
     }
   }
 
   private func watch(_ connection: Connection, input: Bool, output: Bool) {
-    release(connection)
     if !input {
       connection.reading.watch(false)
     } else if !connection.mayHaveInput {
@@ -198,7 +202,7 @@ actor EventLoop {
     guard !connection.isClosed else { return }
     connections.open[connection.id] = nil
     connection.close(reset: reset, then: event { $0.descriptorClosed() })
-    release(connection)
+    release(connection, at: clock.now())
   }
 
   private func descriptorClosed() {
@@ -213,7 +217,7 @@ actor EventLoop {
   func shutdown(by deadline: ContinuousClock.Instant, then completion: @escaping @Sendable () -> Void) {
     onEnd.append(completion)
     shutdownDeadline = min(shutdownDeadline ?? deadline, deadline)
-    deadlines?.schedule(deadline)
+    checkDeadlines(at: deadline)
     for connection in connections.open.values {
       connection.state.drain()
       advance(connection)
@@ -238,10 +242,7 @@ actor EventLoop {
 
   private func endIfDone() {
     guard listener == nil, openDescriptors == 0 else { return }
-    deadlines = nil
-    let completions = onEnd
-    onEnd = []
-    for completion in completions { completion() }
+    for completion in exchange(&onEnd, with: []) { completion() }
   }
 }
 

@@ -12,31 +12,8 @@ struct ListeningSocket: Sendable {
   private let file: (path: String, status: System.FileStatus)?
 
   init(_ address: EndpointAddress) throws(EndpointError) {
-    switch address.kind {
-    case .tcp(let host, let port):
-      guard (0...65535).contains(port) else {
-        throw EndpointError(
-          .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
-      }
-      // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nothing.
-      let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
-      guard let socketAddress = SocketAddress.tcp(host: name, port: port) else {
-        throw EndpointError(
-          .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
-      }
-      try self.init(socketAddress, address)
-    case .unix(let path):
-      guard let socketAddress = SocketAddress.unix(path: path) else {
-        throw EndpointError(
-          .invalidConfiguration, "invalid socket path: \(path) (choose one of 1 to 100 bytes)")
-      }
-      try self.init(socketAddress, address, path: path)
-    }
-  }
-
-  private init(
-    _ socketAddress: SocketAddress, _ address: EndpointAddress, path: String? = nil
-  ) throws(EndpointError) {
+    let socketAddress = try SocketAddress(address)
+    let path: String? = if case .unix(let path) = address.kind { path } else { nil }
     descriptor = socketAddress.makeSocket()
     guard descriptor >= 0 else { throw Self.failure(errno, address) }
     if let path {

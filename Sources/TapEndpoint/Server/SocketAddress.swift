@@ -1,11 +1,9 @@
 import TapCore
 import TapLibc
 
-/// An address of the socket API, and the kind of socket that it is for.
+/// An address of the socket API.
 struct SocketAddress: Sendable {
   private let family: Int32
-  private let type: Int32
-  private let protocolNumber: Int32
   private let bytes: [UInt8]
 
   #if canImport(Glibc)
@@ -14,8 +12,39 @@ struct SocketAddress: Sendable {
     private static let stream = SOCK_STREAM
   #endif
 
-  /// A TCP address to listen at, the first of its host (RFC 6724); `nil` if its name does not resolve.
-  static func tcp(host: String, port: Int) -> SocketAddress? {
+  init(_ address: EndpointAddress) throws(EndpointError) {
+    switch address.kind {
+    case .tcp(let host, let port):
+      guard (0...65535).contains(port) else {
+        throw EndpointError(
+          .invalidConfiguration, "invalid port: \(port) (choose one of 1 to 65535, or 0 for a free one)")
+      }
+      // A machine may resolve localhost to ::1 first, where a scraper of 127.0.0.1 would find nothing.
+      let name = host.isEqualIgnoringASCIICase(to: "localhost") ? "127.0.0.1" : host
+      guard let resolved = Self.resolve(name, port) else {
+        throw EndpointError(
+          .addressNotAvailable, "unknown host: \(host) (use an address of this machine, such as 127.0.0.1)")
+      }
+      self = resolved
+    case .unix(let path):
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      let bytes = Array(path.utf8)
+      // One byte is left for the NUL at the end.
+      guard !bytes.isEmpty, bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0)
+      else {
+        throw EndpointError(
+          .invalidConfiguration, "invalid socket path: \(path) (choose one of 1 to 100 bytes)")
+      }
+      withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+      self.init(family: AF_UNIX, bytes: withUnsafeBytes(of: &address) { Array($0) })
+    }
+  }
+
+  private init(family: Int32, bytes: [UInt8]) { (self.family, self.bytes) = (family, bytes) }
+
+  /// The first address of a host (RFC 6724); `nil` if its name does not resolve.
+  private static func resolve(_ host: String, _ port: Int) -> SocketAddress? {
     // The resolver takes an empty name for every address of the machine, and ends a name at a NUL.
     guard !host.isEmpty, !host.utf8.contains(0) else { return nil }
     var hints = addrinfo()
@@ -26,32 +55,21 @@ struct SocketAddress: Sendable {
     guard getaddrinfo(host, String(port), &hints, &list) == 0, let first = list?.pointee else { return nil }
     defer { freeaddrinfo(list) }
     return SocketAddress(
-      family: first.ai_family, type: first.ai_socktype, protocolNumber: first.ai_protocol,
+      family: first.ai_family,
       bytes: Array(UnsafeRawBufferPointer(start: first.ai_addr, count: Int(first.ai_addrlen))))
-  }
-
-  /// The address of a Unix socket; `nil` if the path is empty, has a NUL or is too long for one.
-  static func unix(path: String) -> SocketAddress? {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    // One byte is left for the NUL at the end.
-    guard !bytes.isEmpty, bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.contains(0)
-    else { return nil }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-    return SocketAddress(
-      family: AF_UNIX, type: stream, protocolNumber: 0, bytes: withUnsafeBytes(of: &address) { Array($0) })
   }
 
   /// Makes a socket that does not block: its descriptor, or -1 and `errno`.
   func makeSocket() -> Int32 {
     // On Linux both flags at once, so that no child process can start in between, which would keep the port.
     #if canImport(Glibc)
-      let type = type | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+      let type = Self.stream | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     #elseif canImport(Musl)
-      let type = type | SOCK_CLOEXEC | SOCK_NONBLOCK
+      let type = Self.stream | SOCK_CLOEXEC | SOCK_NONBLOCK
+    #else
+      let type = Self.stream
     #endif
-    guard let descriptor = try? System.aboveStandard(socket(family, type, protocolNumber)) else { return -1 }
+    guard let descriptor = try? System.aboveStandard(socket(family, type, 0)) else { return -1 }
     if descriptor >= 0 { Socket.configure(descriptor) }
     return descriptor
   }
@@ -66,7 +84,7 @@ struct SocketAddress: Sendable {
 
   // MARK: As text
 
-  /// The address that a socket is bound to.
+  /// The address that a TCP socket is bound to.
   static func local(_ descriptor: Int32) -> EndpointAddress? {
     name { getsockname(descriptor, $0, $1) }
   }
@@ -76,6 +94,7 @@ struct SocketAddress: Sendable {
     name { getpeername(descriptor, $0, $1) }
   }
 
+  /// `nil` for a Unix socket.
   private static func name(
     by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   ) -> EndpointAddress? {
@@ -83,29 +102,21 @@ struct SocketAddress: Sendable {
     var length = socklen_t(MemoryLayout.size(ofValue: storage))
     return withUnsafeMutablePointer(to: &storage) { storage in
       storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        call(address, &length) == 0 ? endpointAddress(address, length) : nil
+        guard call(address, &length) == 0, Int32(address.pointee.sa_family) != AF_UNIX else { return nil }
+        var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+        var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+        let flags = NI_NUMERICHOST | NI_NUMERICSERV
+        guard
+          getnameinfo(
+            address, length, &host, socklen_t(host.count), &port, socklen_t(port.count), flags) == 0
+        else { return nil }
+        return .tcp(host: text(host), port: Int(text(port)) ?? 0)
       }
     }
   }
 
-  private static func endpointAddress(
-    _ address: UnsafePointer<sockaddr>, _ length: socklen_t
-  ) -> EndpointAddress? {
-    let raw = UnsafeRawPointer(address)
-    if Int32(address.pointee.sa_family) == AF_UNIX {
-      let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 0
-      let path = UnsafeRawBufferPointer(start: raw + offset, count: max(0, Int(length) - offset))
-      return .unix(path: String(decoding: path.prefix { $0 != 0 }, as: UTF8.self))
-    }
-    // It fails for any other family but those of TCP.
-    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-    guard
-      getnameinfo(address, length, &host, socklen_t(host.count), nil, 0, NI_NUMERICHOST) == 0
-    else { return nil }
-    // The port is at the same place in the addresses of both families.
-    let port = Int(UInt16(bigEndian: raw.assumingMemoryBound(to: sockaddr_in.self).pointee.sin_port))
-    let text = String(decoding: host.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return .tcp(host: text, port: port)
+  private static func text(_ characters: [CChar]) -> String {
+    String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   static func isIPv4(_ text: String) -> Bool { isAddress(text, AF_INET) }

@@ -7,7 +7,6 @@ final class FileOutput: LogOutput {
   private let path: String
   private let permissions: Int
   private let configuration: RequestLog.Configuration
-  private let reopenRequests = Atomic<Int>(0)
   private let state: Mutex<State>
 
   /// How long the path may lead to no file before the file is created. `logrotate` moves a file away and creates the
@@ -21,7 +20,6 @@ final class FileOutput: LogOutput {
     var rotated: RotatedFiles?
     /// The end of the wait for a file at the path.
     var absentUntil: Instant?
-    var seenReopenRequests = 0
     /// The time of the first write that has not been made durable.
     var unsynchronizedSince: Instant?
   }
@@ -59,11 +57,7 @@ final class FileOutput: LogOutput {
         path: path,
         because: "it is a block device; choose a path where this process can append to a file")
     }
-    if configuration.reopensOnHangup { HangupSignal.install() }
-    state = Mutex(
-      State(
-        file: file, rotated: rotated,
-        seenReopenRequests: configuration.reopensOnHangup ? HangupSignal.count : 0))
+    state = Mutex(State(file: file, rotated: rotated))
   }
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
@@ -128,13 +122,8 @@ final class FileOutput: LogOutput {
     rotated.tidy()
   }
 
-  /// Closes a file that is not the one at the path any more, or that is to be reopened. Returns the number of lines
-  /// that could not be finished.
+  /// Closes a file that is not the one at the path any more. Returns the number of lines that could not be finished.
   private func leaveStaleFile(_ state: inout State, _ batch: inout LineBuffer) -> UInt64 {
-    let requests =
-      reopenRequests.load(ordering: .relaxed) &+ (configuration.reopensOnHangup ? HangupSignal.count : 0)
-    let isAsked = requests != state.seenReopenRequests
-    state.seenReopenRequests = requests
     guard var file = state.file else { return 0 }
     let written = file.size
     let isCurrent = file.refresh(at: path)
@@ -142,7 +131,7 @@ final class FileOutput: LogOutput {
     let isChanged = !isCurrent || file.kind == .regular && file.size != written
     let isTorn = batch.takenOfFirst > 0 && isChanged
     if isTorn { batch.removeFirst() }
-    if isCurrent, !isAsked || batch.takenOfFirst > 0 {
+    if isCurrent {
       state.file = file
     } else {
       file.close()
@@ -187,8 +176,6 @@ final class FileOutput: LogOutput {
     guard let file = state.file, file.kind == .regular else { return true }
     return (try? System.synchronize(file.descriptor)) != nil
   }
-
-  func reopen() { reopenRequests.wrappingAdd(1, ordering: .relaxed) }
 
   func close() {
     state.withLock { state in

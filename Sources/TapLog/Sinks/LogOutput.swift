@@ -11,9 +11,6 @@ protocol LogOutput: Sendable {
   /// Does the work that is due, and returns when to call it again.
   func maintain(now: Instant) -> Instant
 
-  /// Reopens the file at the next write, if there is one. Safe from any thread.
-  func reopen()
-
   func close()
 }
 
@@ -22,7 +19,6 @@ extension LogOutput {
 
   func maintain(now: Instant) -> Instant { .never }
 
-  func reopen() {}
 
   func close() {}
 }

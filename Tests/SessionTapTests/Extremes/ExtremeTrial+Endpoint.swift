@@ -77,7 +77,6 @@ extension ExtremeTrial {
       + route("liveness(at:)") { .liveness(at: $0) }
       + route("metrics(of:at:createdSamples:)") { try .metrics(of: Registry(), at: $0) }
       + route("readiness(_:at:)") { .readiness(Readiness(), at: $0) }
-      + route("logs(of:at:)") { .logs(of: try RequestLog(to: .memory), at: $0) }
       // The answer names the methods that the path takes.
       + route("init(_:methods:handler:)") {
         EndpointRoute("/healthz", methods: [$0]) { _ in .text("") }
@@ -131,9 +130,7 @@ extension ExtremeTrial {
     }
     let bytes: NamedValues<[UInt8]> = [("no element", []), ("1 MB", Array(repeating: 0, count: 1_000_000))]
     let queries = [("many", String(repeating: "a=%zz&", count: manyElements))]
-    let asked = properties(
-      of: EndpointRequest.self, \.authority, \.method, \.path, \.query, \.target
-    ) { setting, changes in
+    let asked = properties(of: EndpointRequest.self, \.method, \.path, \.query) { setting, changes in
       use(setting, at: changes) { _, change in ask(change) }
     }
     return asked

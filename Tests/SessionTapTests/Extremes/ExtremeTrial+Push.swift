@@ -23,23 +23,6 @@ extension ExtremeTrial {
       + gateway { try PushGateway($0, job: $1) }
       + gateway { try PushGateway($0, job: "backup", grouping: [$1: "a"]) }
       + gateway { try PushGateway($0, job: "backup", grouping: ["a": $1]) }
-      + use("MetricsPusher.run(every:lastWithin:onError:)") { running, interval in
-        let gateway = try PushGateway("http://127.0.0.1:\(running.origin.port)", job: "backup")
-        let registry = Registry()
-        let pusher = try MetricsPusher(registry: registry, to: gateway)
-        let run = Task { await pusher.run(every: interval, lastWithin: max(interval, .seconds(1))) }
-        // Until it sleeps, or has ended the process.
-        for _ in 0..<100 { await Task.yield() }
-        run.cancel()
-        await run.value
-        try running.expect(
-          registry.value(of: "session_tap_pushes_total", labels: ["outcome": "ok"]) ?? 0 > 0, "no push")
-      }
-      + use("MetricsPusher.push(within:)") { running, limit in
-        try await push(running, within: limit) { registry, gateway in
-          try await MetricsPusher(registry: registry, to: gateway).push(within: limit)
-        }
-      }
       + use("Tap.push(to:within:)") { running, limit in
         try await push(running, within: limit) { registry, gateway in
           var configuration = Tap.Configuration(environment: [:])
@@ -58,8 +41,6 @@ extension ExtremeTrial {
     do {
       try await push(Registry(), gateway)
       try running.expect(limit > .zero, "it takes no time")
-    } catch is PushError {
-      try running.expect(limit < .seconds(1), "it has no time")
     } catch let error as TapError {
       try running.expect(error.code == .push && limit < .seconds(1), "\(error)")
     }

@@ -45,10 +45,6 @@ extension ExtremeTrial {
       }
       + start("Tap.Configuration.routes", at: routes) { $0.configuration.routes = $1 }
       + start("Tap.Configuration.shutdownDeadline") { $0.configuration.shutdownDeadline = $1 }
-      + start("Tap.AddressInUsePolicy.retry(every:)", at: Duration.extremes) { setup, interval in
-        setup.configuration.whenAddressInUse = .retry(every: interval)
-        setup.endpoint.address = .loopback(port: try taken.get().port)
-      }
       + start("TargetInfo.init(serviceName:resourceAttributes:)", at: String.extremes) {
         $0.configuration.target = TargetInfo(serviceName: $1, resourceAttributes: $1)
       }
@@ -68,7 +64,6 @@ extension ExtremeTrial {
   }
 
   /// An address that is in use for as long as the process lives.
-  private static let taken = Result { try Origin { _ in [.close] } }
 
   private static var sessions: [ExtremeTrial] {
     use("Tap.sessionConfiguration(from:client:)", requests: 1) {

@@ -48,7 +48,7 @@ struct ExtremeWalk {
       report(error.description, step)
     } catch {
       switch error {
-      case is TapError, is RegistryError, is EndpointError, is PushError, is RequestLogError:
+      case is TapError, is RegistryError, is EndpointError, is RequestLogError:
         if "\(error)".isEmpty { report("the \(type(of: error)) has no text", step) }
       default: report("not a typed error: \(type(of: error)): \(error)", step)
       }

@@ -266,7 +266,30 @@ import Testing
         return heads
       }
       #expect(heads.map { $0.dropFirst(9).prefix(3) } == ["503", "200", "200"])
-      #expect(try await RawClient.status("/metrics", port: port) == "200")
+      let count = try await RawClient.get("/metrics?name[]=session_tap_scrapes_total", port: port)
+      #expect(count.contains("session_tap_scrapes_total{code=\"503\"} 1\n"))
+      #expect(count.contains(#"session_tap_scrapes_total{code="200",format="text"} 2"#))
+    }
+  }
+
+  @Test func `a scrape whose time is over is counted, and its handler until it returns`() async throws {
+    var limits = Endpoint.Configuration.Limits()
+    limits.answerDeadline = .milliseconds(50)
+    let registry = Registry()
+    let collector = StuckCollector()
+    try registry.register(collector)
+    let routes = [try EndpointRoute.metrics(of: registry)]
+    // Another registry, whose values can be read meanwhile.
+    let overdue = Registry()
+    try await withEndpoint(routes: routes, limits: limits, registry: overdue) { port in
+      #expect(try await RawClient.status("/metrics", port: port) == "503")
+      #expect(overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 1)
+      collector.gate.open()
+      _ = try await Poll.until("the end of the handler") {
+        overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 0 ? true : nil
+      }
+      #expect(registry.value(of: "session_tap_scrapes_total", labels: ["code": "503"]) == 1)
+      #expect(registry.value(of: "session_tap_scrapes_in_flight") == 0)
     }
   }
 }

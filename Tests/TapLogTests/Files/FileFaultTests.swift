@@ -47,17 +47,6 @@ import Testing
     #expect(try folder.lines("requests.jsonl").map(message) == ["new"])
   }
 
-  @Test func `reopens the file when asked to`() throws {
-    let folder = try TemporaryFolder()
-    let log = try RequestLog(to: .file(folder("requests.jsonl")))
-    log.log(.info, "a")
-    #expect(log.flush())
-    log.reopen()
-    log.log(.info, "b")
-    #expect(log.shutdown())
-    #expect(try folder.lines("requests.jsonl").map(message) == ["a", "b"])
-  }
-
   @Test func `keeps lines while the folder is away, and writes them when it is back`() async throws {
     let folder = try TemporaryFolder()
     let inner = folder("logs")

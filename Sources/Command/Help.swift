@@ -1,23 +1,6 @@
-enum Command {
-  case demo(Options)
-  case probe(Options)
-  /// Shows a text.
-  case help(String)
-
-  init(parsing words: [String]) throws(UsageError) {
-    let rest = words.dropFirst()
-    let asksForHelp = rest.contains { $0 == "--help" || $0 == "-h" }
-    switch words.first ?? "help" {
-    case "demo" where asksForHelp: self = .help(Self.demoHelp)
-    case "probe" where asksForHelp: self = .help(Self.probeHelp)
-    case "demo": self = .demo(try Options(ofDemo: rest))
-    case "probe": self = .probe(try Options(ofProbe: rest))
-    case "help", "--help", "-h": self = .help(Self.help)
-    case let name: throw UsageError("unknown command \(name)")
-    }
-  }
-
-  static let help = """
+/// What the commands print about themselves.
+enum Help {
+  static let all = """
     Shows what URLSession does: metrics for Prometheus and one log line per request.
 
     session-tap demo [options]
@@ -29,7 +12,7 @@ enum Command {
 
     """
 
-  static let demoHelp = """
+  static let demo = """
     session-tap demo [options]
 
     Starts a small origin server on loopback and makes requests to it through observed URLSessions, as
@@ -39,9 +22,9 @@ enum Command {
       --duration TIME     end after this time, such as 30s, 500ms or 2m
       --faults on|off     whether some requests fail, are slow or cancelled (default on)
 
-    """ + commonHelp
+    """ + common
 
-  static let probeHelp = """
+  static let probe = """
     session-tap probe URL... [options]
 
     Requests each URL over and over through an observed URLSession, until Ctrl-C or SIGTERM.
@@ -49,9 +32,9 @@ enum Command {
       --count N           end after N rounds
       --timeout TIME      how long one request may take (default 10s, at least 1s)
 
-    """ + commonHelp
+    """ + common
 
-  private static let commonHelp = """
+  private static let common = """
       --port PORT         serve the metrics at 127.0.0.1:PORT (default 9464; 0 takes a free one)
       --log PATH          where the request log goes (default requests.jsonl; '-' is standard error,
                           'off' writes none)
