@@ -151,6 +151,16 @@ actor LoopbackTransfers {
     _ = running.tap.registry.exposition()
   }
 
+  /// Serves some requests, after a few that make the series, and writes their lines.
+  func serve(_ count: Int) async throws {
+    let tap = try start().tap
+    for _ in 0..<Self.firstRequests + count {
+      let request = tap.inbound.begin(method: "GET", path: "/users/42", scheme: "http")
+      request.end(statusCode: 200, route: "/users/{id}", responseBodySize: 5)
+    }
+    await tap.flush(within: .seconds(60))
+  }
+
   /// Makes one request with a session of the caller's.
   func get(from session: URLSession) async throws { _ = try await session.data(from: start().small) }
 

@@ -66,6 +66,7 @@ enum Valgrind {
     case memcpy
     case stockRequests
     case tappedRequests
+    case servedRequests
 
     func run(_ count: Int) async throws {
       let samples = Samples.durations
@@ -84,6 +85,8 @@ enum Valgrind {
         try await LoopbackTransfers.shared.get(count, isTapped: false)
       case .tappedRequests:
         try await LoopbackTransfers.shared.get(count, isTapped: true)
+      case .servedRequests:
+        try await LoopbackTransfers.shared.serve(count)
       case .memcpy:
         let source = try SeriesFixture.make(seriesCount: 1_000).exposition().body
         var target = source

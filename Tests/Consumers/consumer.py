@@ -67,14 +67,14 @@ def listening_ports(process):
 class Server:
     """A program that serves at a free port; with a tap it says on stderr where its metrics are."""
 
-    def __init__(self, command, environment=None, has_tap=False):
+    def __init__(self, command, environment=None, has_tap=False, output=None, seconds=60):
         self.name = pathlib.Path(command[0]).name
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            [str(part) for part in command], stderr=self.errors,
+            [str(part) for part in command], stdout=output, stderr=self.errors,
             env=os.environ | {"PORT": "0", "OTEL_EXPORTER_PROMETHEUS_PORT": "0"} | (environment or {}))
         try:
-            self.ports = wait_until(f"{self.name} to serve", lambda: self._ports(has_tap), pause=0.002)
+            self.ports = wait_until(f"{self.name} to serve", lambda: self._ports(has_tap), seconds, pause=0.002)
         except Failed:
             self.stop()
             raise

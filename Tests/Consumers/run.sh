@@ -4,8 +4,9 @@
 #     bash Tests/Consumers/run.sh [--configuration debug|release]   what CI runs; debug by default
 #     bash Tests/Consumers/run.sh --compare [ROUNDS [CONNECTIONS]]  requests/s of the Hummingbird app with and without the tap
 #     bash Tests/Consumers/run.sh --costs                           what the tap costs it, as the README's table
+#     bash Tests/Consumers/run.sh --account [ROUTE [RUNS]]          where the instructions of its requests go
 #
-# Needs curl, jq, openssl, prometheus (with promtool), python3 and wrk; --costs also needs clang and strip.
+# Needs curl, jq, openssl, prometheus (with promtool), python3 and wrk; --costs also clang and strip, --account clang and valgrind.
 set -euo pipefail
 cd "$(dirname "$0")"
 export CONFIGURATION=debug
@@ -21,9 +22,10 @@ need() {
 case "${1-}" in
   --compare) need wrk && exec HummingbirdApp/measure compare "${@:2}" ;;
   --costs) need clang strip wrk && exec HummingbirdApp/measure costs ;;
+  --account) need clang strip valgrind && exec HummingbirdApp/measure account "${@:2}" ;;
   --configuration) CONFIGURATION=${2:?debug or release} ;;
   "") ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
 esac
 
 need curl jq openssl prometheus promtool python3 wrk

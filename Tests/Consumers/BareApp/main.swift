@@ -2,9 +2,14 @@ import AsyncHTTPClient
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Logging
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
+#endif
+#if canImport(Prometheus)
+  import Metrics
+  import Prometheus
 #endif
 
 // The app beside this one without a tap. Without an upstream it is the upstream, and answers with the trace that it was sent.
@@ -13,6 +18,18 @@ let users = URLSession(configuration: .default)
 let traceparent = HTTPField.Name("traceparent")
 
 let router = Router()
+// The other way to metrics and a line for each request: Hummingbird's own middlewares. Where swift-prometheus is not built in,
+// the metrics are recorded nowhere, and there are none to scrape.
+if ProcessInfo.processInfo.environment["MIDDLEWARES"] != nil {
+  LoggingSystem.bootstrap { StreamLogHandler.standardOutput(label: $0) }
+  #if canImport(Prometheus)
+    let registry = PrometheusCollectorRegistry()
+    MetricsSystem.bootstrap(PrometheusMetricsFactory(registry: registry))
+    router.get("metrics") { _, _ in registry.emitToString() }
+  #endif
+  router.add(middleware: MetricsMiddleware())
+  router.add(middleware: LogRequestsMiddleware(.info))
+}
 router.get("hello") { _, _ in "Hello" }
 router.get("users/{id}") { request, context in
   let id = try context.parameters.require("id", as: Int.self)
