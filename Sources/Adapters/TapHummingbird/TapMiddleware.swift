@@ -36,7 +36,7 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
     let observed = inbound.begin(request, scheme: scheme)
     do {
       var response = try await ServiceContext.withTrace(observed.trace) { try await next(request, context) }
-      let (status, headers, body) = (response.status.code, response.headers, response.body)
+      let (status, headers, body) = (response.status.code, inbound.kept(response.headers), response.body)
       response.body = ResponseBody(contentLength: body.contentLength) { writer in
         try await body.write(writer)
         observed.end(
@@ -64,10 +64,16 @@ private let traceparent = HTTPField.Name("traceparent")
 extension InboundRequests {
   /// Begins a request of Hummingbird's.
   func begin(_ request: Request, scheme: String) -> ActiveRequest {
-    begin(
-      method: request.method.rawValue, path: request.uri.path, scheme: scheme,
+    // Most targets are a path alone (RFC 9112, section 3.2.1), of which Hummingbird would make a copy.
+    let target = request.uri.string
+    let isPath = target.utf8.first == UInt8(ascii: "/") && !target.utf8.contains(UInt8(ascii: "?"))
+    return begin(
+      method: request.method.rawValue, path: isPath ? target : request.uri.path, scheme: scheme,
       traceparent: traceparent.flatMap { request.headers[$0] }, headers: { request.headers.value(of: $0) })
   }
+
+  /// The headers, if the log shows any. Hummingbird adds to them afterwards, which would copy all of them.
+  func kept(_ headers: HTTPFields) -> HTTPFields { responseHeaderNames.isEmpty ? HTTPFields() : headers }
 }
 
 extension HTTPFields {

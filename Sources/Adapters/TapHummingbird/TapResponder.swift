@@ -78,17 +78,24 @@ private final class Connection: Sendable {
     var status: Int?
     var route: String?
     var bodySize = 0
-    var headers: HTTPFields?
+    var headers = HTTPFields()
   }
 
+  private let inbound: InboundRequests
   private let exchange = Mutex<Exchange?>(nil)
 
-  func begin(_ request: ActiveRequest) { exchange.withLock { $0 = Exchange(request: request) } }
+  init(_ inbound: InboundRequests) { self.inbound = inbound }
+
+  func begin(_ request: Request, scheme: String) {
+    let request = inbound.begin(request, scheme: scheme)
+    exchange.withLock { $0 = Exchange(request: request) }
+  }
 
   /// The trace of the current request.
   var trace: TraceContext? { exchange.withLock { $0?.request.trace } }
 
-  func note(status: Int, route: String?, bodySize: Int, headers: HTTPFields? = nil) {
+  func note(status: Int, route: String?, bodySize: Int, headers: HTTPFields = HTTPFields()) {
+    let headers = inbound.kept(headers)
     exchange.withLock { exchange in
       exchange?.status = status
       exchange?.route = route
@@ -113,7 +120,7 @@ private final class Connection: Sendable {
     guard let status = exchange.status else { return exchange.request.fail() }
     exchange.request.end(
       statusCode: status, route: exchange.route, responseBodySize: exchange.bodySize,
-      responseHeaders: { exchange.headers?.value(of: $0) })
+      responseHeaders: { exchange.headers.value(of: $0) })
   }
 }
 
@@ -128,9 +135,9 @@ private struct ObservedChannel: ServerChildChannel {
   }
 
   func handle(value: HTTP1Channel.Value, logger: Logger) async {
-    let connection = Connection()
+    let connection = Connection(inbound)
     let channel = HTTP1Channel { request, writer, channel in
-      connection.begin(inbound.begin(request, scheme: scheme))
+      connection.begin(request, scheme: scheme)
       do {
         try await base.responder(request, writer, channel)
       } catch {

@@ -80,9 +80,11 @@ public struct RequestObservation: Sendable, Hashable {
     self.responseBodySize = responseBodySize
   }
 
-  init(begun request: RequestDescription) {
+  init(
+    begun request: consuming RequestDescription, at start: Timestamp = Timestamp(nanosecondsSinceEpoch: 0)
+  ) {
     self.request = request
-    start = Timestamp(nanosecondsSinceEpoch: 0)
+    self.start = start
     elapsed = 0
     end = .cancelled
   }

@@ -48,8 +48,9 @@ public struct RequestTimings: Sendable, Hashable {
     }
   }
 
-  /// Nanoseconds by the place of the phase; negative where there is none.
-  private var values = SIMD16<Int64>(repeating: -1)
+  /// Nanoseconds by the place of the phase, negative where there is none; empty without any. Not within the value, whose size would
+  /// be most of what is copied of a request, most of all of one that the app serves, which has none.
+  private var values: [Int64] = []
 
   /// Makes timings without any phase.
   public init() {}
@@ -61,10 +62,18 @@ public struct RequestTimings: Sendable, Hashable {
   }
 
   package subscript(nanoseconds phase: Phase) -> Int64? {
-    get { values[phase.place] < 0 ? nil : values[phase.place] }
-    set { values[phase.place] = newValue ?? -1 }
+    get { values.isEmpty || values[phase.place] < 0 ? nil : values[phase.place] }
+    set {
+      let value = max(-1, newValue ?? -1)
+      if values.isEmpty {
+        if value < 0 { return }
+        values = [Int64](repeating: -1, count: Phase.allCases.count)
+      }
+      values[phase.place] = value
+      if value < 0, values.allSatisfy({ $0 < 0 }) { values = [] }
+    }
   }
 
   /// Whether no phase is known.
-  public var isEmpty: Bool { values == SIMD16(repeating: -1) }
+  public var isEmpty: Bool { values.isEmpty }
 }

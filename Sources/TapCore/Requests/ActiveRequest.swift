@@ -10,20 +10,23 @@ public final class ActiveRequest: Sendable {
   /// `nil` where the filter left the request out.
   private let record: RequestRecord?
 
-  /// Begins a request.
-  init(_ description: consuming RequestDescription, trace: TraceContext, recorder: RequestRecorder) {
+  /// Begins a request, unless the filter leaves it out.
+  init(
+    _ description: consuming RequestDescription, trace: TraceContext, filter: RequestFilter,
+    recorder: RequestRecorder
+  ) {
     self.trace = trace
-    let isOutbound = description.direction == .outbound
-    if description.urlTemplate == nil {
-      let templates = isOutbound ? recorder.outboundTemplates : recorder.inboundTemplates
-      description.urlTemplate = templates?.template(forURL: description.url)
+    guard filter.isAll || filter.includes(description) else {
+      record = nil
+      return
     }
-    let filter = isOutbound ? recorder.outboundFilter : recorder.inboundFilter
-    record = filter.includes(description) ? RequestRecord(consume description, recorder: recorder) : nil
-    record?.begin()
+    record = RequestRecord(begun: description, recorder: recorder)
   }
 
-  deinit { record?.end(.cancelled) }
+  deinit {
+    // Most have ended: then no clock is read.
+    if let record, record.isActive { record.end(.cancelled) }
+  }
 
   /// Adds fields to the request's log line, such as the user after authentication. Replaces fields with the
   /// same key. Does nothing after the end.
@@ -105,11 +108,11 @@ public final class ActiveRequest: Sendable {
     // The app's code, which runs under no lock.
     let headers = record.recorder.headers.response.values(responseHeaders)
     record.end(end) { observation in
-      observation.errorMessage = message
+      if let message { observation.errorMessage = message }
       if let route { observation.request.urlTemplate = route }
       observation.requestBodySize = requestBodySize.map(Int64.init)
       observation.responseBodySize = responseBodySize.map(Int64.init)
-      observation.responseHeaders = headers
+      if !headers.isEmpty { observation.responseHeaders = headers }
     }
   }
 }

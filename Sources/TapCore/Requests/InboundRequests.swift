@@ -11,6 +11,10 @@
 public struct InboundRequests: Sendable {
   let recorder: RequestRecorder
 
+  /// The names of the response headers that the log shows, in lowercase and sorted: none by default. A middleware keeps only these
+  /// until the end of a request.
+  public var responseHeaderNames: [String] { recorder.headers.response }
+
   /// Begins a request, which is active until its end.
   ///
   /// - Parameters:
@@ -34,9 +38,11 @@ public struct InboundRequests: Sendable {
     let trace = parent?.child() ?? .random()
     return ActiveRequest(
       RequestDescription(
-        direction: .inbound, method: method, url: path, scheme: scheme, clientAddress: clientAddress,
-        traceContext: trace, fields: fields, headers: recorder.headers.request.values(headers)),
-      trace: trace, recorder: recorder)
+        direction: .inbound, method: method, url: path,
+        urlTemplate: recorder.inboundTemplates?.template(forURL: path), scheme: scheme,
+        clientAddress: clientAddress, traceContext: trace, fields: fields,
+        headers: recorder.headers.request.values(headers)),
+      trace: trace, filter: recorder.inboundFilter, recorder: recorder)
   }
 }
 

@@ -35,9 +35,9 @@ public struct OutboundRequests: Sendable {
     return ActiveRequest(
       RequestDescription(
         client: client, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
-        urlTemplate: urlTemplate, traceContext: trace, fields: fields,
-        headers: recorder.headers.request.values(headers)),
-      trace: trace, recorder: recorder)
+        urlTemplate: urlTemplate ?? recorder.outboundTemplates?.template(forURL: url), traceContext: trace,
+        fields: fields, headers: recorder.headers.request.values(headers)),
+      trace: trace, filter: recorder.outboundFilter, recorder: recorder)
   }
 }
 

@@ -27,7 +27,16 @@ package final class RequestRecord: Sendable {
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
   package init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
     self.recorder = recorder
-    state = Mutex(State(observation: RequestObservation(begun: consume description)))
+    state = Mutex(State(observation: RequestObservation(begun: description)))
+    recorder.count(1)
+    recorder.add(self)
+  }
+
+  /// Makes the record of a request that begins now.
+  init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
+    self.recorder = recorder
+    state = Mutex(
+      State(phase: .active, observation: RequestObservation(begun: description, at: .now), start: .now))
     recorder.count(1)
     recorder.add(self)
   }
@@ -83,25 +92,27 @@ package final class RequestRecord: Sendable {
 
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
-    // No lock is held while consumers work.
+    // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
+    var observation: RequestObservation?
     let (phase, target) = state.withLock { state in
       state.isQueued = false
+      if state.phase == .ended {
+        observation = state.observation.take()
+      } else if state.phase == .active, state.target == nil {
+        observation = state.observation
+      }
       return (state.phase, state.target)
     }
-    if phase == .active, target == nil, let request = description {
-      let target = begin(request)
-      state.withLock { $0.target = target }
+    guard let observation else { return }
+    let metrics = recorder.metrics(of: observation.request.direction)
+    let row = target ?? metrics.begin(observation.request)
+    if target == nil { for consumer in recorder.consumers { consumer.requestStarted(observation.request) } }
+    if phase == .ended {
+      metrics.end(observation, row)
+      for consumer in recorder.consumers { consumer.requestEnded(observation) }
+    } else {
+      state.withLock { $0.target = row }
     }
-    // The end takes the observation out of the state: a copy costs as much as the rest.
-    guard phase == .ended, let observation = state.withLock({ $0.observation.take() }) else { return }
-    recorder.metrics(of: observation.request.direction).end(observation, target ?? begin(observation.request))
-    for consumer in recorder.consumers { consumer.requestEnded(observation) }
-  }
-
-  private func begin(_ request: borrowing RequestDescription) -> RequestRow {
-    let target = recorder.metrics(of: request.direction).begin(request)
-    for consumer in recorder.consumers { consumer.requestStarted(request) }
-    return target
   }
 }
 

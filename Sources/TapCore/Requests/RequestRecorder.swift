@@ -25,11 +25,13 @@ public final class RequestRecorder: Sendable {
   let consumers: [any RequestConsumer]
   private let observers: ObserverQueue?
   private let queue = BoundedQueue<[RequestRecord]> { batch, turn in
-    for request in batch { request.deliver() }
-    batch.first?.recorder.consumers.forEach { $0.batchEnded() }
+    guard let recorder = batch.first?.recorder else { return }
+    // In order, and each is released while it is in the processor's cache.
+    batch.reverse()
+    while let request = batch.popLast() { request.deliver() }
+    for consumer in recorder.consumers { consumer.batchEnded() }
     // At each tick, until no request comes any more.
-    if !batch.isEmpty { turn.next = .nextTick }
-    batch.removeAll(keepingCapacity: true)
+    turn.next = .nextTick
   }
   private let living = Atomic<Int>(0)
 
