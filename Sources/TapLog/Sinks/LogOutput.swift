@@ -19,6 +19,5 @@ extension LogOutput {
 
   func maintain(now: Instant) -> Instant { .never }
 
-
   func close() {}
 }
