@@ -56,6 +56,10 @@ class Commands:
             return _check(" ".join(words[:2]) in self.ci, f"no step of CI runs {command}")
         if command == "dashboards/run":
             return self._runs(f"SESSION_TAP={self._product('session-tap')} {command}", self.root, lambda said, _: "the demo" in said)
+        if words[0] == "dashboards/simulate-fleet":
+            # A small fleet: the last options count.
+            said = self._run(f"SESSION_TAP={self._product('session-tap')} {command} --targets 3 --seconds 20 --demo-seconds 5")
+            return _check("targets down                0" in said, f"a target is down: {said}")
         if words[0] == "python3" and "http.server" in command:
             return self._runs(command.replace("/tmp/documentation", str(self.reader.home)), self.root,
                               lambda *_: get("http://localhost:8000/"))

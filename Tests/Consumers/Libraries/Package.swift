@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 // An app, and libraries that keep their URLSessions to themselves. `check` builds it within the package beside it.
