@@ -1,6 +1,5 @@
-public import Instrumentation
-public import ServiceContextModule
 import TapCore
+public import Tracing
 
 /// Carries the trace between the headers of requests and `ServiceContext`, by W3C Trace Context, for the libraries that use
 /// swift-distributed-tracing.
