@@ -17,7 +17,7 @@ struct PageHistoryTests {
     content.record(
       5, content.request(host: PageContent.hostile), .milliseconds(1), .response(statusCode: 200))
     content.serve(7, route: "/carts/{id}", .milliseconds(3))
-    try await content.show { browser, port in
+    try await content.show(choice: "minutes=10") { browser, _ in
       for _ in 1...2 {
         #expect(try await browser.evaluate(Self.count) == "305")
         #expect(
@@ -37,7 +37,7 @@ struct PageHistoryTests {
         for id in ["made-rate", "made-latency", "served-rate", "served-latency"] {
           try await browser.waitForDrawing(id)
         }
-        try await browser.open("http://127.0.0.1:\(port)/")
+        try await browser.reload()
       }
     }
   }
