@@ -58,6 +58,7 @@ extension HistoryWindow.Slow {
       if let time = timings[nanoseconds: phase] { text += ",\"\(phase.rawValue)_s\":\(seconds(time))" }
     }
     if let statusCode { text += ",\"http.response.status_code\":\(statusCode)" }
+    if let cutOffPhase { text += ",\"cut_off_phase\":\"\(cutOffPhase.rawValue)\"" }
     if let errorType { text += ",\"error.type\":\"\(HistoryWindow.Party.escaped(errorType))\"" }
     if let trace { text += ",\"trace_id\":\"\(trace.traceID)\",\"span_id\":\"\(trace.spanID)\"" }
     return text + "}"

@@ -84,6 +84,7 @@ struct HistoryWindow: Sendable {
     let errorType: String?
     let trace: TraceContext?
     let timings: RequestTimings
+    let cutOffPhase: RequestTimings.Phase?
   }
 
   static let slotNanoseconds: Int64 = 5_000_000_000
@@ -159,7 +160,7 @@ struct HistoryWindow: Sendable {
         slot: slot, nanoseconds: nanoseconds, end: observation.endTime,
         statusCode: observation.end.statusCode, errorType: observation.errorType,
         trace: observation.request.traceContext,
-        timings: observation.timings))
+        timings: observation.timings, cutOffPhase: observation.cutOffPhase))
   }
 
   /// Drops what is older than ten minutes, and begins the slot of this moment.

@@ -83,7 +83,7 @@ struct PageContent: Sendable {
 
   /// A line of the log about a request that ended just now, with these members more.
   static func line(_ members: String, host: String = "a.example.com", path: String = "/users/1") -> String {
-    let time = Date.now.formatted(.iso8601.timeZoneSeparator(.colon).time(includingFractionalSeconds: true))
+    let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     return
       #"{"timestamp":"\#(time)","severity":"ERROR","event":"http.client.request","client":"payments","http.request.method":"GET","url.full":"https://\#(host)\#(path)","url.template":"/users/{id}","server.address":"\#(host)","server.port":443,\#(members)}"#
       + "\n"
