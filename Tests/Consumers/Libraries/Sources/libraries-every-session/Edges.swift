@@ -105,7 +105,7 @@ func edges(at origin: URL) async throws {
   let both = URLSession(configuration: .default)
   try await get(both)
   try await get(tap.session(client: "explicit"))
-  try await MetricsPusher(registry: tap.registry, to: PushGateway("\(origin)", job: "edges")).push()
+  try await tap.push(to: PushGateway("\(origin)", job: "edges"))
   expect(counted() == ["app": 1, "explicit": 1] && other.counts() == ["other": 2], "two taps, and a push")
 
   // After the end of one, and of both, one of them without a shutdown.
