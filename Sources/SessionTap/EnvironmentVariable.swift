@@ -88,12 +88,12 @@ struct EnvironmentVariable: Sendable {
       own + "LOG_ROTATION_SIZE",
       "the maximum size of the log's file: bytes, or with a unit, `100M` (`k`, `M`, `G`)", "none",
       \.rotation.maximumSize, otherwise: "not a number of bytes above 0, such as 100M"
-    ) { quantity($0, ["k": 1 << 10, "M": 1 << 20, "G": 1 << 30]) },
+    ) { quantity($0, ["k": 1 << 10, "M": 1 << 20, "G": 1 << 30]).map(Int?.some) },
     EnvironmentVariable(
       own + "LOG_ROTATION_INTERVAL",
       "the time that a file covers: seconds, or with a unit, `1d` (`s`, `m`, `h`, `d`)", "none",
       \.rotation.interval, otherwise: "not a time of a second or more, such as 1d"
-    ) { quantity($0, ["s": 1, "m": 60, "h": 3_600, "d": 86_400]).map { .seconds($0) } },
+    ) { quantity($0, ["s": 1, "m": 60, "h": 3_600, "d": 86_400]).map { Duration?.some(.seconds($0)) } },
     EnvironmentVariable(
       rotationKeep, "how many old files to keep", "`5`", \.rotation.keep, otherwise: "not a number of files"
     ) { Int($0).flatMap { $0 < 0 ? nil : $0 } },

@@ -19,7 +19,7 @@ package struct ByteClass: Sendable {
   static let path = ByteClass { registeredName.contains($0) || "/:@".utf8.contains($0) }
   /// What a query may hold beside escapes. RFC 3986, section 3.4, has `pchar`, `/` and `?`; but browsers and
   /// curl send more as it is (WHATWG URL, "query percent-encode set"), and `name[]=up` is such a query.
-  static let query = ByteClass { $0 > 0x20 && $0 < 0x7F && !"\"#<>".utf8.contains($0) }
+  static let query = ByteClass { $0 > 0x20 && $0 < 0x7F && !"\"#%<>".utf8.contains($0) }
 
   /// A bit for each byte.
   private let bits: (low: UInt64, high: UInt64)

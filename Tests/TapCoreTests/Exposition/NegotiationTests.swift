@@ -43,7 +43,7 @@ struct NegotiationTests {
       ("text/html;a=\"\\\",application/openmetrics-text;b=\"", .text),
       ("text/html;a=\"\\\";, \", application/openmetrics-text", .openMetrics),
       ("application/openmetrics-text;a=\"b\"c", .text),
-      (String(repeating: ",", count: 100) + "application/openmetrics-text", .openMetrics),
+      (String(repeating: ",", count: 50) + "application/openmetrics-text", .openMetrics),
       (String(repeating: "a,", count: 8_000) + "application/openmetrics-text", .text),
       ("application/openmetrics-text" + String(repeating: ";a", count: 8_000), .text),
     ] as [(String?, ExpositionFormat)])
