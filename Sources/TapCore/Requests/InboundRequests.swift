@@ -39,10 +39,10 @@ public struct InboundRequests: Sendable {
       ?? traceparent.flatMap { TraceContext(traceparent: $0) }?.child() ?? .random()
     return ActiveRequest(
       RequestDescription(
-        direction: .inbound, method: method, url: path,
+        direction: .inbound, client: "", method: method, url: path,
         urlTemplate: recorder.inboundTemplates?.template(forURL: path), scheme: scheme,
         clientAddress: clientAddress, traceContext: trace, fields: fields,
-        headers: recorder.headers.request.values(headers)),
+        headers: recorder.headers.request.values(headers), knownMethods: recorder.knownMethods),
       trace: trace, filter: recorder.inboundFilter, recorder: recorder)
   }
 }

@@ -34,9 +34,11 @@ public struct OutboundRequests: Sendable {
     let server = URLAuthority(url)
     return ActiveRequest(
       RequestDescription(
-        client: client, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
+        direction: .outbound, client: client, method: method, url: url, serverAddress: server?.host,
+        serverPort: server?.port,
         urlTemplate: urlTemplate ?? recorder.outboundTemplates?.template(forURL: url), traceContext: trace,
-        fields: fields, headers: recorder.headers.request.values(headers)),
+        fields: fields, headers: recorder.headers.request.values(headers), knownMethods: recorder.knownMethods
+      ),
       trace: trace, filter: recorder.outboundFilter, recorder: recorder)
   }
 }

@@ -32,11 +32,14 @@ public struct RequestDescription: Sendable, Hashable {
   /// that the log shows, by their names in lowercase. Empty if they are not collected.
   public var headers: [String: String]
 
-  /// Set where the request is recorded.
+  /// Those of the recorder.
   var knownMethods = KnownMethods.standard
   /// The method as labels show it: itself if it is a known one, or `_OTHER`.
   package var methodLabel: String { knownMethods.label(of: method) }
+}
 
+// In an extension, which leaves the memberwise initialiser to this module: of what an initialiser assigns, the compiler makes a copy.
+extension RequestDescription {
   /// Makes a description. Every request has a client and a method.
   public init(
     direction: RequestDirection = .outbound, client: String = "", method: String, url: String = "",

@@ -36,7 +36,6 @@ package final class RequestRecord: Sendable {
   /// Makes the record of a request that begins now.
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     self.recorder = recorder
-    description.knownMethods = recorder.knownMethods
     state = Mutex(
       State(phase: .active, observation: RequestObservation(begun: description, at: .now), start: .now))
     recorder.count(1)
