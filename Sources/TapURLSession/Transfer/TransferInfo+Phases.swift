@@ -142,10 +142,8 @@ extension TransferInfo {
       return
     }
     if let remaining, remaining > after { timings[microseconds: .upload] = remaining - after }
-    guard end == .complete else {
-      if isBodySent == true {
-        timings[microseconds: finalStatusCode == nil ? .processing : .response] = after
-      }
+    if end != .complete {
+      if isBodySent == true, let last { timings[microseconds: last] = after }
       return
     }
     // An earlier first byte is that of an interim response.
@@ -173,17 +171,14 @@ extension TransferInfo {
     if isHTTP1, sendsNothingAtEnd, let connection, let after = connection.info.sinceDataSent {
       // A short upload is none that the kernel's clock could tell.
       if let remaining, remaining - after < resolution { return remaining }
-      // All of the body may have been sent before, and a part have gone out again while the server worked. Of a larger one some is
-      // sent again wherever the server takes it slowly, and its end came later.
-      if connection.hasNoRetransmission || sentBytes ?? 0 > Self.bodyInFlight { return after }
+      // All of the body may have been sent before, and a part have gone out again while the server worked. Of a body that cannot all be
+      // under way at once, some is sent again wherever the server takes it slowly, and its end came later.
+      if connection.hasNoRetransmission || sentBytes ?? 0 > 65_536 { return after }
     }
     guard let remaining, let postTransfer, postTransfer > 0, resend == 0 else { return nil }
     let upload = max(0, postTransfer - sent)
     return upload < resolution ? remaining : max(0, remaining - upload)
   }
-
-  /// So many bytes can be under way at once, without an answer of the server's kernel.
-  private static let bodyInFlight: Int64 = 65_536
 
   /// For how long the whole response has lain in the socket before it was read: 0 where the kernel's clock cannot tell, and where the
   /// server has closed the connection, since the last data need not have been the end then.
@@ -213,13 +208,7 @@ extension TransferInfo {
   }
 
   /// The connection serves one transfer at a time. Without TLS nothing else is spoken, so it holds before a head has come.
-  private var isHTTP1: Bool {
-    switch protocolVersion {
-    case .http10, .http11: true
-    case .http2, .http3: false
-    case nil: !seen.isSecure
-    }
-  }
+  private var isHTTP1: Bool { protocolVersion.map { $0 == .http10 || $0 == .http11 } ?? !seen.isSecure }
 }
 
 extension RequestTimings {
