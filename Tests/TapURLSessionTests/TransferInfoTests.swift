@@ -88,7 +88,7 @@ import Testing
     #expect(info.connectionLimit(of: task) == 3)
     var fresh = TransferInfo()
     info.read(loader, into: &fresh)
-    #expect(fresh == TransferInfo.untouched(queue: fresh.queue))
+    #expect(fresh == TransferInfo.untouched(queue: fresh.queue, port: fresh.localPort))
     #expect(fresh.redirectCount == Mirror(reflecting: loader).descendant("redirectCount") as? Int)
     session.invalidateAndCancel()
   }
@@ -251,11 +251,11 @@ import Testing
 
 extension TransferInfo {
   /// That of a handle which has done nothing yet.
-  fileprivate static func untouched(queue: Int64?) -> TransferInfo {
+  fileprivate static func untouched(queue: Int64?, port: Int?) -> TransferInfo {
     var transfer = TransferInfo()
     transfer.isNative = true
     (transfer.statusCode, transfer.connectionCount) = (0, 0)
-    transfer.localPort = 0
+    transfer.localPort = port
     (transfer.sentBytes, transfer.receivedBytes, transfer.queue) = (0, 0, queue)
     return transfer
   }

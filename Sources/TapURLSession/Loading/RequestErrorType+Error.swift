@@ -43,6 +43,7 @@ extension RequestErrorType {
     ("connect to server", .connect), ("failed to connect", .connect),
     ("encoding", .body), ("decompress", .body), ("read function", .body),
     ("reset", .connectionLost), ("partial file", .connectionLost), ("transfer closed", .connectionLost),
+    ("bytes missing", .connectionLost),
     ("when receiving", .connectionLost), ("recv failure", .connectionLost),
     ("when sending", .connectionLost), ("send failure", .connectionLost), ("broken pipe", .connectionLost),
     ("outstanding read data remaining", .connectionLost),

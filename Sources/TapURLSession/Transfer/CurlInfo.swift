@@ -28,6 +28,8 @@ package struct CurlInfo: Sendable {
   private let isTimeoutSet: Int?
   private let sockets: (multiHandle: Int, table: Int, type: any DescriptorTable.Type)?
   private let getInfo: GetInfo
+  /// Of all that tell the wait, 8.6 alone counts from the turn.
+  private let countsFromTurn: Bool
 
   /// Finds the layout of a loader class. `nil` where its properties differ, without libcurl in reach, and on platforms where a variadic
   /// C function cannot be called like another: on x86-64 and on arm64 Linux variadic pointers travel in the same registers as named
@@ -65,6 +67,9 @@ package struct CurlInfo: Sendable {
           nil
         }
       getInfo = unsafeBitCast(symbol, to: GetInfo.self)
+      typealias Version = @convention(c) () -> UnsafePointer<CChar>
+      let version = dlsym(nil, "curl_version").map { String(cString: unsafeBitCast($0, to: Version.self)()) }
+      countsFromTurn = version?.hasPrefix("libcurl/8.6.") == true
     #else
       return nil
     #endif
@@ -105,6 +110,7 @@ package struct CurlInfo: Sendable {
       // At its end, newer ones have these times of a transfer too that was never sent (`mstate_enter_completed` in libcurl's multi.c).
       (transfer.preTransfer, transfer.startTransfer, transfer.postTransfer) = (0, 0, nil)
     }
+    if transfer.queue != nil, !countsFromTurn { transfer.countFromTurn() }
     _fixLifetime(loader)
   }
 

@@ -44,7 +44,9 @@ extension TransferInfo {
       most = min(most, total - (elapsed - head) / 1_000 - startTransfer)
     }
     // libcurl says it, from 8.6 on: of all attempts to get a connection, unless there was only one of them, in vain.
-    if let queue, resend == 0, queue <= most, nameLookup > 0 || hadFreeConnection { return queue }
+    if let queue, resend == 0, queue <= most, max(nameLookup, preTransfer) > 0 || hadFreeConnection {
+      return queue
+    }
     let sinceSent = preTransfer > 0 && !isHeldByApp ? connection?.info.sinceDataSent : nil
     if let sinceSent { most = min(most, total - sinceSent - sent) }
     if most < resolution { return 0 }

@@ -124,6 +124,21 @@ package struct TransferInfo: Sendable, Hashable {
     isHeldByApp = true
   }
 
+  /// From 8.7 on libcurl counts all times from when the transfer was added (`MSTATE_SETUP` in its `multi.c`), and adds to ``queue`` at each
+  /// attempt to get a connection. The last attempt came just before the first of the other times: a host that others wait for was
+  /// looked up before.
+  mutating func countFromTurn() {
+    let first = nameLookup > 0 ? nameLookup : preTransfer
+    guard let queue, first > 0, resend == 0 else { return }
+    let wait = min(queue, first - 1)
+    self.queue = wait
+    (nameLookup, connect, appConnect) = (
+      max(0, nameLookup - wait), max(0, connect - wait), max(0, appConnect - wait)
+    )
+    (preTransfer, startTransfer) = (max(0, preTransfer - wait), max(0, startTransfer - wait))
+    postTransfer = postTransfer.map { $0 - wait }
+  }
+
   /// The transfer has opened a connection, and not come to the end of its handshake.
   var wantsHandshake: Bool { seen.isSecure && connectionCount ?? 0 > 0 && appConnect == 0 }
 

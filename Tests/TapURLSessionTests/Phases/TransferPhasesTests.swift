@@ -66,6 +66,15 @@ import Testing
       firstByte: 800_100, total: 801_000
     ) { $0.queue = 500_000 },
     Case(
+      "libcurl counts all from the begin, and the wait twice",
+      [.queue: 500_019, .processing: 299_931, .transfer: 1_000, .local: 150], firstByte: 800_100,
+      total: 801_000
+    ) { transfer in
+      (transfer.queue, transfer.nameLookup) = (900_000, 500_020)
+      (transfer.preTransfer, transfer.startTransfer) = (500_069, 800_000)
+      transfer.countFromTurn()
+    },
+    Case(
       "libcurl counts one twice", [.processing: 299_950, .local: 150], addsUp: false, total: 801_000
     ) { $0.queue = 900_000 },
     Case(
