@@ -78,7 +78,16 @@ extension System {
   package static func openForAppending(_ path: String, permissions: Int?) throws(Failure) -> Int32 {
     let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (permissions == nil ? 0 : O_CREAT)
     let mode = mode_t(truncatingIfNeeded: permissions ?? 0)
-    return try aboveStandard(Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) }))
+    let descriptor = try aboveStandard(
+      Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags, mode)) }))
+    // An umask may take the right to write from a new file's owner, who could not open it again.
+    var status = stat()
+    if permissions != nil, fstat(descriptor, &status) == 0, status.st_size == 0,
+      status.st_mode & (S_IFMT | 0o200) == S_IFREG
+    {
+      fchmod(descriptor, status.st_mode & 0o777 | 0o200)
+    }
+    return descriptor
   }
 
   /// Opens a file for reading. Does not block on a pipe or a device.

@@ -81,17 +81,18 @@ import Testing
   @Test(
     .serialized,
     arguments: [
-      (0o604, 0o604), (0, 0o200), (-1, 0o777), (.max, 0o777), (0o4640, 0o640),
+      (0o604, 0, 0o604), (0, 0, 0o200), (-1, 0, 0o777), (.max, 0, 0o777), (0o4640, 0, 0o640),
+      (0o640, 0o777, 0o200),
     ])
-  func `is made with the permissions that are given, as far as they can be`(given: Int, expected: Int)
-    async throws
-  {
+  func `is made with the permissions that are given, as far as they can be`(
+    given: Int, mask: Int, expected: Int
+  ) async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    try ExitValues.give("LogDestinationTests", path, given)
+    try ExitValues.give("LogDestinationTests", path, given, mask)
     await #expect(processExitsWith: .exitCode(7)) {
-      let (path, given) = try ExitValues.take("LogDestinationTests", String.self, Int.self)
-      umask(0)
+      let (path, given, mask) = try ExitValues.take("LogDestinationTests", String.self, Int.self, Int.self)
+      umask(mode_t(mask))
       var configuration = RequestLog.Configuration()
       configuration.filePermissions = given
       exit(try RequestLog(to: .file(path), configuration: configuration).shutdown() ? 7 : 1)
