@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryTracing
@@ -153,9 +154,10 @@ import Tracing
     }
     let app: any ApplicationProtocol =
       way == .server ? Application(router: router, observedBy: tap.inbound) : Application(router: router)
-    let header: HTTPFields = [try #require(.init("traceparent")): root.traceparent]
+    let name = try #require(HTTPField.Name("traceparent"))
     try await app.test(.ahc(.http)) { client in
-      let response = try await client.execute(uri: "/users/7?a=b", method: .get, headers: header)
+      let response = try await client.execute(
+        uri: "/users/7?a=b", method: .get, headers: [name: root.traceparent])
       #expect(response.status == .ok)
     }
     await tap.shutdown()
