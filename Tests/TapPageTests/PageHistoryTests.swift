@@ -25,8 +25,8 @@ struct PageHistoryTests {
         #expect(
           try await browser.rows("slowest") == [
             "GET /users/{id}|\(PageContent.hostile)|api.example.com|300|100 %|0 %|40 ms|≈ 49.8 ms",
-            "GET /carts/{id}|served|–|7|0 %|0 %|3 ms|≈ 4.97 ms",
-            "GET /users/{id}|payments|\(PageContent.hostile)|5|0 %|0 %|1 ms|≈ 4.96 ms",
+            "GET /users/{id}|payments|\(PageContent.hostile)|5|0 %|0 %|1 ms|≈ 4.95 ms",
+            "GET /carts/{id}|served|–|7|0 %|0 %|3 ms|≈ 4.95 ms",
           ])
         let failures = try await browser.rows("wrong")
         #expect(

@@ -108,7 +108,7 @@ struct PageNowTests {
       #expect(request.contains("no response within 2.0 s: timeoutInterval"), "\(request)")
       #expect(
         request.contains("95 % is processing: the wait for the server's answer.")
-          && request.contains("It was cut off in processing: how long that would have taken is unknown."),
+          && request.contains("It was cut off in processing: its whole time is unknown."),
         "\(request)")
       #expect(!request.contains("the server's work"), "\(request)")
       #expect(try await browser.evaluate("document.querySelectorAll('.processing.cut').length") == "1")

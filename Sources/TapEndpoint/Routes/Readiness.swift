@@ -11,8 +11,12 @@ public final class Readiness: Sendable {
   /// A check returns `nil` if the app is ready, else the reason in one line.
   public typealias Check = @Sendable () async -> String?
 
-  /// In the order in which they were added.
-  private let checks = Mutex<[RunningCheck]>([])
+  private struct State {
+    var checks: [String: RunningCheck] = [:]
+    var addedCount = 0
+  }
+
+  private let state = Mutex(State())
 
   /// Makes an empty list of checks. Without a check, an app is ready.
   public init() {}
@@ -34,20 +38,20 @@ public final class Readiness: Sendable {
   ///   - check: runs at each request on Swift's threads, so it should be quick and must not block. Every client
   ///     can read its result.
   public func add(_ name: String, _ check: @escaping Check) {
-    checks.withLock { checks in
-      checks.removeAll { $0.name == name }
-      checks.append(RunningCheck(name, check))
+    state.withLock { state in
+      state.addedCount += 1
+      state.checks[name] = RunningCheck(name, number: state.addedCount, check)
     }
   }
 
   /// Removes the check with that name.
   public func remove(_ name: String) {
-    checks.withLock { $0.removeAll { $0.name == name } }
+    state.withLock { $0.checks[name] = nil }
   }
 
   /// A line for each check, in the order in which they were added, and whether all is well.
   package func report(within time: Duration) async -> (isReady: Bool, text: String) {
-    let checks = checks.withLock { $0 }
+    let checks = state.withLock { $0.checks }.values.sorted { $0.number < $1.number }
     let (answers, answer) = AsyncStream.makeStream(of: (Int, String?).self)
     let requests = checks.enumerated().map { index, check in check.ask { answer.yield((index, $0)) } }
     let limit = Task {
@@ -84,11 +88,13 @@ private final class RunningCheck: Sendable {
   }
 
   let name: String
+  /// Its place in the order of the answer.
+  let number: Int
   private let check: Readiness.Check
   private let state = Mutex(State())
 
-  init(_ name: String, _ check: @escaping Readiness.Check) {
-    (self.name, self.check) = (name, check)
+  init(_ name: String, number: Int, _ check: @escaping Readiness.Check) {
+    (self.name, self.number, self.check) = (name, number, check)
   }
 
   /// Calls back with the answer, once, unless the request is given up.

@@ -40,14 +40,14 @@ const closeDrawer = () => choose({ request: "", trace: "" });
 function requestContent(one) {
   const fields = Object.entries(one.fields).filter(([name]) => !SAID.test(name)).map(([name, value]) => [name, textOf(value)]);
   const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
-  const usual = usualOf(one.party), cut = one.of("cut_off_phase");
-  const times = one.party.side === "served" ? [element("p.none", "In this app: what it asked others meanwhile is in its trace.")]
-    : [element("p.verdict", difference(one, pieces, usual)), verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: how long that would have taken is unknown.` : !codeOf(one) && "No answer came."),
+  const usual = usualOf(one.party), differs = difference(one, pieces, usual), cut = one.of("cut_off_phase");
+  const times = () => one.party.side === "served" ? [element("p.none", "In this app: what it asked others meanwhile is in its trace.")]
+    : [differs && element("p.verdict", differs), verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: its whole time is unknown.` : !codeOf(one) && "No answer came."),
       waterfall(one, pieces, roundTrip, usual)];
   return [
     trouble && element(`p.trouble.${one.of("severity")}`, trouble),
     factList(factsOf(one)),
-    one.seconds !== undefined && [element("h3", "Where the time went"), times],
+    one.seconds !== undefined && [element("h3", "Where the time went"), times()],
     fields.length > 0 && [element("h3", "Fields"), factList(fields)],
     one.isGone ? element("p.none", `This process holds no line of it ${GONE}`) : element("details", element("summary", "Its line"), element("pre", one.text)),
   ];

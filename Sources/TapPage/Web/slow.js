@@ -1,5 +1,4 @@
-// Why slow: the slowest requests of each row, which the process keeps, and what its requests usually do.
-// As lines, of which the log may have more.
+// Why slow: the slowest requests of each row, which the process keeps, as lines, and what its requests usually do.
 const slowest = { lines: [] };
 
 async function readHistory() {
@@ -24,7 +23,7 @@ async function openSlowest(row) {
   else filterBy(row);
 }
 
-// The mean of all requests to the path, by phase, of these minutes or since the start. Of a phase the method is not known.
+// The mean of all requests to the path, by phase: the method of a phase is unknown.
 function usualOf({ client, host, path }) {
   const isTheirs = one => one.client === client && one.host === host && one.path === path && !one.isCached;
   const isRecent = isWhole("phases"), add = (place, isWanted) => sumsOf(place, isRecent).filter(one => isTheirs(one) && isWanted(one))

@@ -109,6 +109,7 @@ struct PublicSettings {
       "begin takes them as they are",
     "EverySession.notObserved(reason:)": "a result",
     "EverySession.observed(earlierSessions:)": "a result",
+    "TraceContext.init(traceparent:span:)": "TraceContext.init(traceparent:) reads the same header",
     "Tap.observeEverySession(client:)": "the tap's session(client:) takes such names",
   ]
 }
