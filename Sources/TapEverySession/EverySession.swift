@@ -41,7 +41,7 @@ extension Tap {
   ///
   /// - Parameter client: The name for a session's `client` label and log field, by its configuration, or `nil` for a session that
   ///   is not observed. Called once for each session, on the thread that makes it: it must return at once, and use neither the tap
-  ///   nor `URLSession`. See ``/TapURLSession/URLSessionTap/clientLimit``.
+  ///   nor `URLSession`. Of more than 256 names, the last ones are `_OTHER`.
   @discardableResult
   public func observeEverySession(
     client: @escaping @Sendable (_ configuration: URLSessionConfiguration) -> String?

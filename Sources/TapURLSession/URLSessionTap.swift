@@ -75,7 +75,7 @@ public final class URLSessionTap: Sendable {
   /// - Parameters:
   ///   - configuration: The configuration to copy.
   ///   - client: The name for the `client` label and log field. Name what the session is for, such as
-  ///     `payments`; see ``clientLimit``.
+  ///     `payments`; of more than 256 names, the last ones are `_OTHER`.
   public func sessionConfiguration(
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {

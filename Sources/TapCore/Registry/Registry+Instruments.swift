@@ -19,11 +19,13 @@ extension Registry {
   ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
   ///     jobs[JobLabels(kind: "email")].increment()
   ///
-  /// The other parameters and the errors are those of ``counter(_:help:unit:labels:)``.
-  ///
   /// - Parameters:
+  ///   - name: the metric's name, which ends in `_total`.
+  ///   - help: one line that says what is counted.
+  ///   - unit: the unit in the name before `_total`, such as `bytes`, for OpenMetrics.
   ///   - key: the type whose values distinguish the series.
   ///   - configuration: the limit and the expiry of series.
+  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func counter<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     configuration: SeriesConfiguration = SeriesConfiguration()
@@ -47,11 +49,15 @@ extension Registry {
     return try family(name, help, .gauge, unit, render: render) { _ in Gauge() }[labels]
   }
 
-  /// A family of gauges, made on first use. The other parameters and the errors are those of ``gauge(_:help:unit:labels:)``.
+  /// A family of gauges, made on first use.
   ///
   /// - Parameters:
+  ///   - name: the metric's name.
+  ///   - help: one line that says what the value is.
+  ///   - unit: the unit at the end of the name, such as `celsius`, for OpenMetrics.
   ///   - key: the type whose values distinguish the series.
   ///   - configuration: the limit and the expiry of series.
+  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func gauge<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     configuration: SeriesConfiguration = SeriesConfiguration()
@@ -77,12 +83,16 @@ extension Registry {
     return try histograms(name, help, unit, buckets, render: render)[labels]
   }
 
-  /// A family of histograms, made on first use. The other parameters and the errors are those of
-  /// ``histogram(_:help:unit:buckets:labels:)``.
+  /// A family of histograms, made on first use.
   ///
   /// - Parameters:
+  ///   - name: the metric's name, such as `job_duration_seconds`.
+  ///   - help: one line that says what is measured.
+  ///   - unit: the unit at the end of the name, such as `seconds`, for OpenMetrics.
+  ///   - buckets: the upper bounds of the classic buckets, in the metric's unit.
   ///   - key: the type whose values distinguish the series.
   ///   - configuration: the limit and the expiry of series.
+  /// - Throws: ``RegistryError`` if the name, a label or the buckets are invalid, or the name is taken.
   public func histogram<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     by key: Key.Type, configuration: SeriesConfiguration = SeriesConfiguration()
@@ -126,10 +136,13 @@ extension Registry {
   ///
   ///     try registry.counter("pool_opened_total", help: "Connections opened.") { Double(pool.opened) }
   ///
-  /// The other parameters are those of ``counter(_:help:unit:labels:)``. A name may have several series with different labels.
-  ///
-  /// - Parameter value: returns the value, which must never go down. Called on the thread that serves a scrape,
-  ///   without a lock: it must not wait. A value that is below 0 or not a number is omitted.
+  /// - Parameters:
+  ///   - name: the metric's name, which ends in `_total`.
+  ///   - help: one line that says what is counted.
+  ///   - unit: the unit in the name, before `_total`.
+  ///   - labels: labels of this one series; a name may have several series with different labels.
+  ///   - value: returns the value, which must never go down. Called on the thread that serves a scrape,
+  ///     without a lock: it must not wait. A value that is below 0 or not a number is omitted.
   /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name or the series is taken.
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none,
@@ -142,9 +155,13 @@ extension Registry {
   ///
   ///     try registry.gauge("queue_depth", help: "Jobs that wait.") { Double(queue.count) }
   ///
-  /// The other parameters are those of ``gauge(_:help:unit:labels:)``. A name may have several series with different labels.
-  ///
-  /// - Parameter value: returns the value. Called on the thread that serves a scrape, without a lock: it must not wait.
+  /// - Parameters:
+  ///   - name: the metric's name.
+  ///   - help: one line that says what the value is.
+  ///   - unit: the unit at the end of the name.
+  ///   - labels: labels of this one series; a name may have several series with different labels.
+  ///   - value: returns the value. Called on the thread that serves a scrape, without a lock: it must not
+  ///     wait.
   /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name or the series is taken.
   public func gauge(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none,
