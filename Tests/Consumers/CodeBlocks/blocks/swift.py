@@ -115,7 +115,8 @@ def _adapted(block):
     file = HERE.parents[2] / block.path
     if ADAPTERS not in file.parents:
         return ""
-    names = _imports(file.read_text()) & PRODUCTS.keys()
+    # Tracing brings the module of its context along.
+    names = _imports(file.read_text()) & (PRODUCTS.keys() | {"ServiceContextModule"})
     names |= {name for name, (_, package) in PRODUCTS.items() if package == "Adapters"}
     return "".join(f"import {name}\n" for name in sorted(names))
 
