@@ -170,9 +170,12 @@ extension TransferInfo {
   /// - Parameter remaining: From when the request could be sent to the end.
   private func timeAfterBody(_ remaining: Int64?) -> Int64? {
     if isHeldByApp { return nil }
-    if isHTTP1, sendsNothingAtEnd, let connection, let after = connection.info.sinceDataSent {
-      // A short upload is none that the kernel's clock could tell.
+    if isHTTP1, sendsNothingAtEnd, let connection {
+      // A short upload is none that the kernel's clock could tell, and in a short time that clock has nothing to tell.
+      let after = connection.info.sinceDataSent ?? 0
       if let remaining, remaining - after < resolution { return remaining }
+    }
+    if isHTTP1, sendsNothingAtEnd, let connection, let after = connection.info.sinceDataSent {
       // All of the body may have been sent before, and a part have gone out again while the server worked. Of a body that cannot all be
       // under way at once, some is sent again wherever the server takes it slowly, and its end came later.
       if connection.hasNoRetransmission || sentBytes ?? 0 > 65_536 { return after }

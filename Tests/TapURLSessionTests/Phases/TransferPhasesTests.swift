@@ -273,6 +273,21 @@ import Testing
       "a short one", [.processing: 300_950, .transfer: 0, .local: 150], firstByte: 301_100, upload: 200,
       kernel: connection(sent: 296, segments: 1)),
     Case(
+      "the first of a process, whose kernel's clock has not been seen to move",
+      [.processing: 4_950, .transfer: 0, .local: 150], firstByte: 5_100, upload: 200, total: 5_000,
+      kernel: connection(sent: 0, segments: 1)
+    ) { transfer in
+      transfer.startTransfer = 4_000
+      transfer.connection?.info.sinceDataSent = nil
+    },
+    Case(
+      "the same for longer than that clock can tell", [.local: 150], addsUp: false, upload: 200,
+      total: 50_000, kernel: connection(sent: 0, segments: 1)
+    ) { transfer in
+      transfer.startTransfer = 4_000
+      transfer.connection?.info.sinceDataSent = nil
+    },
+    Case(
       "a long one", [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100,
       upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 1)
     ) { $0.hadFreeConnection = true },
