@@ -28,10 +28,12 @@ let package = Package(
   dependencies: [],
   targets: [
     .target(name: "TapLibc", swiftSettings: settings),
+    .target(name: "TapLinux"),
     .target(name: "TapFoundation", swiftSettings: settings),
     .target(name: "TapCore", dependencies: ["TapLibc"], swiftSettings: settings),
     .target(name: "TapLog", dependencies: ["TapCore", "TapLibc"], swiftSettings: settings),
-    .target(name: "TapEndpoint", dependencies: ["TapCore", "TapLibc"], swiftSettings: settings),
+    .target(
+      name: "TapEndpoint", dependencies: ["TapCore", "TapLibc", "TapLinux"], swiftSettings: settings),
     .target(
       name: "TapPage", dependencies: ["TapCore", "TapEndpoint"], resources: [.embedInCode("Web")],
       swiftSettings: settings),

@@ -77,18 +77,25 @@ public final class Endpoint: Sendable {
     }
     let isLoopback = socket.address.port != nil && !socket.address.isReachableFromNetwork
     let hosts = isLoopback ? AllowedHosts(configuration.access) : nil
-    let loop = EventLoop(router, authenticator, hosts, configuration, overdue)
+    let loop: EventLoop
+    do {
+      loop = try EventLoop(socket, router, authenticator, hosts, configuration, overdue)
+    } catch {
+      socket.close()
+      throw ListeningSocket.failure(error.code, configuration.address)
+    }
     let isFirst = phase.withLock { phase in
       // Another start may have been first.
       guard case .stopped = phase else { return false }
       phase = .running(loop, socket.address)
+      // Before a shutdown can find it.
+      loop.perform { $0.begin() }
       return true
     }
     guard isFirst else {
       socket.close()
       throw Self.alreadyRunning
     }
-    loop.perform { $0.listen(socket) }
     return socket.address
   }
 

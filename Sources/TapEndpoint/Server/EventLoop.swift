@@ -4,8 +4,7 @@ import TapCore
 /// Serves all connections on one serial queue: it moves bytes and events between sockets, clocks and handlers, and
 /// the state machines of the connections decide.
 actor EventLoop {
-  /// Descriptors that may wait to be closed before no further connection is accepted.
-  private static let pendingCloses = 8
+  private static let listenerID: Poller.ID = 0
   /// A deadline is noticed at most this much late. It bounds how often all connections are visited.
   private static let checkInterval = Duration.milliseconds(20)
 
@@ -28,20 +27,24 @@ actor EventLoop {
   var refusals = RefusalLog()
   var clock = EventClock()
 
-  private var listener: (socket: ListeningSocket, source: DescriptorSource)?
-  /// Those of the connections, and those that are being closed.
-  private var openDescriptors = 0
-  private var nextID: Connection.ID = 0
+  private let poller: Poller
+  private var listener: ListeningSocket?
+  private var isAccepting = true
+  private var nextID = listenerID + 1
   private var shutdownDeadline: ContinuousClock.Instant?
   private var onEnd: [@Sendable () -> Void] = []
   /// When the deadlines are checked next.
   private var nextCheck: ContinuousClock.Instant?
   private var buffer = [UInt8](repeating: 0, count: 65_536)
 
+  /// Takes ownership of the socket once it ``begin()``s.
   init(
-    _ router: Router, _ authenticator: Authenticator?, _ hosts: AllowedHosts?,
+    _ socket: ListeningSocket, _ router: Router, _ authenticator: Authenticator?, _ hosts: AllowedHosts?,
     _ configuration: Endpoint.Configuration, _ overdue: OverdueHandlers
-  ) {
+  ) throws(System.Failure) {
+    poller = try Poller()
+    try poller.add(socket.descriptor, Self.listenerID, .input)
+    listener = socket
     (self.router, self.authenticator, self.hosts, self.overdue) = (router, authenticator, hosts, overdue)
     (limits, logRefusal) = (configuration.limits, configuration.logRefusal)
     connections = ConnectionTable(limit: limits.connections)
@@ -51,31 +54,32 @@ actor EventLoop {
     executor.queue.async { self.assumeIsolated(body) }
   }
 
-  /// What a dispatch source calls, as long as there is the event loop.
-  private nonisolated func event(_ body: @escaping (isolated EventLoop) -> Void) -> () -> Void {
-    { [weak self] in self?.assumeIsolated(body) }
+  /// Begins to serve.
+  func begin() {
+    poller.begin(on: executor.queue) { [weak self] in self?.assumeIsolated { $0.turn() } }
   }
 
-  /// Begins to accept from the socket, whose ownership it takes.
-  func listen(_ socket: ListeningSocket) {
-    let source = DispatchSource.makeReadSource(fileDescriptor: socket.descriptor, queue: executor.queue)
-    listener = (socket, DescriptorSource(source, onEvent: event { $0.acceptConnections() }))
+  /// Serves what is ready, and looks again behind what else the queue has to do. Only when nothing is ready, Dispatch watches, since
+  /// it begins to do so on a thread of its own, which costs more than a small request.
+  private func turn() {
+    let ready = poller.ready()
+    guard !ready.isEmpty else { return poller.resume() }
+    for (id, events) in ready {
+      if id == Self.listenerID { acceptConnections() } else { handle(events, on: id) }
+    }
+    perform { $0.turn() }
   }
 
   // MARK: New connections
 
   private func acceptConnections() {
-    guard let (socket, source) = listener else { return }
+    guard let listener else { return }
     connections.updateCapacity(at: .now)
     do throws(System.Failure) {
       // Bounded, so that a flood of new connections leaves time to the open ones.
       for _ in 0..<64 {
-        // A descriptor is closed some time after its connection: a flood must not overtake that.
-        guard openDescriptors - connections.open.count < Self.pendingCloses else {
-          return source.watch(false)
-        }
-        guard let descriptor = try socket.accept() else { return }
-        let connection = open(descriptor)
+        guard let descriptor = try listener.accept() else { return }
+        let connection = try open(descriptor)
         connections.noteAccepted(descriptor, at: .now)
         if connections.open.count > connections.capacity, !makeRoom(except: connection) {
           close(connection, reset: true)
@@ -84,21 +88,29 @@ actor EventLoop {
     } catch {
       connections.noteShortage(at: .now)
       // New connections stay in the system's queue.
-      source.watch(false)
+      accept(false)
       // If it is the app that has taken all descriptors, it may give some back until the next attempt.
       if !makeRoom(except: nil) { checkDeadlines(at: .now + .milliseconds(100)) }
     }
   }
 
-  private func open(_ descriptor: Int32) -> Connection {
-    let id = nextID
-    nextID += 1
+  private func accept(_ isWanted: Bool) {
+    guard let listener, isWanted != isAccepting else { return }
+    isAccepting = isWanted
+    poller.change(listener.descriptor, Self.listenerID, to: isWanted ? .input : [])
+  }
+
+  private func open(_ descriptor: Int32) throws(System.Failure) -> Connection {
     let state = ConnectionState(limits: limits, at: clock.now())
-    let connection = Connection(
-      id: id, descriptor: descriptor, state: state, queue: executor.queue,
-      onReadable: event { $0.receive(on: id) })
-    connections.open[id] = connection
-    openDescriptors += 1
+    let connection = Connection(id: nextID, descriptor: descriptor, state: state)
+    do {
+      try poller.add(descriptor, connection.id, connection.events)
+    } catch {
+      connection.close(reset: true)
+      throw error
+    }
+    nextID += 1
+    connections.open[connection.id] = connection
     checkDeadlines(at: state.deadline)
     return connection
   }
@@ -111,29 +123,15 @@ actor EventLoop {
 
   // MARK: Events
 
-  private func receive(on id: Connection.ID) {
+  private func handle(_ events: Poller.Events, on id: Connection.ID) {
     guard let connection = connections.open[id] else { return }
-    connection.isReadQueued = false
-    guard connection.state.wantsInput else { return }
-    connection.mayHaveInput = connection.receive(into: &buffer)
-    if connection.mayHaveInput { advance(connection) } else { connection.reading.watch(true) }
-  }
-
-  /// Reads again at the end of the queue, until a read would block; only then the dispatch source takes over. Two
-  /// reasons, and no busy loop, because each further read is paid for by bytes that have arrived:
-  /// - A client that resets the connection behind some bytes causes one event for both. On Linux the source is silent
-  ///   after such a hangup, so the reset shows in a read alone.
-  /// - A source is armed again after each event by a thread of its own, which costs more than a small request. Behind an
-  ///   answer, the client's next request often arrives while the queue serves the others.
-  private func queueRead(_ connection: Connection) {
-    connection.isReadQueued = true
-    connection.reading.watch(false)
-    perform { [id = connection.id] in $0.receive(on: id) }
-  }
-
-  private func writable(_ id: Connection.ID) {
-    guard let connection = connections.open[id] else { return }
-    connection.state.isWriteBlocked = false
+    if events.contains(.output) { connection.state.isWriteBlocked = false }
+    if connection.state.wantsInput {
+      // A failure shows in a read, behind the bytes that came before it.
+      if !events.isDisjoint(with: [.input, .failure]) { connection.receive(into: &buffer) }
+    } else if !events.isDisjoint(with: .failure) {
+      connection.state.failed()
+    }
     advance(connection)
   }
 
@@ -154,7 +152,7 @@ actor EventLoop {
     nextCheck = nil
     let time = clock.now()
     if let shutdownDeadline, shutdownDeadline <= time.instant { return abort() }
-    listener?.source.watch(true)
+    accept(true)
     var next = shutdownDeadline
     for connection in connections.open.values {
       if connection.state.deadline <= time.instant {
@@ -179,35 +177,23 @@ actor EventLoop {
       case .shutdownOutput: connection.endOutput()
       case .close(let reset): return close(connection, reset: reset)
       case .wait(let input, let output, let deadline):
-        watch(connection, input: input, output: output)
+        let events: Poller.Events = input ? (output ? [.input, .output] : .input) : output ? .output : []
+        if exchange(&connection.events, with: events) != events {
+          poller.change(connection.descriptor, connection.id, to: events)
+        }
         checkDeadlines(at: deadline)
         return release(connection, at: time)
       }
     }
   }
 
-  private func watch(_ connection: Connection, input: Bool, output: Bool) {
-    if !input {
-      connection.reading.watch(false)
-    } else if !connection.mayHaveInput {
-      connection.reading.watch(true)
-    } else if !connection.isReadQueued {
-      queueRead(connection)
-    }
-    let id = connection.id
-    connection.watchWriting(output, onWritable: event { $0.writable(id) })
-  }
-
   private func close(_ connection: Connection, reset: Bool) {
     guard !connection.isClosed else { return }
     connections.open[connection.id] = nil
-    connection.close(reset: reset, then: event { $0.descriptorClosed() })
+    poller.remove(connection.descriptor)
+    connection.close(reset: reset)
     release(connection, at: clock.now())
-  }
-
-  private func descriptorClosed() {
-    openDescriptors -= 1
-    listener?.source.watch(true)
+    accept(true)
     endIfDone()
   }
 
@@ -223,17 +209,11 @@ actor EventLoop {
       advance(connection)
     }
     if deadline <= .now { abort() }
-    guard let (socket, source) = listener else { return endIfDone() }
-    listener = nil
-    openDescriptors += 1
-    // Keeps the event loop until the socket is closed.
-    let closing: @Sendable () -> Void = {
-      self.assumeIsolated { loop in
-        socket.close()
-        loop.descriptorClosed()
-      }
+    if let listener = exchange(&listener, with: nil) {
+      poller.remove(listener.descriptor)
+      listener.close()
     }
-    source.cancel(then: closing)
+    endIfDone()
   }
 
   private func abort() {
@@ -241,8 +221,9 @@ actor EventLoop {
   }
 
   private func endIfDone() {
-    guard listener == nil, openDescriptors == 0 else { return }
-    for completion in exchange(&onEnd, with: []) { completion() }
+    guard listener == nil, connections.open.isEmpty else { return }
+    // Keeps the event loop until then.
+    poller.close { self.assumeIsolated { for completion in exchange(&$0.onEnd, with: []) { completion() } } }
   }
 }
 

@@ -1,5 +1,6 @@
 import TapCore
 import TapLibc
+import TapLinux
 
 /// A socket that listens, and the address that the system gave it.
 struct ListeningSocket: Sendable {
@@ -72,25 +73,15 @@ struct ListeningSocket: Sendable {
   }
 
   private func acceptClosingOnExec() -> Int32 {
-    #if canImport(Glibc)
-      // accept4 sets both flags at once, so that no child process can start in between. Its declaration
-      // needs _GNU_SOURCE, without which Swift sees glibc.
-      if let accept4 = Self.accept4 {
-        return accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
-      }
+    #if canImport(Darwin)
+      let accepted = TapLibc.accept(descriptor, nil, nil)
+      if accepted >= 0 { Socket.configure(accepted) }
+      return accepted
+    #else
+      // Both flags at once, so that no child process can start in between.
+      return accept4(descriptor, nil, nil, O_CLOEXEC | O_NONBLOCK)
     #endif
-    let accepted = TapLibc.accept(descriptor, nil, nil)
-    if accepted >= 0 { Socket.configure(accepted) }
-    return accepted
   }
-
-  #if canImport(Glibc)
-    private typealias Accept4 =
-      @convention(c) (
-        Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?, Int32
-      ) -> Int32
-    private static let accept4 = dlsym(nil, "accept4").map { unsafeBitCast($0, to: Accept4.self) }
-  #endif
 
   static func failure(_ code: Int32, _ address: EndpointAddress) -> EndpointError {
     switch code {
