@@ -39,8 +39,8 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   init(with gateway: PushGateway) {
     self.gateway = gateway
     calls.maxConcurrentOperationCount = 1
-    // The threads of this class are those that apps fill least.
-    calls.qualityOfService = .userInteractive
+    // On Linux a class with threads of its own, as the endpoint's.
+    calls.qualityOfService = .background
   }
 
   /// Replaces the group's metrics, unless the task is cancelled. The time counts up to a day.

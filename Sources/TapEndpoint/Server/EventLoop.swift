@@ -230,9 +230,14 @@ actor EventLoop {
 /// Runs an actor on a serial dispatch queue, so that the handlers of dispatch sources, which run on the same
 /// queue, are isolated to the actor. (`DispatchSerialQueue`, which is such an executor, is not on Linux.)
 final class QueueExecutor: SerialExecutor {
-  /// Of the class that apps fill least: each class has threads of its own, so that those that block in another one take none of
-  /// these. On Linux this one shares its threads with `.userInitiated`.
-  let queue = DispatchQueue(label: "session-tap.endpoint", qos: .userInteractive)
+  /// Of a class that shares its threads with no other, so that an app's queues that block in another one take none of them. On Linux
+  /// `.userInteractive` and `.userInitiated` share theirs, and no class has a lower priority than another; elsewhere this one has.
+  #if canImport(Darwin)
+    private static let qos = DispatchQoS.userInteractive
+  #else
+    private static let qos = DispatchQoS.background
+  #endif
+  let queue = DispatchQueue(label: "session-tap.endpoint", qos: qos)
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
