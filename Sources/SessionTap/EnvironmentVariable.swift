@@ -28,7 +28,8 @@ struct EnvironmentVariable: Sendable {
   static let bearerTokenFile = own + "BEARER_TOKEN_FILE"
   static let basicPasswordFile = own + "BASIC_PASSWORD_FILE"
   static let log = own + "LOG"
-  static let rotationKeep = own + "LOG_ROTATION_KEEP"
+  static let rotation = own + "LOG_ROTATION_"
+  static let rotationKeep = rotation + "KEEP"
 
   static let all = address + service + access + logs
 
@@ -85,12 +86,12 @@ struct EnvironmentVariable: Sendable {
       }
     },
     EnvironmentVariable(
-      own + "LOG_ROTATION_SIZE",
+      rotation + "SIZE",
       "the maximum size of the log's file: bytes, or with a unit, `100M` (`k`, `M`, `G`)", "none",
       \.rotation.maximumSize, otherwise: "not a number of bytes above 0, such as 100M"
     ) { quantity($0, ["k": 1 << 10, "M": 1 << 20, "G": 1 << 30]).map(Int?.some) },
     EnvironmentVariable(
-      own + "LOG_ROTATION_INTERVAL",
+      rotation + "INTERVAL",
       "the time that a file covers: seconds, or with a unit, `1d` (`s`, `m`, `h`, `d`)", "none",
       \.rotation.interval, otherwise: "not a time of a second or more, such as 1d"
     ) { quantity($0, ["s": 1, "m": 60, "h": 3_600, "d": 86_400]).map { Duration?.some(.seconds($0)) } },

@@ -53,8 +53,13 @@ extension Tap.Configuration {
 
   /// Warns of each variable in whose place the code has set something else.
   mutating func warnOfIgnoredVariables() {
-    for taken in assignments where !taken.holds(in: self) {
-      warn(taken.variable.name, taken.value, "which is ignored: the app's code sets another value")
+    for taken in assignments {
+      let name = taken.variable.name
+      if !taken.holds(in: self) {
+        warn(name, taken.value, "which is ignored: the app's code sets another value")
+      } else if log?.isFile != true, name.hasPrefix(EnvironmentVariable.rotation) {
+        warn(name, taken.value, "which has no effect: there is no log in a file")
+      }
     }
   }
 

@@ -5,6 +5,8 @@ extension RequestLog {
   public struct Destination: Sendable {
     /// What distinguishes it from others: the path, or the kind.
     package let name: String
+    /// Whether rotation has an effect.
+    package var isFile = false
     let makeOutput: @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
 
     /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
@@ -13,7 +15,9 @@ extension RequestLog {
     /// The path may be a FIFO, whose reader may come later while lines wait, or a character device such as
     /// `/dev/null`. The start refuses directories, Unix sockets and block devices.
     public static func file(_ path: String) -> Destination {
-      Destination(name: path) { configuration throws(RequestLogError) in try FileOutput(path, configuration) }
+      Destination(name: path, isFile: true) { configuration throws(RequestLogError) in
+        try FileOutput(path, configuration)
+      }
     }
 
     /// Standard output, as containers collect it. If it is closed, the log does not start.

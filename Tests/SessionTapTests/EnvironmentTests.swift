@@ -172,6 +172,21 @@ import Testing
     #expect(lines.split(separator: "is ignored").count == 2)
   }
 
+  @Test(arguments: [nil, RequestLog.Destination.standardError, .memory])
+  func `a rotation of a log that is in no file is named`(log: RequestLog.Destination?) throws {
+    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_SIZE": "1M"])
+    configuration.log = log
+    configuration.warnOfIgnoredVariables()
+    #expect(
+      configuration.warnings == [
+        "SESSION_TAP_LOG_ROTATION_SIZE is '1M', which has no effect: there is no log in a file"
+      ])
+    configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_SIZE": "1M"])
+    configuration.log = .file("requests.jsonl")
+    configuration.warnOfIgnoredVariables()
+    #expect(configuration.warnings == [])
+  }
+
   @Test func `a variable that the code repeats is not said to be ignored`() throws {
     var configuration = Tap.Configuration(environment: [
       "SESSION_TAP_LOG": "stderr", "OTEL_EXPORTER_PROMETHEUS_PORT": "1", "OTEL_SERVICE_NAME": "shop",

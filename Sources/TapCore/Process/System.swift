@@ -65,6 +65,12 @@ package enum System {
     }
   }
 
+  /// What relative paths are relative to. `nil` where the directory is gone or may not be read.
+  package static var workingDirectory: String? {
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+    return getcwd(&path, path.count).map { String(cString: $0) }
+  }
+
   static func atExit(_ function: @convention(c) () -> Void) { atexit(function) }
 
   static func power(_ base: Double, _ exponent: Double) -> Double { pow(base, exponent) }

@@ -129,7 +129,8 @@ final class Poller {
     /// What is ready now, at most 64 sockets.
     func ready() -> [(id: ID, events: Events)] {
       withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.capacity) { buffer in
-        let count = epoll_wait(descriptor, buffer.baseAddress, Int32(buffer.count), 0)
+        guard let base = buffer.baseAddress else { return [] }
+        let count = epoll_wait(descriptor, base, Int32(buffer.count), 0)
         return buffer.prefix(Int(max(count, 0))).map { ($0.data.u64, Events(rawValue: $0.events)) }
       }
     }

@@ -47,6 +47,14 @@ import Testing
     #expect(try refusal(.file("")) == "cannot open the log file \"\": the path is empty; name a file")
   }
 
+  /// A service starts in "/" unless its unit says otherwise.
+  @Test func `says what a relative path is relative to`() throws {
+    let folder = FileManager.default.currentDirectoryPath
+    #expect(
+      try refusal(.file("no folder/requests.jsonl")).hasPrefix(
+        "cannot open the log file \"no folder/requests.jsonl\" in \"\(folder)\": No such file or directory; "))
+  }
+
   @Test func `is no path that is too long, nor one whose rotated files' would be`() throws {
     let folder = try TemporaryFolder()
     for path in [String(repeating: "x", count: 1 << 20), folder(String(repeating: "x", count: 256))] {
