@@ -19,7 +19,7 @@ def check(stage):
             count += 1
             wrong += _answer(server, form, place, expression)
         wrong += _variables(server, form)
-        wrong += [f"{form}: {rule}" for rule in server.unhealthy_rules()]
+        wrong += [f"{form}: {rule}" for rule in server.unhealthy_rules() + server.doubly_recorded()]
         for page in sorted(DASHBOARDS.glob("consoles/*.html")):
             text = get(f"{server.url}/consoles/{page.name}") or ""
             if "</html>" not in text or "error executing template" in text:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 import urllib.parse
 from pathlib import Path
@@ -75,3 +76,14 @@ class Prometheus(Program):
         groups = self.api("rules")["groups"]
         return [f"{rule['name']}: {rule['health']} {rule.get('lastError', '')}"
                 for group in groups for rule in group["rules"] if rule["health"] != "ok"]
+
+    def doubly_recorded(self):
+        """Series that rules of two groups record, each of which spoils the other's."""
+        found = {}
+        for group in self.api("rules")["groups"]:
+            for rule in group["rules"]:
+                if rule["type"] == "recording":
+                    for labels in self.query(rule["query"]):
+                        series = re.sub('"__name__": "[^"]*",? ?', "", labels)
+                        found.setdefault((rule["name"], series), set()).add(group["name"])
+        return [f"{name}{labels}: recorded by {sorted(groups)}" for (name, labels), groups in found.items() if len(groups) > 1]
