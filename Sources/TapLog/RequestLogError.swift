@@ -27,7 +27,8 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
     let place = path.isEmpty || path.hasPrefix("/") ? nil : System.workingDirectory
     return RequestLogError(
       code: .cannotOpen,
-      description: "cannot open the log file \(quoted(path))\(place.map { " in \(quoted($0))" } ?? ""): \(reason)")
+      description:
+        "cannot open the log file \(quoted(path))\(place.map { " in \(quoted($0))" } ?? ""): \(reason)")
   }
 
   static func cannotOpen(path: String, _ failure: System.Failure) -> RequestLogError {

@@ -36,7 +36,8 @@ package final class RawClient: Sendable {
   ) throws {
     descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(description: "socket: \(errno)") }
-    var limit = timeval(tv_sec: deadline, tv_usec: 0)
+    // A `timeval`, which an optimised build takes for that of a module that cannot be imported.
+    var limit: (time_t, suseconds_t) = (deadline, 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
     var one: Int32 = 1

@@ -79,7 +79,7 @@ struct ListeningSocket: Sendable {
       return accepted
     #else
       // Both flags at once, so that no child process can start in between.
-      return accept4(descriptor, nil, nil, O_CLOEXEC | O_NONBLOCK)
+      return tapAccept(descriptor, nil, nil, O_CLOEXEC | O_NONBLOCK)
     #endif
   }
 

@@ -105,33 +105,32 @@ final class Poller {
       }
     }
   #else
-    private static func makeDescriptor() -> Int32 { epoll_create1(O_CLOEXEC) }
+    private static func makeDescriptor() -> Int32 { tapEpollCreate(O_CLOEXEC) }
 
     /// - Throws: if the system has no room for another one.
     func add(_ socket: Int32, _ id: ID, _ events: Events) throws(System.Failure) {
-      try control(EPOLL_CTL_ADD, socket, id, events)
+      try control(1, socket, id, events)
     }
 
     func change(_ socket: Int32, _ id: ID, to events: Events) {
-      try? control(EPOLL_CTL_MOD, socket, id, events)
+      try? control(3, socket, id, events)
     }
 
     /// Before the socket is closed: a child process may have a copy of it until its exec(2), which would be reported on.
-    func remove(_ socket: Int32) { try? control(EPOLL_CTL_DEL, socket, 0, []) }
+    func remove(_ socket: Int32) { try? control(2, socket, 0, []) }
 
     private func control(_ operation: Int32, _ socket: Int32, _ id: ID, _ events: Events) throws(System
       .Failure)
     {
-      var event = epoll_event(events: events.rawValue, data: epoll_data_t(u64: id))
-      _ = try System.uninterrupted { Int(epoll_ctl(descriptor, operation, socket, &event)) }
+      var event = TapEpollEvent(events: events.rawValue, data: id)
+      _ = try System.uninterrupted { Int(tapEpollControl(descriptor, operation, socket, &event)) }
     }
 
     /// What is ready now, at most 64 sockets.
     func ready() -> [(id: ID, events: Events)] {
-      withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.capacity) { buffer in
-        guard let base = buffer.baseAddress else { return [] }
-        let count = epoll_wait(descriptor, base, Int32(buffer.count), 0)
-        return buffer.prefix(Int(max(count, 0))).map { ($0.data.u64, Events(rawValue: $0.events)) }
+      withUnsafeTemporaryAllocation(of: TapEpollEvent.self, capacity: Self.capacity) { buffer in
+        let count = tapEpollWait(descriptor, buffer.baseAddress, Int32(buffer.count), 0)
+        return buffer.prefix(Int(max(count, 0))).map { ($0.data, Events(rawValue: $0.events)) }
       }
     }
   #endif

@@ -52,7 +52,8 @@ import Testing
     let folder = FileManager.default.currentDirectoryPath
     #expect(
       try refusal(.file("no folder/requests.jsonl")).hasPrefix(
-        "cannot open the log file \"no folder/requests.jsonl\" in \"\(folder)\": No such file or directory; "))
+        "cannot open the log file \"no folder/requests.jsonl\" in \"\(folder)\": No such file or directory; ")
+    )
   }
 
   @Test func `is no path that is too long, nor one whose rotated files' would be`() throws {
