@@ -58,10 +58,11 @@ struct TextWriter: ExpositionWriter {
     let sum = Array(FloatText.value(snapshot.sum).utf8)
     // A line's punctuation and its number have at most 40 characters.
     let capacity =
-      (layout.bucketCount + 2) * (name.count + labels.bytes.count + 40) + layout.sampleEndsLength
+      (layout.bucketCount + 2) * (name.count + labels.bytes.count + 40) + layout.sampleEnds.count
       + exemplars.reduce(0) { $0 + $1.count }
     if lines.count < capacity { lines = [UInt8](repeating: 0, count: capacity) }
     let (name, counts) = (name, snapshot.counts)
+    let (ends, bounds) = (layout.sampleEnds, layout.sampleEndBounds)
     let length = lines.withUnsafeMutableBufferPointer { memory in
       var lines = Lines(memory: memory)
       lines.append(name)
@@ -73,7 +74,7 @@ struct TextWriter: ExpositionWriter {
       for index in counts.indices {
         if index > 0 { lines.repeatBeginning(beginning) }
         total &+= counts[index]
-        lines.append(layout.sampleEnds[index])
+        lines.append(ends, from: bounds[index], to: bounds[index &+ 1])
         lines.append(decimal: total)
         if !exemplars.isEmpty { lines.append(exemplars[index]) }
         lines.append("\n")
@@ -146,6 +147,11 @@ struct TextWriter: ExpositionWriter {
     @inline(__always)
     mutating func append(_ bytes: [UInt8]) {
       bytes.withUnsafeBufferPointer { append($0.baseAddress, count: $0.count) }
+    }
+
+    @inline(__always)
+    mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
+      bytes.withUnsafeBufferPointer { append($0.baseAddress.map { $0 + start }, count: end &- start) }
     }
 
     @inline(__always)
