@@ -56,7 +56,7 @@ function showService() {
   const name = given || location.host;
   setText($("service"), name);
   setText($("about"), [version && `version ${version}`, instance || given && location.host,
-    started && `up since ${dateAndTime(1000 * started).slice(0, 16)}`, `SessionTap ${build.version || ""}`.trim(), "times are UTC"]
+    `${started ? `up since ${dateAndTime(1000 * started).slice(0, 16)}` : "times are"} UTC`, `SessionTap ${build.version || ""}`.trim()]
     .filter(Boolean).join(" · "));
   const title = `${[name, version, instance].filter(Boolean).join(" ")} – SessionTap`;
   if (document.title !== title) document.title = title;

@@ -32,7 +32,7 @@ const TABLES = {
   refused: { title: "4xx", columns: NOW },
   slowest: { title: "Requests, the slowest by p99 first", columns: [link("Request", pathOf, openSlowest),
     link("Client", clientOf, filterBy), HOST, REQUESTS, ...SHARES, MEAN, P99] },
-  lines: { title: "The log, newest first", limit: 300, columns: [
+  lines: { title: "The newest 100 lines of the log", limit: 100, columns: [
     link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")),
     column("Kind", kindOf), column("Client", ({ of }) => of("client")), column("Request", requestOf), column("Status", statusOf),
     column("Duration", line => line.seconds, value => value === undefined ? "" : seconds(value)),
