@@ -37,7 +37,7 @@ function slowNow(row, before, timeouts) {
   if (!isLong && !(!timeouts && Math.min(all, before?.numbers[COUNT]) >= 10 && mean > 3 * usual && mean - usual > .05)) return [];
   const isIn = one => requestKey(one) === row.key && (isLong ? longOf(one) > 0 : MEAN.of(one) > 3 * usual);
   return [{ ...row, ...timesOf(step => [...step[row.side].values()].some(isIn)), key: `slow ${row.key}`, severity: "WARN",
-    line: !row.path && slowestOf(row),
+    line: !row.path && slowestOf(row, log.lines),
     words: isLong ? `took over ${seconds(row.bounds[boundOf(row)])}` : "were slower than before", count: isLong ? long : all, all,
     mean: `${seconds(mean)} on average${before ? `, ${seconds(usual)} before` : ""}` }];
 }

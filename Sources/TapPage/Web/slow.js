@@ -15,11 +15,11 @@ function slowestLine({ direction, ...labels }, { party, end_s: end, ...fields })
 
 // The slowest request of a row in the time chosen. Its line may be in the log, with more. What timed out
 // is a failure, with a row of its own: it comes last.
-function slowestOf(row) {
+function slowestOf(row, lines = [...log.lines, ...slowest.lines]) {
   const isIn = ({ party, of, end, seconds }) => seconds >= 0 && of("event").endsWith(".request")
     && end > epoch + performance.now() - (chosen.minutes * MINUTE || WINDOW) && requestKey(party) === requestKey(row);
   const isLate = ({ failure }) => failure === "timeout";
-  return [...log.lines, ...slowest.lines].filter(isIn).sort((a, b) => isLate(a) - isLate(b) || b.seconds - a.seconds)[0];
+  return lines.filter(isIn).sort((a, b) => isLate(a) - isLate(b) || b.seconds - a.seconds)[0];
 }
 
 async function openSlowest(row) {
