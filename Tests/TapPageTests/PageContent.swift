@@ -20,7 +20,7 @@ struct PageContent: Sendable {
     metrics = try RequestDriver(registry: registry, consumers: history.map { [$0] } ?? [])
   }
 
-  func request(client: String = "payments", host: String, template: String = "/users/{id}")
+  func request(client: String = "payments", host: String, template: String? = "/users/{id}")
     -> RequestDescription
   {
     RequestDescription(
@@ -82,10 +82,13 @@ struct PageContent: Sendable {
   }
 
   /// A line of the log about a request that ended just now, with these members more.
-  static func line(_ members: String, host: String = "a.example.com", path: String = "/users/1") -> String {
+  static func line(
+    _ members: String, host: String = "a.example.com", path: String = "/users/1",
+    template: String = "/users/{id}"
+  ) -> String {
     let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     return
-      #"{"timestamp":"\#(time)","severity":"ERROR","event":"http.client.request","client":"payments","http.request.method":"GET","url.full":"https://\#(host)\#(path)","url.template":"/users/{id}","server.address":"\#(host)","server.port":443,\#(members)}"#
+      #"{"timestamp":"\#(time)","severity":"ERROR","event":"http.client.request","client":"payments","http.request.method":"GET","url.full":"https://\#(host)\#(path)","url.template":"\#(template)","server.address":"\#(host)","server.port":443,\#(members)}"#
       + "\n"
   }
 

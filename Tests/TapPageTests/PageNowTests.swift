@@ -74,6 +74,8 @@ struct PageNowTests {
           row.count == 7 && row[5...].allSatisfy { $0.wholeMatch(of: /\d\d:\d\d:\d\d/) != nil }, "\(row)")
         for (place, text) in row.enumerated() where place != 3 { #expect(seen.contains(text), "\(text)") }
       }
+      // What is out of sight takes no click.
+      await #expect(throws: Browser.Failure.self) { try await browser.point(at: "#lines tr button") }
       try await browser.point(at: "#wrong tr button")
       try await browser.wait("!document.getElementById('drawer').hidden")
       let request = try await browser.seen()
@@ -133,7 +135,7 @@ struct PageNowTests {
       let seen = try await browser.seen(within: first)
       #expect(
         seen.contains(
-          "10 of 68 requests to GET /users/{id} took over 1 s in the last 10 minutes: 341 ms on average."),
+          "10 of 68 requests to GET /users/{id} took over 1 s in the last 10 minutes (341 ms on average)."),
         "\(seen)")
       try await browser.point(at: "#wrong tr button")
       try await browser.wait("!document.getElementById('drawer').hidden")
@@ -148,6 +150,41 @@ struct PageNowTests {
       // It survives a reload, as any choice.
       try await browser.reload()
       try await browser.wait("!document.getElementById('drawer').hidden")
+    }
+  }
+
+  /// Where the app names no template, a row is about all paths of a host, which nothing on the page may take for one path.
+  @Test func `an app without templates has rows of hosts, and paths as examples`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    let request = content.request(host: "a.example.com", template: nil)
+    content.record(
+      40, request, .milliseconds(40), .response(statusCode: 200), phases: [.local: .milliseconds(40)])
+    content.record(20, request, .seconds(2), .response(statusCode: 200), phases: [.processing: .seconds(2)])
+    content.record(
+      6, request, .seconds(3), .failure(.timeout, statusCode: nil), phases: [.processing: .seconds(3)])
+    let log = [
+      (#""span_id":"1","error.type":"timeout","duration_s":3,"processing_s":3"#, "/payments/1"),
+      (#""span_id":"2","http.response.status_code":200,"duration_s":2,"processing_s":2"#, "/reports/2"),
+    ].map { PageContent.line($0, path: $1, template: "") }
+    try await Self.show(content, log: log.joined()) { browser, first in
+      let seen = try await browser.seen(within: first)
+      #expect(
+        seen.contains(
+          "6 of 66 GET requests to a.example.com failed in the last 10 minutes (timeout: no whole answer in time), such as GET /payments/1. 1 more row below."
+        ), "\(seen)")
+      #expect(
+        try await browser.rows("wrong").map { $0.split(separator: "|").prefix(5).joined(separator: "|") } == [
+          "timeout: no whole answer in time|GET /payments/1, …|payments|a.example.com|6 of 66",
+          "took over 1 s|GET /reports/2, …|payments|a.example.com|20 of 66",
+        ])
+      // Those that timed out are slower, and have a row of their own.
+      try await browser.point(at: "#wrong tr:nth-child(2) button")
+      try await browser.wait("!document.getElementById('drawer').hidden")
+      let slowest = try await browser.seen()
+      #expect(slowest.contains("GET https://a.example.com/reports/2"), "\(slowest)")
+      #expect(
+        slowest.contains("It took 1.1 s longer than the mean of 66 requests without a template, 903 ms:"),
+        "\(slowest)")
     }
   }
 
@@ -223,7 +260,7 @@ struct PageNowTests {
     let content = try PageContent(keepsHistory: true)
     for kind in [RequestErrorType.timeout, .connectionLost, .tls] {
       content.record(
-        3, content.request(host: "a-host-of-a-long-name.example.com", template: "/products/{id}/reviews"),
+        33, content.request(host: "a-host-of-a-long-name.example.com", template: "/products/{id}/reviews"),
         .seconds(3), .failure(kind, statusCode: nil))
     }
     content.serve(1, route: "/cart", .milliseconds(3))
@@ -245,7 +282,7 @@ struct PageNowTests {
       // A failure in two lines, and all of it.
       let seen = try await browser.seen()
       for text in [
-        "no whole answer in time", "the connection broke", "no TLS", "3 of 9", "GET /products/{id}/reviews",
+        "no whole answer in time", "the connection broke", "no TLS", "33 of 99", "GET /products/{id}/reviews",
       ] {
         #expect(seen.contains(text), "\(text): \(seen)")
       }
@@ -253,6 +290,11 @@ struct PageNowTests {
         try await browser.evaluate(
           "Math.max(...[...document.getElementById('wrong').rows].map(row => row.clientHeight)) < 60")
           == "true")
+      // What failed and how many stand beside each other, and not on each other.
+      #expect(
+        try await browser.evaluate(
+          "[...document.querySelectorAll('#wrong tr')].every(({ cells }) => cells[0].firstChild.getBoundingClientRect().right <= cells[4].getBoundingClientRect().left)"
+        ) == "true")
       // At most eight tiles, two in a row.
       let tiles = try await browser.evaluate(
         "[...document.querySelectorAll('dl div')].map(tile => tile.getBoundingClientRect().top)"

@@ -42,7 +42,7 @@ struct PageRequestTests {
         facts.replacing("\u{A0}", with: " ") == """
           Began: 2026-11-21 09:30:00.020
           Took: 80 ms
-          Status: 503 Service Unavailable
+          Status: 503
           Made by: users
           To: a.example.com at 192.0.2.1
           Path: /users/{id}

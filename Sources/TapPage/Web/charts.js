@@ -20,8 +20,6 @@ function estimate(q, numbers, bounds) {
   return { value: lowest[lowest.length - 1], isBeyond: true };
 }
 
-const quantile = (q, numbers, bounds) => estimate(q, numbers, bounds).value;
-
 // The text says what it is: an estimate, or that it lies beyond the last bucket.
 function quantileText(q, { numbers, bounds }) {
   const { value, isBeyond } = estimate(q, numbers, bounds);
@@ -36,14 +34,13 @@ function scaled(value, units) {
 }
 const seconds = value => scaled(value, value ? [["s", 1], ["ms", 1e-3], ["µs", 1e-6]] : [["ms", 1]]);
 const bytes = value => scaled(value, [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]]);
-const duration = value => scaled(value, [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]]);
 const percent = value => scaled(value * 100, [["%", 1]]);
-const FORMATS = [0, 1, 2].map(maximumFractionDigits => new Intl.NumberFormat("en-US", { maximumFractionDigits }));
-const number = value => isFinite(value) ? FORMATS[value < 10 ? 2 : value < 100 ? 1 : 0].format(value) : "–";
+const number = value => isFinite(value) ? value.toLocaleString("en-US", { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 }) : "–";
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 const share = (numbers, place) => numbers[COUNT] ? numbers[place] / numbers[COUNT] : 0;
 // As the lines of the log say it: UTC, of 24 hours. The head of the page says so once.
-const clock = time => new Date(epoch + time).toISOString().slice(11, 19);
+const dateAndTime = milliseconds => Math.abs(milliseconds) < 8e15 ? new Date(milliseconds).toISOString().replace("T", " ").slice(0, -1) : "";
+const clock = time => dateAndTime(epoch + time).slice(11, 19);
 
 const $ = id => document.getElementById(id), all = selector => document.querySelectorAll(selector);
 
@@ -75,7 +72,7 @@ const CHARTS = {
   rate: ["per second", [""], (sum, step) => [rateOf(sum[COUNT], step)], number, 1],
   share: ["that failed", ["errors", "4xx"], sum => [ERRORS, REFUSED].map(place => share(sum, place)), percent, 0.01],
   latency: ["by percentile of their latency", ["p50", "p90", "p99"],
-    (sum, step, bounds) => QUANTILES.map(q => quantile(q, sum, bounds)), seconds, 0.001, true],
+    (sum, step, bounds) => QUANTILES.map(q => estimate(q, sum, bounds).value), seconds, 0.001, true],
   heat: ["by latency", [""]],
 };
 const titleOf = (side, name) => `Requests ${side} ${CHARTS[name][0]}`;

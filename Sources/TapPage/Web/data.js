@@ -49,7 +49,7 @@ async function readLines(answer, take) {
 function labelsOf(text) {
   const labels = {};
   for (const [, name, value] of text.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)) {
-    labels[name] = value.replace(/\\[n\\"]/g, escape => escape === "\\n" ? "\n" : escape[1]);
+    labels[name] = value.replace(/\\(.)/g, (_, one) => one === "n" ? "\n" : one);
   }
   return labels;
 }
@@ -130,16 +130,10 @@ function join(before, step) {
 }
 
 function learnFamily(place, series, step) {
-  let before = known[place];
+  const before = known[place];
   if (!series.size) series.bounds = before.bounds;
-  // Other buckets: the app was restarted with another configuration.
-  if (before.bounds.length && before.bounds.join() !== series.bounds.join()) {
-    before = new Map();
-    for (const one of known.steps) {
-      one[place].clear();
-      one.sums = {};
-    }
-  }
+  // Other buckets: the app was restarted with another configuration. So is the page.
+  if (before.bounds.length && before.bounds.join() !== series.bounds.join()) location.reload();
   for (const [text, numbers] of series) {
     const old = before.get(text), one = { ...(old || describe(place, text)), numbers }, { failure } = one;
     if (failure) numbers[isRefusal(failure) ? REFUSED : ERRORS] = numbers[COUNT];

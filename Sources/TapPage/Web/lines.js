@@ -44,8 +44,7 @@ const clockOf = line => line.of("timestamp").slice(11, 23);
 const requestOf = ({ of, party }) => of("http.request.method")
   ? `${of("http.request.method")} ${of("url.full") || of("url.path") || party.path || "–"}` : of("message") || of("event");
 
-const isWanted = failure => !chosen.only || (chosen.only === "failed" ? failure : chosen.only === "errors"
-  ? failure && !isRefusal(failure) : chosen.only === failure);
+const isWanted = failure => !chosen.only || (chosen.only === "failed" ? failure : failure && !isRefusal(failure));
 
 // The lines that the reader looks for, newest first.
 function foundLines() {

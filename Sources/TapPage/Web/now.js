@@ -15,16 +15,14 @@ function timesOf(isIn) {
   }
   // The history begins with the app, unless that is longer ago than the history is.
   const isOlder = first === known.steps[0] && !(hasHistory && known.time - first.from < WINDOW - 10000);
-  return { since: (isOlder ? "before " : "") + clock(first.from), last: clock(last.to), end: epoch + last.to };
+  return { since: (isOlder ? "before " : "") + clock(first.from), last: clock(last.to) };
 }
 
 function failuresNow(steps, rows) {
   const newest = newestFailures();
   return grouped(steps.flatMap(step => [...step.failures.values()]), [], one => one.key).map(one => {
-    const line = newest.get(one.key), { since, last, end } = timesOf(step => step.failures.has(one.key));
-    // Its line says it to the millisecond, if the log has it.
-    return { ...one, line, severity: "ERROR", words: failureText(one.failure), count: one.numbers[COUNT],
-      all: rows.get(requestKey(one)).numbers[COUNT], since, last: line?.end > end - 8000 ? clockOf(line).slice(0, 8) : last };
+    return { ...one, ...timesOf(step => step.failures.has(one.key)), line: newest.get(one.key), severity: "ERROR",
+      words: failureText(one.failure), count: one.numbers[COUNT], all: rows.get(requestKey(one)).numbers[COUNT] };
     // A made request may be why a served one failed: it comes first, unless they are twice as many.
   }).sort((a, b) => b.count * (b.side === "made" ? 2 : 1) - a.count * (a.side === "made" ? 2 : 1));
 }
@@ -39,19 +37,22 @@ function slowNow(row, before, timeouts) {
   if (!isLong && !(!timeouts && Math.min(all, before?.numbers[COUNT]) >= 10 && mean > 3 * usual && mean - usual > .05)) return [];
   const isIn = one => requestKey(one) === row.key && (isLong ? longOf(one) > 0 : MEAN.of(one) > 3 * usual);
   return [{ ...row, ...timesOf(step => [...step[row.side].values()].some(isIn)), key: `slow ${row.key}`, severity: "WARN",
+    line: !row.path && slowestOf(row, log.lines),
     words: isLong ? `took over ${seconds(row.bounds[boundOf(row)])}` : "were slower than before", count: isLong ? long : all, all,
     mean: `${seconds(mean)} on average${before ? `, ${seconds(usual)} before` : ""}` }];
 }
 
-// A request without a template has the path of its newest line.
-const requestIn = one => one.path || !one.line ? pathOf(one) : nameOf(one.line);
+// Without a template a row has all paths of its host: that of a line is an example.
+const requestIn = one => one.path || !one.line ? pathOf(one) : `${nameOf(one.line)}, …`;
 
 function sentenceOf([first, ...others], ended) {
   const time = `in the last ${chosen.minutes > 1 ? `${chosen.minutes} minutes` : "minute"}`;
   if (!ended) return `No request has ended ${time}, ${number(sum(seriesOf("active").filter(isChosenServer)))} in flight.`;
   if (!first) return `Nothing failed and nothing was slow ${time}: ${plural(ended, "request")}.`;
-  return `${number(first.count)} of ${plural(first.all, "request")} ${first.side === "made" ? "to" : "served at"} ${requestIn(first)} `
-    + (first.failure ? `failed ${time} (${first.words}).` : `${first.words} ${time}: ${first.mean}.`)
+  const { count, all, side, host, method, path, line, failure, words } = first;
+  return `${number(count)} of ${plural(all, path ? "request" : `${method} request`)} ${side === "made" ? "to" : "served at"} `
+    + `${path ? pathOf(first) : host || "no route"} ${failure ? "failed" : words} ${time} (${failure ? words : first.mean})`
+    + `${!path && line ? `, such as ${nameOf(line)}` : ""}.`
     + (others.length ? ` ${plural(others.length, "more row")} below.` : "");
 }
 

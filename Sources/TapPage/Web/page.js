@@ -16,16 +16,15 @@ function makeParts() {
 }
 
 // A choice stays even where no scrape has it: it may come, and the address says so.
-function options(name, values, textOf = value => value) {
+function options(name, values) {
   const there = new Set(Array.from($(name).options, ({ value }) => value));
   const more = [...new Set([...values, chosen[name]])].filter(value => value && !there.has(value)).sort();
-  $(name).append(...more.slice(0, 2000 - there.size).map(value => element("option", { value }, textOf(value))));
+  $(name).append(...more.slice(0, 2000 - there.size).map(value => element("option", { value }, value)));
 }
 
 function showControls() {
   const parties = [...SIDES, "active"].flatMap(seriesOf);
   for (const name of ["client", "host", "path"]) options(name, parties.map(party => party[name]));
-  options("only", known.steps.flatMap(step => [...step.failures.values()].map(one => one.failure)), failureText);
   for (const name of CHOICES) {
     const control = $(name);
     // Not under the hands of somebody who types.
@@ -57,7 +56,7 @@ function showService() {
   const name = given || location.host;
   setText($("service"), name);
   setText($("about"), [version && `version ${version}`, instance || given && location.host,
-    started && `up ${duration((epoch + known.time) / 1000 - started)}`, `SessionTap ${build.version || ""}`.trim(), "times are UTC"]
+    `${started ? `up since ${dateAndTime(1000 * started).slice(0, 16)}` : "times are"} UTC`, `SessionTap ${build.version || ""}`.trim()]
     .filter(Boolean).join(" · "));
   const title = `${[name, version, instance].filter(Boolean).join(" ")} – SessionTap`;
   if (document.title !== title) document.title = title;
@@ -147,7 +146,6 @@ for (const form of document.forms) {
 }
 $("all").onclick = () => filterBy({ side: "", client: "", host: "", path: "" });
 $("pause").onclick = pause;
-$("more").onclick = () => { TABLES.lines.limit += 200; draw(); };
 $("drawer-close").onclick = closeDrawer;
 onkeydown = ({ key }) => { if (key === "Escape" && !$("drawer").hidden) closeDrawer(); };
 onpopstate = () => { readAddress(); show(); };

@@ -16,7 +16,7 @@ const PHASE_NAMES = Object.keys(PHASES).slice(0, -1);
 
 // The pieces of a time, in their order. After redirects the phases are those of the last leg; else what is left came behind them.
 function piecesOf(time, timeOf, isAfterRedirect) {
-  const pieces = PHASE_NAMES.map(name => ({ name, time: timeOf(name) })).filter(piece => piece.time !== undefined);
+  const pieces = PHASE_NAMES.map(name => ({ name, time: timeOf(name) })).filter(piece => piece.time >= 0);
   const rest = { name: "unknown", time: time - pieces.reduce((sum, piece) => sum + piece.time, 0) };
   if (rest.time <= time / 200) return pieces;
   return isAfterRedirect ? [rest, ...pieces] : [...pieces, rest];

@@ -1,6 +1,6 @@
 // One request, and all of its trace, in a drawer beside the page.
 // What the drawer shows in words of its own; all else in a line is a field.
-const SAID = /^(timestamp|severity|event|message|outcome|from_cache|trace_id|span_id|\w+_s|client|(http|url|server|client|network|connection|error)\..*)$/;
+const SAID = /^(?!.*re(send|trans))(timestamp|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|client|(http|url|server|client|network|connection|error)\..*)$/;
 const GONE = "any more: look where the log is written.";
 
 // What the drawer has been drawn of, and all lines of it that there were: older ones may have been dropped since.
@@ -13,7 +13,7 @@ function drawDrawer() {
   const about = JSON.stringify([chosen.request, chosen.trace]), trace = chosen.trace || one?.trace || "";
   if (drawer.about !== about) drawer.lines.clear();
   for (const line of one ? [...log.lines, one] : log.lines) if (line === one || trace && line.trace === trace) drawer.lines.set(line.key, line);
-  const key = `${about} ${drawer.lines.size} ${log.lines.length > 0} ${one?.isGone}`;
+  const key = `${about} ${drawer.lines.size} ${one?.isGone}`;
   if (isOpen && $("drawer").hidden) drawer.opener = document.activeElement;
   $("drawer").hidden = !isOpen;
   if (!isOpen) {
@@ -22,7 +22,7 @@ function drawDrawer() {
   } else if (drawer.key !== key) {
     const title = one ? requestOf(one) : chosen.request ? "This request" : `Trace ${trace}`;
     const content = [element("h2", { id: "drawer-title", tabindex: -1 }, title), one ? requestContent(one)
-      : !trace && element("p", log.lines.length || !hasLog ? `This process holds no line of it ${GONE}` : "Reading the lines…"),
+      : !trace && element("p", `This process holds no line of it ${GONE}`),
       trace && traceContent(trace, one)];
     $("drawer-content").replaceChildren(...content.flat(3).filter(Boolean));
     // What is new is read from its heading on; what has only more lines stays where the reader is.
@@ -64,21 +64,17 @@ function troubleOf(one) {
 
 function factsOf(one) {
   const { of, party, numberOf, fields, start } = one;
-  const isReused = fields["connection.reused"], again = of("http.request.resend_count");
-  const [version, address, retransmits] = ["network.protocol.version", "network.peer.address", "network.retransmits"].map(of);
+  const isReused = fields["connection.reused"];
+  const [version, address] = ["network.protocol.version", "network.peer.address"].map(of);
   return [
-    [of("event") === "app" ? "Said" : "Began", Math.abs(start) < 8e15
-      ? new Date(start).toISOString().replace("T", " ").replace("Z", "") : ""],
+    [of("event") === "app" ? "Said" : "Began", dateAndTime(start)],
     [kindOf(one) === "waits" ? "Waits for" : "Took", seconds(one.seconds)],
-    ["Status", failureText(statusOf(one))],
+    ["Status", codeOf(one)],
     [party.side === "served" ? "Asked by" : "Made by", of("client.address") || of("client")],
-    ["Message", requestOf(one) === of("message") ? "" : of("message")],
     ["To", `${party.host} ${address && `at ${address}`}`.trim()], ["Path", party.path],
     ["Sent", bytes(numberOf("http.request.body.size"))], ["Received", bytes(numberOf("http.response.body.size"))],
     ["First byte after", seconds(numberOf("time_to_first_byte_s"))],
-    ["Connection", [version && `HTTP/${version}`, isReused ? "reused" : isReused === false && "new",
-      retransmits && `${retransmits} segments sent again`].filter(Boolean).join(", ")],
-    ["Sent again", again && `${again} times, for redirects or credentials`], ["From cache", of("from_cache") && "yes"],
+    ["Connection", [version && `HTTP/${version}`, isReused ? "reused" : isReused === false && "new"].filter(Boolean).join(", ")],
     ["Trace", one.trace], ["Span", of("span_id")],
   ].filter(([, text]) => text && text !== "–");
 }
@@ -104,7 +100,7 @@ function waterfall(one, pieces, roundTrip, usual) {
     if (name === "processing" && roundTrip >= 0) rows.push(row("round trip", "trip", "the network's part of it", roundTrip));
     start += time;
     return rows;
-  }), usual.count > 1 && element("li.step", rowOf("mean", `of ${plural(usual.count, "request")} to this path`,
+  }), usual.count > 1 && element("li.step", rowOf("mean", `of ${usual.words}`,
     element("span.bar", barOf(usual.pieces, usual.time)), 0, usual.time / total, seconds(usual.time))));
 }
 
@@ -126,7 +122,6 @@ function traceContent(trace, one) {
       rowOf(`${kindOf(line) || "said"} ${of("client")}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
         `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
   });
-  const search = () => { choose({ text: trace, request: "", trace: "" }); $("lines-part").scrollIntoView(); };
   return [element("h3", `Trace: ${plural(spans.length, "line")}, ${seconds(total / 1000)} in all`),
-    element("ol.waterfall.trace", items), element("p", element("button", { onclick: search }, "Its lines in the list"))];
+    element("ol.waterfall.trace", items)];
 }

@@ -13,12 +13,18 @@ function slowestLine({ direction, ...labels }, { party, end_s: end, ...fields })
   return Object.assign(lineOf(JSON.stringify({ timestamp, event, ...Object.fromEntries(named), ...fields })), { isGone: true });
 }
 
-// Opens the slowest request of a row in the time chosen. Its line may be in the log, with more.
-async function openSlowest(row) {
-  if (hasHistory) await readHistory();
+// The slowest request of a row in the time chosen. Its line may be in the log, with more. What timed out
+// is a failure, with a row of its own: it comes last.
+function slowestOf(row, lines = [...log.lines, ...slowest.lines]) {
   const isIn = ({ party, of, end, seconds }) => seconds >= 0 && of("event").endsWith(".request")
     && end > epoch + performance.now() - (chosen.minutes * MINUTE || WINDOW) && requestKey(party) === requestKey(row);
-  const [line] = [...log.lines, ...slowest.lines].filter(isIn).sort((a, b) => b.seconds - a.seconds);
+  const isLate = ({ failure }) => failure === "timeout";
+  return lines.filter(isIn).sort((a, b) => isLate(a) - isLate(b) || b.seconds - a.seconds)[0];
+}
+
+async function openSlowest(row) {
+  if (hasHistory) await readHistory();
+  const line = slowestOf(row);
   if (line) choose({ request: line.of("span_id") || line.key, trace: "" });
   else filterBy(row);
 }
@@ -26,16 +32,15 @@ async function openSlowest(row) {
 // The mean of all requests to the path, by phase: the method of a phase is unknown.
 function usualOf({ client, host, path }) {
   const isTheirs = one => one.client === client && one.host === host && one.path === path && !one.isCached;
-  const isRecent = isWhole("phases"), add = (place, isWanted) => sumsOf(place, isRecent).filter(one => isTheirs(one) && isWanted(one))
-    .reduce(([count, time], { numbers }) => [count + numbers[COUNT], time + numbers[SUM]], [0, 0]);
-  const [count, time] = add("made", () => true), phase = name => add("phases", one => one.phase === name);
-  const pieces = piecesOf(time / count, name => phase(name)[0] ? phase(name)[1] / count : undefined);
-  return { count, time: time / count, pieces };
+  const of = place => grouped(sumsOf(place, isWhole("phases")), known[place].bounds, one => one.phase, isTheirs);
+  const [{ numbers: [count, time] } = { numbers: [] }] = of("made"), phases = of("phases");
+  const pieces = piecesOf(time / count, name => phases.find(one => one.phase === name)?.numbers[SUM] / count);
+  return { count, time: time / count, pieces, words: `${plural(count, "request")} ${path ? "to this path" : "without a template"}` };
 }
 
 // How a request differs from the usual one, and in which phase most.
 function difference(one, pieces, usual) {
-  const more = one.seconds - usual.time, theirs = `the mean of ${plural(usual.count, "request")} to this path, ${seconds(usual.time)}`;
+  const more = one.seconds - usual.time, theirs = `the mean of ${usual.words}, ${seconds(usual.time)}`;
   if (!(usual.count > 1)) return "";
   if (more < usual.time / 2) return `It took ${seconds(one.seconds)}: ${more < 0 ? "less than" : "about"} ${theirs}.`;
   const growth = pieces.map(({ name, time }) => ({ name, time: time - (usual.pieces.find(one => one.name === name)?.time || 0) }))

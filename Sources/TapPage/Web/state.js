@@ -21,7 +21,7 @@ function readAddress() {
 function choose(changes, isStep = true) {
   take(changes);
   const there = new URLSearchParams(CHOICES.filter(name => chosen[name]).map(name => [name, chosen[name]]));
-  history[isStep ? "pushState" : "replaceState"](null, "", location.href.split("#")[0] + (there.size ? `#${there}` : ""));
+  history[isStep ? "pushState" : "replaceState"](null, "", `#${there}`);
   show();
 }
 

@@ -1,8 +1,8 @@
 // Figures and tables: what each row says, and what a click on it chooses.
 const FAILURES = { timeout: "no whole answer in time", dns: "the host's name cannot be resolved",
   connect: "no connection", connection_lost: "the connection broke",
-  tls: "no TLS with this server or its certificate", too_many_redirects: "redirected too often",
-  body: "a body cannot be read", unsupported_url: "no loader takes such a URL",
+  tls: "no TLS with this server or its certificate",
+  body: "a body cannot be read",
   404: "Not Found", 500: "Internal Server Error",
   502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout" };
 const failureText = failure => FAILURES[failure] ? `${failure}${failure > 0 ? "" : ":"} ${FAILURES[failure]}` : failure;
@@ -15,7 +15,7 @@ const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of,
 const clientOf = one => one.client || one.side;
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
 const CLIENT = column("Client", clientOf), HOST = column("Host", one => one.host || "–");
-const NOW = [link("What", one => one.words, one => one.line ? openLine(one.line) : one.failure ? filterBy(one) : openSlowest(one)),
+const NOW = [link("What", one => one.words, one => !one.failure ? openSlowest(one) : one.line ? openLine(one.line) : filterBy(one)),
   column("Request", one => requestIn(one)), CLIENT, HOST,
   column("Requests", one => one.count, (count, one) => `${number(count)} of ${number(one.all)}`),
   column("Since", one => one.since), column("Last", one => one.last)];
@@ -25,14 +25,14 @@ const MEAN = column("Mean", one => one.numbers[SUM] / one.numbers[COUNT], second
 const SHARES = [["Errors", ERRORS], ["4xx", REFUSED]].map(([name, place]) =>
   column(name, one => share(one.numbers, place), percent));
 const [P50, P90, P99] = QUANTILES.map(q =>
-  column(`p${100 * q}`, one => quantile(q, one.numbers, one.bounds), (value, one) => quantileText(q, one)));
+  column(`p${100 * q}`, one => estimate(q, one.numbers, one.bounds).value, (value, one) => quantileText(q, one)));
 // A click on a row acts as the row's first button.
 const TABLES = {
   wrong: { title: "Now", columns: NOW },
   refused: { title: "4xx", columns: NOW },
   slowest: { title: "Requests, the slowest by p99 first", columns: [link("Request", pathOf, openSlowest),
     link("Client", clientOf, filterBy), HOST, REQUESTS, ...SHARES, MEAN, P99] },
-  lines: { title: "The log, newest first", limit: 50, columns: [
+  lines: { title: "The newest 100 lines of the log", limit: 100, columns: [
     link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")),
     column("Kind", kindOf), column("Client", ({ of }) => of("client")), column("Request", requestOf), column("Status", statusOf),
     column("Duration", line => line.seconds, value => value === undefined ? "" : seconds(value)),
@@ -68,7 +68,7 @@ const makeRow = columns => element("tr", columns.map(({ name, as, act }) =>
 
 // A row that stays keeps its elements: a click, the focus and a selection outlast a drawing.
 function fill(id, list) {
-  const { columns, limit = 20, none = "None." } = TABLES[id], body = $(id);
+  const { columns, limit = 20 } = TABLES[id], body = $(id);
   const there = new Map([...body.rows].map(row => [row.dataset.key, row]));
   const rows = list.slice(0, limit).map(one => {
     const row = there.get(one.key) || makeRow(columns);
@@ -83,7 +83,7 @@ function fill(id, list) {
     return row;
   });
   if (!rows.length) rows.push(there.get("")
-    || element("tr", { "data-key": "" }, element("td.none", { colspan: columns.length }, none)));
+    || element("tr", { "data-key": "" }, element("td.none", { colspan: columns.length }, "None.")));
   for (const row of [...body.rows]) if (!rows.includes(row)) row.remove();
   rows.forEach((row, i) => { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i] || null); });
 }
@@ -158,5 +158,4 @@ function found() {
   fill("lines", lines);
   setText($("found"), log.lines.length
     ? `${number(lines.length)} of ${number(log.lines.length)} lines, ${first} to ${last}` : "");
-  $("more").hidden = lines.length <= TABLES.lines.limit;
 }
