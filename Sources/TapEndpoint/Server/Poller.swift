@@ -129,7 +129,7 @@ final class Poller {
     /// What is ready now, at most 64 sockets.
     func ready() -> [(id: ID, events: Events)] {
       withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.capacity) { buffer in
-        let count = epoll_wait(descriptor, buffer.baseAddress, Int32(buffer.count), 0)
+        let count = buffer.baseAddress.map { epoll_wait(descriptor, $0, Int32(buffer.count), 0) } ?? 0
         return buffer.prefix(Int(max(count, 0))).map { ($0.data.u64, Events(rawValue: $0.events)) }
       }
     }
