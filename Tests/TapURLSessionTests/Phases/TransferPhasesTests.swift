@@ -432,8 +432,19 @@ import Testing
       firstByte: 820_100, addsUp: false
     ) { transfer in
       (transfer.resend, transfer.total, transfer.connectionCount) = (520_000, 821_000, 1)
-      (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (60, 500, 610)
+      (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (60, 500, 500_610)
       transfer.queue = 500_000
+      transfer.countFromTurn()
+    },
+    Case(
+      "by a libcurl that takes the first attempt for a wait",
+      [.resolve: 60, .connect: 440, .processing: 299_500, .transfer: 1_000, .local: 100], firstByte: 320_100,
+      addsUp: false
+    ) { transfer in
+      (transfer.resend, transfer.total, transfer.connectionCount) = (20_000, 321_000, 1)
+      (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (60, 500, 610)
+      transfer.queue = 20_010
+      transfer.countFromTurn()
     },
     Case(
       "with a body", [.resolve: 60, .connect: 440, .processing: 300_500, .transfer: 0, .local: 100],
