@@ -66,6 +66,14 @@ import Testing
       firstByte: 800_100, total: 801_000
     ) { $0.queue = 500_000 },
     Case(
+      "libcurl says the wait, and the tap got the end late",
+      [.queue: 500_000, .processing: 299_950, .transfer: 1_000, .local: 2_050], firstByte: 802_000,
+      total: 801_000
+    ) { transfer in
+      (transfer.queue, transfer.elapsed) = (500_000, 803_000_000)
+      transfer.seen.head = 800_150_000
+    },
+    Case(
       "libcurl counts all from the begin, and the wait twice",
       [.queue: 500_019, .processing: 299_931, .transfer: 1_000, .local: 150], firstByte: 800_100,
       total: 801_000
