@@ -41,7 +41,7 @@ extension RequestErrorType {
     ("timed out", .timeout), ("timeout", .timeout),
     ("resolve", .dns),
     ("connect to server", .connect), ("failed to connect", .connect),
-    ("encoding", .body), ("decompress", .body), ("read function", .body),
+    ("encoding", .body), ("chunk", .body), ("decompress", .body), ("read function", .body),
     ("reset", .connectionLost), ("partial file", .connectionLost), ("transfer closed", .connectionLost),
     ("bytes missing", .connectionLost),
     ("when receiving", .connectionLost), ("recv failure", .connectionLost),

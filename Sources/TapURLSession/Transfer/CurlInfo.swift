@@ -18,6 +18,12 @@ package struct CurlInfo: Sendable {
   /// That of this process, or `nil` where there is none: see ``init(of:)``.
   package static let shared = CurlInfo(of: TapContext.nativeHTTP)
 
+  /// `curl_version(3)`, which begins like `libcurl/8.23.0`, or `nil` without libcurl in reach.
+  package static let version: String? = {
+    typealias Version = @convention(c) () -> UnsafePointer<CChar>
+    return dlsym(nil, "curl_version").map { String(cString: unsafeBitCast($0, to: Version.self)()) }
+  }()
+
   private let loaderClass: ObjectIdentifier
   private let easyHandle: Int
   private let rawHandle: Int
@@ -67,9 +73,7 @@ package struct CurlInfo: Sendable {
           nil
         }
       getInfo = unsafeBitCast(symbol, to: GetInfo.self)
-      typealias Version = @convention(c) () -> UnsafePointer<CChar>
-      let version = dlsym(nil, "curl_version").map { String(cString: unsafeBitCast($0, to: Version.self)()) }
-      countsFromTurn = version?.hasPrefix("libcurl/8.6.") == true
+      countsFromTurn = Self.version?.hasPrefix("libcurl/8.6.") == true
     #else
       return nil
     #endif
@@ -110,7 +114,12 @@ package struct CurlInfo: Sendable {
       // At its end, newer ones have these times of a transfer too that was never sent (`mstate_enter_completed` in libcurl's multi.c).
       (transfer.preTransfer, transfer.startTransfer, transfer.postTransfer) = (0, 0, nil)
     }
-    if transfer.queue != nil, !countsFromTurn { transfer.countFromTurn() }
+    if !countsFromTurn {
+      transfer.countFromTurn()
+    } else if transfer.resend > 0 {
+      // 8.6 counts the first attempt as a wait.
+      transfer.queue = nil
+    }
     _fixLifetime(loader)
   }
 

@@ -40,12 +40,12 @@ extension TransferInfo {
     guard let total else { return nil }
     // Whatever has happened after the turn leaves no more for the wait than this.
     var most = total - max(resend > 0 ? 0 : nameLookup, sent, hasFirstByte ? startTransfer : 0)
-    if hasFirstByte, let head = seen.head, !isHeldByApp {
-      most = min(most, total - (elapsed - head) / 1_000 - startTransfer)
-    }
     // libcurl says it, from 8.6 on: of all attempts to get a connection, unless there was only one of them, in vain.
     if let queue, resend == 0, queue <= most, max(nameLookup, preTransfer) > 0 || hadFreeConnection {
       return queue
+    }
+    if hasFirstByte, let head = seen.head, !isHeldByApp {
+      most = min(most, total - (elapsed - head) / 1_000 - startTransfer)
     }
     let sinceSent = preTransfer > 0 && !isHeldByApp ? connection?.info.sinceDataSent : nil
     if let sinceSent { most = min(most, total - sinceSent - sent) }

@@ -127,9 +127,18 @@ package struct TransferInfo: Sendable, Hashable {
   /// From 8.7 on libcurl counts all times from when the transfer was added (`MSTATE_SETUP` in its `multi.c`), and adds to ``queue`` at each
   /// attempt to get a connection. The last attempt came just before the first of the other times: a host that others wait for was
   /// looked up before.
+  ///
+  /// Of a request that was sent again, these are the second attempt's, which waited for nothing: the dead connection left its place. The
+  /// first had an open connection, so what ``preTransfer`` sums up beside the second one's is its wait. Before 8.12 ``queue`` counts the
+  /// whole first attempt.
   mutating func countFromTurn() {
+    guard let queue else { return }
+    guard resend == 0 else {
+      self.queue = max(0, min(queue, preTransfer - max(connect, appConnect)))
+      return
+    }
     let first = nameLookup > 0 ? nameLookup : preTransfer
-    guard let queue, first > 0, resend == 0 else { return }
+    guard first > 0 else { return }
     let wait = min(queue, first - 1)
     self.queue = wait
     (nameLookup, connect, appConnect) = (

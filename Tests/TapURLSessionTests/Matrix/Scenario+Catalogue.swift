@@ -137,9 +137,10 @@ extension Scenario {
         earlier == 0
           ? [.signal(gates.arrived), .hold(gates.goOn), .response(body: body)] : [.response(body: body)]
       }, interruption: .suspendAndResume, applies: { kind, _ in !kind.hasFixedBody }),
-    // Stock starts the request again with the body used up, and waits for ever.
+    // Stock starts the request again with the body used up, and waits for ever: libcurl misses the body from 8.7 on.
     Scenario(
-      name: "suspend and resume an upload", end: .failure(.timeout, statusCode: nil),
+      name: "suspend and resume an upload",
+      end: .failure(isCurl("8.7") ? .body : .timeout, statusCode: nil),
       script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .close] },
       configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 },
       interruption: .suspendAndResume, applies: { kind, _ in kind.hasFixedBody }),

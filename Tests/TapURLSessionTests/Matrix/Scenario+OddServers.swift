@@ -10,9 +10,13 @@ extension Scenario {
   private static let framing = [
     odd(
       "Content-Length and chunked", answered, "\(ok)Content-Length: 2\r\n\(chunked)5\r\nhello\r\n0\r\n\r\n"),
-    odd("two lengths, and the second is right", answered, "\(ok)Content-Length: 3\r\n\(hello)"),
+    // From 8.17 on libcurl reads no response with two lengths.
     odd(
-      "two lengths, and the second is too large", lost, head: 200, "\(ok)\(length(5))\(length(7))\r\nhello"),
+      "two lengths, and the second is right", isCurl("8.17") ? unread : answered,
+      "\(ok)Content-Length: 3\r\n\(hello)"),
+    odd(
+      "two lengths, and the second is too large", isCurl("8.17") ? unread : lost,
+      head: isCurl("8.17") ? nil : 200, "\(ok)\(length(5))\(length(7))\r\nhello"),
     odd("the same length twice", answered, "\(ok)\(length(5))\(hello)"),
     odd("a list of lengths", answered, "\(ok)Content-Length: 5, 5\r\n\r\nhello"),
     odd("a negative length", .failure(.other, statusCode: nil), "\(ok)\(length(-5))\r\nhello"),
@@ -50,7 +54,8 @@ extension Scenario {
     odd("HTTP/0.9", notHTTP, "just a body\r\n"),
     odd("another protocol", notHTTP, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     odd("HTTP/1.0 without a length", answered, "HTTP/1.0 200 OK\r\n\r\nhello"),
-    odd("HTTP/3.7", notHTTP, "HTTP/3.7 200 OK\r\n\(hello)"),
+    // From 8.0 on any version that libcurl does not know is 1.0.
+    odd("HTTP/3.7", isCurl("8.0") ? answered : notHTTP, "HTTP/3.7 200 OK\r\n\(hello)"),
     odd("lines without a carriage return", unread, "HTTP/1.1 200 OK\n\(length(5))\nhello"),
     odd("200 kB of headers", answered, ok + headers(200) + hello),
     odd("2 MB of headers", unread, ok + headers(2_000) + hello),
@@ -72,10 +77,12 @@ extension Scenario {
   ]
 
   private static let statuses = [
-    odd("status 099", notHTTP, "HTTP/1.1 099 Low\r\n\(hello)"),
+    // From 8.9 on Foundation gets the head before libcurl refuses it, and cannot read it.
+    odd("status 099", isCurl("8.9") ? unread : notHTTP, "HTTP/1.1 099 Low\r\n\(hello)"),
     odd("status 600", .response(statusCode: 600), "HTTP/1.1 600 High\r\n\(hello)"),
     odd("status 999", .response(statusCode: 999), "HTTP/1.1 999 High\r\n\(hello)"),
-    odd("status 1000", notHTTP, "HTTP/1.1 1000 High\r\n\(hello)"),
+    // From 8.13 on libcurl takes it for 100.
+    odd("status 1000", isCurl("8.13") ? unread : notHTTP, "HTTP/1.1 1000 High\r\n\(hello)"),
     odd("status -200", notHTTP, "HTTP/1.1 -200 OK\r\n\(hello)"),
     odd("a status in words", notHTTP, "HTTP/1.1 fine OK\r\n\(hello)"),
     odd("an empty reason", answered, "HTTP/1.1 200 \r\n\(hello)"),

@@ -1,4 +1,5 @@
 import TapCore
+import TapURLSession
 import TestSupport
 import Testing
 
@@ -42,6 +43,11 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var applies: @Sendable (Kind, Style) -> Bool = { _, _ in true }
 
   var testDescription: String { name }
+
+  /// Whether libcurl is of this version or of a later one.
+  static func isCurl(_ version: String) -> Bool {
+    (CurlInfo.version ?? "").compare("libcurl/" + version, options: .numeric) != .orderedAscending
+  }
 }
 
 extension MatrixTests.Case {

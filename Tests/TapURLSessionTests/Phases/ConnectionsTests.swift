@@ -69,21 +69,32 @@ import Testing
     await #expect(processExitsWith: .success) {
       let way = try ExitValues.take("ConnectionsTests", FrontServer.Way.self)
       alarm(100)
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
+      let test = try ConnectionsTests()
       let origin = try Origin { _ in [.think(15), .response(body: [1])] }
       let front = try await FrontServer.start(before: origin)
-      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+      let session = URLSession(configuration: test.tap.sessionConfiguration(from: .ephemeral, client: "test"))
+      session.keep()
       for _ in 0..<3 { _ = try await session.data(from: front.url(way, "/")) }
-      try await observer.waitForEnds(3)
-      #expect(observer.ended.allSatisfy { $0.roundTrip != nil })
+      try await test.expectRoundTrips(3, way)
       // At once on one connection, if it is HTTP/2: then it is known by its local port.
       await withTaskGroup { group in
         for _ in 0..<4 { group.addTask { _ = try? await session.data(from: front.url(way, "/")) } }
       }
-      try await observer.waitForEnds(7)
-      #expect(observer.ended.allSatisfy { $0.roundTrip != nil })
+      try await test.expectRoundTrips(7, way)
       try await front.stop()
+    }
+  }
+
+  /// From 8.9 on libcurl may keep the socket of a TLS connection that it closes, until the server has said goodbye: then the connection is
+  /// counted as unknown.
+  private func expectRoundTrips(_ count: Int, _ way: FrontServer.Way) async throws {
+    try await observer.waitForEnds(count)
+    let missing = observer.ended.count { $0.roundTrip == nil }
+    #expect(Double(missing) == unknown.value)
+    if way != .tlsThatCloses || !Scenario.isCurl("8.9") {
+      #expect(
+        missing == 0, "\(observer.ended.map { ($0.roundTrip, $0.openedConnections, $0.elapsed, $0.timings) })"
+      )
     }
   }
 }

@@ -66,6 +66,14 @@ import Testing
       firstByte: 800_100, total: 801_000
     ) { $0.queue = 500_000 },
     Case(
+      "libcurl says the wait, and the tap got the end late",
+      [.queue: 500_000, .processing: 299_950, .transfer: 1_000, .local: 2_050], firstByte: 802_000,
+      total: 801_000
+    ) { transfer in
+      (transfer.queue, transfer.elapsed) = (500_000, 803_000_000)
+      transfer.seen.head = 800_150_000
+    },
+    Case(
       "libcurl counts all from the begin, and the wait twice",
       [.queue: 500_019, .processing: 299_931, .transfer: 1_000, .local: 150], firstByte: 800_100,
       total: 801_000
@@ -432,8 +440,19 @@ import Testing
       firstByte: 820_100, addsUp: false
     ) { transfer in
       (transfer.resend, transfer.total, transfer.connectionCount) = (520_000, 821_000, 1)
-      (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (60, 500, 610)
+      (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (60, 500, 500_610)
       transfer.queue = 500_000
+      transfer.countFromTurn()
+    },
+    Case(
+      "by a libcurl that takes the first attempt for a wait",
+      [.resolve: 60, .connect: 440, .processing: 299_500, .transfer: 1_000, .local: 100], firstByte: 320_100,
+      addsUp: false
+    ) { transfer in
+      (transfer.resend, transfer.total, transfer.connectionCount) = (20_000, 321_000, 1)
+      (transfer.nameLookup, transfer.connect, transfer.preTransfer) = (60, 500, 610)
+      transfer.queue = 20_010
+      transfer.countFromTurn()
     },
     Case(
       "with a body", [.resolve: 60, .connect: 440, .processing: 300_500, .transfer: 0, .local: 100],

@@ -41,4 +41,10 @@ import TestSupport
 
     private static func folder(of process: pid_t) -> String { "/tmp/session-tap-trust-\(process)" }
   }
+
+  extension URLSession {
+    /// Keeps a session that speaks TLS until the process ends. When it is freed, libcurl 8.9 and later say goodbye on its connections,
+    /// and Foundation ends the process (swift-corelibs-foundation #5203).
+    func keep() { _ = Unmanaged.passRetained(self) }
+  }
 #endif
