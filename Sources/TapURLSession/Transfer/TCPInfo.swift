@@ -108,7 +108,8 @@ extension TCPInfo {
       Self.contradictions.add(1, ordering: .relaxed)
       return false
     }
-    Self.agreements.add(1, ordering: .relaxed)
+    // Without a response there is hardly anything that could contradict.
+    if hasResponse { Self.agreements.add(1, ordering: .relaxed) }
     // The response to a request comes a round trip later, at the least.
     if let roundTrip, roundTrip > most { self.roundTrip = nil }
     if sinceDataSent != 0 {
