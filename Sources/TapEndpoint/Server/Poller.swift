@@ -6,7 +6,7 @@ import TapLinux
 /// Tells an event loop which of its sockets are ready, by an epoll(7) instance (on macOS a kqueue(2)), which is all that Dispatch
 /// watches.
 ///
-/// On Linux Dispatch must not watch a socket whose other end belongs to somebody else. At a hang-up, and a reset is one, its manager
+/// On Linux Dispatch must not watch a socket whose other end is another program's. At a hang-up, and a reset is one, its manager
 /// thread wakes the source's queue, which frees Dispatch's record of the descriptor, and goes on with that record
 /// (`_dispatch_event_merge_fd` in `event_epoll.c`; swift-corelibs-libdispatch#949): a client could end the process. An epoll
 /// descriptor never hangs up. It also gathers what is ready, and a socket can be closed at once.
