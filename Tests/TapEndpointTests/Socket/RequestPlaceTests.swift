@@ -283,7 +283,10 @@ import Testing
     let overdue = Registry()
     try await withEndpoint(routes: routes, limits: limits, registry: overdue) { port in
       #expect(try await RawClient.status("/metrics", port: port) == "503")
-      #expect(overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 1)
+      // Counted behind the answer.
+      _ = try await Poll.until("the count of the handler") {
+        overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 1 ? true : nil
+      }
       collector.gate.open()
       _ = try await Poll.until("the end of the handler") {
         overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 0 ? true : nil
