@@ -72,11 +72,11 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// leave it out; a minimum severity above `.warn` does.
   package func requestWaits(_ request: RequestDescription, for duration: Duration) {
     guard filter.keeps(.warn, client: request.client) else { return }
-    let time = Timestamp.now
-    LineWriter.withLine(
-      of: request,
-      write: { encoder.write($0, waitingFor: duration, at: time, to: &$1) },
-      { enqueue($0, severity: .warn) })
+    LineWriter.withLine {
+      encoder.write(request, waitingFor: duration, at: .now, to: &$0)
+    } _: {
+      enqueue($0, severity: .warn)
+    }
   }
 
   /// Writes a line of the app's own:
@@ -95,20 +95,19 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   public func log(_ severity: LogSeverity, _ message: String, _ fields: [String: FieldValue] = [:]) {
     guard filter.keeps(severity) else { return }
     let (time, trace) = (Timestamp.now, TraceContext.current)
-    LineWriter.withLine(
-      of: message,
-      write: { message, line in
-        line.begin(time, severity, event: "app")
-        line.part { $0.member("message", message, limit: LineLimits.message) }
-        if let trace, fields["trace_id"] == nil, fields["span_id"] == nil { line.part { $0.trace(trace) } }
-        appFields.write(fields, to: &line)
-      },
-      { enqueue($0, severity: severity) })
+    LineWriter.withLine { line in
+      line.begin(time, severity, event: "app")
+      line.part { $0.member("message", message, limit: LineLimits.message) }
+      if let trace, fields["trace_id"] == nil, fields["span_id"] == nil { line.part { $0.trace(trace) } }
+      appFields.write(fields, to: &line)
+    } _: {
+      enqueue($0, severity: severity)
+    }
   }
 
   /// Calls with the line of a request, its newline included.
-  package func withLine(of observation: RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
-    LineWriter.withLine(of: observation, write: { encoder.write($0, to: &$1) }, body)
+  package func withLine(of observation: borrowing RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
+    LineWriter.withLine(write: { encoder.write(observation, to: &$0) }, body)
   }
 
   /// Puts a line into the buffer, newline included, or drops one and counts it.

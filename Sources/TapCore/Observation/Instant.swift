@@ -16,10 +16,10 @@ package struct Instant: Sendable, Hashable, Comparable {
 
   package func duration(to other: Instant) -> Duration { .nanoseconds(other.nanoseconds &- nanoseconds) }
 
-  /// The first later instant that is a multiple of the duration.
-  package func next(multipleOf duration: Duration) -> Instant {
-    let step = max(1, duration.nanoseconds)
-    return advanced(by: .nanoseconds(step - nanoseconds % step))
+  /// The first later instant that is a multiple of so many nanoseconds.
+  package func next(multipleOf step: Int64) -> Instant {
+    let (sum, overflow) = nanoseconds.addingReportingOverflow(step - nanoseconds % step)
+    return overflow ? .never : Instant(nanoseconds: sum)
   }
 
   package static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.nanoseconds < rhs.nanoseconds }

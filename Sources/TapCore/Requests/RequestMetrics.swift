@@ -47,7 +47,7 @@ package final class RequestMetrics: Sendable {
   }
 
   /// Counts a request as active. It keeps the row.
-  package func begin(_ request: RequestDescription) -> RequestRow {
+  package func begin(_ request: borrowing RequestDescription) -> RequestRow {
     state.withLock { state in
       let target = state.targets.find(RequestLabels.Target(request)).row
       state.targets.begin(in: target)
@@ -58,7 +58,7 @@ package final class RequestMetrics: Sendable {
   }
 
   /// Records an ended request, in the row that its begin gave among others.
-  package func end(_ observation: RequestObservation, _ target: RequestRow) {
+  package func end(_ observation: borrowing RequestObservation, _ target: RequestRow) {
     state.withLock { state in
       state.targets.record(observation, in: target, endsRequest: true)
       let client = target.related(.client) { state.clients.find(RequestLabels.Client(observation.request)) }

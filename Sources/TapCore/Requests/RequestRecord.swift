@@ -12,8 +12,6 @@ package final class RequestRecord: Sendable {
 
   private struct State: Sendable {
     var phase = Phase.made
-    /// What is known of the request: at first its description. `nil` once its end is delivered.
-    var observation: RequestObservation?
     var start = Instant.never
     /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
     var isQueued = true
@@ -21,14 +19,23 @@ package final class RequestRecord: Sendable {
     var target: RequestRow?
   }
 
+  /// A value that the compiler does not copy.
+  private struct Known: ~Copyable, Sendable {
+    var observation: RequestObservation
+  }
+
   let recorder: RequestRecorder
   private let state: Mutex<State>
+  /// What is known of the request: at first its description. Guarded by `state` until its end, and never changed after it, so that
+  /// consumers read it here: a copy costs as much as the rest.
+  private nonisolated(unsafe) var known: Known
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
   package init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
     self.recorder = recorder
     description.knownMethods = recorder.knownMethods
-    state = Mutex(State(observation: RequestObservation(begun: description)))
+    known = Known(observation: RequestObservation(begun: description))
+    state = Mutex(State())
     recorder.count(1)
     recorder.add(self)
   }
@@ -36,8 +43,8 @@ package final class RequestRecord: Sendable {
   /// Makes the record of a request that begins now.
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     self.recorder = recorder
-    state = Mutex(
-      State(phase: .active, observation: RequestObservation(begun: description, at: .now), start: .now))
+    known = Known(observation: RequestObservation(begun: description, at: .now))
+    state = Mutex(State(phase: .active, start: .now))
     recorder.count(1)
     recorder.add(self)
   }
@@ -46,8 +53,8 @@ package final class RequestRecord: Sendable {
 
   package var isActive: Bool { state.withLock { $0.phase == .active } }
 
-  /// What the request is. `nil` once its end is delivered.
-  package var description: RequestDescription? { state.withLock { $0.observation?.request } }
+  /// What the request is.
+  package var description: RequestDescription { state.withLock { _ in known.observation.request } }
 
   /// Begins the request, unless it has begun before.
   package func begin(at instant: Instant = .now, time: Timestamp = .now) {
@@ -55,7 +62,7 @@ package final class RequestRecord: Sendable {
       guard state.phase == .made else { return false }
       state.phase = .active
       state.start = instant
-      state.observation?.start = time
+      known.observation.start = time
       return true
     }
   }
@@ -68,7 +75,7 @@ package final class RequestRecord: Sendable {
     announce { state in
       guard state.phase == .active else { return false }
       state.phase = .ended
-      state.observation?.end(end, after: instant.nanoseconds &- state.start.nanoseconds, add)
+      known.observation.end(end, after: instant.nanoseconds &- state.start.nanoseconds, add)
       return true
     }
   }
@@ -76,7 +83,7 @@ package final class RequestRecord: Sendable {
   /// Adds fields to the description, unless the request has ended.
   func add(_ fields: [String: FieldValue]) {
     state.withLock { state in
-      if state.phase != .ended { state.observation?.request.fields.merge(fields) { $1 } }
+      if state.phase != .ended { known.observation.request.fields.merge(fields) { $1 } }
     }
   }
 
@@ -93,27 +100,30 @@ package final class RequestRecord: Sendable {
 
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
-    // No lock is held while consumers work. The end takes the observation out of the state: a copy costs as much as the rest.
-    var observation: RequestObservation?
+    // No lock is held while consumers work.
+    var begun: RequestDescription?
     let (phase, target) = state.withLock { state in
       state.isQueued = false
-      if state.phase == .ended {
-        observation = state.observation.take()
-      } else if state.phase == .active, state.target == nil {
-        observation = state.observation
-      }
+      if state.phase == .active, state.target == nil { begun = known.observation.request }
       return (state.phase, state.target)
     }
-    guard let observation else { return }
-    let metrics = recorder.metrics(of: observation.request.direction)
-    let row = target ?? metrics.begin(observation.request)
-    if target == nil { for consumer in recorder.consumers { consumer.requestStarted(observation.request) } }
     if phase == .ended {
-      metrics.end(observation, row)
-      for consumer in recorder.consumers { consumer.requestEnded(observation) }
-    } else {
+      deliverEnd(of: known, in: target)
+    } else if let begun {
+      let row = deliverBegin(begun)
       state.withLock { $0.target = row }
     }
+  }
+
+  private func deliverBegin(_ request: borrowing RequestDescription) -> RequestRow {
+    for consumer in recorder.consumers { consumer.requestStarted(request) }
+    return recorder.metrics(of: request.direction).begin(request)
+  }
+
+  private func deliverEnd(of known: borrowing Known, in target: RequestRow?) {
+    let row = target ?? deliverBegin(known.observation.request)
+    recorder.metrics(of: known.observation.request.direction).end(known.observation, row)
+    for consumer in recorder.consumers { consumer.requestEnded(known.observation) }
   }
 }
 

@@ -5,7 +5,8 @@ struct RequestTable<Key: RequestLabelSet> {
   private let columns: [RequestColumn]
   private var series: SeriesTable<Key, RequestRow>
   /// What was found last. Most requests have the same target: to compare costs a tenth of a look-up.
-  private var latest: (key: Key, row: RequestRow)?
+  private var latestKey: Key?
+  private var latestRow: RequestRow?
 
   init(_ columns: [RequestColumn], _ configuration: SeriesConfiguration) {
     self.columns = columns
@@ -16,12 +17,12 @@ struct RequestTable<Key: RequestLabelSet> {
   var isEmpty: Bool { series.isEmpty }
 
   mutating func find(_ key: Key) -> (row: RequestRow, isOverflow: Bool) {
-    if let latest, latest.key == key { return (latest.row, false) }
+    if let latestRow, latestKey == key { return (latestRow, false) }
     let found = series.find(key, labels: \.rendered)
     if found.isOverflow {
       found.row.state.withLock { $0.isOverflow = true }
     } else {
-      latest = (key, found.row)
+      (latestKey, latestRow) = (key, found.row)
     }
     return (found.row, found.isOverflow)
   }
@@ -36,11 +37,11 @@ struct RequestTable<Key: RequestLabelSet> {
     }
   }
 
-  func hasValue(of request: RequestObservation) -> Bool { columns.contains { $0.atEnd(request) != nil } }
+  func hasValue(of request: borrowing RequestObservation) -> Bool { columns.contains { $0.atEnd(request) != nil } }
 
   /// Records all values of an ended request: the end of it, where its begin was counted in the row.
   func record(
-    _ request: RequestObservation, in row: RequestRow, endsRequest: Bool = false,
+    _ request: borrowing RequestObservation, in row: RequestRow, endsRequest: Bool = false,
     exemplars: ExemplarPolicy? = nil
   ) {
     let trace = exemplars.flatMap { $0.trace(of: request.request) }
@@ -73,7 +74,7 @@ struct RequestTable<Key: RequestLabelSet> {
   @discardableResult
   mutating func expire(at now: Instant) -> Bool {
     let hasExpired = series.expire(at: now)
-    if hasExpired { latest = nil }
+    if hasExpired { latestRow = nil }
     return hasExpired
   }
 
@@ -84,7 +85,7 @@ struct RequestTable<Key: RequestLabelSet> {
 
 extension ExemplarPolicy {
   /// The trace that an exemplar refers to.
-  fileprivate func trace(of request: RequestDescription) -> TraceContext? {
+  fileprivate func trace(of request: borrowing RequestDescription) -> TraceContext? {
     guard let trace = request.traceContext, self == .all || trace.isSampled else { return nil }
     return trace
   }

@@ -26,47 +26,52 @@ package enum QueueFill {
   case closed
 }
 
+/// What the one who processes a batch is told, and answers.
+package struct QueueTurn {
+  /// The batch has been taken for this turn. Otherwise it is the rest of an earlier one.
+  package let isNew: Bool
+  /// A flush or the close waits for what is in the batch.
+  package let isFlush: Bool
+  /// The queue was closed before the batch was taken: it is the last.
+  package let isLast: Bool
+  /// When to come again at the latest.
+  package var next = Instant.never
+  /// Nothing more has to be done for what is in the batch. `false` keeps a flush waiting.
+  package var isDone = true
+}
+
+private struct QueueState {
+  /// Elements that were ever added, and how many of them are done. The close counts as one.
+  var added: UInt64 = 0
+  var done: UInt64 = 0
+  /// Elements up to here are asked to be flushed.
+  var flushTarget: UInt64 = 0
+  var dropped: UInt64 = 0
+  var isClosed = false
+  var isAbandoned = false
+}
+
+private struct QueueBatch {
+  /// Elements that were added before it was taken.
+  var taken: UInt64 = 0
+  var isLast = false
+}
+
 /// A bounded queue between the threads that add elements and the one that processes them, batch by batch.
 ///
 /// There are two buffers: elements go into one while the other is processed, and they change places under a lock. That lock is held
 /// while nothing is processed, so that no thread that adds waits for one that processes.
+///
+/// The buffers stand beside what their locks hold, since a lock of a generic type costs three look-ups of its metadata at each use.
 package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob, FlushedAtExit {
-  package struct Turn {
-    /// The batch has been taken for this turn. Otherwise it is the rest of an earlier one.
-    package let isNew: Bool
-    /// A flush or the close waits for what is in the batch.
-    package let isFlush: Bool
-    /// The queue was closed before the batch was taken: it is the last.
-    package let isLast: Bool
-    /// When to come again at the latest.
-    package var next = Instant.never
-    /// Nothing more has to be done for what is in the batch. `false` keeps a flush waiting.
-    package var isDone = true
-  }
-
-  private struct State {
-    var buffer = Buffer()
-    /// Elements that were ever added, and how many of them are done. The close counts as one.
-    var added: UInt64 = 0
-    var done: UInt64 = 0
-    /// Elements up to here are asked to be flushed.
-    var flushTarget: UInt64 = 0
-    var dropped: UInt64 = 0
-    var isClosed = false
-    var isAbandoned = false
-  }
-
-  private struct Batch {
-    var buffer = Buffer()
-    /// Elements that were added before it was taken.
-    var taken: UInt64 = 0
-    var isLast = false
-  }
-
-  private let state = Mutex(State())
+  private let state = Mutex(QueueState())
+  /// Guarded by `state`.
+  private nonisolated(unsafe) var waiting = Buffer()
   /// Held while a batch is processed, so that batches do not overtake each other.
-  private let batch = Mutex(Batch())
-  private let process: @Sendable (inout Buffer, inout Turn) -> Void
+  private let batch = Mutex(QueueBatch())
+  /// Guarded by `batch`.
+  private nonisolated(unsafe) var processed = Buffer()
+  private let process: @Sendable (inout Buffer, inout QueueTurn) -> Void
   private let worker = Worker()
   /// Wakes the threads that wait in a flush.
   private let progress = EventCount()
@@ -74,7 +79,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   private let thread = Atomic<UInt>(0)
 
   /// - Parameter process: Processes a batch and takes it out of the buffer, as far as it can. What is left is passed again.
-  package init(process: @escaping @Sendable (inout Buffer, inout Turn) -> Void) {
+  package init(process: @escaping @Sendable (inout Buffer, inout QueueTurn) -> Void) {
     self.process = process
   }
 
@@ -87,7 +92,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   @discardableResult
   package func add(_ append: (inout Buffer) -> QueueFill) -> QueueFill {
     let fill = state.withLock { state in
-      let fill = state.isClosed ? .closed : append(&state.buffer)
+      let fill = state.isClosed ? .closed : append(&waiting)
       if fill == .full || fill == .closed { state.dropped &+= 1 } else { state.added &+= 1 }
       return fill
     }
@@ -148,16 +153,16 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
     return batch.withLock { batch in
       thread.store(BackgroundThread.current, ordering: .relaxed)
       defer { thread.store(0, ordering: .relaxed) }
-      let isNew = batch.buffer.isEmpty
+      let isNew = processed.isEmpty
       var turn = state.withLock { state in
         if isNew {
-          swap(&state.buffer, &batch.buffer)
+          swap(&waiting, &processed)
           (batch.taken, batch.isLast) = (state.added, state.isClosed)
         }
-        return Turn(isNew: isNew, isFlush: state.flushTarget > state.done, isLast: batch.isLast)
+        return QueueTurn(isNew: isNew, isFlush: state.flushTarget > state.done, isLast: batch.isLast)
       }
-      process(&batch.buffer, &turn)
-      guard batch.buffer.isEmpty else { return turn.next }
+      process(&processed, &turn)
+      guard processed.isEmpty else { return turn.next }
       if turn.isLast { worker.end() }
       if turn.isDone {
         state.withLock { if !$0.isAbandoned { $0.done = batch.taken } }

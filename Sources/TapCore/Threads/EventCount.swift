@@ -53,14 +53,14 @@ package final class EventCount: @unchecked Sendable {
         pthread_cond_wait(condition, mutex)
         continue
       }
-      let now = Instant.now
-      guard now < deadline else { return false }
       #if canImport(Darwin)
+        let now = Instant.now
+        guard now < deadline else { return false }
         var left = Self.time(deadline.nanoseconds - now.nanoseconds)
         pthread_cond_timedwait_relative_np(condition, mutex, &left)
       #else
         var time = Self.time(deadline.nanoseconds)
-        pthread_cond_timedwait(condition, mutex, &time)
+        if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { return events != ticket }
       #endif
     }
     return true

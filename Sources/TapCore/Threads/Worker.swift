@@ -20,7 +20,8 @@ package final class Worker: Sendable {
     var idleTime: Duration
   }
 
-  static let interval = Duration.milliseconds(100)
+  /// In nanoseconds.
+  static let interval: Int64 = 100_000_000
 
   private let state: Mutex<State>
   private let work = EventCount()

@@ -46,17 +46,12 @@ struct LineWriter {
 
   /// Makes a line and calls with it, newline included: on the stack if it fits into 1 KiB, the most that the compiler gives there,
   /// and in memory of its own otherwise.
-  ///
-  /// - Parameter subject: What the line is of. A closure that caught it would hold a copy of it.
   @inline(__always)
-  static func withLine<Subject>(
-    of subject: Subject, write: (Subject, inout LineWriter) -> Void,
-    _ body: (UnsafeRawBufferPointer) -> Void
-  ) {
+  static func withLine(write: (inout LineWriter) -> Void, _ body: (UnsafeRawBufferPointer) -> Void) {
     func make(_ memory: UnsafeMutableBufferPointer<UInt8>, mayBeCut: Bool) -> Bool {
       guard let base = memory.baseAddress else { return false }
       var line = LineWriter(base, capacity: memory.count - tailLength - spare)
-      write(subject, &line)
+      write(&line)
       if line.cut > 0, !mayBeCut { return false }
       body(line.finish())
       return true

@@ -28,7 +28,7 @@ struct RequestLineEncoder: Sendable {
   }
 
   /// A request that has ended.
-  func write(_ observation: RequestObservation, to line: inout LineWriter) {
+  func write(_ observation: borrowing RequestObservation, to line: inout LineWriter) {
     let isInbound = observation.request.direction == .inbound
     line.begin(
       observation.endTime, observation.severity,
@@ -58,7 +58,7 @@ struct RequestLineEncoder: Sendable {
 
   /// A request that has not ended, and may never.
   func write(
-    _ request: RequestDescription, waitingFor duration: Duration, at time: Timestamp,
+    _ request: borrowing RequestDescription, waitingFor duration: Duration, at time: Timestamp,
     to line: inout LineWriter
   ) {
     line.begin(time, .warn, event: "http.client.request.waiting")
@@ -74,7 +74,7 @@ struct RequestLineEncoder: Sendable {
 
   /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port is left to the part that
   /// follows, which is always there.
-  private func target(of request: RequestDescription, isInbound: Bool, to line: inout LineWriter) {
+  private func target(of request: borrowing RequestDescription, isInbound: Bool, to line: inout LineWriter) {
     if !isInbound { line.part { $0.member("client", request.client) } }
     line.part { method(of: request, to: &$0) }
     if isInbound {
@@ -92,7 +92,7 @@ struct RequestLineEncoder: Sendable {
   /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
   /// `http.request.method_original`).
   @inline(__always)
-  private func method(of request: RequestDescription, to line: inout LineWriter) {
+  private func method(of request: borrowing RequestDescription, to line: inout LineWriter) {
     let label = request.methodLabel
     line.member("http.request.method", label, limit: LineLimits.method)
     if label == request.method { return }
@@ -136,7 +136,7 @@ struct RequestLineEncoder: Sendable {
   /// `,"queue_s":`, and so on.
   private static let phaseKeys = RequestTimings.Phase.allCases.map { ($0, Array(",\"\($0.logKey)\":".utf8)) }
 
-  private func times(of observation: RequestObservation, to line: inout LineWriter) {
+  private func times(of observation: borrowing RequestObservation, to line: inout LineWriter) {
     line.member("duration_s", nanoseconds: observation.elapsed)
     line.member("time_to_first_byte_s", nanoseconds: observation.elapsedToFirstByte)
     for (phase, key) in Self.phaseKeys {
@@ -147,7 +147,7 @@ struct RequestLineEncoder: Sendable {
     line.member("cut_off_phase", observation.cutOffPhase?.rawValue)
   }
 
-  private func connection(of observation: RequestObservation, to line: inout LineWriter) {
+  private func connection(of observation: borrowing RequestObservation, to line: inout LineWriter) {
     line.member("network.protocol.version", observation.protocolVersion?.rawValue)
     line.member("network.peer.address", shown("network.peer.address", observation.peerAddress))
     if let isReused = observation.isConnectionReused {

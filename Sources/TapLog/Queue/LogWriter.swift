@@ -95,7 +95,7 @@ final class LogWriter: Sendable {
   }
 
   /// Writes a batch as far as the output takes it. Called by the queue's worker.
-  func write(_ batch: inout LineBuffer, _ turn: inout BoundedQueue<LineBuffer>.Turn) {
+  func write(_ batch: inout LineBuffer, _ turn: inout QueueTurn) {
     if turn.isNew {
       report(in: &batch)
       recentLines?.add(batch)
@@ -151,8 +151,8 @@ final class LogWriter: Sendable {
       return exchange(&state.unreported, with: [:])
     }
     guard let dropped else { return false }
-    LineWriter.withLine(of: Timestamp.now) { time, line in
-      line.begin(time, .warn, event: "session_tap.log.dropped")
+    LineWriter.withLine { line in
+      line.begin(.now, .warn, event: "session_tap.log.dropped")
       line.part { $0.member("dropped", dropped.total) }
       for reason in LogDropReason.allCases {
         guard let count = dropped[reason] else { continue }

@@ -28,7 +28,7 @@ enum ChallengedTaskWatch {
       let waited = start.duration(to: .now)
       let isDue = { (tap: URLSessionTap) in tap.configuration.waitingLimit.map { waited >= $0 } ?? false }
       for (record, tap) in unreported where isDue(tap) {
-        if let description = record.description { tap.configuration.reportWaiting?(description, waited) }
+        tap.configuration.reportWaiting?(record.description, waited)
       }
       let rest = unreported.filter { !isDue($0.tap) }
       let pause = max(shortestPause, waited / pauseFraction)
