@@ -50,7 +50,7 @@ public struct RequestTimings: Sendable, Hashable {
 
   /// Nanoseconds by the place of the phase, negative where there is none; empty without any. Not within the value, whose size would
   /// be most of what is copied of a request, most of all of one that the app serves, which has none.
-  private var values: [Int64] = []
+  @usableFromInline var values: [Int64] = []
 
   /// Makes timings without any phase.
   public init() {}
@@ -72,6 +72,12 @@ public struct RequestTimings: Sendable, Hashable {
       values[phase.place] = value
       if value < 0, values.allSatisfy({ $0 < 0 }) { values = [] }
     }
+  }
+
+  /// Calls with the place of each phase that is known, in their order, and its length in nanoseconds.
+  @inlinable
+  package func forEach(_ body: (Int, Int64) -> Void) {
+    for place in values.indices where values[place] >= 0 { body(place, values[place]) }
   }
 
   /// Whether no phase is known.

@@ -71,8 +71,8 @@ package final class RequestMetrics: Sendable {
       }
       state.ends.record(observation, in: end, exemplars: exemplars)
       guard direction == .outbound else { return }
-      for phase in RequestTimings.Phase.allCases {
-        guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
+      observation.timings.forEach { place, nanoseconds in
+        let phase = RequestTimings.Phase.allCases[place]
         let row = end.related(.phase(phase)) {
           state.phases.find(
             RequestLabels.Phase(

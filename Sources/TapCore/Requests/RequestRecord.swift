@@ -28,7 +28,7 @@ package final class RequestRecord: Sendable {
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and never changed after it, so that
   /// consumers read it here: a copy costs as much as the rest.
-  private nonisolated(unsafe) var known: Known
+  @exclusivity(unchecked) private nonisolated(unsafe) var known: Known
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
   package init(_ description: consuming RequestDescription, recorder: RequestRecorder) {

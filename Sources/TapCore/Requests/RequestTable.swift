@@ -5,8 +5,15 @@ struct RequestTable<Key: RequestLabelSet> {
   private let columns: [RequestColumn]
   private var series: SeriesTable<Key, RequestRow>
   /// What was found last. Most requests have the same target: to compare costs a tenth of a look-up.
-  private var latestKey: Key?
-  private var latestRow: RequestRow?
+  private var latest: Latest?
+
+  /// A class, whose constants are compared without a copy.
+  private final class Latest: Sendable {
+    let key: Key
+    let row: RequestRow
+
+    init(_ key: Key, _ row: RequestRow) { (self.key, self.row) = (key, row) }
+  }
 
   init(_ columns: [RequestColumn], _ configuration: SeriesConfiguration) {
     self.columns = columns
@@ -17,12 +24,12 @@ struct RequestTable<Key: RequestLabelSet> {
   var isEmpty: Bool { series.isEmpty }
 
   mutating func find(_ key: Key) -> (row: RequestRow, isOverflow: Bool) {
-    if let latestRow, latestKey == key { return (latestRow, false) }
+    if let latest, latest.key == key { return (latest.row, false) }
     let found = series.find(key, labels: \.rendered)
     if found.isOverflow {
       found.row.state.withLock { $0.isOverflow = true }
     } else {
-      (latestKey, latestRow) = (key, found.row)
+      latest = Latest(key, found.row)
     }
     return (found.row, found.isOverflow)
   }
@@ -74,7 +81,7 @@ struct RequestTable<Key: RequestLabelSet> {
   @discardableResult
   mutating func expire(at now: Instant) -> Bool {
     let hasExpired = series.expire(at: now)
-    if hasExpired { latestRow = nil }
+    if hasExpired { latest = nil }
     return hasExpired
   }
 

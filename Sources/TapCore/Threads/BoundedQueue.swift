@@ -62,15 +62,15 @@ private struct QueueBatch {
 /// There are two buffers: elements go into one while the other is processed, and they change places under a lock. That lock is held
 /// while nothing is processed, so that no thread that adds waits for one that processes.
 ///
-/// The buffers stand beside what their locks hold, since a lock of a generic type costs three look-ups of its metadata at each use.
+/// The buffers stand beside what their locks hold: a lock of a generic type costs three look-ups of its metadata at each use.
 package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob, FlushedAtExit {
   private let state = Mutex(QueueState())
   /// Guarded by `state`.
-  private nonisolated(unsafe) var waiting = Buffer()
+  @exclusivity(unchecked) private nonisolated(unsafe) var waiting = Buffer()
   /// Held while a batch is processed, so that batches do not overtake each other.
   private let batch = Mutex(QueueBatch())
   /// Guarded by `batch`.
-  private nonisolated(unsafe) var processed = Buffer()
+  @exclusivity(unchecked) private nonisolated(unsafe) var processed = Buffer()
   private let process: @Sendable (inout Buffer, inout QueueTurn) -> Void
   private let worker = Worker()
   /// Wakes the threads that wait in a flush.

@@ -120,10 +120,8 @@ extension LineWriter {
   /// A string in quotes, cut at `limit` bytes.
   mutating func string(_ text: String, limit: Int) {
     append("\"")
-    if text.utf8.withContiguousStorageIfAvailable({ content($0, limit: limit) }) == nil {
-      // A bridged NSString, on Darwin only.
-      Array(text.utf8).withUnsafeBufferPointer { content($0, limit: limit) }
-    }
+    var text = text
+    text.withUTF8 { content($0, limit: limit) }
     append("\"")
   }
 

@@ -133,15 +133,14 @@ struct RequestLineEncoder: Sendable {
     }
   }
 
-  /// `,"queue_s":`, and so on.
-  private static let phaseKeys = RequestTimings.Phase.allCases.map { ($0, Array(",\"\($0.logKey)\":".utf8)) }
+  /// `,"queue_s":`, and so on, by the place of the phase.
+  private static let phaseKeys = RequestTimings.Phase.allCases.map { Array(",\"\($0.logKey)\":".utf8) }
 
   private func times(of observation: borrowing RequestObservation, to line: inout LineWriter) {
     line.member("duration_s", nanoseconds: observation.elapsed)
     line.member("time_to_first_byte_s", nanoseconds: observation.elapsedToFirstByte)
-    for (phase, key) in Self.phaseKeys {
-      guard let nanoseconds = observation.timings[nanoseconds: phase] else { continue }
-      line.append(key)
+    observation.timings.forEach { place, nanoseconds in
+      line.append(Self.phaseKeys[place])
       line.seconds(nanoseconds: nanoseconds)
     }
     line.member("cut_off_phase", observation.cutOffPhase?.rawValue)
