@@ -52,6 +52,8 @@ public struct RequestTimings: Sendable, Hashable {
   /// be most of what is copied of a request, most of all of one that the app serves, which has none.
   @usableFromInline var values: [Int64] = []
 
+  private static let unknown = [Int64](repeating: -1, count: Phase.allCases.count)
+
   /// Makes timings without any phase.
   public init() {}
 
@@ -67,10 +69,10 @@ public struct RequestTimings: Sendable, Hashable {
       let value = max(-1, newValue ?? -1)
       if values.isEmpty {
         if value < 0 { return }
-        values = [Int64](repeating: -1, count: Phase.allCases.count)
+        values = Self.unknown
       }
       values[phase.place] = value
-      if value < 0, values.allSatisfy({ $0 < 0 }) { values = [] }
+      if value < 0, values == Self.unknown { values = [] }
     }
   }
 

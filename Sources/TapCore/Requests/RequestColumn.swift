@@ -1,5 +1,5 @@
 /// A metric of requests: its name, its help, its type, and what the begin and the end of a request add or record.
-final class RequestColumn: Sendable {
+struct RequestColumn: Sendable {
   /// What an ended request has. `nil` is unknown. A value below 0 is dropped and counted, but for a gauge.
   typealias Value = @Sendable (RequestObservation) -> Double?
 
@@ -9,6 +9,7 @@ final class RequestColumn: Sendable {
   let atBegin: Double
   let atEnd: Value
   let initialCell: RequestRow.Cell
+  let isGauge: Bool
 
   private init(
     _ descriptor: FamilyDescriptor, _ layout: BucketLayout? = nil, atBegin: Double = 0,
@@ -17,9 +18,8 @@ final class RequestColumn: Sendable {
   ) {
     column = SeriesColumn(descriptor: descriptor)
     (self.layout, self.atBegin, self.atEnd, self.initialCell) = (layout, atBegin, atEnd, initialCell)
+    isGauge = descriptor.type == .gauge
   }
-
-  var isGauge: Bool { column.descriptor.type == .gauge }
 
   /// A histogram of values. A series without a value is not exposed: unknown is not 0.
   static func histogram(

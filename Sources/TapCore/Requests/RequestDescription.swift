@@ -38,7 +38,7 @@ public struct RequestDescription: Sendable, Hashable {
   package var methodLabel: String { knownMethods.label(of: method) }
 }
 
-// In an extension, which leaves the memberwise initialiser to this module: of what an initialiser assigns, the compiler makes a copy.
+// In an extension, which leaves the memberwise initialiser to this module.
 extension RequestDescription {
   /// Makes a description. Every request has a client and a method.
   public init(
@@ -47,18 +47,11 @@ extension RequestDescription {
     clientAddress: String? = nil, traceContext: TraceContext? = nil, fields: [String: FieldValue] = [:],
     headers: [String: String] = [:]
   ) {
-    self.direction = direction
-    self.client = client
-    self.method = method
-    self.url = url
-    self.serverAddress = serverAddress
-    self.serverPort = serverPort
-    self.urlTemplate = urlTemplate
-    self.scheme = scheme
-    self.clientAddress = clientAddress
-    self.traceContext = traceContext
-    self.fields = fields
-    self.headers = headers
+    // Not one assignment after the other: of what an initialiser assigns, the compiler makes a copy.
+    self.init(
+      direction: direction, client: client, method: method, url: url, serverAddress: serverAddress,
+      serverPort: serverPort, urlTemplate: urlTemplate, scheme: scheme, clientAddress: clientAddress,
+      traceContext: traceContext, fields: fields, headers: headers, knownMethods: .standard)
   }
 
   var path: String {

@@ -77,16 +77,18 @@ struct LineBuffer: QueueBuffer, Sendable {
 
   /// Takes bytes off the front, and gives how many lines are complete with them.
   mutating func take(_ count: Int) -> Tally<LogSeverity> {
-    var complete: Tally<LogSeverity> = [:]
+    // Not in the tally itself, which would be looked up for each line.
+    var complete = LogSeverity.allCases.map { _ in UInt64(0) }
     var left = count
     while !isEmpty, left >= firstLength {
       left -= firstLength
-      complete[lines[takenLines].severity, default: 0] += 1
+      complete[lines[takenLines].severity.rawValue] += 1
       removeFirst()
     }
     takenBytes += left
     takenOfFirst += left
-    return complete
+    return Tally(
+      uniqueKeysWithValues: zip(LogSeverity.allCases, complete).filter { $0.1 > 0 })
   }
 
   mutating func removeFirst() {

@@ -16,7 +16,7 @@ enum ChallengedTaskWatch {
   /// end would be lost with it; while it runs, its session keeps it anyway. A tap reports the wait when its limit has passed.
   static func begin(
     _ task: URLSessionTask, of relay: ClientRelay,
-    _ unreported: [(record: RequestRecord, tap: URLSessionTap)], since start: Instant = .now
+    _ unreported: [TapContext.Observed], since start: Instant = .now
   ) {
     guard relay.isActive else {
       relay.leave(at: .now)
@@ -27,8 +27,8 @@ enum ChallengedTaskWatch {
     default:
       let waited = start.duration(to: .now)
       let isDue = { (tap: URLSessionTap) in tap.configuration.waitingLimit.map { waited >= $0 } ?? false }
-      for (record, tap) in unreported where isDue(tap) {
-        tap.configuration.reportWaiting?(record.description, waited)
+      for request in unreported where isDue(request.tap) {
+        request.tap.configuration.reportWaiting?(request.record.description, waited)
       }
       let rest = unreported.filter { !isDue($0.tap) }
       let pause = max(shortestPause, waited / pauseFraction)

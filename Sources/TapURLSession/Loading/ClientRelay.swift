@@ -25,7 +25,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private let context: TapContext
   private let method: String
   /// The request as each tap of the session records it: whatever ends it, the first end counts.
-  private let requests: [(record: RequestRecord, tap: URLSessionTap)]
+  private let requests: [TapContext.Observed]
   private let state: Mutex<State>
 
   init(to original: any URLProtocolClient, request: URLRequest, context: TapContext) {
@@ -41,7 +41,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
   deinit {
     if isDone { return }
     leave(at: .now)
-    for (record, _) in requests { record.end(.cancelled) }
+    for request in requests { request.record.end(.cancelled) }
   }
 
   /// Whether the loader has reported its end, and Foundation puts no other in its place.
@@ -59,7 +59,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     }
     guard isFirst else { return }
     let time = Timestamp.now
-    for (record, _) in requests { record.begin(at: now, time: time) }
+    for request in requests { request.record.begin(at: now, time: time) }
     guard let curl = context.curl, curl.isNative(loader), let task = loader.task,
       let limit = curl.connectionLimit(of: task)
     else { return }
@@ -207,13 +207,13 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
     let received = transfer.responseBodySize(method: method, response)
     let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
-    for (record, tap) in requests {
-      record.end(end, at: now) { observation in
+    for request in requests {
+      request.record.end(end, at: now) { observation in
         observation.errorMessage = message
         (observation.requestBodySize, observation.responseBodySize) = (sent, received)
         observation.isFromCache = transfer.seen.isFromCache
         observation.elapsedToFirstByte = transfer.isNative ? transfer.firstByte : transfer.seen.head
-        if tap.configuration.collectsHeaders { observation.responseHeaders = headers }
+        if request.tap.configuration.collectsHeaders { observation.responseHeaders = headers }
         guard transfer.isNative else { return }
         observation.protocolVersion = transfer.protocolVersion
         observation.peerAddress = transfer.peer?.address
@@ -246,7 +246,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     }
     switch context.connections.read(transfer, at: now, socket: { context.curl?.socket(of: task, from: $0) }) {
     case .read(let reading): transfer.connection = reading
-    case .unknown: for (_, tap) in requests { tap.configuration.unknownConnections?.increment() }
+    case .unknown: for request in requests { request.tap.configuration.unknownConnections?.increment() }
     case .none: break
     }
     transfer.findPhases()

@@ -90,17 +90,24 @@ final class TapContext: Sendable {
     }
   }
 
+  /// A request as a tap records it.
+  struct Observed: Sendable {
+    let record: RequestRecord
+    let tap: URLSessionTap
+  }
+
   /// The request as each of its taps records it.
-  func observe(
-    _ request: URLRequest, url: String, method: String
-  ) -> [(record: RequestRecord, tap: URLSessionTap)] {
+  func observe(_ request: URLRequest, url: String, method: String) -> [Observed] {
     clients.compactMap { client in
       let tap = client.tap
       // With one tap, `accepts` has asked it.
       guard !tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else { return nil }
       let hasHeaders = tap.configuration.collectsHeaders
-      let description = describe(request, url: url, method: method, for: client, hasHeaders: hasHeaders)
-      return (RequestRecord(description, recorder: tap.recorder), tap)
+      return Observed(
+        record: RequestRecord(
+          describe(request, url: url, method: method, for: client, hasHeaders: hasHeaders),
+          recorder: tap.recorder),
+        tap: tap)
     }
   }
 
@@ -150,9 +157,9 @@ final class TapContext: Sendable {
   /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign of it.
   private func recordRefusal(of request: URLRequest) {
     let (now, url) = (Instant.now, request.url?.absoluteString ?? "")
-    for (refused, _) in observe(request, url: url, method: request.httpMethod ?? "GET") {
-      refused.begin(at: now)
-      refused.end(.failure(.unsupportedURL, statusCode: nil), at: now)
+    for refused in observe(request, url: url, method: request.httpMethod ?? "GET") {
+      refused.record.begin(at: now)
+      refused.record.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
   }
 }
