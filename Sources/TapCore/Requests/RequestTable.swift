@@ -44,7 +44,10 @@ struct RequestTable<Key: RequestLabelSet> {
     }
   }
 
-  func hasValue(of request: borrowing RequestObservation) -> Bool { columns.contains { $0.atEnd(request) != nil } }
+  func hasValue(of request: borrowing RequestObservation) -> Bool {
+    for index in columns.indices where columns[index].atEnd(request) != nil { return true }
+    return false
+  }
 
   /// Records all values of an ended request: the end of it, where its begin was counted in the row.
   func record(
