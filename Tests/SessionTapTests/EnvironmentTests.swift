@@ -78,9 +78,7 @@ import Testing
     configuration.isQuiet = true
     let tap = try Tap.start(configuration)
     let exposition = try await tap.get("/metrics")
-    #expect(
-      exposition.contains(
-        #"target_info{service_name="shop",service_version="1.2+3"} 1"#))
+    #expect(exposition.contains(#"target_info{service_name="shop",service_version="1.2+3"} 1"#))
     let log = try #require(tap.requestLog)
     log.log(.info, "hello")
     #expect(log.flush())
@@ -123,8 +121,7 @@ import Testing
   @Test(arguments: [
     ("SIZE", "0"), ("SIZE", "-1"), ("SIZE", "1T"), ("SIZE", "M"), ("SIZE", "9223372036854775807k"),
     ("INTERVAL", "0"), ("INTERVAL", "1.5"), ("INTERVAL", "9223372036854775807d"), ("KEEP", "-1"),
-    ("KEEP", "5k"),
-    ("KEEP", "5"),
+    ("KEEP", "5k"), ("KEEP", "5"),
   ])
   func `a rotation that is none, or has no condition, is left alone and named`(name: String, value: String) {
     let name = "SESSION_TAP_LOG_ROTATION_\(name)"

@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// What the app serves and what it asks of others meanwhile, in one registry and one log.
 @Suite struct InboundTests {
@@ -71,9 +70,7 @@ import Testing
       func requestEnded(_ observation: RequestObservation) { gate.open() }
     }
     let observer = Observer()
-    var configuration = Tap.Configuration(environment: [
-      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "BREW"
-    ])
+    var configuration = Tap.Configuration(environment: ["OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "BREW"])
     configuration.endpoint = nil
     configuration.observers = [observer]
     let tap = try Tap(configuration)

@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// What a tap keeps for its page.
 @Suite struct ServedHistoryTests {
@@ -16,8 +15,7 @@ import Testing
     #expect(
       text.contains(
         #"{"direction":"outbound","client":"search","server_address":"search.example.com","server_port":"8443","#
-          + #""http_request_method":"GET"}"#
-      ))
+          + #""http_request_method":"GET"}"#))
     #expect(text.contains(#"{"direction":"inbound","http_request_method":"GET","http_route":"/users/{id}"}"#))
     #expect(try await tap.get("/").contains(#"data-history="yes""#))
     // It adds nothing to the metrics.

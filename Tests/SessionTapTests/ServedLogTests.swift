@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// What a tap makes of its log at its endpoint.
 @Suite struct ServedLogTests {

@@ -1,7 +1,5 @@
 import SessionTap
-import Synchronization
 import TestSupport
-import Testing
 
 /// Observers of the app's own, and destinations of the log, that take their time: neither a request nor a scrape
 /// waits for them.
@@ -39,9 +37,7 @@ import Testing
   }
 
   private static func serve(_ count: Int, by tap: Tap) {
-    for _ in 0..<count {
-      tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200, route: "/")
-    }
+    for _ in 0..<count { tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200, route: "/") }
   }
 
   /// The value of a series without labels, or of the one that begins so.

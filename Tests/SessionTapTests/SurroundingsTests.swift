@@ -1,16 +1,11 @@
-import Foundation
 import SessionTap
-import Synchronization
 import TestSupport
-import Testing
 
 /// What a tap promises beside an app that blocks the threads, descriptors and system calls that they share. Each in a process of
 /// its own, which an alarm ends.
 @Suite(.needs(.program)) struct SurroundingsTests {
   /// What waits with a deadline or an interval.
-  enum Wait: Codable, CaseIterable {
-    case flush, shutdown, address, push
-  }
+  enum Wait: Codable, CaseIterable { case flush, shutdown, address, push }
 
   /// Blocks every thread that Dispatch gives to the classes below the default, and to the one above.
   private static func blockGlobalQueues() {

@@ -1,7 +1,5 @@
 import SessionTap
-import Synchronization
 import TestSupport
-import Testing
 
 /// What is flushed, and how a tap ends.
 @Suite struct TapEndTests {
@@ -106,9 +104,7 @@ import Testing
       let session = try #require(tap?.session(client: "late", configuration: .ephemeral))
       if isShutDown { await tap?.shutdown() }
       tap = nil
-      for _ in 0..<2 {
-        _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(port)/")))
-      }
+      for _ in 0..<2 { _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(port)/"))) }
       exit(7)
     }
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)

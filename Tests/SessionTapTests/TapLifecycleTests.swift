@@ -1,7 +1,5 @@
 import SessionTap
-import Synchronization
 import TestSupport
-import Testing
 
 /// Start, run and shutdown in every order.
 @Suite struct TapLifecycleTests {

@@ -1,7 +1,5 @@
-import Foundation
 import SessionTap
 import TestSupport
-import Testing
 
 /// A start in a process that is not as one would like it: its port is taken, its standard streams are closed, its environment is
 /// wrong.

@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// A tap for the tests of an app.
 @Suite struct TapTestingTests {
@@ -32,9 +31,7 @@ import Testing
 
   @Test func `it keeps the newest requests, in the order of their ends`() throws {
     let tap = try Tap.testing()
-    for number in 0..<25_000 {
-      tap.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200)
-    }
+    for number in 0..<25_000 { tap.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200) }
     #expect(tap.recordedRequests().map(\.request.url) == (15_000..<25_000).map { "/\($0)" })
   }
 }

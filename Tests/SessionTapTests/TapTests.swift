@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// The facade: start, observe, serve, end.
 @Suite struct TapTests {

@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// Taps that live for one request each. In a stock run, the same requests in sessions of their own.

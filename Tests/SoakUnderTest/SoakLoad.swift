@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// Makes requests at a steady rate, whatever becomes of those before, and counts their ends.
@@ -91,8 +90,6 @@ final class SoakLoad: Sendable {
       ended.add(1, ordering: .releasing)
       places.signal()
     }
-    if request.cancel != .never {
-      DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { cancel() }
-    }
+    if request.cancel != .never { DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { cancel() } }
   }
 }

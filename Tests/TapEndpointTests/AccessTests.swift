@@ -1,12 +1,9 @@
-import TapCore
 import TapEndpoint
 import TestSupport
-import Testing
 
 @Suite struct AccessTests {
   @Test func `reads secrets line by line`() throws {
-    let credentials = try #require(
-      Credentials(Array(" one\t\r\n\n  two\nthree four".utf8), .bearer))
+    let credentials = try #require(Credentials(Array(" one\t\r\n\n  two\nthree four".utf8), .bearer))
     for secret in ["one", "two", "three four"] { #expect(credentials.contain(Array(secret.utf8))) }
     for other in ["", "on", "onee", "oneone", "One", "twp", "three", "one\n", " one"] {
       #expect(!credentials.contain(Array(other.utf8)), "\(other)")
@@ -42,12 +39,9 @@ import Testing
       }
       for wrong in [
         [], [""], ["Bearer"], ["Bearer "], ["Bearer token-3"], ["Bearer token-1x"], ["Bearer token-1 x"],
-        ["Basic token-1"],
-        ["Bearer cHJvbTpwYXNz"], ["Basic cHJvbTpwYXNzx"], ["Digest token-1"],
+        ["Basic token-1"], ["Bearer cHJvbTpwYXNz"], ["Basic cHJvbTpwYXNzx"], ["Digest token-1"],
         ["Bearer token-1", "Bearer token-1"], ["Bearertoken-1"],
-      ] {
-        #expect(try await status("/metrics", wrong) == "401", "\(wrong)")
-      }
+      ] { #expect(try await status("/metrics", wrong) == "401", "\(wrong)") }
       #expect(try await status("/nowhere", []) == "401")
       #expect(try await status("/healthz", []) == "200")
       let refusal = try await RawClient.get("/metrics", port: port)
@@ -120,8 +114,7 @@ import Testing
 
   @Test(arguments: [
     ("127.0.0.1", false), ("127.8.9.1", false), ("::1", false), ("::ffff:127.0.0.1", false),
-    ("0.0.0.0", true), ("::", true), ("10.1.2.3", true),
-    ("fe80::1%eth0", true),
+    ("0.0.0.0", true), ("::", true), ("10.1.2.3", true), ("fe80::1%eth0", true),
   ])
   func `knows the loopback`(host: String, isReachable: Bool) {
     #expect(EndpointAddress.tcp(host: host, port: 1).isReachableFromNetwork == isReachable)
@@ -138,9 +131,7 @@ import Testing
       for host in [
         "localhost", "LocalHost:\(port)", "localhost.:1", "app.localhost", "127.0.0.1:9464", "[::1]:9464",
         "10.1.2.3",
-      ] {
-        #expect(try await RawClient.status("/logs", port: port, host: host) == "200", "\(host)")
-      }
+      ] { #expect(try await RawClient.status("/logs", port: port, host: host) == "200", "\(host)") }
       for host in [
         "evil.example", "evil.example:\(port)", "localhost.evil.example", "notlocalhost",
         "127.0.0.1.evil.example",

@@ -1,8 +1,5 @@
-import Synchronization
-import TapCore
 import TapEndpoint
 import TestSupport
-import Testing
 
 @Suite struct RouteTests {
   @Test func `serves the metrics of a registry`() async throws {
@@ -38,9 +35,7 @@ import Testing
       let answer = try await RawClient.get("/metrics?" + query, port: port)
       #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
       for name in expected { #expect(answer.contains("# TYPE \(name)")) }
-      if query != "name=depth" {
-        #expect(answer.split(separator: "# TYPE ").count - 1 == expected.count)
-      }
+      if query != "name=depth" { #expect(answer.split(separator: "# TYPE ").count - 1 == expected.count) }
     }
   }
 

@@ -1,6 +1,5 @@
 import TapEndpoint
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct TortureTests {
   @Test func `bears every probe`() async throws {
@@ -22,8 +21,7 @@ import Testing
   private func bears(_ probes: [TortureProbe], limits: Endpoint.Configuration.Limits) async throws {
     let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
     let routes = [
-      EndpointRoute.liveness(),
-      EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) },
+      EndpointRoute.liveness(), EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) },
       EndpointRoute(
         "/later",
         handler: { _ in
@@ -48,8 +46,7 @@ import Testing
       switch step {
       case .send(let text): await client.sendAll(Array(text.utf8))
       case .sendBytes(let bytes): await client.sendAll(bytes)
-      case .trickle(let text):
-        for byte in text.utf8 { await client.sendAll([byte]) }
+      case .trickle(let text): for byte in text.utf8 { await client.sendAll([byte]) }
       case .endOutput: client.endOutput()
       case .reset:
         client.reset()

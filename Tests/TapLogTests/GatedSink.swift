@@ -1,4 +1,3 @@
-import Synchronization
 import TapLog
 import TestSupport
 

@@ -7,9 +7,7 @@ extension LineBuffer {
     for line in lines { append(line) }
   }
 
-  mutating func append(_ line: String) {
-    Array(line.utf8).withUnsafeBytes { append($0, severity: .info) }
-  }
+  mutating func append(_ line: String) { Array(line.utf8).withUnsafeBytes { append($0, severity: .info) } }
 
   /// All that is in it.
   var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }

@@ -1,7 +1,5 @@
-import Foundation
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct ProcessEndTests {
   @Test func `waits for the lines that are on their way, when it is a normal one`() async throws {

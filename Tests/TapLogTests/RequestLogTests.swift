@@ -1,8 +1,5 @@
-import Foundation
-import TapCore
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct RequestLogTests {
   @Test func `appends to a file, and leaves what is there`() throws {
@@ -26,11 +23,10 @@ import Testing
     #expect(lines.last?.hasPrefix("{\"timestamp\":\"1970") == true)
   }
 
-  @Test(
-    arguments: [
-      ("missing/requests.jsonl", "No such file or directory", "make the directory first"),
-      (".", "Is a directory", "name a file in that directory"),
-    ])
+  @Test(arguments: [
+    ("missing/requests.jsonl", "No such file or directory", "make the directory first"),
+    (".", "Is a directory", "name a file in that directory"),
+  ])
   func `says why a file cannot be opened, and what to do`(name: String, reason: String, remedy: String) throws
   {
     let folder = try TemporaryFolder()

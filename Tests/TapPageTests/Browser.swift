@@ -1,11 +1,8 @@
-import Foundation
 import TestSupport
 
 /// A page in a headless Chromium, driven by the DevTools protocol.
 final class Browser: Sendable {
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
-  }
+  struct Failure: Error, CustomStringConvertible { let description: String }
 
   /// A node of the tree that assistive technology sees.
   struct AccessibleNode: Decodable {

@@ -1,6 +1,3 @@
-import Foundation
-import Glibc
-import Synchronization
 import TestSupport
 
 /// The two pipes of a browser: messages of JSON, each ended by a NUL.

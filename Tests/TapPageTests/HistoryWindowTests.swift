@@ -1,8 +1,4 @@
-import Dispatch
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapPage
 
@@ -104,8 +100,7 @@ import Testing
         ["direction": "inbound", "http_request_method": "GET", "http_route": "/\"\\\u{1F}\u{E9}"],
       ])
     #expect(answer.slots.map(\.age) == [11, 1])
-    #expect(
-      answer.slots[0].totals == [.init(0, 0.200000001, ["503": 1], [1, 1]), .init(1, 0, [:], [1])])
+    #expect(answer.slots[0].totals == [.init(0, 0.200000001, ["503": 1], [1, 1]), .init(1, 0, [:], [1])])
     #expect(
       answer.slots[1].totals == [
         .init(0, Double(Int64.max) / 1e9, [:], [0, 0, 1]), .init(2, 1e-9, ["404": 1], [1]),
@@ -254,8 +249,7 @@ import Testing
           let nanoseconds = Int64(second) * 1_000_000_000
           window.add(
             .outbound(client: "\(number)\(name)", address: name, port: number, method: nil, template: nil),
-            nanoseconds: nanoseconds,
-            failure: "503", at: after(slot))
+            nanoseconds: nanoseconds, failure: "503", at: after(slot))
           window.add(
             .inbound(method: "\(number)", route: name), nanoseconds: nanoseconds, failure: "503",
             at: after(slot))

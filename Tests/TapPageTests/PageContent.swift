@@ -1,9 +1,6 @@
-import Foundation
-import TapCore
 import TapEndpoint
 import TapPage
 import TestSupport
-import Testing
 
 /// Requests for the page to draw, and a look at it.
 struct PageContent: Sendable {
@@ -37,8 +34,7 @@ struct PageContent: Sendable {
     for (phase, time) in phases { timings[phase] = time }
     for _ in 0..<count {
       metrics.requestStarted(request)
-      var observation = RequestObservation(
-        request: request, start: .now, duration: duration, end: end)
+      var observation = RequestObservation(request: request, start: .now, duration: duration, end: end)
       observation.timings = timings
       observation.openedConnections = opened
       observation.networkRoundTrip = roundTrip

@@ -1,8 +1,6 @@
-import TapCore
 import TapEndpoint
 import TapPage
 import TestSupport
-import Testing
 
 /// What the page opens with, and what it shows of the requests that the app serves, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))

@@ -1,8 +1,6 @@
-import Synchronization
 import TapEndpoint
 import TapPage
 import TestSupport
-import Testing
 
 /// The lines of the log on the page, and the search in them, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
@@ -47,8 +45,7 @@ struct PageLinesTests {
     + line(
       4,
       #""severity":"ERROR","event":"http.server.request","http.route":"/cart","http.response.status_code":500,"error.type":"500","duration_s":3"#
-    )
-    + line(5, #""severity":"INFO","message":"Oat milk is out""#)
+    ) + line(5, #""severity":"INFO","message":"Oat milk is out""#)
 
   @Test func `finds lines, and keeps the search in the address`() async throws {
     try await PageContent().show(log: Self.log) { browser, _ in
@@ -58,9 +55,8 @@ struct PageLinesTests {
       #expect(try await browser.text("found") == "5 of 5 lines, 09:30:01 to 09:30:05")
       for (choices, found) in [
         ([("only", "errors")], "04,02"), ([("only", "failed")], "04,03,02"),
-        ([("slower", "150")], "04,03,02"),
-        ([("text", "OAT milk")], "05"), ([("text", Self.trace)], "02"), ([("side", "served")], "04"),
-        ([("side", "made"), ("slower", "100")], "03,02"),
+        ([("slower", "150")], "04,03,02"), ([("text", "OAT milk")], "05"), ([("text", Self.trace)], "02"),
+        ([("side", "served")], "04"), ([("side", "made"), ("slower", "100")], "03,02"),
       ] {
         for (id, value) in choices { try await browser.choose(id, value) }
         try await browser.wait("\(seconds) === '\(found)'")
@@ -94,9 +90,7 @@ struct PageLinesTests {
       let after = request.queryItems.first { $0.name == "after" }?.value
       asked.withLock { $0.append(after ?? "all") }
       let newest = last.withLock { $0 }
-      let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map {
-        Self.line($0 + 1, #""severity":"INFO""#)
-      }
+      let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map { Self.line($0 + 1, #""severity":"INFO""#) }
       return EndpointResponse(
         headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
     }

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 /// One request on the page, and its trace, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))

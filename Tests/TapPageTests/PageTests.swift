@@ -1,9 +1,6 @@
-import Foundation
-import TapCore
 import TapEndpoint
 import TapPage
 import TestSupport
-import Testing
 
 /// The page in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing")) struct PageTests {
@@ -69,8 +66,7 @@ import Testing
       #expect(
         try await browser.evaluate(
           "[...document.querySelectorAll('dt')].map(node => node.innerText).filter(text => /Err/.test(text)).join('; ')"
-        )
-          == "Errors: no whole response, or 5xx; Errors: 5xx, or broken off")
+        ) == "Errors: no whole response, or 5xx; Errors: 5xx, or broken off")
       // The history says the same of the time before the page was opened, and what failed in which way.
       let wrong = try await browser.rows("wrong").map { $0.dropLast(18) }
       #expect(
@@ -170,8 +166,7 @@ import Testing
       try await browser.wait(
         "\(clients) === 'c' && document.getElementById('made-requests').textContent === '2'")
       #expect(
-        try await browser.evaluate("location.hash")
-          == "#side=made&client=c&host=h&path=%2Fusers%2F%7Bid%7D")
+        try await browser.evaluate("location.hash") == "#side=made&client=c&host=h&path=%2Fusers%2F%7Bid%7D")
       #expect(try await browser.evaluate("document.getElementById('path').value") == "/users/{id}")
       // Of gauges no path is known.
       try await browser.wait("document.getElementById('made-active').textContent === '–'")
@@ -228,8 +223,7 @@ import Testing
       #expect(
         titles.replacing("\u{A0}", with: " ")
           == "resolve 800 µs, 0.294 %; connect 1.2 ms, 0.441 %; tls 6 ms, 2.21 %; processing 64 ms, 23.5 %; "
-          + "transfer 0 ms, 0 %; unknown 200 ms, 73.5 %"
-      )
+          + "transfer 0 ms, 0 %; unknown 200 ms, 73.5 %")
       let widths = try await browser.evaluate("\(bar).map(piece => piece.clientWidth)")
         .split(separator: ",").compactMap { Double($0) }
       #expect(widths.count == 6)

@@ -1,7 +1,4 @@
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 /// What people see of the page in a real browser: every width, both schemes of colours, thousands of series.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))

@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// URLProtocols of the app's own go on behind the tap, and their requests are recorded.
 @Suite struct AppProtocolTests {
@@ -57,9 +55,7 @@ import Testing
 
   @Test func `of several that would take a request the first gets it, tapped as in stock`() async throws {
     let tap = URLSessionTap(observers: [])
-    let orders: [[AnyClass]] = [
-      [MockProtocol.self, OtherMock.self], [OtherMock.self, MockProtocol.self],
-    ]
+    let orders: [[AnyClass]] = [[MockProtocol.self, OtherMock.self], [OtherMock.self, MockProtocol.self]]
     for classes in orders {
       let original = URLSessionConfiguration.ephemeral
       original.protocolClasses = classes + (original.protocolClasses ?? [])

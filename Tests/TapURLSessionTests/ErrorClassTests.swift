@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -44,9 +42,7 @@ import Testing
     #expect(observer.ended.map(\.end) == [.failure(.body, statusCode: nil)])
   }
 
-  @Test(
-    .needs(.program), .usesFrontServer,
-    arguments: [Style.async, .completionHandler, .sessionDelegate])
+  @Test(.needs(.program), .usesFrontServer, arguments: [Style.async, .completionHandler, .sessionDelegate])
   func `a certificate that is not trusted is a failure of TLS`(style: Style) async throws {
     try await TrustedCertificate.prepare()
     let origin = try Origin { _ in [.response()] }
@@ -121,23 +117,21 @@ import Testing
 
   /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close` in its `http2.c`,
   /// `curl_easy_strerror`).
-  @Test(
-    arguments: [
-      "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
-      "HTTP/2 stream 3 was not closed cleanly before end of the underlying stream",
-      "HTTP/2 stream 1 was reset", "Stream error in the HTTP/2 framing layer",
-    ])
+  @Test(arguments: [
+    "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
+    "HTTP/2 stream 3 was not closed cleanly before end of the underlying stream", "HTTP/2 stream 1 was reset",
+    "Stream error in the HTTP/2 framing layer",
+  ])
   func `a cut by HTTP/2 is a lost connection`(message: String) {
     #expect(RequestErrorType(curlMessage: message) == .connectionLost)
   }
 
   /// The words of libcurl before 8.6, and since (`httpchunk_readwrite` in its `http_chunks.c`).
-  @Test(
-    arguments: [
-      "Illegal or missing hexadecimal sequence in chunked-encoding",
-      "chunk hex-length char not a hex digit: 0x7a", "chunk hex-length longer than 16",
-      "invalid chunk size: 'ffffffffffffffff'",
-    ])
+  @Test(arguments: [
+    "Illegal or missing hexadecimal sequence in chunked-encoding",
+    "chunk hex-length char not a hex digit: 0x7a", "chunk hex-length longer than 16",
+    "invalid chunk size: 'ffffffffffffffff'",
+  ])
   func `a chunk without a size is a failure of the body`(message: String) {
     #expect(RequestErrorType(curlMessage: message) == .body)
   }

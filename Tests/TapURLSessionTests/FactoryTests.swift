@@ -1,16 +1,12 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// The configuration factory: copies, order, repetition, many taps.
 @Suite struct FactoryTests {
   let observer = RecordingObserver()
   let tap: URLSessionTap
 
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  init() { tap = URLSessionTap(observers: [observer]) }
 
   static func names(_ configuration: URLSessionConfiguration) -> [ObjectIdentifier] {
     (configuration.protocolClasses ?? []).map { ObjectIdentifier($0) }

@@ -1,16 +1,12 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// Sessions that exist already: observed from here on, and no longer.
 @Suite struct InstallTests {
   let observer = RecordingObserver()
   let tap: URLSessionTap
 
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  init() { tap = URLSessionTap(observers: [observer]) }
 
   private var clients: [String] {
     tap.flush()

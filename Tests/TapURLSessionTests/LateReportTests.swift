@@ -1,8 +1,5 @@
-import Synchronization
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// What a loader reports after its end. Foundation's native loader does so when a task is cancelled at the moment of
 /// its end, and Foundation's client ends the process if the task has left the session's registry by then.
@@ -57,9 +54,7 @@ import Testing
       }
       task.resume()
       try await done.wait("the completion handler")
-      _ = try await Poll.until("the task to leave the session") {
-        await session.tasks().isEmpty ? true : nil
-      }
+      _ = try await Poll.until("the task to leave the session") { await session.tasks().isEmpty ? true : nil }
       let loader = try #require(LateLoader.last)
       loader.reportAgain()
       _ = await session.tasks()
@@ -74,8 +69,6 @@ import Testing
 
 extension URLSession {
   fileprivate func tasks() async -> [URLSessionTask] {
-    await withCheckedContinuation { continuation in
-      getAllTasks { continuation.resume(returning: $0) }
-    }
+    await withCheckedContinuation { continuation in getAllTasks { continuation.resume(returning: $0) } }
   }
 }

@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// Which requests are recorded.
 @Suite struct RequestFilterTests {

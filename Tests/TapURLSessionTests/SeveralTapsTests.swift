@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -9,9 +7,7 @@ import Testing
   private let observers = [RecordingObserver(), RecordingObserver(), RecordingObserver()]
   private let taps: [URLSessionTap]
 
-  init() {
-    taps = observers.map { URLSessionTap(observers: [$0]) }
-  }
+  init() { taps = observers.map { URLSessionTap(observers: [$0]) } }
 
   /// The names under which each tap has recorded its requests.
   private var clients: [[String]] {

@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// What an app says about a request: it survives copies and changes, and reaches the observers.
 @Suite struct RequestContextTests {
@@ -14,36 +12,33 @@ import Testing
     URLRequest(url: try #require(URL(string: url)))
   }
 
-  @Test func `a request has none of its own`() throws {
-    #expect(try Self.request().tapContext == nil)
-  }
+  @Test func `a request has none of its own`() throws { #expect(try Self.request().tapContext == nil) }
 
   struct Change: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var make: @Sendable (inout URLRequest) -> Void
   }
 
-  @Test(
-    arguments: [
-      Change(testDescription: "url") { $0.url = URL(string: "http://other.test/") },
-      Change(testDescription: "method") { $0.httpMethod = "PUT" },
-      Change(testDescription: "header") { $0.setValue("b", forHTTPHeaderField: "A") },
-      Change(testDescription: "added header") { $0.addValue("b", forHTTPHeaderField: "A") },
-      Change(testDescription: "all headers") { $0.allHTTPHeaderFields = ["C": "d"] },
-      Change(testDescription: "body") { $0.httpBody = Data([1]) },
-      Change(testDescription: "stream") { $0.httpBodyStream = InputStream(data: Data([1])) },
-      Change(testDescription: "timeout") { $0.timeoutInterval = 5 },
-      Change(testDescription: "cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData },
-      Change(testDescription: "cookies") { $0.httpShouldHandleCookies = false },
-      Change(testDescription: "cellular") { $0.allowsCellularAccess = false },
-      Change(testDescription: "service type") { $0.networkServiceType = .background },
-      Change(testDescription: "document") { $0.mainDocumentURL = URL(string: "http://doc.test/") },
-      Change(testDescription: "trace") { $0.setTrace(.random()) },
-      Change(testDescription: "bridge") { $0 = ($0 as NSURLRequest) as URLRequest },
-      Change(testDescription: "mutable copy") {
-        if let copy = ($0 as NSURLRequest).mutableCopy() as? NSMutableURLRequest { $0 = copy as URLRequest }
-      },
-    ])
+  @Test(arguments: [
+    Change(testDescription: "url") { $0.url = URL(string: "http://other.test/") },
+    Change(testDescription: "method") { $0.httpMethod = "PUT" },
+    Change(testDescription: "header") { $0.setValue("b", forHTTPHeaderField: "A") },
+    Change(testDescription: "added header") { $0.addValue("b", forHTTPHeaderField: "A") },
+    Change(testDescription: "all headers") { $0.allHTTPHeaderFields = ["C": "d"] },
+    Change(testDescription: "body") { $0.httpBody = Data([1]) },
+    Change(testDescription: "stream") { $0.httpBodyStream = InputStream(data: Data([1])) },
+    Change(testDescription: "timeout") { $0.timeoutInterval = 5 },
+    Change(testDescription: "cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData },
+    Change(testDescription: "cookies") { $0.httpShouldHandleCookies = false },
+    Change(testDescription: "cellular") { $0.allowsCellularAccess = false },
+    Change(testDescription: "service type") { $0.networkServiceType = .background },
+    Change(testDescription: "document") { $0.mainDocumentURL = URL(string: "http://doc.test/") },
+    Change(testDescription: "trace") { $0.setTrace(.random()) },
+    Change(testDescription: "bridge") { $0 = ($0 as NSURLRequest) as URLRequest },
+    Change(testDescription: "mutable copy") {
+      if let copy = ($0 as NSURLRequest).mutableCopy() as? NSMutableURLRequest { $0 = copy as URLRequest }
+    },
+  ])
   func `it survives copies and changes, and changes nothing else`(change: Change) throws {
     var plain = try Self.request()
     plain.httpMethod = "POST"

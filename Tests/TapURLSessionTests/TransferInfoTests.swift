@@ -1,7 +1,4 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -24,9 +21,7 @@ import Testing
   private let observer = RecordingObserver()
   private let tap: URLSessionTap
 
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  init() { tap = URLSessionTap(observers: [observer]) }
 
   private func configuration(_ base: URLSessionConfiguration = .ephemeral) -> URLSessionConfiguration {
     tap.sessionConfiguration(from: base, client: "test")
@@ -99,8 +94,7 @@ import Testing
       [
         .think(300), .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
         .think(200),
-      ]
-        + [.text("6\r\n world\r\n0\r\n\r\n")]
+      ] + [.text("6\r\n world\r\n0\r\n\r\n")]
     }
     let observation = try await observation(way, origin.url())
     let timings = observation.timings
@@ -191,8 +185,7 @@ import Testing
     let before = [RequestTimings.Phase.resolve, .connect, .local].compactMap {
       Self.milliseconds(observation.timings[$0])
     }
-    #expect(
-      try #require(Self.milliseconds(observation.timings[.processing])) + before.reduce(0, +) >= 900)
+    #expect(try #require(Self.milliseconds(observation.timings[.processing])) + before.reduce(0, +) >= 900)
     #expect(observation.timings[.transfer] == nil)
     #expect(observation.timeToFirstByte == nil)
     #expect(observation.cutOffPhase == .processing)
@@ -219,8 +212,7 @@ import Testing
       [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .signal(arrived), .hold(over)]
     }
     defer { over.open() }
-    var exchange = Exchange(
-      kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
+    var exchange = Exchange(kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
     exchange.interruption = .cancel
     exchange.isDue = arrived
     exchange.waitsForData = true

@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// Requests that Foundation never ends: seen as active, reported once, and ended with a cancel or the session.
 @Suite struct WaitingRequestTests {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A program that a test starts, watches and ends.
 package final class ChildProcess: Sendable {
   private struct State {
@@ -82,9 +80,7 @@ package final class ChildProcess: Sendable {
   }
 
   /// Asks the program to end.
-  package func stop() {
-    if process.isRunning { process.terminate() }
-  }
+  package func stop() { if process.isRunning { process.terminate() } }
 
   /// Asks the program to end, and waits for it.
   package func terminate() async throws {
@@ -93,9 +89,7 @@ package final class ChildProcess: Sendable {
   }
 
   /// Sends a signal, unless the program has ended: its id may be another's then.
-  package func send(_ signal: Int32) {
-    if process.isRunning { kill(process.processIdentifier, signal) }
-  }
+  package func send(_ signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }
 
   /// Waits until the program has ended.
   package func waitForExit(seconds: Double = 120) async throws {

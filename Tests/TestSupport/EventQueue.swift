@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Events that a test waits for one by one, in their order. An event that came before it was waited for is kept.
 package final class EventQueue<Event: Sendable>: Sendable {
   private struct State {

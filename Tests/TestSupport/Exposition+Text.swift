@@ -1,5 +1,3 @@
-package import TapCore
-
 extension Exposition {
   /// The body as text.
   package var text: String { String(decoding: body, as: UTF8.self) }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Something that a test waits for: closed at first, opened once, never closed again.
 package final class Gate: Sendable {
   private struct State {
@@ -28,9 +26,7 @@ package final class Gate: Sendable {
   /// Calls back once: when the gate is open, or when the deadline has passed.
   private func whenOpen(within seconds: Double, _ callback: @escaping @Sendable (Bool) -> Void) {
     let isFirst = Once()
-    let waiter: @Sendable (Bool) -> Void = { isOpen in
-      if isFirst.claim() { callback(isOpen) }
-    }
+    let waiter: @Sendable (Bool) -> Void = { isOpen in if isFirst.claim() { callback(isOpen) } }
     let isOpen = state.withLock { state in
       if !state.isOpen { state.waiters.append(waiter) }
       return state.isOpen

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// An HTTP server under a test's control, byte for byte, on a free loopback port. It stops with its last reference.
 ///
 /// Every connection has a thread of its own and blocking sockets: simple to reason about, and misbehaviour
@@ -17,9 +15,7 @@ package final class Origin: Sendable {
   /// - Parameters:
   ///   - keepsRequests: Whether ``requests`` is filled: not where memory is measured.
   ///   - greeting: What every connection gets before its first request is read.
-  package init(
-    keepsRequests: Bool = true, greeting: [OriginStep] = [], _ script: @escaping Script
-  ) throws {
+  package init(keepsRequests: Bool = true, greeting: [OriginStep] = [], _ script: @escaping Script) throws {
     let (descriptor, port) = try LoopbackSocket.bind(listens: true)
     self.port = port
     let listener = Listener(descriptor, keepsRequests: keepsRequests, greeting: greeting)

@@ -12,14 +12,10 @@ package struct RandomRequest: Sendable {
   }
 
   /// How the app learns of the end.
-  package enum Style: CaseIterable, Sendable {
-    case async, handler, delegate
-  }
+  package enum Style: CaseIterable, Sendable { case async, handler, delegate }
 
   /// When the app cancels the request.
-  package enum Cancel: Sendable {
-    case never, beforeResume, atOnce, later
-  }
+  package enum Cancel: Sendable { case never, beforeResume, atOnce, later }
 
   package let id: Int
   package let answer: Answer

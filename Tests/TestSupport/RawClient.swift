@@ -1,11 +1,7 @@
-import Synchronization
-
 /// A client that sends any bytes it is told to. Every call ends by a deadline, which is far away: it is for what never
 /// comes, not for a busy machine. Calls that may wait run on threads of dispatch's, not on those of the tests' tasks.
 package final class RawClient: Sendable {
-  package struct Failure: Error, CustomStringConvertible {
-    package var description: String
-  }
+  package struct Failure: Error, CustomStringConvertible { package var description: String }
 
   private let descriptor: Int32
   private let isClosed = Atomic(false)
@@ -55,9 +51,7 @@ package final class RawClient: Sendable {
     }
   }
 
-  deinit {
-    if !isClosed.load(ordering: .relaxed) { close(descriptor) }
-  }
+  deinit { if !isClosed.load(ordering: .relaxed) { close(descriptor) } }
 
   // MARK: Sending
 
@@ -67,9 +61,7 @@ package final class RawClient: Sendable {
   }
 
   /// Sends all of the bytes, or as many as the other end takes before it closes.
-  package func sendAll(_ bytes: [UInt8]) async {
-    await perform { $0.sendBlocking(bytes) }
-  }
+  package func sendAll(_ bytes: [UInt8]) async { await perform { $0.sendBlocking(bytes) } }
 
   private func sendBlocking(_ bytes: [UInt8]) {
     var rest = bytes[...]
@@ -82,9 +74,7 @@ package final class RawClient: Sendable {
     }
   }
 
-  package func endOutput() {
-    shutdown(descriptor, Int32(SHUT_WR))
-  }
+  package func endOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Closes with a reset. Nothing may be called after it.
   package func reset() {
@@ -134,8 +124,7 @@ package final class RawClient: Sendable {
   }
 
   private func perform<Result: Sendable>(_ work: @escaping @Sendable (RawClient) -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: work(self)) }
+    await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work(self)) }
     }
   }
 

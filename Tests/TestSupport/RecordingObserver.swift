@@ -1,5 +1,3 @@
-package import TapCore
-
 /// Keeps everything that a recorder tells of.
 package final class RecordingObserver: RequestConsumer {
   private let state = Watched((started: [RequestDescription](), ended: [RequestObservation]()))

@@ -1,6 +1,3 @@
-import Synchronization
-package import TapCore
-
 /// Records requests whose values a test makes up, by the way of every request.
 package final class RequestDriver: Sendable {
   private struct Target: Hashable {
@@ -21,8 +18,7 @@ package final class RequestDriver: Sendable {
   private let active = Mutex<[Target: [RequestRecord]]>([:])
 
   package init(
-    registry: Registry, configuration: RequestConfiguration = .init(),
-    consumers: [any RequestConsumer] = []
+    registry: Registry, configuration: RequestConfiguration = .init(), consumers: [any RequestConsumer] = []
   ) throws(RegistryError) {
     recorder = try RequestRecorder(
       registry: registry, outbound: configuration, inbound: configuration, consumers: consumers)

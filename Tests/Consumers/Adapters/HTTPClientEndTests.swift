@@ -28,8 +28,7 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: ["", "here", "http://", "ftp://127.0.0.1/", "http+unix://"])
+  @Test(arguments: ["", "here", "http://", "ftp://127.0.0.1/", "http+unix://"])
   func `no URL that the client takes`(url: String) async throws {
     try await withClient(answering: []) { fixture in
       await #expect(throws: HTTPClientError.self) { try await fixture.get(url: url) }
@@ -139,9 +138,7 @@ import Testing
     let read = Event()
     try await withClient(answering: [.text("HTTP/1.1 500 No\r\ncontent-length: 10\r\n\r\nhello")]) {
       fixture in
-      let task = Task {
-        for try await _ in try await fixture.get().body { read.open() }
-      }
+      let task = Task { for try await _ in try await fixture.get().body { read.open() } }
       await read.wait()
       task.cancel()
       try await fixture.expectCancelled(task)

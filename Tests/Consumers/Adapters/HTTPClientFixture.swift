@@ -92,8 +92,7 @@ func withClient(
   let seen = Seen()
   let tap = try Tap(.observed(by: seen))
   let server = try await OddServer.start(tls: tls, script)
-  let client = HTTPClient(
-    eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
+  let client = HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
   let fixture = ClientFixture(
     server: server, client: TapHTTPClient(client: client, name: "test", outbound: tap.outbound),
     untapped: client, outbound: tap.outbound, seen: seen, registry: tap.registry)

@@ -47,9 +47,7 @@ struct RunningExtreme: Sendable {
     let endpoint = Endpoint(configuration: configuration, routes: routes)
     let address = try endpoint.start()
     var answers: [String] = []
-    for request in requests {
-      answers.append(await (try RawClient(address)).exchange(request))
-    }
+    for request in requests { answers.append(await (try RawClient(address)).exchange(request)) }
     let idle = try RawClient(address)
     await endpoint.shutdown(within: time)
     let rest = await idle.receiveAll().text

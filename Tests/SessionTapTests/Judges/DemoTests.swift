@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 /// The demo as a person runs it, judged by the programs that its output is for.
 @Suite(.needs(.program)) struct DemoTests {
@@ -26,9 +25,7 @@ import Testing
   }
 
   /// The sum over the series of one metric.
-  static func sum(_ metric: String, in text: String) -> Int {
-    Int(ExpositionText.sum(of: metric, in: text))
-  }
+  static func sum(_ metric: String, in text: String) -> Int { Int(ExpositionText.sum(of: metric, in: text)) }
 
   @Test(.enabled(if: Tool.isUsable("promtool") && Tool.isUsable("jq"), "promtool or jq is missing"))
   func `its metrics pass promtool and its log jq, and they agree`() async throws {
@@ -144,13 +141,11 @@ import Testing
     #expect(process.output.split(separator: "\n").count == 1)
   }
 
-  @Test(
-    arguments: [
-      ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"],
-      ["demo", "--faults", "some"], ["demo", "extra"],
-      ["demo", "--unknown"], ["probe"], ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""],
-      ["fly"],
-    ])
+  @Test(arguments: [
+    ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"],
+    ["demo", "--faults", "some"], ["demo", "extra"], ["demo", "--unknown"], ["probe"],
+    ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""], ["fly"],
+  ])
   func `bad usage is exit code 64 and one line`(words: [String]) async throws {
     let process = try ChildProcess(product: "session-tap", words)
     try await process.waitForExit()
@@ -177,8 +172,7 @@ import Testing
       product: "session-tap",
       [
         "probe", "\(origin.url("/a"))", "\(origin.url("/b"))", "--every", "10ms", "--count", "3", "--port",
-        "0",
-        "--log", log,
+        "0", "--log", log,
       ])
     try await process.waitForExit()
     #expect(process.status == 0)

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 
 /// Random programs with the seeds of a range, in a process of their own. It writes down each seed before its program runs,

@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 
 /// The server of a program, which holds some requests until the program lets it answer.
@@ -11,9 +10,7 @@ final class ProgramOrigin: Sendable {
     let release = Gate()
   }
 
-  private final class Holds: Sendable {
-    let byRequest = Mutex<[ProgramName: Hold]>([:])
-  }
+  private final class Holds: Sendable { let byRequest = Mutex<[ProgramName: Hold]>([:]) }
 
   private let holds = Holds()
   private let origin: Origin

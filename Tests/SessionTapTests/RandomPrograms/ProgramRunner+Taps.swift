@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// How a program's taps and sessions are made and used.
@@ -29,9 +28,7 @@ extension ProgramRunner {
     }
   }
 
-  func makeSession(
-    _ name: ProgramName, _ making: RandomProgram.SessionMaking, hasDelegate: Bool
-  ) {
+  func makeSession(_ name: ProgramName, _ making: RandomProgram.SessionMaking, hasDelegate: Bool) {
     let delegate = hasDelegate ? CompletionDelegate() : nil
     let session =
       switch making {

@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// Runs a program, and compares what comes of it with the model. Whatever it waits for has a deadline: what does not come is
@@ -92,8 +91,7 @@ final class ProgramRunner: Sendable {
     case .patch(let name, let tap, let source, let client):
       let patched = self.tap(tap)?.sessionConfiguration(from: configuration(source), client: client)
       state.withLock { $0.configurations[name] = patched }
-    case .session(let name, let making, let hasDelegate):
-      makeSession(name, making, hasDelegate: hasDelegate)
+    case .session(let name, let making, let hasDelegate): makeSession(name, making, hasDelegate: hasDelegate)
     case .install(let tap, let name, let client):
       guard let session = session(name) else { break }
       let isObserved = self.tap(tap)?.install(on: session, client: client) == true
@@ -171,9 +169,7 @@ final class ProgramRunner: Sendable {
 
   func hold(_ name: ProgramName, _ request: HeldRequest) { state.withLock { $0.held[name] = request } }
 
-  func takeHeld(_ name: ProgramName) -> HeldRequest? {
-    state.withLock { $0.held.removeValue(forKey: name) }
-  }
+  func takeHeld(_ name: ProgramName) -> HeldRequest? { state.withLock { $0.held.removeValue(forKey: name) } }
 
   func note(_ finding: String) { state.withLock { $0.findings.append(finding) } }
 

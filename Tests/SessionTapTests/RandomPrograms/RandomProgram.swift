@@ -79,9 +79,7 @@ struct RandomProgram: Sendable {
 }
 
 extension RandomProgram: CustomStringConvertible {
-  var description: String {
-    "// seed \(seed)\n" + steps.map(\.description).joined(separator: "\n")
-  }
+  var description: String { "// seed \(seed)\n" + steps.map(\.description).joined(separator: "\n") }
 }
 
 extension RandomProgram.Source: CustomStringConvertible {
@@ -124,8 +122,7 @@ extension RandomProgram.Step: CustomStringConvertible {
     case .cancelRun(let run): return "\(run).cancel(); await \(run).value"
     case .scrape(let tap): return "scrape(\(tap))"
     case .watch(let tap): return "Thread { while true { scrape(\(tap)) } }"
-    case .together(let steps):
-      return "at the same time {\n" + steps.map { "  \($0)\n" }.joined() + "}"
+    case .together(let steps): return "at the same time {\n" + steps.map { "  \($0)\n" }.joined() + "}"
     }
   }
 }

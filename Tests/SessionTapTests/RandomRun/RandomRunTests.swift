@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// Exactly one end: whatever happens to many requests, each is recorded once, and nothing stays behind.
 ///

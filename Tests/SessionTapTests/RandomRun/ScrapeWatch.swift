@@ -1,5 +1,3 @@
-import Foundation
-import Synchronization
 import TestSupport
 
 /// Scrapes without pause on a thread of its own, until it is told to end.

@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 extension Tap {
   /// What its endpoint answers to a GET, with the head.

@@ -1,8 +1,4 @@
-import Dispatch
-import Foundation
-import Synchronization
 import TestSupport
-import Testing
 
 @testable import TapCore
 

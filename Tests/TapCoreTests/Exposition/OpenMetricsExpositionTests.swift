@@ -63,9 +63,7 @@ struct OpenMetricsExpositionTests {
     #expect(text.ranges(of: "_created").count == 2)
   }
 
-  @Test func `an empty registry has its end`() {
-    #expect(text == "# EOF\n")
-  }
+  @Test func `an empty registry has its end`() { #expect(text == "# EOF\n") }
 
   @Test func `a sum that is no counter is left out`() throws {
     try registry.histogram("h", help: "", buckets: [1]).record(-3)

@@ -1,7 +1,4 @@
-import Foundation
-import Synchronization
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -25,9 +22,7 @@ struct ScrapeHandlerTests {
 
   @Test func `scrapes that arrive together share one gathering`() throws {
     let gatherings = Atomic<Int>(0)
-    try registry.gauge("g", help: "") {
-      Double(gatherings.wrappingAdd(1, ordering: .relaxed).newValue)
-    }
+    try registry.gauge("g", help: "") { Double(gatherings.wrappingAdd(1, ordering: .relaxed).newValue) }
     let work = Mutex<[@Sendable () -> Void]>([])
     let handler = ScrapeHandler(registry: registry) { job in work.withLock { $0.append(job) } }
     let answers = Mutex<[ScrapeAnswer]>([])

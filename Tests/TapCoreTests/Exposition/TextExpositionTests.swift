@@ -1,5 +1,4 @@
-import TapCore
-import Testing
+import TestSupport
 
 /// The text format 0.0.4, through public API only.
 struct TextExpositionTests {

@@ -1,5 +1,3 @@
-import Synchronization
-import TapCore
 import TestSupport
 
 /// A real Prometheus with a folder of its own, on a free port, that scrapes a registry every second.

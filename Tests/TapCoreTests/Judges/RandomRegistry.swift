@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 
 @testable import TapCore
@@ -96,9 +95,7 @@ struct RandomRegistry {
     return text
   }
 
-  private func visible(_ labels: [String: String]) -> [String: String] {
-    labels.filter { !$0.value.isEmpty }
-  }
+  private func visible(_ labels: [String: String]) -> [String: String] { labels.filter { !$0.value.isEmpty } }
 }
 
 /// Random families whose names and labels clash, with each other and with what the formats make of them.
@@ -190,9 +187,7 @@ private final class ChangingCollector: Collector {
 
   init(first: [MetricFamily], later: [MetricFamily]) { (self.first, self.later) = (first, later) }
 
-  func collect() -> [MetricFamily] {
-    isRegistered.exchange(true, ordering: .relaxed) ? later : first
-  }
+  func collect() -> [MetricFamily] { isRegistered.exchange(true, ordering: .relaxed) ? later : first }
 }
 
 /// The identity of a sample.

@@ -1,6 +1,4 @@
-import Foundation
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -22,13 +20,10 @@ struct ProcessMetricsTests {
   }
 
   @Test(arguments: ["", "42 (a", "42 (a) S 1 2", "42 (a) S" + String(repeating: " x", count: 30)])
-  func `refuses a torn status`(text: String) {
-    #expect(ProcessStatus(text) == nil)
-  }
+  func `refuses a torn status`(text: String) { #expect(ProcessStatus(text) == nil) }
 
   @Test func `parses limits`() {
-    let limits =
-      """
+    let limits = """
       Limit                     Soft Limit           Hard Limit           Units
       Max open files            1024                 524288               files
       Max address space         unlimited            unlimited            bytes

@@ -1,5 +1,4 @@
-import TapCore
-import Testing
+import TestSupport
 
 struct RegistryTests {
   private let registry = Registry()
@@ -44,9 +43,7 @@ struct RegistryTests {
   }
 
   @Test func `refuses reserved and repeated labels`() {
-    struct Key: LabelSet {
-      static let labels = [Label<Key>("le", { _ in "1" })]
-    }
+    struct Key: LabelSet { static let labels = [Label<Key>("le", { _ in "1" })] }
     expect(.reservedLabelName) { try registry.histogram("h", help: "", by: Key.self) }
     expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["quantile": "1"]) }
     expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["otel_metric_overflow": ""]) }
@@ -54,8 +51,7 @@ struct RegistryTests {
   }
 
   @Test(arguments: [
-    [], [1, 1], [2, 1], [.nan], [-.infinity, 1], [1, .infinity, .infinity],
-    (0...256).map(Double.init),
+    [], [1, 1], [2, 1], [.nan], [-.infinity, 1], [1, .infinity, .infinity], (0...256).map(Double.init),
   ])
   func `refuses buckets`(bounds: [Double]) {
     expect(.invalidBuckets) { try registry.histogram("h", help: "", buckets: HistogramBuckets(bounds)) }
@@ -118,8 +114,7 @@ struct RegistryTests {
     let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
     #expect(
       lines.filter { $0.hasPrefix("jobs_total") } == [
-        #"jobs_total{kind="a"} 2"#, #"jobs_total{kind="b"} 1"#,
-        #"jobs_total{otel_metric_overflow="true"} 3"#,
+        #"jobs_total{kind="a"} 2"#, #"jobs_total{kind="b"} 1"#, #"jobs_total{otel_metric_overflow="true"} 3"#,
       ])
     #expect(lines.contains(#"session_tap_series_overflow_total{metric="jobs_total"} 5"#))
   }

@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -152,8 +151,7 @@ struct SeriesLifetimeTests {
     metrics.requestStarted(over)
     metrics.requestStarted(active)
     metrics.requestEnded(
-      RequestObservation(
-        request: over, start: .now, duration: .zero, end: .response(statusCode: 200)))
+      RequestObservation(request: over, start: .now, duration: .zero, end: .response(statusCode: 200)))
     func samples(after seconds: Int) -> [String] {
       let exposition = Exposition(of: registry.gather(at: start.advanced(by: .seconds(seconds))), in: .text)
       return String(decoding: exposition.body, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -72,8 +71,7 @@ struct ActiveGaugeTests {
         active.append((request, raised.keys.first ?? ""))
       case 9..<19 where !active.isEmpty:
         active.remove(at: Int.random(in: active.indices, using: &generator)).request.end(statusCode: 200)
-      default:
-        seconds += Int.random(in: 1...6, using: &generator)
+      default: seconds += Int.random(in: 1...6, using: &generator)
       }
       known = gauges(after: seconds)
       let model = Dictionary(active.map { ($0.gauge, 1) }, uniquingKeysWith: +)

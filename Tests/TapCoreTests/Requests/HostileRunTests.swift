@@ -1,6 +1,4 @@
-import Foundation
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -41,9 +39,7 @@ struct HostileRunTests {
     #expect(registry.exposition().text.contains(#"http_route="\#(route.prefix(256))"} 100"#))
   }
 
-  @Test(
-    .needs(.program), .usesReferenceParser,
-    arguments: [ExpositionFormat.text, .openMetrics])
+  @Test(.needs(.program), .usesReferenceParser, arguments: [ExpositionFormat.text, .openMetrics])
   func `the reference parser accepts it`(format: ExpositionFormat) async throws {
     let samples = try await ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
     for side in ["client", "server"] {

@@ -1,6 +1,4 @@
-import Dispatch
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -20,9 +18,7 @@ import Testing
     value("http_server_request_duration_seconds_count{\(labels)}")
   }
 
-  private func make(
-    _ configuration: RequestConfiguration = .init()
-  ) throws -> InboundRequests {
+  private func make(_ configuration: RequestConfiguration = .init()) throws -> InboundRequests {
     try RequestRecorder(registry: registry, inbound: configuration, consumers: [observer]).inbound
   }
 
@@ -129,8 +125,7 @@ import Testing
     arguments: [
       ("GET", "http", #"http_request_method="GET",url_scheme="http""#),
       ("QUERY", "HTTPS", #"http_request_method="QUERY",url_scheme="https""#),
-      ("get", nil, #"http_request_method="_OTHER""#),
-      ("", "", #"http_request_method="_OTHER""#),
+      ("get", nil, #"http_request_method="_OTHER""#), ("", "", #"http_request_method="_OTHER""#),
       ("GET\0", "wss", #"http_request_method="_OTHER",url_scheme="_OTHER""#),
       (
         String(repeating: "A", count: 1 << 20), String(repeating: "h", count: 1 << 20),

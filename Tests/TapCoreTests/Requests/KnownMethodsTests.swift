@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 /// The lists of known methods that an app can give, in both directions.
 struct KnownMethodsTests {
@@ -20,8 +18,7 @@ struct KnownMethodsTests {
     ] as [([String], String, String)])
   func `a method is itself or other`(known: [String], method: String, label: String) throws {
     let registry = Registry()
-    let recorder = try RequestRecorder(
-      registry: registry, knownMethods: KnownMethods(known), consumers: [])
+    let recorder = try RequestRecorder(registry: registry, knownMethods: KnownMethods(known), consumers: [])
 
     // One of them never is a known one: the two together tell a label that stands twice.
     for method in [method, "UNHEARD-OF"] {

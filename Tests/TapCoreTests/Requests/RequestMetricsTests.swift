@@ -1,7 +1,4 @@
-import Dispatch
-import TapCore
 import TestSupport
-import Testing
 
 struct RequestMetricsTests {
   private let registry = Registry()
@@ -45,8 +42,7 @@ struct RequestMetricsTests {
       #"client="payments",http_request_method="GET",server_address="api.example.com",server_port="443""#
     #expect(value("http_client_active_requests{\(target)}") == 1)
 
-    metrics.requestEnded(
-      end(request(template: "/users/{id}"), .response(statusCode: 200), received: 512))
+    metrics.requestEnded(end(request(template: "/users/{id}"), .response(statusCode: 200), received: 512))
     let labels =
       #"client="payments",http_request_method="GET",http_response_status_code="200","#
       + #"server_address="api.example.com",server_port="443",url_template="/users/{id}""#
@@ -154,8 +150,7 @@ struct RequestMetricsTests {
       (RequestEnd.response(statusCode: 204), #"M,http_response_status_code="204""#),
       (.response(statusCode: 404), #"error_type="404",M,http_response_status_code="404""#),
       (.response(statusCode: 503), #"error_type="503",M,http_response_status_code="503""#),
-      (.response(statusCode: 0), "M"),
-      (.response(statusCode: 1_000_000), "M"),
+      (.response(statusCode: 0), "M"), (.response(statusCode: 1_000_000), "M"),
       (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#),
       (
         .failure(.connectionLost, statusCode: 200),

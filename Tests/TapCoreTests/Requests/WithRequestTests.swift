@@ -1,13 +1,10 @@
 import TestSupport
-import Testing
 
 @testable import TapCore
 
 /// Requests that last as long as a closure.
 @Suite struct WithRequestTests {
-  private struct Refused: Error, CustomStringConvertible {
-    let description = "token s3cret refused"
-  }
+  private struct Refused: Error, CustomStringConvertible { let description = "token s3cret refused" }
 
   private let observer = RecordingObserver()
 
@@ -133,11 +130,9 @@ import Testing
     #expect(try end(recorder).end == .response(statusCode: 403))
   }
 
-  @Test(
-    arguments: [
-      (ExemplarPolicy.sampled, "01", true), (.sampled, "00", false), (.all, "01", true), (.all, "00", true),
-    ]
-  )
+  @Test(arguments: [
+    (ExemplarPolicy.sampled, "01", true), (.sampled, "00", false), (.all, "01", true), (.all, "00", true),
+  ])
   func `a request leaves an exemplar if its trace is sampled, or by choice`(
     policy: ExemplarPolicy, flags: String, isKept: Bool
   ) async throws {

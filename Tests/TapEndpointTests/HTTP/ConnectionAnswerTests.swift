@@ -27,8 +27,7 @@ import Testing
     driver.answer = { _ in
       EndpointResponse(headers: [
         "X": "a\r\nY: b", "Bad Name": "x", "": "x", "content-length": "7", "Transfer-Encoding": "chunked",
-        "CONNECTION": "close",
-        "Date": "x",
+        "CONNECTION": "close", "Date": "x",
       ])
     }
     driver.receive(get)

@@ -51,9 +51,7 @@ import Testing
     #expect(driver.connection.wantsInput)
   }
 
-  @Test(arguments: [
-    "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n",
-  ])
+  @Test(arguments: ["GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n"])
   func `closes when the client says so`(_ text: String) {
     var driver = ConnectionDriver()
     driver.receive(text + get)

@@ -1,7 +1,5 @@
-import Glibc
 import TapEndpoint
 import TestSupport
-import Testing
 
 /// Start and shutdown.
 @Suite(.serialized) struct EndpointLifetimeTests {

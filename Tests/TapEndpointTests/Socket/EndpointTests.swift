@@ -1,16 +1,13 @@
 import TapEndpoint
 import TestSupport
-import Testing
 
 @Suite struct EndpointTests {
   private static let ok = EndpointRoute.immediate("/ok") { _ in .text("fine\n") }
 
   @Test(arguments: [
     ("GET", "/", "404"), ("GET", "/ok", "200"), ("HEAD", "/ok", "200"), ("POST", "/ok", "405"),
-    ("BREW", "/ok", "501"),
-    ("OPTIONS", "*", "204"), ("GET", "/tree/a/b", "200"), ("GET", "/tree", "404"),
-    ("GET", "/tree/leaf", "201"),
-    ("PUT", "/ok", "200"), ("GET", "/throws", "500"),
+    ("BREW", "/ok", "501"), ("OPTIONS", "*", "204"), ("GET", "/tree/a/b", "200"), ("GET", "/tree", "404"),
+    ("GET", "/tree/leaf", "201"), ("PUT", "/ok", "200"), ("GET", "/throws", "500"),
   ])
   func `routes`(method: String, path: String, status: String) async throws {
     struct Failure: Error {}

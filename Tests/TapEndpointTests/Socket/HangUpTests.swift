@@ -1,7 +1,5 @@
-import Foundation
 import TapEndpoint
 import TestSupport
-import Testing
 
 /// A client that goes away while something waits for it.
 @Suite struct HangUpTests {

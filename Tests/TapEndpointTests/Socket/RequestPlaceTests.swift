@@ -1,10 +1,5 @@
-import Dispatch
-import Glibc
-import Synchronization
-import TapCore
 import TapEndpoint
 import TestSupport
-import Testing
 
 /// The places of requests: the end of a request frees its place, and scrapes and probes have room of their own.
 @Suite struct RequestPlaceTests {

@@ -1,7 +1,5 @@
-import Glibc
 import TapEndpoint
 import TestSupport
-import Testing
 
 @Suite struct UnixSocketTests {
   private func endpoint(_ path: String) -> Endpoint {

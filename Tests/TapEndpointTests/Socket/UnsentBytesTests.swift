@@ -1,7 +1,5 @@
-import TapCore
 import TapEndpoint
 import TestSupport
-import Testing
 
 /// Answers that clients do not read.
 @Suite struct UnsentBytesTests {

@@ -15,9 +15,7 @@ func events(
   var start = 0
   for end in offsets + [bytes.count] {
     var input = bytes[start..<end]
-    while !input.isEmpty {
-      if let event = parser.next(from: &input) { events.append(event) }
-    }
+    while !input.isEmpty { if let event = parser.next(from: &input) { events.append(event) } }
     start = end
   }
   return events

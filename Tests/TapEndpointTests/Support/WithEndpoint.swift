@@ -1,13 +1,11 @@
-import TapCore
 import TapEndpoint
-import Testing
+import TestSupport
 
 /// Runs an endpoint on a free port for as long as the test needs it.
 func withEndpoint(
   routes: [EndpointRoute], limits: Endpoint.Configuration.Limits = .init(),
-  access: Endpoint.Configuration.Access = .init(),
-  registry: Registry? = nil, logRefusal: (@Sendable (String) -> Void)? = nil,
-  _ body: (_ port: Int) async throws -> Void
+  access: Endpoint.Configuration.Access = .init(), registry: Registry? = nil,
+  logRefusal: (@Sendable (String) -> Void)? = nil, _ body: (_ port: Int) async throws -> Void
 ) async throws {
   var configuration = Endpoint.Configuration(address: .loopback(port: 0))
   configuration.limits = limits

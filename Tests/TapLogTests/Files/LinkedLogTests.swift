@@ -1,7 +1,4 @@
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 

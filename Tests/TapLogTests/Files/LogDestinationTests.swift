@@ -1,13 +1,9 @@
-import Foundation
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct LogDestinationTests {
   /// Starts a log, which has to fail, and gives what it says.
-  private func refusal(
-    _ destination: RequestLog.Destination, rotation: LogRotation? = nil
-  ) throws -> String {
+  private func refusal(_ destination: RequestLog.Destination, rotation: LogRotation? = nil) throws -> String {
     var configuration = RequestLog.Configuration()
     configuration.rotation = rotation
     let error = #expect(throws: RequestLogError.self) {

@@ -1,7 +1,4 @@
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 
@@ -48,8 +45,7 @@ import Testing
     #expect(messages == (0..<1_000).map(String.init))
   }
 
-  @Test(
-    .enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
+  @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
   func `keeps some old files, compresses all but the newest, and leaves other files alone`() async throws {
     let folder = try TemporaryFolder()
     for name in ["requests.jsonl.1", "requests.jsonl.20261121T093000.123456Z.txt", "other"] {

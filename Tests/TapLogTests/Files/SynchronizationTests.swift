@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 

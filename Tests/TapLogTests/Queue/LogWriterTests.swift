@@ -1,7 +1,4 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 

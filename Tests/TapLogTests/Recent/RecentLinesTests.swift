@@ -1,7 +1,5 @@
-import TapCore
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct RecentLinesTests {
   private func log(lines: Int = 5, bytes: Int = 1 << 20) throws -> RequestLog {

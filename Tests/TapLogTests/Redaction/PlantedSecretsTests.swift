@@ -1,9 +1,5 @@
-import Foundation
-import Synchronization
-import TapCore
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct PlantedSecretsTests {
   private var observation: RequestObservation {

@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 /// What Foundation on Linux does to a loader that stands before the native one, as far as the tap builds on it. A toolchain
 /// that changes one of these facts fails a test, and the tap is to be looked at again.

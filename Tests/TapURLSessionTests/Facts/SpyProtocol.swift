@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 
 /// Stands before the native loader as the tap does, and writes down what Foundation does to it. By the request's
@@ -14,9 +13,7 @@ final class SpyProtocol: URLProtocol {
   }
 
   /// What happened to the requests for this URL.
-  static func events(_ url: URL) -> [String] {
-    notes.withLock { $0["\(url)"] ?? [] }
-  }
+  static func events(_ url: URL) -> [String] { notes.withLock { $0["\(url)"] ?? [] } }
 
   private static func note(_ event: String, for url: URL?) {
     let key = "\(url?.absoluteString ?? "")"

@@ -1,8 +1,5 @@
-import Synchronization
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// Every kind of task, in every style, on every way that a request can go: stock and tapped. The app and the
 /// server cannot tell them apart, and the tap records one request with one end.

@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// One way in which a request can go.
 struct Scenario: Sendable, CustomTestStringConvertible {

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -18,9 +16,7 @@ import Testing
   }
 
   /// How a server answers, and how the request ends.
-  enum Ending: String, CaseIterable, Sendable {
-    case kept, closed, torn, timeout, cancel
-  }
+  enum Ending: String, CaseIterable, Sendable { case kept, closed, torn, timeout, cancel }
 
   @Test(arguments: Kind.allCases, TappedSession.allCases)
   func `the socket of a first response is found`(kind: Kind, session: TappedSession) async throws {

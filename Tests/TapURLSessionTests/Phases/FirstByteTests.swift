@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -9,9 +7,7 @@ import Testing
   private let observer = RecordingObserver()
   private let tap: URLSessionTap
 
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  init() { tap = URLSessionTap(observers: [observer]) }
 
   /// What comes first of a response, long before the rest.
   @Test(
@@ -22,9 +18,7 @@ import Testing
     let origin = try Origin { request in
       request.path == "/other"
         ? [.response()]
-        : [
-          .text(piece), .signal(begun), .hold(goesOn), .think(100), .text("Content-Length: 1\r\n\r\na"),
-        ]
+        : [.text(piece), .signal(begun), .hold(goesOn), .think(100), .text("Content-Length: 1\r\n\r\na")]
     }
     let opening = Task {
       try await begun.wait()

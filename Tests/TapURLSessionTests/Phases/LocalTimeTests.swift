@@ -1,16 +1,11 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
 /// Whose time it was: the server's, or that of this process, whose sessions share one queue.
 @Suite struct LocalTimeTests {
   /// Who holds the queue.
-  enum Holder: String, CaseIterable, Sendable {
-    case nobody, sameSession, anotherSession
-  }
+  enum Holder: String, CaseIterable, Sendable { case nobody, sameSession, anotherSession }
 
   /// The response arrives while the queue is held: the server sends it only then, and the queue is let go after that.
   @Test(.needs(.sessionQueue), arguments: Holder.allCases, [false, true])

@@ -1,5 +1,4 @@
-import TapCore
-import Testing
+import TestSupport
 
 @testable import TapURLSession
 
@@ -20,8 +19,7 @@ import Testing
     init(
       _ description: String, _ phases: [RequestTimings.Phase: Int64], firstByte: Int64? = nil,
       cutOff: RequestTimings.Phase? = nil, addsUp: Bool = true, upload: Int64? = nil, total: Int64? = nil,
-      kernel: TCPInfo.Reading? = nil,
-      _ change: (inout TransferInfo) -> Void = { _ in }
+      kernel: TCPInfo.Reading? = nil, _ change: (inout TransferInfo) -> Void = { _ in }
     ) {
       testDescription = description
       self.phases = phases
@@ -123,8 +121,7 @@ import Testing
     },
     Case(
       "a failure over TLS sends an alert", [.processing: 299_950], cutOff: .transfer, addsUp: false,
-      total: 801_000,
-      kernel: connection(sent: 300)
+      total: 801_000, kernel: connection(sent: 300)
     ) { transfer in
       transfer.seen.isSecure = true
       transfer.end = .failed
@@ -197,8 +194,7 @@ import Testing
     },
     Case(
       "a cancel after a wait", [.queue: 249_950, .processing: 200_000], cutOff: .processing, addsUp: false,
-      total: 76,
-      kernel: connection(sent: 200)
+      total: 76, kernel: connection(sent: 200)
     ) { transfer in
       (transfer.startTransfer, transfer.statusCode, transfer.protocolVersion) = (0, 0, nil)
       transfer.end = .cancelled
@@ -259,13 +255,11 @@ import Testing
   static let late: [Case] = [
     Case(
       "by what the kernel can tell", [.processing: 290_000, .transfer: 1_000, .local: 10_100],
-      firstByte: 300_100,
-      kernel: connection(sent: 291, segments: 2)
+      firstByte: 300_100, kernel: connection(sent: 291, segments: 2)
     ) { ($0.preTransfer, $0.nameLookup) = (60_000, 20) },
     Case(
       "by no more than was idle before", [.processing: 300_000, .transfer: 1_000, .local: 100],
-      firstByte: 300_100,
-      kernel: connection(sent: 400, segments: 2)
+      firstByte: 300_100, kernel: connection(sent: 400, segments: 2)
     ) { $0.preTransfer = 60_000 },
     Case(
       "by less than a round trip", [.processing: 40_000, .transfer: 5_000, .local: 1_100], firstByte: 41_100,
@@ -335,8 +329,7 @@ import Testing
     ) { $0.hadFreeConnection = true },
     Case(
       "one that got stuck", [.upload: 1_999_950, .local: 150], cutOff: .upload, upload: 2_000_000,
-      total: 2_000_000,
-      kernel: connection(sent: 1_600)
+      total: 2_000_000, kernel: connection(sent: 1_600)
     ) { transfer in
       transfer.statusCode = 0
       transfer.protocolVersion = nil

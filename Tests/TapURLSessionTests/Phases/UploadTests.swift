@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -23,9 +21,7 @@ import Testing
   private let observer = RecordingObserver()
   private let tap: URLSessionTap
 
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  init() { tap = URLSessionTap(observers: [observer]) }
 
   private func post(
     _ way: Way, to origin: Origin, body: [UInt8], session: @escaping Exchange.SessionMaker

@@ -1,7 +1,4 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -54,9 +51,7 @@ import Testing
   }
 
   /// One request at a time waits for nothing.
-  @Test(
-    .serialized, .needs(.program), .usesFrontServer,
-    arguments: [false, true])
+  @Test(.serialized, .needs(.program), .usesFrontServer, arguments: [false, true])
   func `by HTTP/2 there is no wait`(isInstalled: Bool) async throws {
     try await TrustedCertificate.prepare()
     try ExitValues.give("WaitTests.2", isInstalled)
@@ -185,12 +180,9 @@ final class WaitRun: Sendable {
 
   func hold(by holder: WaitTests.Holder) async throws {
     switch holder {
-    case .plain, .installed, .handler, .download:
-      resume(origin.url("/held"))
-    case .closed:
-      resume(origin.url("/closed"))
-    case .challenge:
-      resume(origin.url("/secret"))
+    case .plain, .installed, .handler, .download: resume(origin.url("/held"))
+    case .closed: resume(origin.url("/closed"))
+    case .challenge: resume(origin.url("/secret"))
     case .redirects:
       for _ in 0..<6 { resume(origin.url("/moved")) }
       return try await held(6)
@@ -201,8 +193,7 @@ final class WaitRun: Sendable {
       task.resume()
       // Foundation sends the request again, on another connection.
       return try await held(2)
-    case .otherSpelling:
-      resume(try url("LOCALHOST", "/held"))
+    case .otherSpelling: resume(try url("LOCALHOST", "/held"))
     case .raisedLimit:
       session.configuration.httpMaximumConnectionsPerHost = 6
       resume(origin.url("/held"))
@@ -286,9 +277,7 @@ final class AnsweringDelegate: NSObject, URLSessionDataDelegate {
 
 extension RequestObservation {
   /// What all phases take, in nanoseconds.
-  var phaseSum: Int64 {
-    RequestTimings.Phase.allCases.reduce(0) { $0 + (timings[nanoseconds: $1] ?? 0) }
-  }
+  var phaseSum: Int64 { RequestTimings.Phase.allCases.reduce(0) { $0 + (timings[nanoseconds: $1] ?? 0) } }
 
   /// A part of the request was sent again, as TCP does where the other side is late to acknowledge (RFC 8985, section 7): when the
   /// last of a small body went out is unknown then.

@@ -23,9 +23,7 @@ class MockProtocol: URLProtocol {
 final class FailingProtocol: MockProtocol {
   override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "fails.test" }
 
-  override func startLoading() {
-    client?.urlProtocol(self, didFailWithError: URLError(.dataNotAllowed))
-  }
+  override func startLoading() { client?.urlProtocol(self, didFailWithError: URLError(.dataNotAllowed)) }
 }
 
 /// A URLProtocol of an app's own that answers without HTTP.

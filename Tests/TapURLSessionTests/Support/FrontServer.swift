@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 /// An nginx before an ``Origin``: what the origin cannot speak itself.
 ///
@@ -55,9 +54,7 @@ final class FrontServer: Sendable {
     return Dictionary(uniqueKeysWithValues: reserved.map { ($0.0, $0.1.port) })
   }
 
-  private static func configuration(
-    _ folder: String, _ ports: [Way: Int], origin: Int
-  ) -> String {
+  private static func configuration(_ folder: String, _ ports: [Way: Int], origin: Int) -> String {
     let servers = Way.allCases.map { way in
       let listen = "\(way.address):\(ports[way] ?? 0)" + (way.scheme == "https" ? " ssl" : "")
       return """

@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 
 /// Writes down the calls of a delegate, and answers as a test says.

@@ -1,4 +1,3 @@
-import TapCore
 import TestSupport
 
 @testable import TapURLSession
