@@ -27,14 +27,11 @@ package enum MetricName {
 
   /// Throws for the first name that cannot be used.
   static func checkLabels(_ names: [String], metric: String) throws(RegistryError) {
-    var seen: Set<String> = []
-    for name in names {
-      let code: RegistryError.Code? =
-        !isValidLabel(name)
-        ? .invalidLabelName
-        : reserved.contains(name)
-          ? .reservedLabelName : seen.insert(name).inserted ? nil : .duplicateLabelName
-      if let code { throw RegistryError(code, metric: metric, detail: name) }
+    for (index, name) in names.enumerated() {
+      func refuse(_ code: RegistryError.Code) -> RegistryError { .init(code, metric: metric, detail: name) }
+      if !isValidLabel(name) { throw refuse(.invalidLabelName) }
+      if reserved.contains(name) { throw refuse(.reservedLabelName) }
+      if names[..<index].contains(name) { throw refuse(.duplicateLabelName) }
     }
   }
 

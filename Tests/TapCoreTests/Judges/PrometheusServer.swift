@@ -6,7 +6,7 @@ final class PrometheusServer: Sendable {
   private let process: ChildProcess
   private let port: Int
   private let folder: TemporaryFolder
-  private let scrapes: Watched<(count: Int, last: ScrapeAnswer?)>
+  private let scrapes: Watched<(count: Int, last: Exposition?)>
 
   /// Starts to serve the registry and to scrape it.
   ///
@@ -30,10 +30,10 @@ final class PrometheusServer: Sendable {
   }
 
   private init(scraping registry: Registry, features: [String]) throws {
-    let scrapes = Watched<(count: Int, last: ScrapeAnswer?)>((0, nil))
+    let scrapes = Watched<(count: Int, last: Exposition?)>((0, nil))
     let handler = ScrapeHandler(registry: registry) { $0() }
     origin = try Origin { request in
-      let answer = Mutex<ScrapeAnswer?>(nil)
+      let answer = Mutex<Exposition?>(nil)
       let isDone = Gate()
       handler.scrape(accept: request.headers["accept"], acceptEncoding: request.headers["accept-encoding"]) {
         scrape in
@@ -44,9 +44,9 @@ final class PrometheusServer: Sendable {
       isDone.waitBlocking()
       guard let scrape = answer.withLock({ $0 }) else { return [.close] }
       scrapes.change { $0 = ($0.count + 1, scrape) }
-      var headers = [("Content-Type", scrape.format.contentType)]
+      var headers = [("Content-Type", scrape.contentType)]
       if let coding = scrape.contentEncoding { headers.append(("Content-Encoding", coding)) }
-      return [.response(headers: headers, body: scrape.bytes)]
+      return [.response(headers: headers, body: scrape.body)]
     }
     self.scrapes = scrapes
     port = try ClosedPort().port
