@@ -52,11 +52,9 @@ struct GatheredFamily: Sendable {
   func sum(suffix: Substring, labels: [(name: [UInt8], value: [UInt8])]) -> Double? {
     var sum: Double?
     forEachSeries { series, _, content in
-      let pairs = series.pairs
+      let pairs = Dictionary(series.pairs.map { ($0.name, $0.value) }) { first, _ in first }
       // An empty label is no label.
-      guard labels.allSatisfy({ name, value in pairs.first { $0.name == name }?.value ?? [] == value }) else {
-        return
-      }
+      guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return }
       let value: Double? =
         switch (content, suffix) {
         case (.number(let value, _), ""): value

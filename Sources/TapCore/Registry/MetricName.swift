@@ -27,11 +27,12 @@ package enum MetricName {
 
   /// Throws for the first name that cannot be used.
   static func checkLabels(_ names: [String], metric: String) throws(RegistryError) {
-    for (index, name) in names.enumerated() {
+    var seen: Set<String> = []
+    for name in names {
       func refuse(_ code: RegistryError.Code) -> RegistryError { .init(code, metric: metric, detail: name) }
       if !isValidLabel(name) { throw refuse(.invalidLabelName) }
       if reserved.contains(name) { throw refuse(.reservedLabelName) }
-      if names[..<index].contains(name) { throw refuse(.duplicateLabelName) }
+      if !seen.insert(name).inserted { throw refuse(.duplicateLabelName) }
     }
   }
 
