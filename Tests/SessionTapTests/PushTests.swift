@@ -115,8 +115,7 @@ import TestSupport
     }
     #expect(origin.requests.count == tries)
     let outcome = succeeds ? "ok" : "error"
-    #expect(
-      registry.exposition(in: .text).text.contains("session_tap_pushes_total{outcome=\"\(outcome)\"} 1"))
+    #expect(registry.text.contains("session_tap_pushes_total{outcome=\"\(outcome)\"} 1"))
   }
 
   // MARK: The request
@@ -220,7 +219,7 @@ import TestSupport
     }
     end.open()
     // It is not read any further. A head that is cut short would end the process (swift-corelibs-foundation #5285).
-    _ = try await Poll.until("the end of the connection") { origin.connectionCount == 0 ? true : nil }
+    try await Poll.until("the end of the connection") { origin.connectionCount == 0 }
   }
 
   enum Endless: CaseIterable {

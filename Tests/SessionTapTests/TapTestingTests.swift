@@ -1,7 +1,6 @@
 import SessionTap
 import TestSupport
 
-/// A tap for the tests of an app.
 @Suite struct TapTestingTests {
   @Test(arguments: 0..<4)
   func `it tells what its own sessions did, beside other tests`(number: Int) async throws {
@@ -24,7 +23,7 @@ import TestSupport
   }
 
   @Test func `another tap keeps no requests`() throws {
-    let tap = try Tap(TapTests.configuration())
+    let tap = try Tap(.test())
     tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
     #expect(tap.recordedRequests().isEmpty)
   }

@@ -17,12 +17,10 @@ final class ShortTaps: Sendable {
     self.isStock = isStock
   }
 
-  /// How many there were.
   var count: Int { state.withLock { $0.count } }
   /// What was wrong with the first few of them.
   var faults: [String] { state.withLock { $0.faults } }
 
-  /// One tap from its start to its shutdown.
   func runOne() async {
     let fault: String?
     do {

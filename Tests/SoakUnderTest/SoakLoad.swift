@@ -42,7 +42,7 @@ final class SoakLoad: Sendable {
       write(progress(short))
     } while !isMade.isOpen
     _ = try? await Poll.until(seconds: 60, "the end of all requests") {
-      ended.load(ordering: .relaxed) == made.load(ordering: .relaxed) ? true : nil
+      ended.load(ordering: .relaxed) == made.load(ordering: .relaxed)
     }
     var last = progress(short)
     last["finished"] = 1

@@ -25,9 +25,9 @@ import TestSupport
     let directory = try TemporaryFolder()
     try directory.write("token-1\ntoken-2\n", to: "tokens")
     try directory.write("prom:pass\n", to: "passwords")
-    var access = Endpoint.Configuration.Access()
-    access.bearerTokenFile = directory.path + "/tokens"
-    access.basicPasswordFile = directory.path + "/passwords"
+    let access = with(Endpoint.Configuration.Access()) {
+      ($0.bearerTokenFile, $0.basicPasswordFile) = (directory("tokens"), directory("passwords"))
+    }
     let routes = ["/healthz", "/metrics"].map { EndpointRoute.immediate($0) { _ in .text("secret") } }
     try await withEndpoint(routes: routes, access: access) { port in
       func status(_ path: String, _ authorization: [String]) async throws -> String {
@@ -64,7 +64,7 @@ import TestSupport
     try directory.write("token\n", to: "tokens")
     try directory.write("user:pass\n", to: "passwords")
     var access = Endpoint.Configuration.Access()
-    access.bearerTokenFile = directory.path + "/tokens"
+    access.bearerTokenFile = directory("tokens")
     func body(_ accept: String) async throws -> String {
       var body = ""
       try await withEndpoint(routes: [.immediate("/") { _ in .text("secret") }], access: access) { port in
@@ -79,7 +79,7 @@ import TestSupport
     let refusal = "401 Unauthorized: this path needs credentials\n"
     #expect(try await body(browser).contains("SESSION_TAP_BASIC_PASSWORD_FILE"))
     #expect(try await body(scraper) == refusal)
-    access.basicPasswordFile = directory.path + "/passwords"
+    access.basicPasswordFile = directory("passwords")
     #expect(try await body(browser) == refusal)
     #expect(try await body(scraper) == refusal)
   }
@@ -88,22 +88,17 @@ import TestSupport
   func `does not start with a file that lets nobody in`(_ name: String) throws {
     let directory = try TemporaryFolder()
     try directory.write(" \n", to: "empty")
-    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
-    configuration.access.bearerTokenFile = directory.path + "/" + name
-    let error = #expect(throws: EndpointError.self) {
-      try Endpoint(configuration: configuration, routes: []).start()
-    }
+    let error = startError { $0.access.bearerTokenFile = directory(name) }
     #expect(error?.code == .noCredentials)
-    #expect(error?.description.hasPrefix("no credentials: \(directory.path)/\(name) (") == true)
+    #expect(error?.description.hasPrefix("no credentials: \(directory(name)) (") == true)
   }
 
   @Test func `listens to the network only if told`() async throws {
-    var configuration = Endpoint.Configuration(address: .tcp(host: "0.0.0.0", port: 0))
-    let error = #expect(throws: EndpointError.self) {
-      try Endpoint(configuration: configuration, routes: []).start()
+    let address = EndpointAddress.tcp(host: "0.0.0.0", port: 0)
+    #expect(startError(at: address)?.code == .accessNotRestricted)
+    let configuration = with(Endpoint.Configuration(address: address)) {
+      $0.access.allowsAnyoneFromNetwork = true
     }
-    #expect(error?.code == .accessNotRestricted)
-    configuration.access.allowsAnyoneFromNetwork = true
     let endpoint = Endpoint(configuration: configuration, routes: [.liveness()])
     let port = try #require(try endpoint.start().port)
     #expect(try await RawClient.get("/healthz", port: port).hasSuffix("ok\n"))
@@ -153,8 +148,9 @@ import TestSupport
   }
 
   @Test func `takes the hosts that are allowed`() async throws {
-    var access = Endpoint.Configuration.Access()
-    access.allowedHosts = ["Metrics.Example.com", "other.example."]
+    let access = with(Endpoint.Configuration.Access()) {
+      $0.allowedHosts = ["Metrics.Example.com", "other.example."]
+    }
     let route = EndpointRoute.immediate("/logs") { _ in .text("lines") }
     try await withEndpoint(routes: [route], access: access) { port in
       for host in ["metrics.example.com", "METRICS.example.com.:443", "other.example"] {
@@ -167,11 +163,7 @@ import TestSupport
 
   @Test(arguments: ["", "a:80", "http://a", "*.example.com", "a b"])
   func `refuses to allow what is no host`(host: String) {
-    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
-    configuration.access.allowedHosts = [host]
-    let error = #expect(throws: EndpointError.self) {
-      try Endpoint(configuration: configuration, routes: []).start()
-    }
+    let error = startError { $0.access.allowedHosts = [host] }
     #expect(error?.code == .invalidConfiguration)
     #expect(error?.description.hasPrefix("invalid allowed host: \(host) (") == true)
   }

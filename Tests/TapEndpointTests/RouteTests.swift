@@ -39,25 +39,6 @@ import TestSupport
     }
   }
 
-  @Test func `gives up a scrape before the scraper does`() async throws {
-    let registry = Registry()
-    let stuck = StuckCollector()
-    try registry.register(stuck)
-    try await withEndpoint(routes: [.metrics(of: registry), .liveness()]) { port in
-      let answer = try await RawClient.get(
-        "/metrics", port: port, fields: "X-Prometheus-Scrape-Timeout-Seconds: 0.2\r\n")
-      #expect(answer.hasPrefix("HTTP/1.1 503 "))
-      #expect(answer.hasSuffix("the answer took too long\n"))
-      #expect(try await RawClient.get("/healthz", port: port).hasSuffix("ok\n"))
-      stuck.gate.open()
-      // The first of these may be gathered before the late one is counted.
-      _ = try await RawClient.get("/metrics", port: port)
-      let next = try await RawClient.get("/metrics", port: port)
-      #expect(next.contains("session_tap_scrapes_total{code=\"503\"} 1"))
-      #expect(next.contains("\nstuck 1"))
-    }
-  }
-
   @Test func `tells whether the app is ready`() async throws {
     let readiness = Readiness()
     try await withEndpoint(routes: [.readiness(readiness)]) { port in

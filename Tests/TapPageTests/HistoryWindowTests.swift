@@ -64,7 +64,6 @@ import TestSupport
 
     init(_ json: [UInt8]) throws { self = try JSONDecoder().decode(Answer.self, from: Data(json)) }
 
-    /// All requests.
     var count: Int { slots.flatMap(\.totals).flatMap(\.counts).reduce(0, +) }
   }
 

@@ -40,8 +40,7 @@ import TestSupport
     try ExitValues.give("LateReportTests", path)
     await #expect(processExitsWith: .success) {
       let path = try ExitValues.take("LateReportTests", String.self)
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
+      let (tap, observer) = URLSessionTap.observed()
       let configuration = URLSessionConfiguration.ephemeral
       configuration.protocolClasses = [LateLoader.self]
       let session = URLSession(configuration: tap.sessionConfiguration(from: configuration, client: "late"))
@@ -54,7 +53,7 @@ import TestSupport
       }
       task.resume()
       try await done.wait("the completion handler")
-      _ = try await Poll.until("the task to leave the session") { await session.tasks().isEmpty ? true : nil }
+      try await Poll.until("the task to leave the session") { await session.tasks().isEmpty }
       let loader = try #require(LateLoader.last)
       loader.reportAgain()
       _ = await session.tasks()

@@ -54,9 +54,7 @@ import TestSupport
     #expect(FactoryTests.names(session.configuration) == stock)
   }
 
-  @Test func `a configuration that holds the classes of two patched ones is observed once by each`()
-    async throws
-  {
+  @Test func `a configuration with the classes of two patched ones is observed once by each`() async throws {
     let origin = try Origin { _ in [.response()] }
     let first = taps[0].sessionConfiguration(from: .ephemeral, client: "first")
     let second = taps[1].sessionConfiguration(from: .ephemeral, client: "second")
@@ -82,8 +80,7 @@ import TestSupport
   }
 
   @Test func `each tap's filter decides for that tap`() async throws {
-    var options = RequestConfiguration()
-    options.filter = .paths(["/chosen"])
+    let options = with(RequestConfiguration()) { $0.filter = .paths(["/chosen"]) }
     let choosy = URLSessionTap(observers: [observers[0]], options: options)
     let origin = try Origin { _ in [.response()] }
     let patched = taps[1].sessionConfiguration(
@@ -136,7 +133,7 @@ import TestSupport
     weak var released: URLSessionTap?
     do {
       let tap = URLSessionTap(observers: [])
-      session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "short"))
+      session = tap.session(client: "short")
       released = tap
       tap.stop()
     }

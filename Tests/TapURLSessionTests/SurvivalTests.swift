@@ -18,8 +18,7 @@ import TestSupport
       // No request ends before it is resumed again: a task that is suspended at its end may end the process, with a tap as well.
       let resumed = (0..<50).map { _ in Gate() }
       let origin = try Origin { request in [.hold(resumed[Int(request.path.dropFirst()) ?? 0]), .response()] }
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
+      let (tap, observer) = URLSessionTap.observed()
       let session = URLSession(
         configuration: isTapped ? tap.sessionConfiguration(from: .ephemeral, client: "test") : .ephemeral)
       for (number, isResumed) in resumed.enumerated() {

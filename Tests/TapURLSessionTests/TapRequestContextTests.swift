@@ -81,13 +81,9 @@ import TestSupport
   }
 
   @Test func `a request without a URL has none, and nothing breaks`() throws {
-    var contextual = try Self.request()
-    contextual.tapContext = Self.context
-    contextual.url = nil
+    let contextual = try with(Self.request()) { ($0.tapContext, $0.url) = (Self.context, nil) }
     #expect(contextual.tapContext == nil)
-    var plain = try Self.request()
-    plain.url = nil
-    plain.tapContext = Self.context
+    let plain = try with(Self.request()) { ($0.url, $0.tapContext) = (nil, Self.context) }
     #expect(plain.tapContext == nil)
   }
 
@@ -99,14 +95,12 @@ import TestSupport
     #expect(request.hashValue == plain.hashValue)
   }
 
-  /// Describes what a tap reports of a request.
   private func reported(
     _ request: URLRequest, kind: Kind = .data, style: Style = .async,
     configuration: URLSessionConfiguration = .ephemeral, templates: PathTemplates = []
   ) async throws -> RequestDescription {
     let observer = RecordingObserver()
-    var options = RequestConfiguration()
-    options.pathTemplates = templates
+    let options = with(RequestConfiguration()) { $0.pathTemplates = templates }
     let tap = URLSessionTap(observers: [observer], options: options)
     let exchange = Exchange(kind: kind, style: style, request: request)
     _ = try await exchange.run(tap.sessionConfiguration(from: configuration, client: "test"))
@@ -146,9 +140,7 @@ import TestSupport
   }
 
   @Test func `a traced copy is the request with a header more`() throws {
-    var plain = try Self.request()
-    plain.httpMethod = "POST"
-    plain.tapContext = Self.context
+    let plain = try with(Self.request()) { ($0.httpMethod, $0.tapContext) = ("POST", Self.context) }
     let trace = TraceContext.random()
     let traced = plain.traced(trace)
     #expect(plain.value(forHTTPHeaderField: "traceparent") == nil)
@@ -159,9 +151,7 @@ import TestSupport
   }
 
   @Test(arguments: ["traceparent", "Traceparent", "TraceParent", "TRACEPARENT"])
-  func `the header's trace is read whatever the case of its name, is sent, and wins`(name: String)
-    async throws
-  {
+  func `the header's trace is read in any case of its name, is sent, and wins`(name: String) async throws {
     let origin = try Origin { _ in [.response()] }
     let trace = TraceContext.random()
     var request = URLRequest(url: origin.url())

@@ -4,7 +4,6 @@ import TestSupport
 
 /// libcurl's info of a transfer: phases within what the server did, exact sizes, connections.
 @Suite struct TransferInfoTests {
-  /// The ways to make a request.
   enum Way: String, CaseIterable, Sendable {
     case async, handler, delegate, download, downloadDelegate
 
@@ -18,10 +17,7 @@ import TestSupport
     }
   }
 
-  private let observer = RecordingObserver()
-  private let tap: URLSessionTap
-
-  init() { tap = URLSessionTap(observers: [observer]) }
+  private var (tap, observer) = URLSessionTap.observed()
 
   private func configuration(_ base: URLSessionConfiguration = .ephemeral) -> URLSessionConfiguration {
     tap.sessionConfiguration(from: base, client: "test")
@@ -32,13 +28,11 @@ import TestSupport
     _ way: Way, _ url: URL, method: String = "GET", kind: Kind? = nil, body: [UInt8] = [],
     configuration base: URLSessionConfiguration = .ephemeral
   ) async throws -> RequestObservation {
-    var request = URLRequest(url: url)
-    request.httpMethod = method
+    let request = with(URLRequest(url: url)) { $0.httpMethod = method }
     var exchange = Exchange(kind: kind ?? way.kind, style: way.style, request: request)
     exchange.uploadBody = body
     _ = try await exchange.run(configuration(base))
-    try await observer.waitForEnds(1)
-    return try #require(observer.ended.last)
+    return try await observer.end()
   }
 
   private static func milliseconds(_ duration: Duration?) -> Double? {
@@ -218,8 +212,7 @@ import TestSupport
     exchange.waitsForData = true
     exchange.goOn = over
     _ = try await exchange.run(configuration())
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     #expect(observation.end == .cancelled)
     #expect(observation.responseBodySize == 9)
     #expect(observation.timeToFirstByte != nil)
@@ -228,15 +221,13 @@ import TestSupport
 
   @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {
     let observer = RecordingObserver()
-    var configuration = URLSessionTap.Configuration()
-    configuration.readsTransferInfo = false
+    let configuration = with(URLSessionTap.Configuration()) { $0.readsTransferInfo = false }
     let blind = URLSessionTap(observers: [observer], configuration: configuration)
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
     let session = URLSession(configuration: blind.sessionConfiguration(from: .ephemeral, client: "blind"))
     _ = try await session.data(from: origin.url())
     session.finishTasksAndInvalidate()
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     #expect(observation.responseBodySize == 3)
     #expect(observation.end == .response(statusCode: 200))
     #expect(observation.timings.isEmpty)

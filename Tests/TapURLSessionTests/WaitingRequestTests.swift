@@ -20,11 +20,11 @@ import TestSupport
     let recorder = try RequestRecorder(registry: registry, consumers: [observer])
     let tap = URLSessionTap(recorder: recorder, configuration: configuration)
     func active() -> Bool {
-      String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+      registry.text.split(separator: "\n")
         .contains { $0.hasPrefix("http_client_active_requests{") && $0.hasSuffix(" 1") }
     }
 
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let session = tap.session()
     let done = Gate()
     let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
     task.resume()

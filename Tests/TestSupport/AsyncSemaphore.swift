@@ -7,7 +7,6 @@ package final class AsyncSemaphore: Sendable {
 
   private let state: Mutex<State>
 
-  /// - Parameter count: How many may pass at a time.
   package init(count: Int) { state = Mutex(State(free: count)) }
 
   /// Runs the body when it is its turn.

@@ -7,10 +7,8 @@ package final class Gate: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a closed gate.
   package init() {}
 
-  /// Whether the gate is open.
   package var isOpen: Bool { state.withLock { $0.isOpen } }
 
   /// Opens the gate. Opening it again does nothing.

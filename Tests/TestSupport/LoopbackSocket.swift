@@ -18,6 +18,19 @@ package enum LoopbackSocket {
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
+  /// A Unix socket, whose file stays when it is closed.
+  package static func bind(path: String) throws -> Int32 {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let isBound = withUnsafeBytes(of: &address) {
+      Glibc.bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count)) == 0
+    }
+    guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    return descriptor
+  }
+
   /// Answers the requests of one connection until either side ends it.
   static func serve(_ connection: Int32, greeting: [OriginStep] = [], script: (OriginRequest) -> [OriginStep])
   {
@@ -54,7 +67,8 @@ package enum LoopbackSocket {
     }
   }
 
-  private static func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
+  /// Sends all of the bytes. `false` if the other end closes before.
+  static func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes {
@@ -136,7 +150,6 @@ package final class ClosedPort: Sendable {
   package let port: Int
   private let descriptor: Int32
 
-  /// Takes a free port.
   package init() throws { (descriptor, port) = try LoopbackSocket.bind(listens: false) }
 
   deinit { close(descriptor) }

@@ -19,7 +19,14 @@ package final class RawClient: Sendable {
     try self.init(AF_INET, &address, receiveBuffer: receiveBuffer, deadline: deadline)
   }
 
-  /// Connects to a Unix socket.
+  /// Connects, and sends a GET.
+  package convenience init(
+    host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil, asking path: String
+  ) throws {
+    try self.init(host: host, port: port, receiveBuffer: receiveBuffer)
+    send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  }
+
   package convenience init(path: String) throws {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -61,17 +68,8 @@ package final class RawClient: Sendable {
   }
 
   /// Sends all of the bytes, or as many as the other end takes before it closes.
-  package func sendAll(_ bytes: [UInt8]) async { await perform { $0.sendBlocking(bytes) } }
-
-  private func sendBlocking(_ bytes: [UInt8]) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes {
-        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
-      guard count > 0 else { return }
-      rest = rest.dropFirst(count)
-    }
+  package func sendAll(_ bytes: [UInt8]) async {
+    await perform { _ = LoopbackSocket.send(bytes, to: $0.descriptor) }
   }
 
   package func endOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
@@ -161,7 +159,7 @@ package final class RawClient: Sendable {
   /// Sends a text as the last, and reads all that comes.
   package func exchange(_ text: String) async -> String {
     await perform { client in
-      client.sendBlocking(Array(text.utf8))
+      _ = LoopbackSocket.send(Array(text.utf8), to: client.descriptor)
       client.endOutput()
       return client.receiveAllBlocking()
     }

@@ -4,7 +4,6 @@
 ///
 ///     @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
 package struct Tool: Sendable {
-  /// The path of the program.
   package let url: URL
 
   /// Looks a program up in `PATH`.
@@ -46,7 +45,6 @@ package struct Tool: Sendable {
     package let bytes: [UInt8]
   }
 
-  /// A program that is not installed.
   package struct Missing: Error, CustomStringConvertible {
     let name: String
     package var description: String { "\(name) is not installed" }

@@ -10,7 +10,6 @@ import Testing
 @Suite struct HummingbirdTests {
   enum Way: CaseIterable { case server, middleware }
 
-  /// How a request was answered, and its route.
   private struct Answer: Hashable {
     let status: Int?
     let route: String?

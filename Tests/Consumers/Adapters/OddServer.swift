@@ -7,7 +7,6 @@ import Synchronization
 
 /// An HTTP server on a free loopback port whose answers are a test's, byte for byte.
 final class OddServer: Sendable {
-  /// What an answer consists of.
   enum Step: Sendable {
     case send([UInt8])
     case open(Event)

@@ -5,7 +5,6 @@ struct PromQLNames: Equatable {
   /// The labels that series are grouped or matched by.
   private(set) var grouping: Set<String> = []
 
-  /// Reads an expression.
   init(_ expression: String) {
     var rest = PromQLToken.all(in: expression)[...]
     while let token = rest.popFirst() {

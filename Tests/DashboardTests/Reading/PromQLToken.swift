@@ -2,7 +2,6 @@
 enum PromQLToken: Equatable {
   /// A metric, a label, a function or a keyword. `:` is part of a recorded metric's name.
   case name(String)
-  /// The value of a quoted string.
   case text(String)
   case symbol(Character)
 

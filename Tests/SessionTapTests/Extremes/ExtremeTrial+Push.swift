@@ -23,8 +23,7 @@ extension ExtremeTrial {
       + gateway { try PushGateway($0, job: "backup", grouping: ["a": $1]) }
       + use("Tap.push(to:within:)") { running, limit in
         try await push(running, within: limit) { registry, gateway in
-          var configuration = Tap.Configuration(environment: [:])
-          configuration.endpoint = nil
+          let configuration = with(Tap.Configuration(environment: [:])) { $0.endpoint = nil }
           let tap = try Tap(configuration, registry: registry)
           try await tap.push(to: gateway, within: limit)
         }

@@ -86,7 +86,7 @@ extension ExtremeTrial {
     for value in ["a", "b", "a"] {
       family[ExtremeLabels(value: value)].increment()
       gauge[ExtremeLabels(value: value)].set(1)
-      let text = registry.exposition(in: .text).text
+      let text = registry.text
       try running.expect(
         text.contains("\na_total{") && ExpositionText(text).faults.isEmpty, "the exposition is \(text)")
     }
@@ -189,8 +189,7 @@ extension ExtremeTrial {
 
   /// The line of a request, and of one that waits, has the nearest time that it can have.
   private static func line(of duration: Duration, _ running: RunningExtreme) throws {
-    var configuration = RequestLog.Configuration()
-    configuration.recentLineLimit = 10
+    let configuration = with(RequestLog.Configuration()) { $0.recentLineLimit = 10 }
     let log = try RequestLog(to: .memory, configuration: configuration)
     var observation = example
     observation.duration = duration

@@ -62,8 +62,6 @@ extension ExtremeTrial {
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, "", $1) }
   }
 
-  /// An address that is in use for as long as the process lives.
-
   private static var sessions: [ExtremeTrial] {
     use("Tap.sessionConfiguration(from:client:)", requests: 1) {
       try await $0.request($0.session(client: $1 as String))

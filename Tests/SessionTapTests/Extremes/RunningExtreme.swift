@@ -1,7 +1,6 @@
 import SessionTap
 import TestSupport
 
-/// What is wrong, in words.
 struct ExtremeFault: Error, CustomStringConvertible {
   let description: String
 
@@ -70,15 +69,13 @@ struct RunningExtreme: Sendable {
   /// Records an observation, and writes it to the log in both directions.
   func record(_ observation: RequestObservation) throws {
     let metrics = try RequestDriver(registry: registry)
-    metrics.requestStarted(observation.request)
-    metrics.requestEnded(observation)
+    metrics.record(observation.request) { $0 = observation }
     var observation = observation
     for direction in RequestDirection.allCases {
       observation.request.direction = direction
       tap.requestLog?.requestEnded(observation)
     }
-    let recorded = ExpositionText(registry.exposition(in: .text).text)[
-      "http_client_request_duration_seconds_count"]
+    let recorded = ExpositionText(registry.text)["http_client_request_duration_seconds_count"]
     try expect(recorded == 1, "the observation is recorded \(recorded) times")
   }
 

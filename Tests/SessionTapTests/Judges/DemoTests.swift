@@ -8,10 +8,10 @@ import TestSupport
   ) async throws -> (process: ChildProcess, port: Int) {
     let (process, port) = try await demo(
       ["--log", log, "--rate", "50", "--requests", "\(requests)"] + options)
-    _ = try await Poll.until("\(requests) ended requests") {
+    try await Poll.until("\(requests) ended requests") {
       let text = try await RawClient.get("/metrics", port: port)
       return Self.sum("session_tap_ended_requests_total", in: text) == requests
-        && Self.sum("http_server_active_requests", in: text) == 0 ? true : nil
+        && Self.sum("http_server_active_requests", in: text) == 0
     }
     return (process, port)
   }
@@ -24,7 +24,6 @@ import TestSupport
     return (process, try #require(port))
   }
 
-  /// The sum over the series of one metric.
   static func sum(_ metric: String, in text: String) -> Int { Int(ExpositionText.sum(of: metric, in: text)) }
 
   @Test(.enabled(if: Tool.isUsable("promtool") && Tool.isUsable("jq"), "promtool or jq is missing"))
@@ -65,13 +64,13 @@ import TestSupport
   @Test func `its traffic has waits for a connection, slow bodies and new connections`() async throws {
     let (process, port) = try await Self.demo(["--log", "off", "--rate", "100"])
     let phases = "http_client_request_phase_duration_seconds_count"
-    _ = try await Poll.until("phases of each kind") {
+    try await Poll.until("phases of each kind") {
       let lines = try await RawClient.get("/metrics", port: port).split(separator: "\n")
       let has = { (parts: String...) in lines.contains { line in parts.allSatisfy(line.contains) } }
       return has(phases, #"client="reports""#, #"phase="queue""#)
         && has(phases, #"client="reports""#, #"phase="transfer""#)
         && has(phases, #"client="warehouse""#, #"phase="processing""#)
-        && has(phases, #"client="tokens""#, #"phase="resolve""#) ? true : nil
+        && has(phases, #"client="tokens""#, #"phase="resolve""#)
     }
     func counts() async throws -> (opened: Int, ended: Int) {
       let lines = try await RawClient.get("/metrics", port: port).split(separator: "\n").filter {

@@ -184,6 +184,5 @@ struct ProgramModel {
 }
 
 extension RandomProgram.Step {
-  /// The tap that the step shuts down.
   var stoppedTap: ProgramName? { if case .shutdown(let tap) = self { tap } else { nil } }
 }

@@ -4,17 +4,14 @@ import TestSupport
 /// Runs a program, and compares what comes of it with the model. Whatever it waits for has a deadline: what does not come is
 /// a finding.
 final class ProgramRunner: Sendable {
-  /// A request that its server holds.
   struct HeldRequest {
     let hold: ProgramOrigin.Hold
     let done: Gate
     let cancel: @Sendable () -> Void
   }
 
-  /// A call of `run()`.
   struct Run {
     let isOver: Gate
-    /// Gives the error.
     let task: Task<String?, Never>
   }
 

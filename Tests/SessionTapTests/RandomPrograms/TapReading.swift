@@ -1,9 +1,7 @@
 import SessionTap
 import TestSupport
 
-/// What a tap tells at the end of a program.
 struct TapReading: Equatable {
-  /// A request of a client.
   struct Line: Hashable {
     let request: ProgramName
     let client: String
@@ -21,7 +19,7 @@ struct TapReading: Equatable {
   let lines: [Line: Int]
 
   init(_ tap: Tap) throws {
-    exposition = tap.registry.exposition().text
+    exposition = tap.registry.text
     var lines: [Line: Int] = [:]
     let recent = tap.requestLog?.recent(LogQuery(limit: .max)) ?? []
     for line in recent.split(separator: UInt8(ascii: "\n")) {

@@ -25,7 +25,6 @@ final class ScrapeWatch: Sendable {
     }
   }
 
-  /// Ends, and tells what was seen.
   func end() async -> Result {
     isOver.store(true, ordering: .relaxed)
     try? await isDone.wait(seconds: 60, "the last scrape")

@@ -4,7 +4,7 @@ import TestSupport
 struct TextExpositionTests {
   private let registry = Registry()
 
-  private var text: String { String(decoding: registry.exposition().body, as: UTF8.self) }
+  private var text: String { registry.text }
 
   @Test func `writes families by name and series by label values`() throws {
     let queue = try registry.gauge("queue_depth", help: "Jobs that wait.")

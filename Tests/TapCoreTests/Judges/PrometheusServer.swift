@@ -76,13 +76,10 @@ final class PrometheusServer: Sendable {
     }
   }
 
-  /// The format of the last answer.
   var format: ExpositionFormat? { scrapes.state.last?.format }
 
-  /// Whether the last answer was compressed.
   var isCompressed: Bool { scrapes.state.last?.contentEncoding == "gzip" }
 
-  /// Waits until that many scrapes more have come.
   func waitForScrapes(_ count: Int) async throws {
     let wanted = scrapes.state.count + count
     try await scrapes.wait(seconds: 30, "scrape") { $0.count >= wanted }
@@ -99,7 +96,6 @@ final class PrometheusServer: Sendable {
     throw NoAnswer(expression: expression, last: value)
   }
 
-  /// The labels of each series that matches.
   func series(_ matcher: String) async throws -> [[String: String]] {
     try await samples(matcher).map(\.labels)
   }
@@ -109,7 +105,6 @@ final class PrometheusServer: Sendable {
     let last: Double?
   }
 
-  /// A sample of an answer.
   private struct Sample: Decodable, Sendable {
     let labels: [String: String]
     let value: Double
@@ -135,7 +130,6 @@ final class PrometheusServer: Sendable {
     let data: Content
   }
 
-  /// The answer to an instant query.
   private func samples(_ expression: String) async throws -> [Sample] {
     var components = URLComponents()
     (components.scheme, components.host, components.port) = ("http", "127.0.0.1", port)

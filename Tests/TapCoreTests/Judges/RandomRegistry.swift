@@ -36,7 +36,6 @@ struct RandomRegistry {
     }
   }
 
-  /// Records some values everywhere.
   mutating func recordSome() {
     for (_, counter) in counters {
       counter.increment(by: Int.random(in: 0...1_000_000, using: &generator))
@@ -190,7 +189,6 @@ private final class ChangingCollector: Collector {
   func collect() -> [MetricFamily] { isRegistered.exchange(true, ordering: .relaxed) ? later : first }
 }
 
-/// The identity of a sample.
 struct SampleKey: Hashable {
   var name: String
   var labels: [String: String]

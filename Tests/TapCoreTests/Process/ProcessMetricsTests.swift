@@ -97,7 +97,7 @@ struct ProcessMetricsTests {
   func `target info has the resource`(name: String?, attributes: String?, labels: String) throws {
     let registry = Registry()
     try registry.register(TargetInfo(serviceName: name, resourceAttributes: attributes))
-    let text = String(decoding: registry.exposition().body, as: UTF8.self)
+    let text = registry.text
     for label in labels.split(separator: ",") { #expect(text.contains(label)) }
     #expect(text.contains("# TYPE target_info gauge\n"))
     #expect(!text.contains("le="))

@@ -111,7 +111,7 @@ struct RegistryTests {
     for kind in ["a", "b", "c", "d", "a", "c"] { family[JobLabels(kind: kind)].increment() }
     #expect(family[JobLabels(kind: "e")] === family[JobLabels(kind: "f")])
 
-    let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+    let lines = registry.text.split(separator: "\n")
     #expect(
       lines.filter { $0.hasPrefix("jobs_total") } == [
         #"jobs_total{kind="a"} 2"#, #"jobs_total{kind="b"} 1"#, #"jobs_total{otel_metric_overflow="true"} 3"#,
@@ -124,7 +124,7 @@ struct RegistryTests {
       try registry.counter("a_total", help: "", labels: ["n": "\(number)"]).increment()
     }
     try registry.counter("b_total", help: "").increment()
-    let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+    let lines = registry.text.split(separator: "\n")
     #expect(lines.contains(#"a_total{otel_metric_overflow="true"} 3"#))
     #expect(
       lines.filter { $0.hasPrefix("session_tap_series_overflow_total") }
@@ -140,7 +140,7 @@ struct RegistryTests {
     histogram.record(.infinity)
     #expect(counter.value == 0)
     #expect(histogram.snapshot.count == 0)
-    let text = String(decoding: registry.exposition().body, as: UTF8.self)
+    let text = registry.text
     #expect(text.contains(#"session_tap_dropped_values_total{metric="a_total"} 3"#))
     #expect(text.contains(#"session_tap_dropped_values_total{metric="h"} 1"#))
   }

@@ -9,11 +9,8 @@ struct ActiveGaugeTests {
 
   /// The samples of a gauge, by their labels.
   private func gauges(_ name: String = "http_client_active_requests", after seconds: Int) -> [String: Int] {
-    let families = registry.gather(at: start.advanced(by: .seconds(seconds)))
-    let lines = String(decoding: Exposition(of: families, in: .text, names: [name]).body, as: UTF8.self)
-      .split(separator: "\n").filter { !$0.hasPrefix("#") }
-    let samples = lines.compactMap { line in
-      line.lastIndex(of: " ").map { (String(line[..<$0]), Int(line[$0...].dropFirst()) ?? .min) }
+    let samples = registry.samples(seconds, after: start).filter { $0.hasPrefix(name + "{") }.compactMap {
+      line in line.lastIndex(of: " ").map { (String(line[..<$0]), Int(line[$0...].dropFirst()) ?? .min) }
     }
     return Dictionary(samples) { $0 + $1 }
   }

@@ -25,7 +25,7 @@ struct KnownMethodsTests {
       recorder.outbound.begin(client: "", method: method, url: "").end(statusCode: 200)
       recorder.inbound.begin(method: method, path: "/").end(statusCode: 200)
     }
-    let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+    let lines = registry.text.split(separator: "\n")
     for side in ["client", "server"] {
       let isOther = label == "_OTHER"
       let name = "http_\(side)_request_duration_seconds_count{http_request_method=\"\(label)\""

@@ -37,10 +37,8 @@ import TestSupport
   }
 
   @Test(arguments: RequestDirection.allCases)
-  func `what is not chosen is neither counted nor told, and has its trace`(direction: RequestDirection) throws
-  {
-    var options = RequestConfiguration()
-    options.filter = .paths(["/chosen"])
+  func `what is not chosen is not counted, and has its trace`(direction: RequestDirection) throws {
+    let options = with(RequestConfiguration()) { $0.filter = .paths(["/chosen"]) }
     let registry = Registry()
     let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)
     for path in ["/chosen", "/other"] {
@@ -59,8 +57,7 @@ import TestSupport
 
   @Test(arguments: [(nil, "/users/{id}"), ("/said", "/said")] as [(String?, String)])
   func `templates count for every client and for what is served`(said: String?, template: String) throws {
-    var options = RequestConfiguration()
-    options.pathTemplates = ["/users/{id}"]
+    let options = with(RequestConfiguration()) { $0.pathTemplates = ["/users/{id}"] }
     let registry = Registry()
     let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)
     recorder.outbound.begin(

@@ -2,7 +2,6 @@ import TestSupport
 
 @testable import TapCore
 
-/// Requests that last as long as a closure.
 @Suite struct WithRequestTests {
   private struct Refused: Error, CustomStringConvertible { let description = "token s3cret refused" }
 
@@ -142,7 +141,7 @@ import TestSupport
     await recorder.inbound.withRequest(method: "GET", path: "/", traceparent: header) {
       $0.end(statusCode: 200)
     }
-    let text = String(decoding: registry.exposition(in: .openMetrics).body, as: UTF8.self)
+    let text = registry.exposition(in: .openMetrics).text
     #expect(text.contains("0af7651916cd43dd8448eb211c80319c") == isKept)
   }
 }

@@ -1,6 +1,5 @@
 import TestSupport
 
-/// The matcher of path templates.
 @Suite struct PathTemplatesTests {
   static let templates: PathTemplates = [
     "/", "/users", "/users/{id}", "/users/me", "/users/{id}/posts", "/users/{id}/posts/{post}", "/files/*",

@@ -58,6 +58,6 @@ struct WorkerTests {
     }
     // The thread holds it.
     let reference = try await makeWorker()
-    _ = try await Poll.until("the end of the thread") { reference.worker == nil ? true : nil }
+    try await Poll.until("the end of the thread") { reference.worker == nil }
   }
 }

@@ -1,7 +1,6 @@
 import TapEndpoint
 import Testing
 
-/// Answers that are not as they should be.
 @Suite struct ConnectionAnswerTests {
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
 

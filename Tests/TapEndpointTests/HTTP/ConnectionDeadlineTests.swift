@@ -1,7 +1,6 @@
 import TapEndpoint
 import Testing
 
-/// Deadlines, on a clock that the test sets.
 @Suite struct ConnectionDeadlineTests {
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
 

@@ -62,7 +62,6 @@ struct ConnectionDriver {
     return sent
   }
 
-  /// The status codes of the answers so far.
   var statuses: [String] {
     sent.split(separator: "HTTP/1.1 ").filter { $0.first?.isNumber ?? false }.map { String($0.prefix(3)) }
   }

@@ -89,18 +89,4 @@ import Testing
     for _ in 0..<5 where driver.end == nil { driver.receive(String(repeating: "x", count: 65_536)) }
     #expect(driver.end == "reset")
   }
-
-  // MARK: Which connection is closed first when there is no room for another
-
-  @Test func `of idle connections the one that is so longest is closed first`() {
-    var first = ConnectionDriver()
-    var second = ConnectionDriver()
-    first.receive(get)
-    second.pass(.seconds(1))
-    second.receive(get)
-    #expect(first.connection.closingOrder < second.connection.closingOrder)
-    first.pass(.seconds(2))
-    first.receive(get)
-    #expect(second.connection.closingOrder < first.connection.closingOrder)
-  }
 }

@@ -21,7 +21,6 @@ func events(
   return events
 }
 
-/// The only request in the text.
 func onlyRequest(in text: String) -> EndpointRequest? {
   guard case .success(let request)? = events(of: text).first else { return nil }
   return request

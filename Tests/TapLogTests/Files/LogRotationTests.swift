@@ -121,9 +121,7 @@ import TestSupport
     other.close()
   }
 
-  @Test func `counts files with stamps of the future as the oldest: the clock was ahead when they were made`()
-    async throws
-  {
+  @Test func `counts files with stamps of the future as the oldest: the clock was ahead then`() async throws {
     let folder = try TemporaryFolder()
     for number in 0..<5 {
       try folder.write("ahead\n", to: "requests.jsonl.2262010\(number + 1)T000000.000000Z")

@@ -4,8 +4,7 @@ import TestSupport
 
 @Suite(.needs(.thread)) struct SynchronizationTests {
   private func output(interval: Duration?, _ folder: TemporaryFolder) throws -> FileOutput {
-    var configuration = RequestLog.Configuration()
-    configuration.synchronizationInterval = interval
+    let configuration = with(RequestLog.Configuration()) { $0.synchronizationInterval = interval }
     return try FileOutput(folder("requests.jsonl"), configuration)
   }
 

@@ -22,8 +22,7 @@ import TestSupport
     observation.requestBodySize = 0
     observation.responseBodySize = 512
     observation.request.fields = ["tenant": "acme"]
-    var configuration = RequestLog.Configuration()
-    configuration.fields = ["service.name": "shop"]
+    let configuration = with(RequestLog.Configuration()) { $0.fields = ["service.name": "shop"] }
     let expected =
       #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.server.request","#
       + #""http.request.method":"GET","url.path":"/users/42","url.scheme":"https","http.route":"/users/{id}","#

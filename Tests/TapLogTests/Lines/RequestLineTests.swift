@@ -135,8 +135,9 @@ import TestSupport
   }
 
   @Test func `has fields of the app's, of every line and of one, and no key twice`() throws {
-    var configuration = RequestLog.Configuration()
-    configuration.fields = ["service.name": "shop", "zone": "a"]
+    let configuration = with(RequestLog.Configuration()) {
+      $0.fields = ["service.name": "shop", "zone": "a"]
+    }
     let line = try #require(
       try lines(
         of: .bare().with(fields: [
@@ -170,8 +171,7 @@ import TestSupport
     }
     for key in Set(keys) {
       for (file, text) in others { #expect(text.contains("\"\(key)\""), "\(key) is not in \(file)") }
-      var configuration = RequestLog.Configuration()
-      configuration.fields = [key: "x"]
+      let configuration = with(RequestLog.Configuration()) { $0.fields = [key: "x"] }
       let error = #expect(throws: RequestLogError.self, "\(key)") {
         _ = try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
       }

@@ -35,8 +35,7 @@ import TestSupport
     log.log(.error, "b", ["client": "y\"", "note": "\"client\":\"x\""])
     log.log(.info, "c", ["list": "a,\"client\":\"x\",b", "client": "x"])
     log.log(.debug, "d", ["k,\"client\":\"x\"": "ends,", "client": "x\\"])
-    var request = RequestObservation.bare()
-    request.request.client = "x"
+    let request = with(RequestObservation.bare()) { $0.request.client = "x" }
     log.requestEnded(request)
     #expect(log.flush())
     #expect(messages(log.recent(LogQuery(severity: .info))) == ["b", "c"])

@@ -42,8 +42,7 @@ import TestSupport
 
   @Test func `keeps the lines of a trace all or none, in every log of that rate`() throws {
     let sinks = [CollectingSink(), CollectingSink()]
-    var configuration = RequestLog.Configuration()
-    configuration.sampling.rate = 0.3
+    let configuration = with(RequestLog.Configuration()) { $0.sampling.rate = 0.3 }
     let logs = try sinks.map { try RequestLog(to: .custom($0), configuration: configuration) }
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<1_000 {

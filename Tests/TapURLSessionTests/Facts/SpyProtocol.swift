@@ -7,12 +7,10 @@ final class SpyProtocol: URLProtocol {
 
   /// A configuration with the spy in front.
   static func configuration() -> URLSessionConfiguration {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.protocolClasses = [SpyProtocol.self] + (configuration.protocolClasses ?? [])
+    let configuration = URLSessionConfiguration.ephemeral(with: SpyProtocol.self)
     return configuration
   }
 
-  /// What happened to the requests for this URL.
   static func events(_ url: URL) -> [String] { notes.withLock { $0["\(url)"] ?? [] } }
 
   private static func note(_ event: String, for url: URL?) {

@@ -107,7 +107,6 @@ extension Scenario {
       }, configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 }),
   ]
 
-  /// The app acts on a request that runs.
   static let interruptions: [Scenario] = [
     Scenario(
       name: "cancel before the head", end: .cancelled,
@@ -146,7 +145,6 @@ extension Scenario {
       interruption: .dropSession),
   ]
 
-  /// A server that asks for credentials.
   static let challenges: [Scenario] = [
     Scenario(
       name: "401 answered from a delegate", end: .response(statusCode: 200), script: guarded,

@@ -15,7 +15,6 @@ import TestSupport
     tap = URLSessionTap(observers: [observer], configuration: configuration)
   }
 
-  /// How a server answers, and how the request ends.
   enum Ending: String, CaseIterable, Sendable { case kept, closed, torn, timeout, cancel }
 
   @Test(arguments: Kind.allCases, TappedSession.allCases)
@@ -24,9 +23,7 @@ import TestSupport
   }
 
   @Test(arguments: [Ending.torn, .timeout, .cancel], TappedSession.allCases)
-  func `the socket of a request that is cut short is found`(ending: Ending, session: TappedSession)
-    async throws
-  {
+  func `the socket of a cut request is found`(ending: Ending, session: TappedSession) async throws {
     try await expectRoundTrip(of: .data, ending, session)
   }
 

@@ -65,9 +65,8 @@ import TestSupport
   }
 
   private static func run(_ server: String, _ delay: Int) async throws {
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let (tap, observer) = URLSessionTap.observed()
+    let session = tap.session()
     for number in 0..<count {
       for half in ["a", "b"] {
         _ = try await session.data(from: #require(URL(string: "\(server)/\(number)\(half)")))

@@ -67,8 +67,7 @@ func getsockoptOfSandbox(
         default: [.think(200), .response(body: [1])]
         }
       }
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
+      let (tap, observer) = URLSessionTap.observed()
       let base = URLSessionConfiguration.ephemeral
       base.httpMaximumConnectionsPerHost = 1
       // Of a session with older tasks, none is known not to have waited.

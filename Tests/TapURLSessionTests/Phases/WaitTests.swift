@@ -79,16 +79,14 @@ import TestSupport
   func `a handshake that fails is the handshake's time`(isInstalled: Bool) async throws {
     let pause = 60
     let origin = try Origin(greeting: [.think(pause), .text("this is no TLS\r\n"), .close]) { _ in [] }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
+    let (tap, observer) = URLSessionTap.observed()
     let base = URLSessionConfiguration.ephemeral
     let session = URLSession(
       configuration: isInstalled ? base : tap.sessionConfiguration(from: base, client: "test"))
     if isInstalled { tap.install(on: session, client: "test") }
     let url = try #require(URL(string: "https://127.0.0.1:\(origin.port)/"))
     await #expect(throws: URLError.self) { try await session.data(from: url) }
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     // From 8.0 on libcurl says when the connection was open. That may be noted while the server pauses.
     let connect = observation.timings[nanoseconds: .connect]
     #expect((connect != nil) == Scenario.isCurl("8.0"))
@@ -212,7 +210,6 @@ final class WaitRun: Sendable {
     try await held(1)
   }
 
-  /// What the tap has reported of so many requests.
   func ended(_ count: Int) async throws -> [RequestObservation] {
     try await observer.waitForEnds(count)
     return observer.ended
@@ -249,7 +246,6 @@ final class WaitRun: Sendable {
   }
 }
 
-/// When requests arrived at a server.
 final class Arrivals: Sendable {
   private let all = Watched<[(path: String, instant: Int64)]>([])
 

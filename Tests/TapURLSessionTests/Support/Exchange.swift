@@ -160,9 +160,7 @@ struct Exchange: Sendable {
     if waitsForData || waitsForChallenge {
       // The server has sent the head, but what the app has seen of it by now is a matter of luck. -1 if it names no
       // length; the cancel comes behind whatever else Foundation does with the head.
-      _ = try await Poll.until("the head") {
-        tasks.allSatisfy { $0.countOfBytesExpectedToReceive != 0 } ? true : nil
-      }
+      try await Poll.until("the head") { tasks.allSatisfy { $0.countOfBytesExpectedToReceive != 0 } }
     }
     switch interruption {
     case .none: break

@@ -88,7 +88,6 @@ final class FrontServer: Sendable {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// The test runs where a ``FrontServer`` can.
   static var usesFrontServer: ConditionTrait {
     .enabled(
       if: TrustedCertificate.isPossible && Tool.isUsable("nginx") && Tool.isUsable("openssl"),
