@@ -1,4 +1,3 @@
-/// What the commands print about themselves.
 enum Help {
   static let all = """
     Shows what URLSession does: metrics for Prometheus and one log line per request.

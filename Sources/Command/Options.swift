@@ -1,6 +1,5 @@
 import Foundation
 
-/// What stands behind the name of a command.
 struct Options {
   private var values: [String: String] = [:]
   private(set) var operands: [String] = []
@@ -56,7 +55,6 @@ struct Options {
   }
 }
 
-/// The mistake in a command line, in one line.
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 

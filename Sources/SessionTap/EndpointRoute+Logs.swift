@@ -11,11 +11,9 @@ extension EndpointRoute {
     EndpointRoute("/logs") { request in
       do throws(LogQuery.Invalid) {
         let lines = log.recentLines(try LogQuery(items: request.queryItems))
-        return EndpointResponse(
-          headers: [
-            "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff", "Session-Tap-Last-Line": String(lines.last),
-          ], body: lines.bytes)
+        var response = EndpointResponse.uncached("application/x-ndjson; charset=utf-8", lines.bytes)
+        response.headers["Session-Tap-Last-Line"] = String(lines.last)
+        return response
       } catch {
         return .refusal(400, error.description)
       }

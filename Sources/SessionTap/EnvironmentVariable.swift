@@ -13,7 +13,6 @@ struct EnvironmentVariable: Sendable {
   /// What the configuration has in its place, by which a change in code is noticed.
   let setting: @Sendable (Tap.Configuration) -> String
 
-  /// What a variable has set.
   struct Assignment: Sendable {
     let variable: EnvironmentVariable
     let value: String

@@ -87,7 +87,6 @@ extension Tap {
 
     static let servedLineLimit = 1_000
     package var addressRetryInterval = Duration.seconds(1)
-    /// What the environment has set.
     var assignments: [EnvironmentVariable.Assignment] = []
     var environmentAddress: EndpointAddress?
     var environmentLog: RequestLog.Destination?
@@ -102,7 +101,6 @@ extension Tap {
   }
 }
 
-/// How the parts of a tap follow from its configuration.
 extension Tap.Configuration {
   /// Refuses what cannot be used, before anything is opened or registered.
   func validate() throws(PathTemplateError) {

@@ -21,12 +21,11 @@ extension Tap {
   }
 }
 
-/// Pushes the metrics of a registry.
 package struct MetricsPusher: Sendable {
   private let registry: Registry
   private let gateway: PushGateway
-  private let pushes: Family<OutcomeLabels, Registry.Counter>
-  /// The longest time for one try.
+  private let succeeded: Registry.Counter
+  private let failed: Registry.Counter
   private let tryLimit: Duration
   private let sleep: @Sendable (Duration) async throws -> Void
 
@@ -35,11 +34,13 @@ package struct MetricsPusher: Sendable {
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) throws(RegistryError) {
     (self.registry, self.gateway, self.tryLimit, self.sleep) = (registry, gateway, tryLimit, sleep)
-    pushes = try registry.counter(
-      "session_tap_pushes_total", help: "Pushes to a Pushgateway, each with its retries.",
-      by: OutcomeLabels.self)
+    func counter(_ outcome: String) throws(RegistryError) -> Registry.Counter {
+      try registry.counter(
+        "session_tap_pushes_total", help: "Pushes to a Pushgateway, each with its retries.",
+        labels: ["outcome": outcome])
+    }
     // Both are there from the first push on.
-    for outcome in ["ok", "error"] { pushes[OutcomeLabels(outcome: outcome)].increment(by: 0) }
+    (succeeded, failed) = (try counter("ok"), try counter("error"))
   }
 
   package func push(within limit: Duration = .seconds(60)) async throws(TapError) {
@@ -48,13 +49,13 @@ package struct MetricsPusher: Sendable {
       do throws(PushFailure) {
         let time = min(tryLimit, Instant.now.duration(to: end))
         try await PushExchange(with: gateway).put(registry.exposition(in: .text), within: time)
-        pushes[OutcomeLabels(outcome: "ok")].increment()
+        succeeded.increment()
         return
       } catch {
         let delay = Self.delay(after: attempt, jitter: .random(in: 0...1))
         guard error.isTransient, Instant.now.advanced(by: delay) < end, (try? await sleep(delay)) != nil
         else {
-          pushes[OutcomeLabels(outcome: "error")].increment()
+          failed.increment()
           throw TapError(.push, error.reason)
         }
       }
@@ -65,11 +66,5 @@ package struct MetricsPusher: Sendable {
   /// spread after a failure of their gateway.
   static func delay(after attempt: Int, jitter: Double) -> Duration {
     min(.milliseconds(500) * (1 << min(attempt - 1, 6)), .seconds(30)) * (1 - jitter / 2)
-  }
-
-  private struct OutcomeLabels: LabelSet {
-    let outcome: String
-
-    static var labels: [Label<OutcomeLabels>] { [Label("outcome", \.outcome)] }
   }
 }

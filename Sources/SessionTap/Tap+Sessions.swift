@@ -1,7 +1,6 @@
 public import TapFoundation
 import TapURLSession
 
-/// The sessions that a tap observes.
 extension Tap {
   /// Makes a session that this tap observes.
   ///

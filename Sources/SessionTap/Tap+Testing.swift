@@ -34,7 +34,6 @@ extension Tap {
   }
 }
 
-/// Keeps the requests that have ended.
 final class RecordedRequests: RequestConsumer {
   private static let limit = 10_000
 

@@ -32,7 +32,6 @@ public final class Tap: Sendable {
   public let requestLog: RequestLog?
   /// The checks of `/readyz`: add the app's own here, or to the configuration.
   public let readiness: Readiness
-  /// Records what the app serves and makes.
   let recorder: RequestRecorder
   package let sessions: URLSessionTap
   private let endpoint: Endpoint?

@@ -37,7 +37,6 @@ public struct TapError: Error, CustomStringConvertible {
     (self.code, self.underlying, self.description) = (code, underlying, description)
   }
 
-  /// Wraps the error of a part.
   init(_ error: any Error) {
     let code: Code =
       switch error {

@@ -74,11 +74,9 @@ public final class Endpoint: Sendable {
         "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
           + "allowsAnyoneFromNetwork)")
     }
-    let isLoopback = socket.address.port != nil && !socket.address.isReachableFromNetwork
-    let hosts = isLoopback ? AllowedHosts(configuration.access) : nil
     let loop: EventLoop
     do {
-      loop = try EventLoop(socket, router, authenticator, hosts, configuration, overdue)
+      loop = try EventLoop(socket, router, authenticator, configuration, overdue)
     } catch {
       socket.close()
       throw ListeningSocket.failure(error.code, configuration.address)

@@ -29,7 +29,6 @@ public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
     if case .tcp(_, let port) = kind { port } else { nil }
   }
 
-  /// The host, if the address has one.
   package var host: String? {
     if case .tcp(let host, _) = kind { host } else { nil }
   }

@@ -39,7 +39,6 @@ extension Endpoint.Configuration {
     /// Makes the default limits.
     public init() {}
 
-    /// The first limit that is out of its range, by name.
     var firstInvalid: String? {
       let counts = [
         ("headBytes", headBytes, 64), ("headerCount", headerCount, 1), ("bodyBytes", bodyBytes, 0),

@@ -82,7 +82,6 @@ private struct Observer: Sendable {
   }
 }
 
-/// The taps that observe every session.
 private enum Observers {
   struct State {
     var observers: [Observer] = []

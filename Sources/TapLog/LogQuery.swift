@@ -15,10 +15,7 @@ public struct LogQuery: Sendable {
   public init(
     limit: Int = 100, severity: LogSeverity = .trace, client: String? = nil, traceID: String? = nil
   ) {
-    self.limit = limit
-    self.severity = severity
-    self.client = client
-    self.traceID = traceID
+    (self.limit, self.severity, self.client, self.traceID) = (limit, severity, client, traceID)
   }
 
   /// Reads the query of a URL such as `/logs?limit=20&severity=warn`. Other names are ignored; of several with one name, the last is used.

@@ -28,7 +28,6 @@ public struct LogRedaction: Sendable {
   /// The defaults.
   public init() {}
 
-  /// The names of the headers that are shown.
   package var headers: HeaderNames {
     HeaderNames(request: allowedRequestHeaders, response: allowedResponseHeaders)
   }

@@ -28,10 +28,7 @@ public struct LogSampling: Sendable {
     rate: Double = 1, slow: Duration? = nil, minimumSeverity: LogSeverity = .trace,
     keepsFrom: LogSeverity = .error
   ) {
-    self.rate = rate
-    self.slow = slow
-    self.minimumSeverity = minimumSeverity
-    self.keepsFrom = keepsFrom
+    (self.rate, self.slow, self.minimumSeverity, self.keepsFrom) = (rate, slow, minimumSeverity, keepsFrom)
   }
 
   /// Whether a request gets a line, and why not. `random` decides for one without a trace: any 56 bits, evenly spread.
@@ -43,13 +40,9 @@ public struct LogSampling: Sendable {
     if severity < minimumSeverity { return .severity }
     if rate >= 1 { return nil }
     guard rate > 0 else { return .sampling }
-    let randomness = trace?.randomness ?? random()
+    // The last 56 bits of the trace id.
+    let randomness = trace.map { $0.traceBits.low & 0x00ff_ffff_ffff_ffff } ?? random()
     // Kept at or above the threshold: a higher rate keeps all that a lower one keeps.
     return randomness >= UInt64((1 - rate) * 0x1p56) ? nil : .sampling
   }
-}
-
-extension TraceContext {
-  /// The last 56 bits of the trace id.
-  fileprivate var randomness: UInt64 { traceBits.low & 0x00ff_ffff_ffff_ffff }
 }

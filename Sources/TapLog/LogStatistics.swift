@@ -39,19 +39,18 @@ extension RequestLog: Collector {
     func family(_ name: String, _ help: String, _ samples: [MetricFamily.Sample]) -> MetricFamily {
       MetricFamily(name: "session_tap_log_\(name)_total", help: help, kind: .counter, samples: samples)
     }
-    func family<Key: CaseIterable>(
-      _ name: String, _ help: String, by label: String, _ text: (Key) -> String, _ tally: Tally<Key>
-    ) -> MetricFamily {
-      family(
-        name, help,
-        Key.allCases.map { .init(labels: [label: text($0)], value: Double(tally[$0, default: 0])) })
+    func samples<Key: CaseIterable>(
+      of tally: Tally<Key>, by label: String, _ text: (Key) -> String
+    ) -> [MetricFamily.Sample] {
+      Key.allCases.map { .init(labels: [label: text($0)], value: Double(tally[$0, default: 0])) }
     }
+    let (dropped, filtered) = (statistics.dropped, statistics.filtered)
     return [
-      family("lines", "Log lines written.", by: "level", \.text, statistics.written),
-      family("dropped_lines", "Log lines dropped.", by: "reason", \.rawValue, statistics.dropped),
+      family("lines", "Log lines written.", samples(of: statistics.written, by: "level", \.text)),
+      family("dropped_lines", "Log lines dropped.", samples(of: dropped, by: "reason", \.rawValue)),
       family(
-        "filtered_lines", "Log lines left out by severity or sampling.", by: "reason", \.rawValue,
-        statistics.filtered),
+        "filtered_lines", "Log lines left out by severity or sampling.",
+        samples(of: filtered, by: "reason", \.rawValue)),
       family("bytes", "Bytes of log written.", [.init(value: Double(statistics.bytes))]),
       family(
         "write_errors", "Writes of log lines that failed and were tried again.",

@@ -14,7 +14,6 @@ package final class RecentLines: Sendable {
 
   private struct State {
     var lines = LineBuffer()
-    /// The number of the newest line.
     var last = Timestamp.now.nanosecondsSinceEpoch / 1_000
   }
 
@@ -22,10 +21,7 @@ package final class RecentLines: Sendable {
   private let byteLimit: Int
   private let newest = Mutex(State())
 
-  init(lines: Int, bytes: Int) {
-    lineLimit = lines
-    byteLimit = bytes
-  }
+  init(lines: Int, bytes: Int) { (lineLimit, byteLimit) = (lines, bytes) }
 
   func add(_ batch: LineBuffer) {
     newest.withLock { newest in
@@ -39,16 +35,25 @@ package final class RecentLines: Sendable {
     }
   }
 
-  /// The newest lines that match, oldest first.
   func lines(_ query: LogQuery) -> Answer {
-    let filter = LineFilter(query)
+    // `,"client":"…"` and `,"trace_id":"…"`, as a line has them, of those that are asked for. Nothing else in a line looks so: in a
+    // text each quote is escaped.
+    let members = [
+      LineWriter.bytes(capacity: 2_048) { $0.member("client", query.client) },
+      LineWriter.bytes(capacity: 2_048) { $0.member("trace_id", query.traceID) },
+    ].filter { !$0.isEmpty }
+    func hasMembers(_ line: UnsafeRawBufferPointer) -> Bool {
+      members.allSatisfy { member in
+        line.indices.contains { line[$0] == UInt8(ascii: ",") && line[$0...].starts(with: member) }
+      }
+    }
     return newest.withLock { newest in
       var answer = Answer(last: newest.last)
       var ends: [Int] = []
       var number = newest.last &- Int64(newest.lines.count)
       newest.lines.forEach { line, severity in
         number &+= 1
-        guard number > query.after ?? .min, filter.matches(line, severity: severity) else { return }
+        guard number > query.after ?? .min, severity >= query.severity, hasMembers(line) else { return }
         answer.bytes += line
         ends.append(answer.bytes.count)
       }
@@ -56,29 +61,5 @@ package final class RecentLines: Sendable {
       if excess > 0 { answer.bytes.removeFirst(ends[excess - 1]) }
       return answer
     }
-  }
-}
-
-/// A query, prepared to be matched with many lines.
-private struct LineFilter {
-  private let severity: LogSeverity
-  /// `,"client":"…"` and `,"trace_id":"…"`, as a line has them, of those that are asked for. Nothing else in a line looks so: in a text
-  /// each quote is escaped.
-  private let members: [[UInt8]]
-
-  init(_ query: LogQuery) {
-    severity = query.severity
-    members = [
-      LineWriter.bytes(capacity: 2_048) { $0.member("client", query.client) },
-      LineWriter.bytes(capacity: 2_048) { $0.member("trace_id", query.traceID) },
-    ]
-  }
-
-  func matches(_ line: UnsafeRawBufferPointer, severity: LogSeverity) -> Bool {
-    severity >= self.severity
-      && members.allSatisfy { member in
-        member.isEmpty
-          || line.indices.contains { line[$0] == UInt8(ascii: ",") && line[$0...].starts(with: member) }
-      }
   }
 }

@@ -70,7 +70,6 @@ private struct DescriptorOutput: LogOutput {
   }
 }
 
-/// Takes all lines and writes none.
 private struct MemoryOutput: LogOutput {
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
     let bytes = batch.byteCount

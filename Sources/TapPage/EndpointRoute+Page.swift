@@ -30,11 +30,7 @@ extension EndpointRoute {
   package static func history(of history: RequestHistory, recorder: RequestRecorder) -> EndpointRoute {
     EndpointRoute("/page/history") { _ in
       recorder.drain()
-      return EndpointResponse(
-        headers: [
-          "Content-Type": "application/json", "Cache-Control": "no-store",
-          "X-Content-Type-Options": "nosniff",
-        ], body: history.json())
+      return .uncached("application/json", history.json())
     }
   }
 }

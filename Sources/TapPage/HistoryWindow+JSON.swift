@@ -16,29 +16,20 @@ import TapCore
 extension HistoryWindow {
   func json(at now: Instant) -> [UInt8] {
     let covered = covered(at: now)
-    var text = "{\"slot_s\":\(Self.slotNanoseconds / 1_000_000_000),\"covered_s\":\(Self.seconds(covered))"
-    text += ",\"bounds\":{\"outbound\":[\(Self.list(outboundBounds))],"
-    text += "\"inbound\":[\(Self.list(inboundBounds))]}"
-    text += ",\"parties\":[\(Self.list(parties.map { $0?.json ?? "{}" }))],\"slots\":["
-    var isFirst = true
-    for slot in slots {
+    let slots = slots.compactMap { slot -> String? in
       let age = now.nanoseconds &- slot.number * Self.slotNanoseconds
       // Slots are dropped only when a request is added: an idle app may still hold old ones.
-      guard age < covered + Self.slotNanoseconds else { continue }
-      text += "\(isFirst ? "" : ","){\"age_s\":\(Self.seconds(max(0, age))),\"totals\":["
-      isFirst = false
-      for (index, totals) in slot.totals.enumerated() {
-        text += "\(index > 0 ? "," : "")[\(totals.place),\(totals.sum),{"
-        text += totals.failures.map { "\"\($0.kind)\":\($0.count)" }.joined(separator: ",") + "}"
-        for count in totals.counts.prefix(through: totals.counts.lastIndex { $0 > 0 } ?? 0) {
-          text += ",\(count)"
-        }
-        text += "]"
-      }
-      text += "]}"
+      guard age < covered + Self.slotNanoseconds else { return nil }
+      return "{\"age_s\":\(Self.seconds(max(0, age))),\"totals\":[\(Self.list(slot.totals.map(\.json)))]}"
     }
-    text +=
-      "],\"slowest\":[\(Self.list(slow.indices.flatMap { place in slow[place].map { $0.json(place) } }))]}\n"
+    let slowest = slow.indices.flatMap { place in slow[place].map { $0.json(place) } }
+    let text = """
+      {"slot_s":\(Self.slotNanoseconds / 1_000_000_000),"covered_s":\(Self.seconds(covered)),\
+      "bounds":{"outbound":[\(Self.list(outboundBounds))],"inbound":[\(Self.list(inboundBounds))]},\
+      "parties":[\(Self.list(parties.map { $0?.json ?? "{}" }))],\
+      "slots":[\(Self.list(slots))],"slowest":[\(Self.list(slowest))]}
+
+      """
     return Array(text.utf8)
   }
 
@@ -46,6 +37,14 @@ extension HistoryWindow {
 
   private static func list(_ elements: [some CustomStringConvertible]) -> String {
     elements.map(\.description).joined(separator: ",")
+  }
+}
+
+extension HistoryWindow.Totals {
+  fileprivate var json: String {
+    let failures = failures.map { "\"\($0.kind)\":\($0.count)" }.joined(separator: ",")
+    let counts = counts.prefix(through: counts.lastIndex { $0 > 0 } ?? 0).map { ",\($0)" }.joined()
+    return "[\(place),\(sum),{\(failures)}\(counts)]"
   }
 }
 
@@ -68,19 +67,15 @@ extension HistoryWindow.Slow {
 extension HistoryWindow.Party {
   /// The labels. As in the metrics, one without a value is left out.
   fileprivate var json: String {
-    let labels: [(name: String, value: String)] =
-      switch self {
-      case .outbound(let client, let address, let port, let method, let template):
-        [
-          ("direction", "outbound"), ("client", client), ("server_address", address ?? ""),
-          ("server_port", port.map(String.init) ?? ""), ("http_request_method", method ?? ""),
-          ("url_template", template ?? ""),
-        ]
-      case .inbound(let method, let route):
-        [("direction", "inbound"), ("http_request_method", method), ("http_route", route ?? "")]
-      case .other(let direction): [("direction", direction.rawValue), ("otel_metric_overflow", "true")]
-      }
-    let members = labels.filter { !$0.value.isEmpty }.map { "\"\($0.name)\":\"\(Self.escaped($0.value))\"" }
+    let labels = [
+      ("direction", direction.rawValue), ("client", client), ("server_address", address),
+      ("server_port", port.map(String.init)), ("http_request_method", method),
+      (direction == .outbound ? "url_template" : "http_route", template),
+      ("otel_metric_overflow", isOther ? "true" : nil),
+    ]
+    let members = labels.compactMap { name, value in
+      value.flatMap { $0.isEmpty ? nil : "\"\(name)\":\"\(Self.escaped($0))\"" }
+    }
     return "{\(members.joined(separator: ","))}"
   }
 

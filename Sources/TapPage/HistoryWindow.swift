@@ -6,40 +6,32 @@ import TapCore
 /// ``kindLimit``: below 2 MiB, and 16 KiB for each party that has requests all the time.
 struct HistoryWindow: Sendable {
   /// The labels by which the page tells requests apart.
-  enum Party: Hashable, Sendable {
-    case outbound(client: String, address: String?, port: Int?, method: String?, template: String?)
-    case inbound(method: String, route: String?)
-    /// All parties beyond ``partyLimit``.
-    case other(RequestDirection)
+  struct Party: Hashable, Sendable {
+    let direction: RequestDirection
+    var client: String?
+    var address: String?
+    var port: Int?
+    var method: String?
+    /// The template of the path. Of an inbound request it is its route.
+    var template: String?
+    /// Stands for all parties beyond ``partyLimit``.
+    var isOther = false
 
-    var direction: RequestDirection {
-      switch self {
-      case .outbound: .outbound
-      case .inbound: .inbound
-      case .other(let direction): direction
-      }
-    }
+    private var hasTemplate: Bool { direction == .outbound && template != nil }
 
     /// How many parties of the direction there may be before this one is counted with others.
     fileprivate var limit: Int {
-      switch self {
-      case .outbound(_, _, _, _, .some): HistoryWindow.templateLimit
-      case .outbound, .inbound: HistoryWindow.partyLimit
-      case .other: .max
-      }
+      isOther ? .max : hasTemplate ? HistoryWindow.templateLimit : HistoryWindow.partyLimit
     }
 
     /// The party that stands for this one and others.
     fileprivate var coarser: Party {
-      switch self {
-      case .outbound(let client, let address, let port, _, .some):
-        .outbound(client: client, address: address, port: port, method: nil, template: nil)
-      case .outbound, .inbound, .other: .other(direction)
-      }
+      hasTemplate
+        ? Party(direction: direction, client: client, address: address, port: port)
+        : Party(direction: direction, isOther: true)
     }
   }
 
-  /// How many requests failed in one way.
   struct Failures: Sendable, Equatable {
     /// An error type or a status code.
     let kind: String
@@ -68,7 +60,6 @@ struct HistoryWindow: Sendable {
     }
   }
 
-  /// Five seconds.
   struct Slot: Sendable, Equatable {
     /// Counted from the zero of the monotonic clock.
     let number: Int64
@@ -95,7 +86,6 @@ struct HistoryWindow: Sendable {
   static let templateLimit = 16
   /// The most kinds of failures of a party in a slot, beside those that stand for all others.
   static let kindLimit = 4
-  /// The most slow requests of a party.
   static let slowLimit = 16
   /// The most bounds of buckets. Of a longer list every second one is kept, or every third, and so on.
   static let boundLimit = 32
@@ -187,7 +177,7 @@ struct HistoryWindow: Sendable {
     if let place = places[party] { return place }
     // The one that stands for all others has a place of its own.
     let count = partyCounts[party.direction, default: 0]
-    if count - (places[.other(party.direction)] == nil ? 0 : 1) >= party.limit {
+    if count - (places[Party(direction: party.direction, isOther: true)] == nil ? 0 : 1) >= party.limit {
       return self.place(of: party.coarser)
     }
     partyCounts[party.direction] = count + 1

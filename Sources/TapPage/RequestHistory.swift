@@ -45,13 +45,12 @@ package final class RequestHistory: RequestConsumer {
 
   /// By the same labels as the metrics have, cut likewise.
   private func party(of request: borrowing RequestDescription) -> HistoryWindow.Party {
-    switch request.direction {
-    case .outbound:
-      .outbound(
-        client: request.client.asLabel, address: request.serverAddress?.asLabel, port: request.serverPort,
-        method: request.methodLabel, template: request.urlTemplate?.asLabel)
-    case .inbound:
-      .inbound(method: request.methodLabel, route: request.urlTemplate?.asLabel)
+    var party = HistoryWindow.Party(
+      direction: request.direction, method: request.methodLabel, template: request.urlTemplate?.asLabel)
+    if request.direction == .outbound {
+      party.client = request.client.asLabel
+      (party.address, party.port) = (request.serverAddress?.asLabel, request.serverPort)
     }
+    return party
   }
 }

@@ -1,16 +1,12 @@
+import TapCore
+
 /// SHA-256 (FIPS 180-4), by which a Content-Security-Policy names the page's script and style. For texts that are no secret.
 enum SHA256 {
-  /// The hash in base64 (RFC 4648, section 4): 43 digits of six bits each, and the padding.
   static func base64(of text: String) -> String {
-    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    let words = hash(Array(text.utf8))
-    var bits = words.flatMap { word in (0..<32).map { Int(word >> (31 - $0)) & 1 } } + [0, 0]
-    var text = ""
-    while !bits.isEmpty {
-      text.append(digits[bits.prefix(6).reduce(0) { $0 << 1 | $1 }])
-      bits.removeFirst(6)
+    let bytes = hash(Array(text.utf8)).flatMap { word in
+      stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
     }
-    return text + "="
+    return String(decoding: bytes.base64, as: UTF8.self)
   }
 
   /// Section 6.2.2, with the names that it uses.

@@ -16,13 +16,9 @@ import Testing
     #expect(!contract.folder.recorded.isEmpty)
   }
 
-  @Test func `every metric and label that is named is emitted`() {
-    #expect(contract.unknown == [])
-  }
+  @Test func `every metric and label that is named is emitted`() { #expect(contract.unknown == []) }
 
-  @Test func `every metric that is emitted is on a board`() {
-    #expect(contract.unseen == [])
-  }
+  @Test func `every metric that is emitted is on a board`() { #expect(contract.unseen == []) }
 
   /// The recorded series that the other rules read keeps every label of a request.
   @Test func `the recorded requests keep every label`() throws {
@@ -60,15 +56,12 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: [
-      "client", "http_request_method", "server_address", "server_port", "http_response_status_code",
-      "error_type",
-      "url_template", "network_protocol_version", "phase", "outcome", "otel_metric_overflow", "reason",
-      "level", "format", "code", "path", "version", "transfer_info", "connection_info", "metric",
-      "http_route", "url_scheme",
-      "service_version",
-    ])
+  @Test(arguments: [
+    "client", "http_request_method", "server_address", "server_port", "http_response_status_code",
+    "error_type", "url_template", "network_protocol_version", "phase", "outcome", "otel_metric_overflow",
+    "reason", "level", "format", "code", "path", "version", "transfer_info", "connection_info", "metric",
+    "http_route", "url_scheme", "service_version",
+  ])
   func `a label that is renamed is missed`(label: String) {
     var renamed = contract
     #expect(contract.emitted.labels.values.contains { $0.contains(label) })

@@ -14,9 +14,7 @@ private var limits: Endpoint.Configuration.Limits {
 }
 
 /// What an input breaks if this server is wrong. The fuzzer saves the input that ends the process.
-private func check(_ condition: Bool, _ message: StaticString) {
-  precondition(condition, "\(message)")
-}
+private func check(_ condition: Bool, _ message: StaticString) { precondition(condition, "\(message)") }
 
 /// The first byte says in what pieces the rest arrives.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -51,10 +49,9 @@ private func areEqual(
   switch (one, other) {
   case (.failure(let one), .failure(let other)): one == other
   case (.success(let one), .success(let other)):
-    one.method == other.method && one.path == other.path
-      && one.query == other.query && one.authority == other.authority && one.body == other.body
-      && one.minorVersion == other.minorVersion && one.keepsAlive == other.keepsAlive
-      && one.headers.fields.elementsEqual(other.headers.fields, by: ==)
+    one.method == other.method && one.path == other.path && one.query == other.query
+      && one.authority == other.authority && one.body == other.body && one.minorVersion == other.minorVersion
+      && one.keepsAlive == other.keepsAlive && one.headers.fields.elementsEqual(other.headers.fields, by: ==)
   default: false
   }
 }

@@ -1,4 +1,3 @@
-import TapCore
 import TapLog
 import TestSupport
 
@@ -23,9 +22,7 @@ struct Fuzz {
     for index in 0..<lines {
       if index % 1_024 == 0 { log.flush(within: .seconds(60)) }
       switch index % 16 {
-      case 0, 8:
-        log.log(
-          generator.pick(LogSeverity.allCases) ?? .info, generator.text(), generator.fields())
+      case 0, 8: log.log(generator.pick(LogSeverity.allCases) ?? .info, generator.text(), generator.fields())
       case 2, 10: log.requestEnded(generator.inbound())
       case 1: log.requestWaits(generator.observation().request, for: generator.duration())
       default: log.requestEnded(generator.observation())
@@ -111,8 +108,7 @@ struct Fuzz {
     let length = random.next().isMultiple(of: 64) ? random.next() % 20_000 : random.next() % 24
     let pieces: [[UInt8]] = [
       [0xE2, 0x80, 0xA8], [0xE2, 0x80, 0xA9], [0xC2, 0x85], [0xED, 0xA0, 0x80], [0xF0, 0x9F, 0x8E, 0x88],
-      [0x7F],
-      Array("\"\\\n\r\t\u{0}".utf8), [0xEF, 0xBF, 0xBE], [0xCC, 0x81],
+      [0x7F], Array("\"\\\n\r\t\u{0}".utf8), [0xEF, 0xBF, 0xBE], [0xCC, 0x81],
     ]
     var bytes: [UInt8] = []
     while bytes.count < length {

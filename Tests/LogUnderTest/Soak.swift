@@ -1,5 +1,3 @@
-import Foundation
-import TapCore
 import TapLog
 import TestSupport
 

@@ -3,7 +3,6 @@ import Testing
 
 @testable import SessionTap
 
-/// The environment variables of a tap.
 @Suite struct EnvironmentTests {
   @Test func `without variables the defaults hold`() {
     let configuration = Tap.Configuration(environment: [:])
@@ -53,8 +52,7 @@ import Testing
     ("OTEL_EXPORTER_PROMETHEUS_PORT", ["http", "-1", "65536", "94 64"]),
     ("OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", [",", " ", " , ,"]),
   ])
-  func `a port or a list of methods that is none is left alone and named`(variable: String, values: [String])
-  {
+  func `a port or a list of methods that is none is left and named`(variable: String, values: [String]) {
     let standard = Tap.Configuration(environment: [:])
     for value in values {
       let configuration = Tap.Configuration(environment: [variable: value])
@@ -69,18 +67,14 @@ import Testing
     ["OTEL_SERVICE_NAME": "shop", "OTEL_RESOURCE_ATTRIBUTES": "service.name=other,service.version=1.2%2B3"],
     ["OTEL_RESOURCE_ATTRIBUTES": "service.name=shop,service.version=1.2%2B3"],
   ])
-  func `the service is in target_info, and in each line of the log`(environment: [String: String])
-    async throws
-  {
+  func `the service is in target_info, and in each line`(environment: [String: String]) async throws {
     var configuration = Tap.Configuration(environment: environment)
     configuration.endpoint?.address = .loopback(port: 0)
     configuration.servesLog = true
     configuration.isQuiet = true
     let tap = try Tap.start(configuration)
     let exposition = try await tap.get("/metrics")
-    #expect(
-      exposition.contains(
-        #"target_info{service_name="shop",service_version="1.2+3"} 1"#))
+    #expect(exposition.contains(#"target_info{service_name="shop",service_version="1.2+3"} 1"#))
     let log = try #require(tap.requestLog)
     log.log(.info, "hello")
     #expect(log.flush())
@@ -123,8 +117,7 @@ import Testing
   @Test(arguments: [
     ("SIZE", "0"), ("SIZE", "-1"), ("SIZE", "1T"), ("SIZE", "M"), ("SIZE", "9223372036854775807k"),
     ("INTERVAL", "0"), ("INTERVAL", "1.5"), ("INTERVAL", "9223372036854775807d"), ("KEEP", "-1"),
-    ("KEEP", "5k"),
-    ("KEEP", "5"),
+    ("KEEP", "5k"), ("KEEP", "5"),
   ])
   func `a rotation that is none, or has no condition, is left alone and named`(name: String, value: String) {
     let name = "SESSION_TAP_LOG_ROTATION_\(name)"
@@ -155,8 +148,7 @@ import Testing
     ("SESSION_TAP_LOG", "stderr"), ("SESSION_TAP_LOG", "off"), ("SESSION_TAP_LOG_ROTATION_SIZE", "1"),
     ("SESSION_TAP_LOG_ROTATION_INTERVAL", "1"), ("SESSION_TAP_SERVE_LOG", "0"),
   ])
-  func `a variable whose setting the code sets too is ignored, and named`(name: String, value: String) throws
-  {
+  func `a variable whose setting the code sets is ignored, and named`(name: String, value: String) throws {
     var configuration = Tap.Configuration(environment: [name: value])
     configuration.endpoint = Endpoint.Configuration()
     configuration.target = TargetInfo(serviceName: "other", resourceAttributes: nil)

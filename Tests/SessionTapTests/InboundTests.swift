@@ -1,14 +1,12 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// What the app serves and what it asks of others meanwhile, in one registry and one log.
 @Suite struct InboundTests {
   @Test(arguments: [true, false])
   func `share their trace, in the log and on the wire`(isSampled: Bool) async throws {
     let upstream = try Origin { _ in [.response()] }
-    var configuration = TapTests.configuration()
-    configuration.servesLog = true
+    let configuration = Tap.Configuration.test { $0.servesLog = true }
     let tap = try Tap.start(configuration)
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
 
@@ -46,8 +44,7 @@ import Testing
   /// A server that records what is sampled has no reason to record what nobody else does.
   @Test func `begin a trace where there is none, which is not sampled`() async throws {
     let upstream = try Origin { _ in [.response()] }
-    var configuration = TapTests.configuration()
-    configuration.endpoint = nil
+    let configuration = Tap.Configuration.test { $0.endpoint = nil }
     let tap = try Tap.start(configuration)
     let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
     let own = try await tap.inbound.withRequest(method: "GET", path: "/") { inbound in
@@ -63,24 +60,6 @@ import Testing
     #expect(headers.map { $0?.hasSuffix("-00") } == [true, nil, true])
     #expect(sent.map { $0.traceID == own.traceID } == [true, false])
     #expect(Set(sent.map(\.spanID) + [own.spanID]).count == 3)
-  }
-
-  @Test func `reach the app's own observers, and the known methods of the environment`() async throws {
-    final class Observer: RequestObserver {
-      let gate = Gate()
-      func requestEnded(_ observation: RequestObservation) { gate.open() }
-    }
-    let observer = Observer()
-    var configuration = Tap.Configuration(environment: [
-      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "BREW"
-    ])
-    configuration.endpoint = nil
-    configuration.observers = [observer]
-    let tap = try Tap(configuration)
-    tap.inbound.begin(method: "BREW", path: "/pot").end(statusCode: 418)
-    try await observer.gate.wait("the observer")
-    let text = String(decoding: tap.registry.exposition().body, as: UTF8.self)
-    #expect(text.contains(#"http_server_active_requests{http_request_method="BREW"} 0"#))
   }
 
   @Test func `the known methods of a tap are those of both directions, in metrics and log`() throws {

@@ -1,11 +1,9 @@
 import SessionTap
 import TestSupport
-import Testing
 
-/// What a tap keeps for its page.
 @Suite struct ServedHistoryTests {
   @Test func `the page has what ended just before, of both directions`() async throws {
-    let tap = try Tap.start(TapTests.configuration())
+    let tap = try Tap.start(.test())
     tap.outbound.begin(client: "search", method: "GET", url: "https://search.example.com:8443/").end(
       statusCode: 200)
     tap.inbound.begin(method: "GET", path: "/users/42").end(statusCode: 200, route: "/users/{id}")
@@ -16,22 +14,19 @@ import Testing
     #expect(
       text.contains(
         #"{"direction":"outbound","client":"search","server_address":"search.example.com","server_port":"8443","#
-          + #""http_request_method":"GET"}"#
-      ))
+          + #""http_request_method":"GET"}"#))
     #expect(text.contains(#"{"direction":"inbound","http_request_method":"GET","http_route":"/users/{id}"}"#))
     #expect(try await tap.get("/").contains(#"data-history="yes""#))
     // It adds nothing to the metrics.
-    #expect(!tap.registry.exposition().text.contains("history"))
+    #expect(!tap.registry.text.contains("history"))
     await tap.shutdown()
   }
 
   /// That is when a person wants to see it. In a process of its own, since other tests need the threads.
-  @Test func `the endpoint serves while the app blocks Swift's threads and Dispatch's of other classes`()
-    async
-  {
+  @Test func `the endpoint serves while the app blocks Swift's threads and Dispatch's others`() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
-      var configuration = TapTests.configuration()
+      var configuration = Tap.Configuration.test()
       configuration.servesLog = true
       configuration.endpoint?.limits.answerDeadline = .seconds(5)
       let tap = try Tap.start(configuration)
@@ -62,9 +57,7 @@ import Testing
   }
 
   @Test func `nothing is kept where that is switched off`() async throws {
-    var configuration = TapTests.configuration()
-    configuration.keepsPageHistory = false
-    let tap = try Tap.start(configuration)
+    let tap = try Tap.start(.test { $0.keepsPageHistory = false })
     #expect(try await tap.get("/page/history").hasPrefix("HTTP/1.1 404 "))
     #expect(try await tap.get("/").contains(#"data-history="no""#))
     await tap.shutdown()

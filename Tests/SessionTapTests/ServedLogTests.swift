@@ -1,25 +1,21 @@
 import SessionTap
 import TestSupport
-import Testing
 
-/// What a tap makes of its log at its endpoint.
 @Suite struct ServedLogTests {
   private static func tap(_ change: (inout Tap.Configuration) -> Void = { _ in }) throws -> Tap {
-    var configuration = TapTests.configuration()
+    var configuration = Tap.Configuration.test()
     configuration.servesLog = true
     change(&configuration)
     return try Tap.start(configuration)
   }
 
   @Test func `nothing is served unless asked for`() async throws {
-    let tap = try Tap.start(TapTests.configuration(log: .standardError))
+    let tap = try Tap.start(.test(log: .standardError))
     #expect(try await tap.get("/logs").hasPrefix("HTTP/1.1 404 "))
     await tap.shutdown()
   }
 
-  @Test func `the lines that are asked for are served where that is asked for, without any file`()
-    async throws
-  {
+  @Test func `the lines that are asked for are served where told so, without any file`() async throws {
     let tap = try Self.tap()
     for (index, severity) in LogSeverity.allCases.enumerated() { tap.log(severity, "\(index)", ["n": 42]) }
     #expect(tap.requestLog?.flush() == true)

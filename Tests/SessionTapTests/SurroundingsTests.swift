@@ -1,16 +1,11 @@
-import Foundation
 import SessionTap
-import Synchronization
 import TestSupport
-import Testing
 
 /// What a tap promises beside an app that blocks the threads, descriptors and system calls that they share. Each in a process of
 /// its own, which an alarm ends.
 @Suite(.needs(.program)) struct SurroundingsTests {
   /// What waits with a deadline or an interval.
-  enum Wait: Codable, CaseIterable {
-    case flush, shutdown, address, push
-  }
+  enum Wait: Codable, CaseIterable { case flush, shutdown, address, push }
 
   /// Blocks every thread that Dispatch gives to the classes below the default, and to the one above.
   private static func blockGlobalQueues() {
@@ -26,7 +21,7 @@ import Testing
     await #expect(processExitsWith: .exitCode(7)) {
       let wait = try ExitValues.take("SurroundingsTests.1", Wait.self)
       alarm(60)
-      var configuration = TapTests.configuration(log: .memory)
+      var configuration = Tap.Configuration.test(log: .memory)
       configuration.shutdownDeadline = .milliseconds(100)
       let first = try Tap.start(configuration)
       configuration.endpoint?.address = .loopback(port: try #require(first.address?.port))
@@ -63,9 +58,7 @@ import Testing
   @Test func `a shutdown closes the log though no await returns`() async throws {
     await #expect(processExitsWith: .exitCode(7)) {
       alarm(60)
-      var configuration = TapTests.configuration(log: .memory)
-      configuration.shutdownDeadline = .milliseconds(100)
-      let tap = try Tap.start(configuration)
+      let tap = try Tap.start(.test(log: .memory) { $0.shutdownDeadline = .milliseconds(100) })
       let never = Gate()
       Thread.detachNewThread {
         // All of Swift's threads.
@@ -94,7 +87,7 @@ import Testing
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("SurroundingsTests.2", String.self)
       alarm(60)
-      let tap = try Tap.start(TapTests.configuration(log: .file(path)))
+      let tap = try Tap.start(.test(log: .file(path)))
       var limit = rlimit(rlim_cur: 256, rlim_max: 256)
       setrlimit(__rlimit_resource_t(7), &limit)  // RLIMIT_NOFILE
       while dup(2) >= 0 {}
@@ -128,7 +121,7 @@ import Testing
       sigaction(SIGUSR1, &action, nil)
       let symbol = try #require(dlsym(nil, "tgkill"))
       let send = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, Int32) -> Int32).self)
-      let tap = try Tap.start(TapTests.configuration(log: .file(path)))
+      let tap = try Tap.start(.test(log: .file(path)))
       let run = Task { await tap.runUntilTerminated() }
       await Self.waitForHandler(of: SIGTERM)
       for round in 0..<100 {

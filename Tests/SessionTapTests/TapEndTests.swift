@@ -1,9 +1,6 @@
 import SessionTap
-import Synchronization
 import TestSupport
-import Testing
 
-/// What is flushed, and how a tap ends.
 @Suite struct TapEndTests {
   @Test func `a flush has recorded, delivered and written all that came before`() async throws {
     let heard = Mutex<[String]>([])
@@ -13,7 +10,7 @@ import Testing
     }
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    var configuration = TapTests.configuration(log: .file(path))
+    var configuration = Tap.Configuration.test(log: .file(path))
     configuration.observers = [Observer { url in heard.withLock { $0.append(url) } }]
     let tap = try Tap(configuration)
     for number in 0..<10 {
@@ -32,9 +29,7 @@ import Testing
       func requestStarted(_ request: RequestDescription) { gate.waitBlocking() }
       func requestEnded(_ observation: RequestObservation) {}
     }
-    var configuration = TapTests.configuration()
-    configuration.observers = [Observer(gate: gate)]
-    let tap = try Tap(configuration)
+    let tap = try Tap(.test { $0.observers = [Observer(gate: gate)] })
     tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
     #expect(await tap.flush(within: .zero) == false)
     gate.open()
@@ -47,7 +42,7 @@ import Testing
     let path = folder("requests.jsonl")
     let (asked, mayAnswer) = (Gate(), Gate())
     let log = Mutex<RequestLog?>(nil)
-    var configuration = TapTests.configuration(log: .file(path))
+    var configuration = Tap.Configuration.test(log: .file(path))
     configuration.shutdownDeadline = .seconds(100)
     configuration.routes = [
       EndpointRoute("/work") { _ in
@@ -64,7 +59,7 @@ import Testing
     let answer = Task { try await URLSession(configuration: .ephemeral).data(from: url) }
     try await asked.wait("the request")
     let shutdown = Task { await tap.shutdown() }
-    _ = try await Poll.until("the shutdown to begin") { tap.address == nil ? true : nil }
+    try await Poll.until("the shutdown to begin") { tap.address == nil }
     mayAnswer.open()
     await shutdown.value
     #expect(String(decoding: try await answer.value.0, as: UTF8.self) == "done")
@@ -83,8 +78,7 @@ import Testing
     let released = Gate()
     let session: URLSession
     do {
-      var configuration = TapTests.configuration()
-      configuration.observers = [Observer(released)]
+      let configuration = Tap.Configuration.test { $0.observers = [Observer(released)] }
       session = try Tap(configuration).session(client: "orphan", configuration: .ephemeral)
     }
     try await released.wait("the release of the recorder")
@@ -95,20 +89,16 @@ import Testing
   }
 
   @Test(.serialized, arguments: [false, true])
-  func `the first request of a session whose tap has ended is told on standard error`(isShutDown: Bool)
-    async throws
-  {
+  func `a session whose tap has ended is told once on standard error`(isShutDown: Bool) async throws {
     let closed = try ClosedPort()
     try ExitValues.give("TapEndTests.1", isShutDown, closed.port)
     let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
       let (isShutDown, port) = try ExitValues.take("TapEndTests.1", Bool.self, Int.self)
-      var tap: Tap? = try Tap(TapTests.configuration())
+      var tap: Tap? = try Tap(.test())
       let session = try #require(tap?.session(client: "late", configuration: .ephemeral))
       if isShutDown { await tap?.shutdown() }
       tap = nil
-      for _ in 0..<2 {
-        _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(port)/")))
-      }
+      for _ in 0..<2 { _ = try? await session.data(from: #require(URL(string: "http://127.0.0.1:\(port)/"))) }
       exit(7)
     }
     let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
@@ -121,7 +111,7 @@ import Testing
     try ExitValues.give("TapEndTests.2", path)
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("TapEndTests.2", String.self)
-      let tap = try Tap.start(TapTests.configuration(log: .file(path)))
+      let tap = try Tap.start(.test(log: .file(path)))
       try await tap.runUntilTerminated {
         kill(getpid(), SIGTERM)
         let isCancelled = Gate()
@@ -138,15 +128,13 @@ import Testing
     #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"url.path\":\"/last\""))
   }
 
-  @Test func `a wait ends with the signal or with its task, and the signal's action is the app's again`()
-    async throws
-  {
+  @Test func `a wait ends with the signal or its task, and the signal's action is the app's`() async throws {
     await #expect(processExitsWith: .signal(SIGINT)) {
-      let first = try Tap.start(TapTests.configuration())
+      let first = try Tap.start(.test())
       let cancelled = Task { await first.runUntilTerminated() }
       cancelled.cancel()
       await cancelled.value
-      let second = try Tap.start(TapTests.configuration())
+      let second = try Tap.start(.test())
       let asked = Task { await second.runUntilTerminated() }
       // The handler is there when the signal does not end the process.
       var action = sigaction()
@@ -165,7 +153,7 @@ import Testing
 
   @Test func `an app's error is thrown after the shutdown`() async throws {
     struct Failed: Error {}
-    let tap = try Tap.start(TapTests.configuration())
+    let tap = try Tap.start(.test())
     await #expect(throws: Failed.self) { try await tap.runUntilTerminated { throw Failed() } }
     #expect(tap.address == nil)
     #expect(throws: TapError.self) { try tap.start() }

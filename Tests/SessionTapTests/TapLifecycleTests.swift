@@ -1,12 +1,9 @@
 import SessionTap
-import Synchronization
 import TestSupport
-import Testing
 
-/// Start, run and shutdown in every order.
 @Suite struct TapLifecycleTests {
   @Test func `a tap that was shut down neither starts nor runs`() async throws {
-    let tap = try Tap(TapTests.configuration())
+    let tap = try Tap(.test())
     await tap.shutdown()
     #expect(throws: TapError.self) { try tap.start() }
     let error = await #expect(throws: TapError.self) { try await tap.run() }
@@ -15,7 +12,7 @@ import Testing
   }
 
   @Test func `run returns when a shutdown happens, and when its task is cancelled`() async throws {
-    let tap = try Tap.start(TapTests.configuration())
+    let tap = try Tap.start(.test())
     let isDone = Gate()
     let run = Task {
       // Where the shutdown comes before the call, it throws.
@@ -26,7 +23,7 @@ import Testing
     try await isDone.wait("run() to return")
     await run.value
 
-    let other = try Tap(TapTests.configuration())
+    let other = try Tap(.test())
     let isOver = Gate()
     let cancelled = Task {
       try await other.run()
@@ -38,7 +35,7 @@ import Testing
   }
 
   @Test func `every shutdown returns when the tap is shut down`() async throws {
-    let tap = try Tap.start(TapTests.configuration())
+    let tap = try Tap.start(.test())
     await withTaskGroup { group in
       for _ in 0..<8 {
         group.addTask {
@@ -49,25 +46,10 @@ import Testing
     }
   }
 
-  @Test func `a start beside a shutdown leaves nothing that listens`() async throws {
-    for _ in 0..<200 {
-      let tap = try Tap(TapTests.configuration())
-      let startEnded = Gate()
-      DispatchQueue.global().async {
-        _ = try? tap.start()
-        startEnded.open()
-      }
-      await tap.shutdown()
-      #expect(tap.address == nil)
-      try await startEnded.wait("start() to return")
-      #expect(tap.address == nil)
-    }
-  }
-
   @Test func `an address in use is an error, or is waited for`() async throws {
-    let first = try Tap.start(TapTests.configuration())
+    let first = try Tap.start(.test())
     let port = try #require(first.address?.port)
-    var configuration = TapTests.configuration(log: .memory)
+    var configuration = Tap.Configuration.test(log: .memory)
     configuration.logging.recentLineLimit = 10
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
     configuration.failsIfAddressInUse = true
@@ -90,8 +72,8 @@ import Testing
   }
 
   @Test func `a tap that waits for its address can be shut down`() async throws {
-    let first = try Tap.start(TapTests.configuration())
-    var configuration = TapTests.configuration()
+    let first = try Tap.start(.test())
+    var configuration = Tap.Configuration.test()
     configuration.endpoint = Endpoint.Configuration(
       address: .loopback(port: try #require(first.address?.port)))
     configuration.addressRetryInterval = .seconds(3600)
@@ -106,7 +88,7 @@ import Testing
     let path = folder("requests.jsonl")
     let origin = try Origin { _ in [.response()] }
     func makeSession() throws -> URLSession {
-      let tap = try Tap.start(TapTests.configuration(log: .file(path)))
+      let tap = try Tap.start(.test(log: .file(path)))
       return URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "orphan"))
     }
     let session = try makeSession()
@@ -120,7 +102,7 @@ import Testing
   }
 
   @Test func `errors have their text where Foundation asks for it`() async throws {
-    var configuration = TapTests.configuration()
+    var configuration = Tap.Configuration.test()
     configuration.endpoint?.address = .tcp(host: "203.0.113.1", port: 1)
     let error = try #require(throws: TapError.self) { try Tap.start(configuration) }
     #expect(error.localizedDescription == "\(error)")

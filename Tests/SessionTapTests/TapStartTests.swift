@@ -1,7 +1,5 @@
-import Foundation
 import SessionTap
 import TestSupport
-import Testing
 
 /// A start in a process that is not as one would like it: its port is taken, its standard streams are closed, its environment is
 /// wrong.
@@ -14,9 +12,7 @@ import Testing
       .filter { $0.hasPrefix("session-tap:") }
   }
 
-  @Test func `it says where the metrics are and what it could not use, once, and no more if told so`()
-    async throws
-  {
+  @Test func `it says once where the metrics are and what it could not use, if not quiet`() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       for isQuiet in [false, true] {
         var configuration = Tap.Configuration(environment: [
@@ -157,9 +153,7 @@ import Testing
     #expect(error?.description.contains(path) == true)
   }
 
-  @Test func `where the path in code cannot be opened, and that of the variable can, the log goes there`()
-    async throws
-  {
+  @Test func `where the path in code cannot be opened, the log goes to the variable's`() async throws {
     let folder = try TemporaryFolder()
     var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": folder("requests.jsonl")])
     configuration.endpoint = nil
@@ -201,8 +195,7 @@ import Testing
   }
 
   @Test func `a folder that takes no files is not called missing`() {
-    var configuration = Tap.Configuration(environment: [:])
-    configuration.log = .file("/proc/x.jsonl")
+    let configuration = with(Tap.Configuration(environment: [:])) { $0.log = .file("/proc/x.jsonl") }
     let error = #expect(throws: TapError.self) { try Tap(configuration) }
     #expect(error?.description.contains("/proc/x.jsonl") == true)
     #expect(error?.description.contains("make the directory") == false)

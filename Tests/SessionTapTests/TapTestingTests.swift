@@ -1,8 +1,6 @@
 import SessionTap
 import TestSupport
-import Testing
 
-/// A tap for the tests of an app.
 @Suite struct TapTestingTests {
   @Test(arguments: 0..<4)
   func `it tells what its own sessions did, beside other tests`(number: Int) async throws {
@@ -25,16 +23,14 @@ import Testing
   }
 
   @Test func `another tap keeps no requests`() throws {
-    let tap = try Tap(TapTests.configuration())
+    let tap = try Tap(.test())
     tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
     #expect(tap.recordedRequests().isEmpty)
   }
 
   @Test func `it keeps the newest requests, in the order of their ends`() throws {
     let tap = try Tap.testing()
-    for number in 0..<25_000 {
-      tap.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200)
-    }
+    for number in 0..<25_000 { tap.inbound.begin(method: "GET", path: "/\(number)").end(statusCode: 200) }
     #expect(tap.recordedRequests().map(\.request.url) == (15_000..<25_000).map { "/\($0)" })
   }
 }

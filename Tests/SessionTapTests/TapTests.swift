@@ -1,19 +1,9 @@
 import SessionTap
 import TestSupport
-import Testing
 
-/// The facade: start, observe, serve, end.
 @Suite struct TapTests {
-  static func configuration(log: RequestLog.Destination? = nil) -> Tap.Configuration {
-    var configuration = Tap.Configuration()
-    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
-    configuration.log = log
-    configuration.isQuiet = true
-    return configuration
-  }
-
   @Test func `a registry that belongs to a tap is an error that tells what to do`() throws {
-    let (configuration, registry) = (Self.configuration(), Registry())
+    let (configuration, registry) = (Tap.Configuration.test(), Registry())
     let tap = try Tap(configuration, registry: registry)
     let error = #expect(throws: TapError.self) { try Tap(configuration, registry: registry) }
     #expect(error?.code == .metrics)
@@ -22,7 +12,7 @@ import Testing
   }
 
   @Test func `several taps are made of one configuration`() throws {
-    let configuration = Self.configuration()
+    let configuration = Tap.Configuration.test()
     let taps = try [Tap(configuration), Tap(configuration)]
     #expect(taps[0].registry !== taps[1].registry)
   }
@@ -34,7 +24,7 @@ import Testing
     try ExitValues.give("TapTests", path, closed.port)
     await #expect(processExitsWith: .exitCode(7)) {
       let (path, port) = try ExitValues.take("TapTests", String.self, Int.self)
-      let tap = try Tap(Self.configuration(log: .file(path)))
+      let tap = try Tap(.test(log: .file(path)))
       let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "last"))
       let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
       _ = try? await session.data(from: url)
@@ -53,7 +43,7 @@ import Testing
     }
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    let tap = try Tap.start(Self.configuration(log: .file(path)))
+    let tap = try Tap.start(.test(log: .file(path)))
     try tap.registry.counter("jobs_total", help: "Jobs done.").increment()
     let session = tap.session(
       client: "payments", configuration: .ephemeral, delegate: CompletionDelegate(), delegateQueue: nil)
@@ -90,7 +80,7 @@ import Testing
     let origin = try Origin { _ in
       [.response("200 OK", headers: [("X-Served-By", "a7"), ("Set-Cookie", "secret=1")], body: [])]
     }
-    var configuration = Self.configuration(log: .memory)
+    var configuration = Tap.Configuration.test(log: .memory)
     configuration.servesLog = true
     configuration.logging.redaction.allowedRequestHeaders = ["accept"]
     configuration.logging.redaction.allowedResponseHeaders = ["x-served-by"]
@@ -112,7 +102,7 @@ import Testing
   }
 
   @Test func `headers of any client and server are in the log if they are allowed`() async throws {
-    var configuration = Self.configuration(log: .memory)
+    var configuration = Tap.Configuration.test(log: .memory)
     configuration.servesLog = true
     configuration.endpoint = nil
     configuration.logging.redaction.allowedRequestHeaders = ["Accept", "X-Missing"]
@@ -139,9 +129,7 @@ import Testing
 
   @Test func `the process is measured, unless the app does that itself`() async throws {
     for isWanted in [true, false] {
-      var configuration = Self.configuration()
-      configuration.exposesProcess = isWanted
-      let tap = try Tap.start(configuration)
+      let tap = try Tap.start(.test { $0.exposesProcess = isWanted })
       #expect(try await tap.get("/metrics").contains("\nprocess_resident_memory_bytes ") == isWanted)
       await tap.shutdown()
     }
@@ -149,9 +137,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `OpenMetrics tells when series began only if asked`(isWanted: Bool) async throws {
-    var configuration = Self.configuration()
-    configuration.exposesCreatedSamples = isWanted
-    let tap = try Tap.start(configuration)
+    let tap = try Tap.start(.test { $0.exposesCreatedSamples = isWanted })
     let text = try await tap.get("/metrics", fields: "Accept: application/openmetrics-text\r\n")
     #expect(text.hasSuffix("# EOF\n"))
     #expect(text.contains("_created") == isWanted)
@@ -160,9 +146,7 @@ import Testing
 
   @Test func `a job pushes what a scrape would have shown`() async throws {
     let gateway = try Origin { _ in [.response()] }
-    var configuration = Self.configuration()
-    configuration.endpoint = nil
-    let tap = try Tap(configuration)
+    let tap = try Tap(.test { $0.endpoint = nil })
     try tap.registry.counter("jobs_total", help: "Jobs done.").increment()
     try await tap.push(to: PushGateway("http://127.0.0.1:\(gateway.port)", job: "backup"))
     #expect(gateway.requests.map(\.path) == ["/metrics/job/backup"])
@@ -179,12 +163,9 @@ import Testing
   }
 
   @Test func `a misspelt template of paths is an error that shows the right spelling`() throws {
-    var requests = Self.configuration()
-    requests.outbound.pathTemplates = ["/users/:id"]
-    var inbound = Self.configuration()
-    inbound.inbound.pathTemplates = ["/users/<id>"]
-    var log = Self.configuration(log: .memory)
-    log.logging.redaction.allowedPaths = ["users/{id"]
+    let requests = Tap.Configuration.test { $0.outbound.pathTemplates = ["/users/:id"] }
+    let inbound = Tap.Configuration.test { $0.inbound.pathTemplates = ["/users/<id>"] }
+    let log = Tap.Configuration.test(log: .memory) { $0.logging.redaction.allowedPaths = ["users/{id"] }
     for var configuration in [requests, inbound, log] {
       let error = #expect(throws: TapError.self) { try Tap(configuration) }
       #expect(error?.code == .configuration)

@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// Taps that live for one request each. In a stock run, the same requests in sessions of their own.
@@ -18,12 +17,10 @@ final class ShortTaps: Sendable {
     self.isStock = isStock
   }
 
-  /// How many there were.
   var count: Int { state.withLock { $0.count } }
   /// What was wrong with the first few of them.
   var faults: [String] { state.withLock { $0.faults } }
 
-  /// One tap from its start to its shutdown.
   func runOne() async {
     let fault: String?
     do {

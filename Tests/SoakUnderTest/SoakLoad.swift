@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// Makes requests at a steady rate, whatever becomes of those before, and counts their ends.
@@ -43,7 +42,7 @@ final class SoakLoad: Sendable {
       write(progress(short))
     } while !isMade.isOpen
     _ = try? await Poll.until(seconds: 60, "the end of all requests") {
-      ended.load(ordering: .relaxed) == made.load(ordering: .relaxed) ? true : nil
+      ended.load(ordering: .relaxed) == made.load(ordering: .relaxed)
     }
     var last = progress(short)
     last["finished"] = 1
@@ -91,8 +90,6 @@ final class SoakLoad: Sendable {
       ended.add(1, ordering: .releasing)
       places.signal()
     }
-    if request.cancel != .never {
-      DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { cancel() }
-    }
+    if request.cancel != .never { DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { cancel() } }
   }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 
 /// The load of Tests/Scripts/soak, and the server that it goes to, each in a process of its own.

@@ -26,9 +26,7 @@ struct TortureProbe: Sendable {
   }
 
   /// Sends a text and reads to the end.
-  init(_ name: String, _ text: String, _ statuses: [Int]) {
-    self.init(name, [.send(text)], statuses)
-  }
+  init(_ name: String, _ text: String, _ statuses: [Int]) { self.init(name, [.send(text)], statuses) }
 }
 
 extension TortureProbe {

@@ -1,29 +1,28 @@
 import TapEndpoint
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct TortureTests {
   @Test func `bears every probe`() async throws {
     #expect(TortureProbe.all.count >= 60)
-    try await bears(TortureProbe.all, limits: .init())
+    try await bears(TortureProbe.all)
   }
 
   @Test func `bears slowness`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.headDeadline = .milliseconds(250)
-    limits.bodyDeadline = .milliseconds(250)
-    // A client of ours must not be taken for an idle one because the machine is busy.
-    limits.idleDeadline = .seconds(2)
-    limits.writeDeadline = .milliseconds(250)
-    try await bears(TortureProbe.slowness, limits: limits)
+    try await bears(TortureProbe.slowness) {
+      let short = Duration.milliseconds(250)
+      ($0.headDeadline, $0.bodyDeadline, $0.writeDeadline) = (short, short, short)
+      // A client of ours must not be taken for an idle one because the machine is busy.
+      $0.idleDeadline = .seconds(2)
+    }
   }
 
   /// Runs the probes against one endpoint, so that damage would add up, with a normal request after each.
-  private func bears(_ probes: [TortureProbe], limits: Endpoint.Configuration.Limits) async throws {
+  private func bears(
+    _ probes: [TortureProbe], limits: (inout Endpoint.Configuration.Limits) -> Void = { _ in }
+  ) async throws {
     let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
     let routes = [
-      EndpointRoute.liveness(),
-      EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) },
+      EndpointRoute.liveness(), EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) },
       EndpointRoute(
         "/later",
         handler: { _ in
@@ -40,7 +39,6 @@ import Testing
     }
   }
 
-  /// - Returns: the status codes of the answers.
   private func run(_ probe: TortureProbe, port: Int) async throws -> [Int] {
     let client = try RawClient(port: port)
     var received = ""
@@ -48,8 +46,7 @@ import Testing
       switch step {
       case .send(let text): await client.sendAll(Array(text.utf8))
       case .sendBytes(let bytes): await client.sendAll(bytes)
-      case .trickle(let text):
-        for byte in text.utf8 { await client.sendAll([byte]) }
+      case .trickle(let text): for byte in text.utf8 { await client.sendAll([byte]) }
       case .endOutput: client.endOutput()
       case .reset:
         client.reset()

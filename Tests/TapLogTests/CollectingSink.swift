@@ -1,8 +1,5 @@
-import Foundation
-import Synchronization
-import TapCore
 import TapLog
-import Testing
+import TestSupport
 
 /// Keeps the lines that it is given, or fails as it is told.
 final class CollectingSink: LogSink {

@@ -1,8 +1,5 @@
-import Foundation
-import Synchronization
 import TapLog
 import TestSupport
-import Testing
 
 /// Puts another line into the log for each that it is given, until it has had enough.
 private final class FeedingSink: LogSink {
@@ -38,9 +35,7 @@ private final class FeedingSink: LogSink {
     ]
     let ends = calls.map { call in
       let end = Gate()
-      Thread.detachNewThread {
-        if !call() { end.open() }
-      }
+      Thread.detachNewThread { if !call() { end.open() } }
       return end
     }
     #expect(!log.shutdown(within: .milliseconds(20)))

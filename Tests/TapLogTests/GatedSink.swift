@@ -1,19 +1,15 @@
-import Synchronization
 import TapLog
 import TestSupport
 
 /// Blocks its writer until a gate is open.
 final class GatedSink: LogSink {
-  /// Open once the writer has come in.
   let entered = Gate()
-  /// Lets the writer through.
   let gate = Gate()
   private let onClose: Gate?
   private let lines = Mutex(0)
 
   init(onClose: Gate? = nil) { self.onClose = onClose }
 
-  /// The lines that went through.
   var count: Int { lines.withLock { $0 } }
 
   func write(_ lines: UnsafeRawBufferPointer) {

@@ -1,20 +1,15 @@
 @testable import TapLog
 
 extension LineBuffer {
-  /// Makes a buffer of lines.
   init(_ lines: String...) {
     self.init()
     for line in lines { append(line) }
   }
 
-  mutating func append(_ line: String) {
-    Array(line.utf8).withUnsafeBytes { append($0, severity: .info) }
-  }
+  mutating func append(_ line: String) { Array(line.utf8).withUnsafeBytes { append($0, severity: .info) } }
 
-  /// All that is in it.
   var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-  /// Its lines, one by one.
   var lines: [String] {
     var lines: [String] = []
     forEach { line, _ in lines.append(String(decoding: line, as: UTF8.self)) }

@@ -1,7 +1,5 @@
-import Foundation
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct ProcessEndTests {
   @Test func `waits for the lines that are on their way, when it is a normal one`() async throws {
@@ -36,8 +34,7 @@ import Testing
     try ExitValues.give("ProcessEndTests.3", path)
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("ProcessEndTests.3", String.self)
-      var configuration = RequestLog.Configuration()
-      configuration.flushesAtExit = false
+      let configuration = with(RequestLog.Configuration()) { $0.flushesAtExit = false }
       let log = try RequestLog(to: .file(path), configuration: configuration)
       signal(SIGTERM, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
@@ -62,7 +59,7 @@ import Testing
       guard log.flush(), unlink(path + "/requests.jsonl") == 0, chmod(path, 0o555) == 0 else { exit(1) }
       seteuid(65_534)  // Nothing is read-only for root.
       log.log(.info, "kept")
-      _ = try await Poll.until("a write error") { log.statistics.writeErrors > 0 ? true : nil }
+      try await Poll.until("a write error") { log.statistics.writeErrors > 0 }
       seteuid(getuid())
       chmod(path, 0o755)
       exit(log.shutdown() && log.statistics.droppedLines == 0 ? 7 : 1)

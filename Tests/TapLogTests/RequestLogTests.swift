@@ -1,8 +1,5 @@
-import Foundation
-import TapCore
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct RequestLogTests {
   @Test func `appends to a file, and leaves what is there`() throws {
@@ -26,13 +23,11 @@ import Testing
     #expect(lines.last?.hasPrefix("{\"timestamp\":\"1970") == true)
   }
 
-  @Test(
-    arguments: [
-      ("missing/requests.jsonl", "No such file or directory", "make the directory first"),
-      (".", "Is a directory", "name a file in that directory"),
-    ])
-  func `says why a file cannot be opened, and what to do`(name: String, reason: String, remedy: String) throws
-  {
+  @Test(arguments: [
+    ("missing/requests.jsonl", "No such file or directory", "make the directory first"),
+    (".", "Is a directory", "name a file in that directory"),
+  ])
+  func `says why no file can be opened, and what helps`(name: String, reason: String, remedy: String) throws {
     let folder = try TemporaryFolder()
     let error = #expect(throws: RequestLogError.self) { _ = try RequestLog(to: .file(folder(name))) }
     #expect(error?.code == .cannotOpen)
@@ -65,7 +60,7 @@ import Testing
     log.requestEnded(.bare())
     log.shutdown()
     log.requestEnded(.bare())
-    let text = String(decoding: registry.exposition(in: .text).body, as: UTF8.self)
+    let text = registry.exposition(in: .text).text
     #expect(text.contains("\nsession_tap_log_lines_total{level=\"INFO\"} 1\n"))
     #expect(text.contains("\nsession_tap_log_dropped_lines_total{reason=\"shutdown\"} 1\n"))
     #expect(text.contains("\nsession_tap_log_write_errors_total 0\n"))
@@ -84,9 +79,7 @@ import Testing
   }
 
   @Test
-  func `drops the newest lines, reports them at their place, and no caller waits, while the sink is stuck`()
-    throws
-  {
+  func `drops the newest lines while the sink is stuck, reports them at their place, and waits not`() throws {
     let sink = GatedSink()
     var configuration = RequestLog.Configuration()
     configuration.queueLineLimit = 10

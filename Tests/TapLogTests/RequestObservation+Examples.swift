@@ -35,14 +35,12 @@ extension RequestObservation {
       duration: .zero, end: end)
   }
 
-  /// The same with another URL.
   func with(url: String) -> RequestObservation {
     var copy = self
     copy.request.url = url
     return copy
   }
 
-  /// The same with other fields of the app's.
   func with(fields: [String: FieldValue]) -> RequestObservation {
     var copy = self
     copy.request.fields = fields

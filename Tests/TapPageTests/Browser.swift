@@ -1,11 +1,8 @@
-import Foundation
 import TestSupport
 
 /// A page in a headless Chromium, driven by the DevTools protocol.
 final class Browser: Sendable {
-  struct Failure: Error, CustomStringConvertible {
-    let description: String
-  }
+  struct Failure: Error, CustomStringConvertible { let description: String }
 
   /// A node of the tree that assistive technology sees.
   struct AccessibleNode: Decodable {
@@ -66,12 +63,10 @@ final class Browser: Sendable {
     try await wait("document.getElementById('status')?.textContent.startsWith('Live')")
   }
 
-  /// Waits until an expression is true.
   func wait(_ expression: String) async throws {
-    try await Poll.until(expression) { try await evaluate("!!(\(expression))") == "true" ? () : nil }
+    try await Poll.until(expression) { try await holds(expression) }
   }
 
-  /// The value of an expression, as text.
   func evaluate(_ expression: String) async throws -> String {
     struct Evaluation: Decodable {
       struct Value: Decodable { let value: String? }
@@ -82,10 +77,11 @@ final class Browser: Sendable {
     guard let value = evaluation.result.value else {
       throw Failure(description: "cannot evaluate: \(expression)")
     }
-    return value
+    return value.replacing("\u{A0}", with: " ")
   }
 
-  /// The text of the element with that id.
+  func holds(_ expression: String) async throws -> Bool { try await evaluate("!!(\(expression))") == "true" }
+
   func text(_ id: String) async throws -> String {
     try await evaluate("document.getElementById('\(id)').innerText")
   }
@@ -94,7 +90,7 @@ final class Browser: Sendable {
   func rows(_ id: String) async throws -> [String] {
     let rows =
       "[...document.getElementById('\(id)').rows].map(row => [...row.cells].map(cell => cell.textContent).join('|'))"
-    return try await evaluate("\(rows).join('\\n')").replacing("\u{A0}", with: " ").split(separator: "\n")
+    return try await evaluate("\(rows).join('\\n')").split(separator: "\n")
       .map(String.init)
   }
 
@@ -104,7 +100,6 @@ final class Browser: Sendable {
       "(chart => chart.toDataURL() !== chart.cloneNode().toDataURL())(document.getElementById('\(id)'))")
   }
 
-  /// Clicks on the first element that a selector of CSS finds.
   func click(_ selector: String) async throws {
     _ = try await evaluate("document.querySelector('\(selector)').click()")
   }
@@ -128,6 +123,12 @@ final class Browser: Sendable {
     }
   }
 
+  /// Points at something that opens a request or a trace.
+  func openDrawer(at selector: String) async throws {
+    try await point(at: selector)
+    try await wait("!$('drawer').hidden")
+  }
+
   /// The texts that a person sees: in the window, or in its upper part, and not covered. With plain spaces.
   func seen(within height: Int? = nil) async throws -> String {
     try await evaluate(
@@ -143,8 +144,7 @@ final class Browser: Sendable {
         }
         return seen.join("|");
       })()
-      """
-    ).replacing("\u{A0}", with: " ")
+      """)
   }
 
   /// Chooses in a control of the page as its reader does.
@@ -154,7 +154,6 @@ final class Browser: Sendable {
     )
   }
 
-  /// Loads the page again.
   func reload() async throws {
     _ = try await evaluate("document.getElementById('status').textContent = 'before'")
     try await command("Page.reload")
@@ -170,12 +169,10 @@ final class Browser: Sendable {
       "Emulation.setEmulatedMedia", ["features": [["name": "prefers-color-scheme", "value": scheme]]])
   }
 
-  /// Sets where the page's reader is.
   func setTimeZone(_ zone: String) async throws {
     try await command("Emulation.setTimezoneOverride", ["timezoneId": zone])
   }
 
-  /// Presses a key and releases it.
   func press(_ key: String, code: Int, text: String? = nil) async throws {
     var event: [String: any Sendable] = ["key": key, "code": key, "windowsVirtualKeyCode": code]
     if let text { event["text"] = text }
@@ -185,7 +182,6 @@ final class Browser: Sendable {
     }
   }
 
-  /// What assistive technology sees.
   func accessibleNodes() async throws -> [AccessibleNode] {
     struct Tree: Decodable { let nodes: [AccessibleNode] }
     let tree: Tree = try await call("Accessibility.getFullAXTree", [:])

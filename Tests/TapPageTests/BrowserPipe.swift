@@ -1,6 +1,3 @@
-import Foundation
-import Glibc
-import Synchronization
 import TestSupport
 
 /// The two pipes of a browser: messages of JSON, each ended by a NUL.
@@ -12,15 +9,12 @@ final class BrowserPipe: Sendable {
     var events: [String] = []
   }
 
-  /// An answer that somebody waits for.
   private final class Answer: Sendable {
     let gate = Gate()
     let bytes = Mutex(Data())
   }
 
-  /// The path of the pipe that the browser reads.
   let input: String
-  /// The path of the pipe that the browser writes.
   let output: String
   /// Tests that share a browser write one message after the other: a long one is not written at once.
   private let inputDescriptor: Mutex<Int32>
@@ -52,7 +46,6 @@ final class BrowserPipe: Sendable {
     state.withLock { state in state.events.filter { $0.contains(session) } }
   }
 
-  /// Sends a message and waits for its answer.
   func call(_ message: [String: any Sendable]) async throws -> Data {
     let answer = Answer()
     let id = state.withLock { state in

@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 
 /// The one Chromium of the tests that run beside each other: to start it takes longer than most of them.
@@ -27,9 +26,7 @@ actor SharedChromium {
 
 /// A headless Chromium, driven by the DevTools protocol over pipes.
 final class Chromium: Sendable {
-  private struct Reply<Content: Decodable>: Decodable {
-    let result: Content
-  }
+  private struct Reply<Content: Decodable>: Decodable { let result: Content }
 
   let pipe: BrowserPipe
   private let folder: TemporaryFolder

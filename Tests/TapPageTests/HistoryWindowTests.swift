@@ -1,8 +1,4 @@
-import Dispatch
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapPage
 
@@ -68,7 +64,6 @@ import Testing
 
     init(_ json: [UInt8]) throws { self = try JSONDecoder().decode(Answer.self, from: Data(json)) }
 
-    /// All requests.
     var count: Int { slots.flatMap(\.totals).flatMap(\.counts).reduce(0, +) }
   }
 
@@ -79,7 +74,7 @@ import Testing
   }
 
   private func party(_ number: Int = 0) -> HistoryWindow.Party {
-    .outbound(client: "client-\(number)", address: "a", port: 443, method: nil, template: nil)
+    HistoryWindow.Party(direction: .outbound, client: "client-\(number)", address: "a", port: 443)
   }
 
   private func after(_ slots: Int64) -> Instant {
@@ -93,7 +88,8 @@ import Testing
     window.add(party(1), nanoseconds: -5, failure: nil, at: Self.start)
     window.add(party(), nanoseconds: .max, failure: nil, at: after(2))
     window.add(
-      .inbound(method: "GET", route: "/\"\\\u{1F}\u{E9}"), nanoseconds: 1, failure: "404", at: after(2))
+      .init(direction: .inbound, method: "GET", template: "/\"\\\u{1F}\u{E9}"), nanoseconds: 1,
+      failure: "404", at: after(2))
     let answer = try Answer(window.json(at: Instant(nanoseconds: after(2).nanoseconds + 1_000_000_000)))
     #expect((answer.slot, answer.covered) == (5, 11))
     #expect(answer.bounds.outbound == [0.1, 1])
@@ -104,8 +100,7 @@ import Testing
         ["direction": "inbound", "http_request_method": "GET", "http_route": "/\"\\\u{1F}\u{E9}"],
       ])
     #expect(answer.slots.map(\.age) == [11, 1])
-    #expect(
-      answer.slots[0].totals == [.init(0, 0.200000001, ["503": 1], [1, 1]), .init(1, 0, [:], [1])])
+    #expect(answer.slots[0].totals == [.init(0, 0.200000001, ["503": 1], [1, 1]), .init(1, 0, [:], [1])])
     #expect(
       answer.slots[1].totals == [
         .init(0, Double(Int64.max) / 1e9, [:], [0, 0, 1]), .init(2, 1e-9, ["404": 1], [1]),
@@ -179,7 +174,8 @@ import Testing
     for number in 0..<5_000 {
       window.add(party(number), nanoseconds: 1_000_000, failure: "503", at: Self.start)
       window.add(
-        .inbound(method: "GET", route: "/\(number)"), nanoseconds: 1_000_000, failure: nil, at: Self.start)
+        .init(direction: .inbound, method: "GET", template: "/\(number)"), nanoseconds: 1_000_000,
+        failure: nil, at: Self.start)
     }
     let answer = try Answer(window.json(at: Self.start))
     #expect(answer.count == 10_000)
@@ -198,8 +194,8 @@ import Testing
   @Test func `tells templates apart while there are few`() throws {
     var window = window()
     for number in 0..<100 {
-      let party = HistoryWindow.Party.outbound(
-        client: "c", address: "a", port: 1, method: "GET", template: "/\(number)")
+      let party = HistoryWindow.Party(
+        direction: .outbound, client: "c", address: "a", port: 1, method: "GET", template: "/\(number)")
       window.add(party, nanoseconds: 1, failure: nil, at: Self.start)
     }
     let answer = try Answer(window.json(at: Self.start))
@@ -253,12 +249,11 @@ import Testing
         for second in 0..<300 {
           let nanoseconds = Int64(second) * 1_000_000_000
           window.add(
-            .outbound(client: "\(number)\(name)", address: name, port: number, method: nil, template: nil),
-            nanoseconds: nanoseconds,
-            failure: "503", at: after(slot))
+            .init(direction: .outbound, client: "\(number)\(name)", address: name, port: number),
+            nanoseconds: nanoseconds, failure: "503", at: after(slot))
           window.add(
-            .inbound(method: "\(number)", route: name), nanoseconds: nanoseconds, failure: "503",
-            at: after(slot))
+            .init(direction: .inbound, method: "\(number)", template: name), nanoseconds: nanoseconds,
+            failure: "503", at: after(slot))
         }
       }
     }

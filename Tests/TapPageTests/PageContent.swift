@@ -1,9 +1,6 @@
-import Foundation
-import TapCore
 import TapEndpoint
 import TapPage
 import TestSupport
-import Testing
 
 /// Requests for the page to draw, and a look at it.
 struct PageContent: Sendable {
@@ -20,7 +17,7 @@ struct PageContent: Sendable {
     metrics = try RequestDriver(registry: registry, consumers: history.map { [$0] } ?? [])
   }
 
-  func request(client: String = "payments", host: String, template: String? = "/users/{id}")
+  func request(client: String = "payments", host: String = "a", template: String? = "/users/{id}")
     -> RequestDescription
   {
     RequestDescription(
@@ -28,31 +25,27 @@ struct PageContent: Sendable {
       urlTemplate: template)
   }
 
+  /// - Parameter phases: In milliseconds, too.
   func record(
-    _ count: Int, _ request: RequestDescription, _ duration: Duration, _ end: RequestEnd,
-    phases: [RequestTimings.Phase: Duration] = [:], opened: Int? = nil,
-    roundTrip: Duration? = nil, sentAgain: Int? = nil
+    _ count: Int, _ request: RequestDescription, _ milliseconds: Int,
+    _ end: RequestEnd = .response(statusCode: 200), phases: [RequestTimings.Phase: Int] = [:],
+    opened: Int? = nil, roundTrip: Duration? = nil, sentAgain: Int? = nil
   ) {
-    var timings = RequestTimings()
-    for (phase, time) in phases { timings[phase] = time }
     for _ in 0..<count {
-      metrics.requestStarted(request)
-      var observation = RequestObservation(
-        request: request, start: .now, duration: duration, end: end)
-      observation.timings = timings
-      observation.openedConnections = opened
-      observation.networkRoundTrip = roundTrip
-      observation.retransmittedSegments = sentAgain
-      metrics.requestEnded(observation)
+      metrics.record(request, end) { observation in
+        observation.duration = .milliseconds(milliseconds)
+        for (phase, time) in phases { observation.timings[phase] = .milliseconds(time) }
+        (observation.openedConnections, observation.networkRoundTrip) = (opened, roundTrip)
+        observation.retransmittedSegments = sentAgain
+      }
     }
   }
 
-  /// Requests that the app serves.
   func serve(
-    _ count: Int, _ method: String = "GET", route: String?, _ duration: Duration, statusCode: Int = 200
+    _ count: Int, _ method: String = "GET", route: String?, _ milliseconds: Int, statusCode: Int = 200
   ) {
     let request = RequestDescription(direction: .inbound, method: method, url: "/", urlTemplate: route)
-    record(count, request, duration, .response(statusCode: statusCode))
+    record(count, request, milliseconds, .response(statusCode: statusCode))
   }
 
   /// Opens the page in a browser.

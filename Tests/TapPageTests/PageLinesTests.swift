@@ -1,8 +1,6 @@
-import Synchronization
 import TapEndpoint
 import TapPage
 import TestSupport
-import Testing
 
 /// The lines of the log on the page, and the search in them, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
@@ -47,20 +45,17 @@ struct PageLinesTests {
     + line(
       4,
       #""severity":"ERROR","event":"http.server.request","http.route":"/cart","http.response.status_code":500,"error.type":"500","duration_s":3"#
-    )
-    + line(5, #""severity":"INFO","message":"Oat milk is out""#)
+    ) + line(5, #""severity":"INFO","message":"Oat milk is out""#)
 
   @Test func `finds lines, and keeps the search in the address`() async throws {
     try await PageContent().show(log: Self.log) { browser, _ in
-      let seconds =
-        "[...document.getElementById('lines').rows].map(row => row.cells[0].innerText.slice(6, 8)).join()"
+      let seconds = "[...$('lines').rows].map(row => row.cells[0].innerText.slice(6, 8)).join()"
       #expect(try await browser.evaluate(seconds) == "05,04,03,02,01")
       #expect(try await browser.text("found") == "5 of 5 lines, 09:30:01 to 09:30:05")
       for (choices, found) in [
         ([("only", "errors")], "04,02"), ([("only", "failed")], "04,03,02"),
-        ([("slower", "150")], "04,03,02"),
-        ([("text", "OAT milk")], "05"), ([("text", Self.trace)], "02"), ([("side", "served")], "04"),
-        ([("side", "made"), ("slower", "100")], "03,02"),
+        ([("slower", "150")], "04,03,02"), ([("text", "OAT milk")], "05"), ([("text", Self.trace)], "02"),
+        ([("side", "served")], "04"), ([("side", "made"), ("slower", "100")], "03,02"),
       ] {
         for (id, value) in choices { try await browser.choose(id, value) }
         try await browser.wait("\(seconds) === '\(found)'")
@@ -72,19 +67,19 @@ struct PageLinesTests {
       #expect(try await browser.evaluate("location.hash") == "#only=errors&text=client%22%3A%22a")
       try await browser.reload()
       try await browser.wait("\(seconds) === '02'")
-      #expect(try await browser.evaluate("document.getElementById('only').value") == "errors")
+      #expect(try await browser.evaluate("$('only').value") == "errors")
     }
   }
 
   @Test func `takes the filters of the page from its address, known to it or not`() async throws {
     try await PageContent().show(log: Self.log, choice: "client=a&host=x") { browser, _ in
       #expect(try await browser.text("found").hasPrefix("1 of 5 lines"))
-      #expect(try await browser.evaluate("document.getElementById('host').value") == "x")
+      #expect(try await browser.evaluate("$('host').value") == "x")
       try await browser.click("#all")
-      try await browser.wait("document.getElementById('lines').rows.length === 5")
+      try await browser.wait("$('lines').rows.length === 5")
       #expect(try await browser.evaluate("location.hash") == "")
       _ = try await browser.evaluate("history.back()")
-      try await browser.wait("document.getElementById('lines').rows.length === 1")
+      try await browser.wait("$('lines').rows.length === 1")
     }
   }
 
@@ -94,9 +89,7 @@ struct PageLinesTests {
       let after = request.queryItems.first { $0.name == "after" }?.value
       asked.withLock { $0.append(after ?? "all") }
       let newest = last.withLock { $0 }
-      let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map {
-        Self.line($0 + 1, #""severity":"INFO""#)
-      }
+      let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map { Self.line($0 + 1, #""severity":"INFO""#) }
       return EndpointResponse(
         headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
     }
@@ -105,12 +98,12 @@ struct PageLinesTests {
     try await PageContent.serve(routes) { port in
       try await Browser.use { browser in
         try await browser.open("http://127.0.0.1:\(port)/")
-        let count = "document.getElementById('lines').rows.length"
+        let count = "$('lines').rows.length"
         #expect(try await browser.evaluate(count) == "3")
         // A row that stays is the same element, so that a click or a selection outlasts what comes.
-        _ = try await browser.evaluate("document.getElementById('lines').rows[0].id = 'before'")
+        _ = try await browser.evaluate("$('lines').rows[0].id = 'before'")
         last.withLock { $0 = 5 }
-        try await browser.wait("\(count) === 5 && document.getElementById('before').rowIndex === 3")
+        try await browser.wait("\(count) === 5 && $('before').rowIndex === 3")
         try await browser.click("#pause")
         #expect(try await browser.text("pause") == "Resume")
         last.withLock { $0 = 9 }

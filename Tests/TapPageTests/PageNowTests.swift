@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 /// What fails now, why it is slow, and that request: what a person sees without scrolling, and after one click or two.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
@@ -25,32 +23,30 @@ struct PageNowTests {
   @Test func `a quiet service has a quiet page`() async throws {
     let content = try PageContent(keepsHistory: true)
     let request = content.request(host: "a.example.com")
-    content.record(40, request, .milliseconds(40), .response(statusCode: 200))
-    content.record(5, request, .milliseconds(3), .response(statusCode: 404))
+    content.record(40, request, 40)
+    content.record(5, request, 3, .response(statusCode: 404))
     let line = PageContent.line(#""http.response.status_code":404,"error.type":"404","duration_s":0.003"#)
     try await Self.show(content, log: line) { browser, first in
       let seen = try await browser.seen(within: first)
-      #expect(
-        seen.contains("Nothing failed and nothing was slow in the last 10 minutes: 45 requests."), "\(seen)")
+      #expect(seen.contains("Nothing failed and nothing was slow in the last 10 minutes: 45 requests."))
       // 4xx are no errors, and apart; the charts come next.
-      #expect(seen.contains("5 requests answered with a 4xx|The last minutes|"), "\(seen)")
-      #expect(!seen.contains("404"), "\(seen)")
+      #expect(seen.contains("5 requests answered with a 4xx|The last minutes|"))
+      #expect(!seen.contains("404"))
       try await browser.point(at: "#refused-words")
-      try await browser.wait("document.getElementById('refused').checkVisibility()")
-      try await browser.point(at: "#refused button")
-      try await browser.wait("!document.getElementById('drawer').hidden")
+      try await browser.wait("$('refused').checkVisibility()")
+      try await browser.openDrawer(at: "#refused button")
       #expect(try await browser.seen().contains("The server answered 404 Not Found."))
-      _ = try await browser.evaluate("document.getElementById('refused-part').open = false")
+      _ = try await browser.evaluate("$('refused-part').open = false")
     }
   }
 
   @Test func `what fails comes first, and leads to its newest request`() async throws {
     let content = try PageContent(keepsHistory: true)
     let request = content.request(host: "a.example.com")
-    content.record(114, request, .milliseconds(40), .response(statusCode: 200))
-    content.record(38, request, .milliseconds(4), .response(statusCode: 503))
-    content.record(50, request, .milliseconds(4), .response(statusCode: 404))
-    content.serve(38, route: "/cart", .milliseconds(8), statusCode: 502)
+    content.record(114, request, 40)
+    content.record(38, request, 4, .response(statusCode: 503))
+    content.record(50, request, 4, .response(statusCode: 404))
+    content.serve(38, route: "/cart", 8, statusCode: 502)
     let log = ["1", "2"].map {
       PageContent.line(
         #""span_id":"\#($0)","http.response.status_code":503,"error.type":"503","duration_s":0.004,"processing_s":0.003"#,
@@ -60,7 +56,7 @@ struct PageNowTests {
       let sentence =
         "38 of 202 requests to GET /users/{id} failed in the last 10 minutes (503 Service Unavailable)."
       let seen = try await browser.seen(within: first)
-      #expect(seen.contains("\(sentence) 1 more row below."), "\(seen)")
+      #expect(seen.contains("\(sentence) 1 more row below."))
       // The made request may be why the served one failed.
       let rows = try await browser.rows("wrong").map { $0.split(separator: "|").map(String.init) }
       #expect(
@@ -76,19 +72,18 @@ struct PageNowTests {
       }
       // What is out of sight takes no click.
       await #expect(throws: Browser.Failure.self) { try await browser.point(at: "#lines tr button") }
-      try await browser.point(at: "#wrong tr button")
-      try await browser.wait("!document.getElementById('drawer').hidden")
+      try await browser.openDrawer(at: "#wrong tr button")
       let request = try await browser.seen()
-      #expect(request.contains("GET https://a.example.com/users/2"), "\(request)")
-      #expect(request.contains("The server answered 503 Service Unavailable."), "\(request)")
+      #expect(request.contains("GET https://a.example.com/users/2"))
+      #expect(request.contains("The server answered 503 Service Unavailable."))
     }
   }
 
   @Test func `a time-out is no work of the server's`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(
-      12, content.request(host: "a.example.com"), .seconds(2), .failure(.timeout, statusCode: nil),
-      phases: [.processing: .seconds(2)])
+      12, content.request(host: "a.example.com"), 2_000, .failure(.timeout, statusCode: nil),
+      phases: [.processing: 2_000])
     let line = PageContent.line(
       #""error.type":"timeout","duration_s":2,"queue_s":0.1,"processing_s":1.9,"cut_off_phase":"processing","network.round_trip_s":0.001,"error.message":"no response within 2.0 s: timeoutInterval""#
     )
@@ -97,22 +92,19 @@ struct PageNowTests {
       #expect(
         seen.contains(
           "12 of 12 requests to GET /users/{id} failed in the last 10 minutes (timeout: no whole answer in time)."
-        ),
-        "\(seen)")
+        ))
       // All of them took over a second: they timed out, which is said.
       #expect(try await browser.rows("wrong").count == 1)
       #expect(
-        try await browser.evaluate("document.getElementById('phases').textContent").contains(
+        try await browser.evaluate("$('phases').textContent").contains(
           "12 requests timed out: what the server did meanwhile is unknown."))
-      try await browser.point(at: "#wrong tr button")
-      try await browser.wait("!document.getElementById('drawer').hidden")
+      try await browser.openDrawer(at: "#wrong tr button")
       let request = try await browser.seen()
-      #expect(request.contains("no response within 2.0 s: timeoutInterval"), "\(request)")
+      #expect(request.contains("no response within 2.0 s: timeoutInterval"))
       #expect(
         request.contains("95 % is processing: the wait for the server's answer.")
-          && request.contains("It was cut off in processing: its whole time is unknown."),
-        "\(request)")
-      #expect(!request.contains("the server's work"), "\(request)")
+          && request.contains("It was cut off in processing: its whole time is unknown."))
+      #expect(!request.contains("the server's work"))
       #expect(try await browser.evaluate("document.querySelectorAll('.processing.cut').length") == "1")
     }
   }
@@ -121,35 +113,27 @@ struct PageNowTests {
     let content = try PageContent(keepsHistory: true)
     let request = content.request(host: "a.example.com")
     for _ in 0..<2 {
-      content.record(
-        29, request, .milliseconds(20), .response(statusCode: 200),
-        phases: [.processing: .milliseconds(18), .local: .milliseconds(2)])
-      content.record(
-        1, request, .seconds(3), .response(statusCode: 200),
-        phases: [.queue: .milliseconds(200), .processing: .milliseconds(2_798), .local: .milliseconds(2)])
+      content.record(29, request, 20, phases: [.processing: 18, .local: 2])
+      content.record(1, request, 3_000, phases: [.queue: 200, .processing: 2_798, .local: 2])
     }
-    content.record(
-      8, request, .seconds(2), .response(statusCode: 200), phases: [.processing: .seconds(2)])
+    content.record(8, request, 2_000, phases: [.processing: 2_000])
     // Not even a line of the request is here: the process keeps the slowest ones.
     try await Self.show(content, log: nil) { browser, first in
       let seen = try await browser.seen(within: first)
       #expect(
         seen.contains(
-          "10 of 68 requests to GET /users/{id} took over 1 s in the last 10 minutes (341 ms on average)."),
-        "\(seen)")
-      try await browser.point(at: "#wrong tr button")
-      try await browser.wait("!document.getElementById('drawer').hidden")
+          "10 of 68 requests to GET /users/{id} took over 1 s in the last 10 minutes (341 ms on average)."))
+      try await browser.openDrawer(at: "#wrong tr button")
       let request = try await browser.seen()
-      #expect(request.contains("|GET /users/{id}|"), "\(request)")
+      #expect(request.contains("|GET /users/{id}|"))
       #expect(
         request.contains(
           "It took 2.66 s longer than the mean of 68 requests to this path, 341 ms: 2.47 s more in processing."
-        ),
-        "\(request)")
-      #expect(request.contains("mean|of 68 requests to this path|341 ms"), "\(request)")
+        ))
+      #expect(request.contains("mean|of 68 requests to this path|341 ms"))
       // It survives a reload, as any choice.
       try await browser.reload()
-      try await browser.wait("!document.getElementById('drawer').hidden")
+      try await browser.wait("!$('drawer').hidden")
     }
   }
 
@@ -157,11 +141,9 @@ struct PageNowTests {
   @Test func `an app without templates has rows of hosts, and paths as examples`() async throws {
     let content = try PageContent(keepsHistory: true)
     let request = content.request(host: "a.example.com", template: nil)
-    content.record(
-      40, request, .milliseconds(40), .response(statusCode: 200), phases: [.local: .milliseconds(40)])
-    content.record(20, request, .seconds(2), .response(statusCode: 200), phases: [.processing: .seconds(2)])
-    content.record(
-      6, request, .seconds(3), .failure(.timeout, statusCode: nil), phases: [.processing: .seconds(3)])
+    content.record(40, request, 40, phases: [.local: 40])
+    content.record(20, request, 2_000, phases: [.processing: 2_000])
+    content.record(6, request, 3_000, .failure(.timeout, statusCode: nil), phases: [.processing: 3_000])
     let log = [
       (#""span_id":"1","error.type":"timeout","duration_s":3,"processing_s":3"#, "/payments/1"),
       (#""span_id":"2","http.response.status_code":200,"duration_s":2,"processing_s":2"#, "/reports/2"),
@@ -171,20 +153,18 @@ struct PageNowTests {
       #expect(
         seen.contains(
           "6 of 66 GET requests to a.example.com failed in the last 10 minutes (timeout: no whole answer in time), such as GET /payments/1. 1 more row below."
-        ), "\(seen)")
+        ))
       #expect(
         try await browser.rows("wrong").map { $0.split(separator: "|").prefix(5).joined(separator: "|") } == [
           "timeout: no whole answer in time|GET /payments/1, …|payments|a.example.com|6 of 66",
           "took over 1 s|GET /reports/2, …|payments|a.example.com|20 of 66",
         ])
       // Those that timed out are slower, and have a row of their own.
-      try await browser.point(at: "#wrong tr:nth-child(2) button")
-      try await browser.wait("!document.getElementById('drawer').hidden")
+      try await browser.openDrawer(at: "#wrong tr:nth-child(2) button")
       let slowest = try await browser.seen()
-      #expect(slowest.contains("GET https://a.example.com/reports/2"), "\(slowest)")
+      #expect(slowest.contains("GET https://a.example.com/reports/2"))
       #expect(
-        slowest.contains("It took 1.1 s longer than the mean of 66 requests without a template, 903 ms:"),
-        "\(slowest)")
+        slowest.contains("It took 1.1 s longer than the mean of 66 requests without a template, 903 ms:"))
     }
   }
 
@@ -213,7 +193,7 @@ struct PageNowTests {
             ...[late, last].flatMap(step => [clock(step.from), clock(step.to)])].join("\\n");
         })()
         """)
-      let lines = said.replacing("\u{A0}", with: " ").split(separator: "\n").map(String.init)
+      let lines = said.split(separator: "\n").map(String.init)
       #expect(
         lines.first
           == "4 of 4 requests to GET /late failed in the last minute (timeout: no whole answer in time). 2 more rows below."
@@ -231,14 +211,13 @@ struct PageNowTests {
   /// Wherever its reader is, and whatever the clock there says.
   @Test func `has one clock, that of the app`() async throws {
     let content = try PageContent(keepsHistory: true)
-    content.record(1, content.request(host: "a"), .milliseconds(4), .response(statusCode: 503))
+    content.record(1, content.request(), 4, .response(statusCode: 503))
     let line = PageContent.line(
       #""http.response.status_code":503,"error.type":"503","duration_s":0.004"#, host: "a")
     try await content.show(log: line, choice: "minutes=10") { browser, _ in
       try await browser.setTimeZone("Asia/Tokyo")
       try await browser.reload()
-      try await browser.point(at: "#wrong button")
-      try await browser.wait("!document.getElementById('drawer').hidden")
+      try await browser.openDrawer(at: "#wrong button")
       let seen = try await browser.evaluate("document.body.innerText")
       #expect(seen.matches(of: /UTC/).count == 1 && !seen.contains(/\d ?[AP]M/))
       let hour = line.dropFirst(#"{"timestamp":"2026-11-24T"#.count).prefix(3)
@@ -261,49 +240,40 @@ struct PageNowTests {
     for kind in [RequestErrorType.timeout, .connectionLost, .tls] {
       content.record(
         33, content.request(host: "a-host-of-a-long-name.example.com", template: "/products/{id}/reviews"),
-        .seconds(3), .failure(kind, statusCode: nil))
+        3_000, .failure(kind, statusCode: nil))
     }
-    content.serve(1, route: "/cart", .milliseconds(3))
+    content.serve(1, route: "/cart", 3)
     try await content.show(choice: "minutes=10") { browser, _ in
       try await browser.show(width: 390, height: 844)
-      try await browser.wait("!document.getElementById('filters').open")
+      try await browser.wait("!$('filters').open")
       // The filters and the pause: one row. No cell of a head stands alone.
-      let tops =
-        "['filtered', 'pause'].map(id => document.getElementById(id).getBoundingClientRect())"
+      let tops = "['filtered', 'pause'].map(id => $(id).getBoundingClientRect())"
       #expect(
-        try await browser.evaluate(
+        try await browser.holds(
           "(boxes => Math.max(...boxes.map(box => box.top)) < Math.min(...boxes.map(box => box.bottom)))(\(tops))"
-        )
-          == "true")
+        ))
       #expect(
-        try await browser.evaluate(
-          "[...document.querySelectorAll('th')].some(head => head.checkVisibility())")
-          == "false")
+        try await !browser.holds("[...document.querySelectorAll('th')].some(head => head.checkVisibility())"))
       // A failure in two lines, and all of it.
       let seen = try await browser.seen()
       for text in [
         "no whole answer in time", "the connection broke", "no TLS", "33 of 99", "GET /products/{id}/reviews",
-      ] {
-        #expect(seen.contains(text), "\(text): \(seen)")
-      }
-      #expect(
-        try await browser.evaluate(
-          "Math.max(...[...document.getElementById('wrong').rows].map(row => row.clientHeight)) < 60")
-          == "true")
+      ] { #expect(seen.contains(text), "\(text): \(seen)") }
+      #expect(try await browser.holds("Math.max(...[...$('wrong').rows].map(row => row.clientHeight)) < 60"))
       // What failed and how many stand beside each other, and not on each other.
       #expect(
-        try await browser.evaluate(
+        try await browser.holds(
           "[...document.querySelectorAll('#wrong tr')].every(({ cells }) => cells[0].firstChild.getBoundingClientRect().right <= cells[4].getBoundingClientRect().left)"
-        ) == "true")
+        ))
       // At most eight tiles, two in a row.
       let tiles = try await browser.evaluate(
         "[...document.querySelectorAll('dl div')].map(tile => tile.getBoundingClientRect().top)"
       ).split(separator: ",")
       #expect(tiles.count == 8 && Set(tiles).count == 4)
       try await browser.point(at: "#filtered")
-      try await browser.wait("document.getElementById('client').checkVisibility()")
+      try await browser.wait("$('client').checkVisibility()")
       try await browser.choose("client", "payments")
-      try await browser.wait("document.getElementById('filtered').textContent === 'Filters · payments'")
+      try await browser.wait("$('filtered').textContent === 'Filters · payments'")
     }
   }
 }

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 /// One request on the page, and its trace, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
@@ -17,7 +15,7 @@ struct PageRequestTests {
     """
 
   private static let isInView =
-    "(box => box.width > 300 && box.top >= 0 && box.top < innerHeight && box.right <= innerWidth)(document.getElementById('drawer').getBoundingClientRect())"
+    "(box => box.width > 300 && box.top >= 0 && box.top < innerHeight && box.right <= innerWidth)($('drawer').getBoundingClientRect())"
   /// The rows of a waterfall: their words, and how far along and how wide the bar is.
   private static func bars(_ list: String) -> String {
     """
@@ -29,9 +27,9 @@ struct PageRequestTests {
 
   @Test func `opens a request in view, with its phases`() async throws {
     try await PageContent().show(log: Self.log) { browser, _ in
-      #expect(try await browser.evaluate(Self.isInView) == "false")
+      #expect(try await !browser.holds(Self.isInView))
       // By a click anywhere in the line, however far down it is.
-      _ = try await browser.evaluate("document.getElementById('lines').rows[3].cells[4].click()")
+      _ = try await browser.evaluate("$('lines').rows[3].cells[4].click()")
       try await browser.wait(Self.isInView)
       #expect(try await browser.text("drawer-title") == "GET https://a.example.com/users/1")
       #expect(try await browser.evaluate("document.activeElement.id") == "drawer-title")
@@ -39,7 +37,7 @@ struct PageRequestTests {
         "[...document.querySelectorAll('.facts div')].map(one => [...one.children].map(one => one.textContent).join(': ')).join('\\n')"
       )
       #expect(
-        facts.replacing("\u{A0}", with: " ") == """
+        facts == """
           Began: 2026-11-21 09:30:00.020
           Took: 80 ms
           Status: 503
@@ -58,10 +56,9 @@ struct PageRequestTests {
         try await browser.evaluate("document.querySelector('.trouble').textContent")
           == "The server answered 503 Service Unavailable.")
       #expect(
-        try await browser.evaluate("document.querySelector('#drawer .verdict').textContent").replacing(
-          "\u{A0}", with: " ")
+        try await browser.evaluate("document.querySelector('#drawer .verdict').textContent")
           == "32.5 % is processing: the server's work. The network's round trip is 8 ms of 26 ms.")
-      let bars = try await browser.evaluate(Self.bars(":not(.trace)")).replacing("\u{A0}", with: " ")
+      let bars = try await browser.evaluate(Self.bars(":not(.trace)"))
       let rows = bars.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
       #expect(
         rows.map { $0[0].split(separator: " ")[0] } == [
@@ -102,7 +99,7 @@ struct PageRequestTests {
     try await PageContent().show(log: Self.log, choice: "trace=\(Self.trace)") { browser, _ in
       try await browser.wait(Self.isInView)
       #expect(try await browser.text("drawer-title") == "Trace \(Self.trace)")
-      let bars = try await browser.evaluate(Self.bars(".trace")).replacing("\u{A0}", with: " ")
+      let bars = try await browser.evaluate(Self.bars(".trace"))
       let rows = bars.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
       #expect(
         rows.map { $0[0] } == ["served GET /cart", "made users GET /users/1", "said \(PageContent.hostile)"])
@@ -117,10 +114,10 @@ struct PageRequestTests {
           == "bar served,bar made queue resolve connect tls upload processing transfer local,bar ")
       // From the trace to its request, and on to the one that it was made for.
       try await browser.click(".trace li:nth-child(2) button")
-      try await browser.wait("document.getElementById('drawer-title').textContent.endsWith('/users/1')")
+      try await browser.wait("$('drawer-title').textContent.endsWith('/users/1')")
       #expect(try await browser.evaluate("document.querySelectorAll('[aria-current]').length") == "1")
       try await browser.click(".trace li:first-child button")
-      try await browser.wait("document.getElementById('drawer-title').textContent === 'GET /cart'")
+      try await browser.wait("$('drawer-title').textContent === 'GET /cart'")
       #expect(
         try await browser.evaluate("document.querySelector('.trouble').textContent")
           == "This app answered 502 Bad Gateway.")
@@ -132,14 +129,12 @@ struct PageRequestTests {
     let line = #"{"timestamp":7,"trace_id":"\#(id)","message":{"a":1},"duration_s":"long","client":[1]}"#
     let lines = "[]\nnull\n{\"trace_id\":5}\n\(line)\n"
     try await PageContent().show(log: lines) { browser, _ in
-      #expect(try await browser.evaluate("document.getElementById('lines').rows.length") == "4")
+      #expect(try await browser.evaluate("$('lines').rows.length") == "4")
       try await browser.click("#lines td:last-child button:not([hidden])")
-      try await browser.wait(
-        "document.getElementById('drawer-content').innerText.includes('holds no line of this trace')")
+      try await browser.wait("$('drawer-content').innerText.includes('holds no line of this trace')")
       #expect(try await browser.text("drawer-title") == "Trace %26limit=1\"><img src=x onerror=alert(1)>&")
       _ = try await browser.evaluate("location.hash = 'request=gone'")
-      try await browser.wait(
-        "document.getElementById('drawer-content').innerText.includes('holds no line of it any more')")
+      try await browser.wait("$('drawer-content').innerText.includes('holds no line of it any more')")
       #expect(try await browser.evaluate("document.images.length") == "0")
     }
   }

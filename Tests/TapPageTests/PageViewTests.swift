@@ -1,7 +1,4 @@
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 /// What people see of the page in a real browser: every width, both schemes of colours, thousands of series.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
@@ -15,13 +12,10 @@ struct PageViewTests {
           client: "client-\(host % 3)", host: "service-\(host).of-a-rather-long-name.example.com",
           template: "/products/{id}/reviews/{review}/translations/{language}")
         content.record(
-          40, request, .milliseconds(3 << host), .response(statusCode: host % 5 == 0 ? 503 : 200),
-          phases: Dictionary(
-            uniqueKeysWithValues: RequestTimings.Phase.allCases.enumerated().map { place, phase in
-              (phase, .milliseconds((3 << host) * ((place + host) % 6 + 1) / 21))
-            }), opened: host % 2)
+          40, request, 3 << host, .response(statusCode: host % 5 == 0 ? 503 : 200),
+          phases: Self.phases { (3 << host) * (($0 + host) % 6 + 1) / 21 }, opened: host % 2)
         content.serve(
-          40, route: "/products/{id}/reviews/{review}/translations/\(host)", .milliseconds(3 << host),
+          40, route: "/products/{id}/reviews/{review}/translations/\(host)", 3 << host,
           statusCode: host % 4 == 0 ? 500 : 200)
       }
     }
@@ -35,14 +29,11 @@ struct PageViewTests {
       record()
       try await browser.waitForDrawing("made-rate")
       try await browser.wait("document.querySelectorAll('#phases li').length === 10")
-      try await browser.wait("document.getElementById('slowest').rows.length === 20")
+      try await browser.wait("$('slowest').rows.length === 20")
       for width in [1280, 768, 390, 320] {
         try await browser.show(width: width, scheme: scheme)
-        try await browser.wait(
-          "innerWidth === \(width) && document.getElementById('made-heat').clientWidth < \(width)")
-        #expect(
-          try await browser.evaluate("document.documentElement.scrollWidth <= \(width)") == "true", "\(width)"
-        )
+        try await browser.wait("innerWidth === \(width) && $('made-heat').clientWidth < \(width)")
+        #expect(try await browser.holds("document.documentElement.scrollWidth <= \(width)"), "\(width)")
         #expect(try await browser.evaluate(Self.brokenNumbers) == "", "\(width)")
         #expect(Double(try await browser.evaluate(Self.leastContrast)) ?? 0 >= 4.5, "\(width)")
         try await Self.keep(browser, "page-\(scheme)-\(width)")
@@ -50,14 +41,19 @@ struct PageViewTests {
         try await browser.click("#lines tr:nth-child(2) button")
         try await browser.wait("document.querySelectorAll('.waterfall.trace li').length === 2")
         #expect(
-          try await browser.evaluate(
-            "(one => one.scrollWidth <= one.clientWidth && one.getBoundingClientRect().right <= \(width))(document.getElementById('drawer'))"
-          ) == "true", "\(width)")
+          try await browser.holds(
+            "(one => one.scrollWidth <= one.clientWidth && one.getBoundingClientRect().right <= \(width))($('drawer'))"
+          ), "\(width)")
         #expect(Double(try await browser.evaluate(Self.leastContrast)) ?? 0 >= 4.5, "\(width)")
         try await Self.keep(browser, "request-\(scheme)-\(width)")
         try await browser.click("#drawer-close")
       }
     }
+  }
+
+  private static func phases(_ time: (Int) -> Int) -> [RequestTimings.Phase: Int] {
+    let phases = RequestTimings.Phase.allCases.enumerated().map { ($0.element, time($0.offset)) }
+    return Dictionary(uniqueKeysWithValues: phases)
   }
 
   /// Keeps a picture for people to look at, where they ask for it.
@@ -93,26 +89,23 @@ struct PageViewTests {
   /// As many as a debug build on a busy machine writes within the ten seconds that the page waits for a scrape.
   @Test func `shows five hundred series`() async throws {
     let content = try PageContent()
-    let phases = Dictionary(
-      uniqueKeysWithValues: RequestTimings.Phase.allCases.map { ($0, Duration.milliseconds(3)) })
+    let phases = Self.phases { _ in 3 }
     for host in 0..<50 {
       for status in 200..<210 {
         content.record(
-          1, content.request(host: "host-\(host).example.com"), .milliseconds(20),
-          .response(statusCode: status), phases: phases)
+          1, content.request(host: "host-\(host).example.com"), 20, .response(statusCode: status),
+          phases: phases)
       }
     }
     try await content.show { browser, _ in
       for round in 2...4 {
         for host in 0..<50 {
-          content.record(
-            10, content.request(host: "host-\(host).example.com"), .milliseconds(20),
-            .response(statusCode: 200), phases: phases)
+          content.record(10, content.request(host: "host-\(host).example.com"), 20, phases: phases)
         }
         let requests = ["1,000", "1,500", "2,000"][round - 2]
-        try await browser.wait("document.getElementById('made-requests').textContent === '\(requests)'")
+        try await browser.wait("$('made-requests').textContent === '\(requests)'")
       }
-      #expect(try await browser.evaluate("document.getElementById('host').options.length") == "51")
+      #expect(try await browser.evaluate("$('host').options.length") == "51")
     }
   }
 }

@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// URLProtocols of the app's own go on behind the tap, and their requests are recorded.
 @Suite struct AppProtocolTests {
@@ -16,9 +14,8 @@ import Testing
   ) async throws {
     let observers = [RecordingObserver(), RecordingObserver()]
     let taps = observers.map { URLSessionTap(observers: [$0]) }
-    let original = URLSessionConfiguration.ephemeral
-    original.protocolClasses =
-      [MockProtocol.self, FailingProtocol.self, PlainProtocol.self] + (original.protocolClasses ?? [])
+    let original = URLSessionConfiguration.ephemeral(
+      with: MockProtocol.self, FailingProtocol.self, PlainProtocol.self)
     let url = try #require(URL(string: target.url))
     let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: url))
     let stock = try await exchange.run(original)
@@ -35,10 +32,8 @@ import Testing
   @Test(arguments: [Style.async, .completionHandler])
   func `a signer adds its header, tapped as in stock`(style: Style) async throws {
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let original = URLSessionConfiguration.ephemeral
-    original.protocolClasses = [SigningProtocol.self] + (original.protocolClasses ?? [])
+    let (tap, observer) = URLSessionTap.observed()
+    let original = URLSessionConfiguration.ephemeral(with: SigningProtocol.self)
     let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: origin.url("/signed")))
     let stock = try await exchange.run(original)
     let tapped = try await exchange.run(tap.sessionConfiguration(from: original, client: "test"))
@@ -57,9 +52,7 @@ import Testing
 
   @Test func `of several that would take a request the first gets it, tapped as in stock`() async throws {
     let tap = URLSessionTap(observers: [])
-    let orders: [[AnyClass]] = [
-      [MockProtocol.self, OtherMock.self], [OtherMock.self, MockProtocol.self],
-    ]
+    let orders: [[AnyClass]] = [[MockProtocol.self, OtherMock.self], [OtherMock.self, MockProtocol.self]]
     for classes in orders {
       let original = URLSessionConfiguration.ephemeral
       original.protocolClasses = classes + (original.protocolClasses ?? [])
@@ -69,27 +62,6 @@ import Testing
       #expect(stock.status == (classes.first == MockProtocol.self ? 203 : nil))
       #expect(try await exchange.run(tap.sessionConfiguration(from: original, client: "test")) == stock)
     }
-  }
-
-  @Test(arguments: ["http://mock.test/", "http://fails.test/", "http://plain.test/"], Style.allCases)
-  func `two taps both record what the app's protocols do`(target: String, style: Style) async throws {
-    let (innerObserver, outerObserver) = (RecordingObserver(), RecordingObserver())
-    let inner = URLSessionTap(observers: [innerObserver])
-    let outer = URLSessionTap(observers: [outerObserver])
-    let original = URLSessionConfiguration.ephemeral
-    original.protocolClasses =
-      [MockProtocol.self, FailingProtocol.self, PlainProtocol.self] + (original.protocolClasses ?? [])
-    let url = try #require(URL(string: target))
-    let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: url))
-    let stock = try await exchange.run(original)
-    let both = outer.sessionConfiguration(
-      from: inner.sessionConfiguration(from: original, client: "in"), client: "out")
-    #expect(try await exchange.run(both) == stock)
-    inner.flush()
-    outer.flush()
-    #expect(innerObserver.ended.map(\.request.client) == ["in"])
-    #expect(outerObserver.ended.map(\.request.client) == ["out"])
-    #expect(innerObserver.ended.map(\.end) == outerObserver.ended.map(\.end))
   }
 
   @Test(arguments: [

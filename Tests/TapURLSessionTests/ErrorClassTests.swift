@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -13,8 +11,7 @@ import Testing
       // Foundation does not know a scheme in capitals.
       ("HTTP://127.0.0.1:1/", .unsupportedURL), ("http://fails.test/", .other),
     ], [Style.async, .completionHandler, .sessionDelegate])
-  func `each failure has its class`(failure: (url: String, type: RequestErrorType), style: Style) async throws
-  {
+  func `failures have a class`(failure: (url: String, type: RequestErrorType), style: Style) async throws {
     let request = URLRequest(url: try #require(URL(string: failure.url)))
     try await Self.expect(failure.type, Exchange(kind: .data, style: style, request: request))
   }
@@ -22,18 +19,15 @@ import Testing
   @Test(arguments: [Style.async, .completionHandler, .sessionDelegate])
   func `a GET with a body fails by its body`(style: Style) async throws {
     let origin = try Origin { _ in [] }
-    var request = URLRequest(url: origin.url())
-    request.httpBody = Data("body".utf8)
+    let request = with(URLRequest(url: origin.url())) { $0.httpBody = Data("body".utf8) }
     try await Self.expect(.body, Exchange(kind: .data, style: style, request: request))
   }
 
   @Test func `an upload of a file that is not there fails by its body`() async throws {
     let origin = try Origin { _ in [.response()] }
-    var request = URLRequest(url: origin.url())
-    request.httpMethod = "POST"
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let request = with(URLRequest(url: origin.url())) { $0.httpMethod = "POST" }
+    let (tap, observer) = URLSessionTap.observed()
+    let session = tap.session()
     do {
       _ = try await session.upload(for: request, fromFile: URL(fileURLWithPath: "/no/such/file"))
       Issue.record("there is no such file")
@@ -44,9 +38,7 @@ import Testing
     #expect(observer.ended.map(\.end) == [.failure(.body, statusCode: nil)])
   }
 
-  @Test(
-    .needs(.program), .usesFrontServer,
-    arguments: [Style.async, .completionHandler, .sessionDelegate])
+  @Test(.needs(.program), .usesFrontServer, arguments: [Style.async, .completionHandler, .sessionDelegate])
   func `a certificate that is not trusted is a failure of TLS`(style: Style) async throws {
     try await TrustedCertificate.prepare()
     let origin = try Origin { _ in [.response()] }
@@ -70,16 +62,14 @@ import Testing
     let over = Gate()
     let origin = try Origin { _ in [.text(end.sent), .hold(over)] }
     defer { over.open() }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let (tap, observer) = URLSessionTap.observed()
+    let session = tap.session()
     var request = URLRequest(url: origin.url())
     request.timeoutInterval = end.timeout
     if method == "POST" { (request.httpMethod, request.httpBody) = (method, Data([1, 2, 3])) }
     await #expect(throws: URLError.self) { try await session.data(for: request) }
     session.finishTasksAndInvalidate()
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     #expect(observation.errorMessage == end.message)
     #expect(observation.errorType == "timeout")
     // At once where the time-out is none.
@@ -93,9 +83,8 @@ import Testing
     await #expect(processExitsWith: .success) {
       alarm(60)
       setenv("http_proxy", "http://user:s3cret@127.0.0.1:99999", 1)
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
-      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+      let (tap, observer) = URLSessionTap.observed()
+      let session = tap.session()
       _ = try? await session.data(from: try #require(URL(string: "http://a.test/")))
       tap.flush()
       try await observer.waitForEnds(1)
@@ -105,52 +94,31 @@ import Testing
     }
   }
 
-  /// Foundation decodes such a host, and takes it for one.
-  @Test func `userinfo in place of a host is neither an address nor in a message`() async throws {
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
-    _ = try? await session.data(from: try #require(URL(string: "http://user%3As3cret%40host.invalid/")))
-    tap.flush()
-    try await observer.waitForEnds(1)
-    let ended = try #require(observer.ended.first)
-    #expect(ended.request.serverAddress == nil)
-    // Foundation refuses it without a word of libcurl's.
-    #expect(ended.end == .failure(.unsupportedURL, statusCode: nil) && ended.errorMessage == nil)
-  }
-
   /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close` in its `http2.c`,
   /// `curl_easy_strerror`).
-  @Test(
-    arguments: [
-      "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
-      "HTTP/2 stream 3 was not closed cleanly before end of the underlying stream",
-      "HTTP/2 stream 1 was reset", "Stream error in the HTTP/2 framing layer",
-    ])
+  @Test(arguments: [
+    "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
+    "HTTP/2 stream 3 was not closed cleanly before end of the underlying stream", "HTTP/2 stream 1 was reset",
+    "Stream error in the HTTP/2 framing layer",
+  ])
   func `a cut by HTTP/2 is a lost connection`(message: String) {
     #expect(RequestErrorType(curlMessage: message) == .connectionLost)
   }
 
   /// The words of libcurl before 8.6, and since (`httpchunk_readwrite` in its `http_chunks.c`).
-  @Test(
-    arguments: [
-      "Illegal or missing hexadecimal sequence in chunked-encoding",
-      "chunk hex-length char not a hex digit: 0x7a", "chunk hex-length longer than 16",
-      "invalid chunk size: 'ffffffffffffffff'",
-    ])
+  @Test(arguments: [
+    "Illegal or missing hexadecimal sequence in chunked-encoding",
+    "chunk hex-length char not a hex digit: 0x7a", "chunk hex-length longer than 16",
+    "invalid chunk size: 'ffffffffffffffff'",
+  ])
   func `a chunk without a size is a failure of the body`(message: String) {
     #expect(RequestErrorType(curlMessage: message) == .body)
   }
 
   /// Makes the exchange stock and tapped.
   static func expect(_ type: RequestErrorType, _ exchange: Exchange) async throws {
-    func configuration() -> URLSessionConfiguration {
-      let configuration = URLSessionConfiguration.ephemeral
-      configuration.protocolClasses = [FailingProtocol.self] + (configuration.protocolClasses ?? [])
-      return configuration
-    }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
+    func configuration() -> URLSessionConfiguration { .ephemeral(with: FailingProtocol.self) }
+    let (tap, observer) = URLSessionTap.observed()
     let stock = try await exchange.run(configuration())
     let tapped = try await exchange.run(tap.sessionConfiguration(from: configuration(), client: "test"))
     #expect(stock.error != nil)

@@ -1,16 +1,9 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// The configuration factory: copies, order, repetition, many taps.
 @Suite struct FactoryTests {
-  let observer = RecordingObserver()
-  let tap: URLSessionTap
-
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  var (tap, observer) = URLSessionTap.observed()
 
   static func names(_ configuration: URLSessionConfiguration) -> [ObjectIdentifier] {
     (configuration.protocolClasses ?? []).map { ObjectIdentifier($0) }
@@ -33,8 +26,7 @@ import Testing
   }
 
   @Test func `other classes stay in order behind the tap`() {
-    let original = URLSessionConfiguration.ephemeral
-    original.protocolClasses = [MockProtocol.self] + (original.protocolClasses ?? [])
+    let original = URLSessionConfiguration.ephemeral(with: MockProtocol.self)
     let patched = tap.sessionConfiguration(from: original, client: "a")
     #expect(Array(Self.names(patched).dropFirst()) == Self.names(original))
   }
@@ -71,7 +63,7 @@ import Testing
       ("http://localhost:\(ports[1])?a/@b", nil), ("http://user:word@127.0.0.1:\(ports[0])/", "127.0.0.1"),
       ("http://127.0.0.1:\(ports[0])", "127.0.0.1"),
     ]
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "a"))
+    let session = tap.session(client: "a")
     for (text, host) in urls {
       _ = try await session.data(from: #require(URL(string: text)))
       tap.flush()

@@ -1,16 +1,9 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// Sessions that exist already: observed from here on, and no longer.
 @Suite struct InstallTests {
-  let observer = RecordingObserver()
-  let tap: URLSessionTap
-
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  var (tap, observer) = URLSessionTap.observed()
 
   private var clients: [String] {
     tap.flush()
@@ -36,8 +29,7 @@ import Testing
 
   @Test func `another tap's and the app's own classes stay`() async throws {
     let other = URLSessionTap(observers: [])
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.protocolClasses = [MockProtocol.self] + (configuration.protocolClasses ?? [])
+    let configuration = URLSessionConfiguration.ephemeral(with: MockProtocol.self)
     let session = URLSession(configuration: configuration)
     #expect(other.install(on: session, client: "other"))
     let classes = FactoryTests.names(session.configuration)
@@ -60,9 +52,7 @@ import Testing
     #expect(clients == ["late"])
   }
 
-  @Test func `a request under way is recorded to its end in spite of an uninstall, and not from an install`()
-    async throws
-  {
+  @Test func `a request under way is recorded to its end in spite of an uninstall`() async throws {
     let (arrived, goOn) = (Gate(), Gate())
     let origin = try Origin { _ in [.signal(arrived), .hold(goOn), .response()] }
     let session = URLSession(configuration: .ephemeral)
@@ -84,14 +74,11 @@ import Testing
 
   /// In a process of its own: all tests share the shared session.
   @Test(.serialized, arguments: [true, false])
-  func `the shared session can be observed, even as the first session of the process`(isFirst: Bool)
-    async throws
-  {
+  func `the shared session can be observed, even as the process's first`(isFirst: Bool) async throws {
     try ExitValues.give("InstallTests", isFirst)
     await #expect(processExitsWith: .success) {
       let isFirst = try ExitValues.take("InstallTests", Bool.self)
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
+      let (tap, observer) = URLSessionTap.observed()
       let origin = try Origin { _ in [.response(body: [1])] }
       if !isFirst { _ = try await URLSession(configuration: .ephemeral).data(from: origin.url("/other")) }
       let stock = FactoryTests.names(URLSession.shared.configuration)

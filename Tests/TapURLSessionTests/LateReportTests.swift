@@ -1,8 +1,5 @@
-import Synchronization
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// What a loader reports after its end. Foundation's native loader does so when a task is cancelled at the moment of
 /// its end, and Foundation's client ends the process if the task has left the session's registry by then.
@@ -43,8 +40,7 @@ import Testing
     try ExitValues.give("LateReportTests", path)
     await #expect(processExitsWith: .success) {
       let path = try ExitValues.take("LateReportTests", String.self)
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
+      let (tap, observer) = URLSessionTap.observed()
       let configuration = URLSessionConfiguration.ephemeral
       configuration.protocolClasses = [LateLoader.self]
       let session = URLSession(configuration: tap.sessionConfiguration(from: configuration, client: "late"))
@@ -57,9 +53,7 @@ import Testing
       }
       task.resume()
       try await done.wait("the completion handler")
-      _ = try await Poll.until("the task to leave the session") {
-        await session.tasks().isEmpty ? true : nil
-      }
+      try await Poll.until("the task to leave the session") { await session.tasks().isEmpty }
       let loader = try #require(LateLoader.last)
       loader.reportAgain()
       _ = await session.tasks()
@@ -74,8 +68,6 @@ import Testing
 
 extension URLSession {
   fileprivate func tasks() async -> [URLSessionTask] {
-    await withCheckedContinuation { continuation in
-      getAllTasks { continuation.resume(returning: $0) }
-    }
+    await withCheckedContinuation { continuation in getAllTasks { continuation.resume(returning: $0) } }
   }
 }

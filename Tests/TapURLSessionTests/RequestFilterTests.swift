@@ -1,18 +1,14 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
-/// Which requests are recorded.
 @Suite struct RequestFilterTests {
   @Test func `it is asked with what the request is, of any client`() async throws {
     let origin = try Origin { _ in [.response()] }
     var options = RequestConfiguration()
     options.filter = !.clients(["health"]).and(RequestFilter { $0.headers["X-Trial"] != "1" })
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer], options: options)
+    let (tap, observer) = URLSessionTap.observed(options: options)
     for (client, trial) in [("health", "0"), ("shop", "1"), ("shop", "0")] {
-      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: client))
+      let session = tap.session(client: client)
       var request = URLRequest(url: origin.url("/\(client)-\(trial)"))
       request.setValue(trial, forHTTPHeaderField: "X-Trial")
       _ = try await session.data(for: request)
@@ -27,11 +23,10 @@ import Testing
 
   @Test(arguments: ["127.0.0.1", "localhost", "LOCALHOST", "127.1.2.3", "[::1]"])
   func `the endpoint of the app itself is never recorded`(host: String) async throws {
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
+    let (tap, observer) = URLSessionTap.observed()
     let closed = try ClosedPort()
     tap.exclude(ownPort: closed.port)
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "a"))
+    let session = tap.session(client: "a")
     _ = try? await session.data(from: #require(URL(string: "http://\(host):\(closed.port)/metrics")))
     tap.flush()
     #expect(observer.started.isEmpty)

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -9,9 +7,7 @@ import Testing
   private let observers = [RecordingObserver(), RecordingObserver(), RecordingObserver()]
   private let taps: [URLSessionTap]
 
-  init() {
-    taps = observers.map { URLSessionTap(observers: [$0]) }
-  }
+  init() { taps = observers.map { URLSessionTap(observers: [$0]) } }
 
   /// The names under which each tap has recorded its requests.
   private var clients: [[String]] {
@@ -58,9 +54,7 @@ import Testing
     #expect(FactoryTests.names(session.configuration) == stock)
   }
 
-  @Test func `a configuration that holds the classes of two patched ones is observed once by each`()
-    async throws
-  {
+  @Test func `a configuration with the classes of two patched ones is observed once by each`() async throws {
     let origin = try Origin { _ in [.response()] }
     let first = taps[0].sessionConfiguration(from: .ephemeral, client: "first")
     let second = taps[1].sessionConfiguration(from: .ephemeral, client: "second")
@@ -86,8 +80,7 @@ import Testing
   }
 
   @Test func `each tap's filter decides for that tap`() async throws {
-    var options = RequestConfiguration()
-    options.filter = .paths(["/chosen"])
+    let options = with(RequestConfiguration()) { $0.filter = .paths(["/chosen"]) }
     let choosy = URLSessionTap(observers: [observers[0]], options: options)
     let origin = try Origin { _ in [.response()] }
     let patched = taps[1].sessionConfiguration(
@@ -140,7 +133,7 @@ import Testing
     weak var released: URLSessionTap?
     do {
       let tap = URLSessionTap(observers: [])
-      session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "short"))
+      session = tap.session(client: "short")
       released = tap
       tap.stop()
     }

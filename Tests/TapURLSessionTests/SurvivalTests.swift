@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// What ends a process of stock Foundation's, where the tap, or what is deployed with it, acts on that. Each runs in a process of
 /// its own, which an alarm ends where Foundation hangs instead.
@@ -19,11 +17,8 @@ import Testing
       alarm(60)
       // No request ends before it is resumed again: a task that is suspended at its end may end the process, with a tap as well.
       let resumed = (0..<50).map { _ in Gate() }
-      let origin = try Origin { request in
-        [.hold(resumed[Int(request.path.dropFirst()) ?? 0]), .response()]
-      }
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
+      let origin = try Origin { request in [.hold(resumed[Int(request.path.dropFirst()) ?? 0]), .response()] }
+      let (tap, observer) = URLSessionTap.observed()
       let session = URLSession(
         configuration: isTapped ? tap.sessionConfiguration(from: .ephemeral, client: "test") : .ephemeral)
       for (number, isResumed) in resumed.enumerated() {

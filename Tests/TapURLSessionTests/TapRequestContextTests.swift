@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// What an app says about a request: it survives copies and changes, and reaches the observers.
 @Suite struct RequestContextTests {
@@ -14,36 +12,33 @@ import Testing
     URLRequest(url: try #require(URL(string: url)))
   }
 
-  @Test func `a request has none of its own`() throws {
-    #expect(try Self.request().tapContext == nil)
-  }
+  @Test func `a request has none of its own`() throws { #expect(try Self.request().tapContext == nil) }
 
   struct Change: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var make: @Sendable (inout URLRequest) -> Void
   }
 
-  @Test(
-    arguments: [
-      Change(testDescription: "url") { $0.url = URL(string: "http://other.test/") },
-      Change(testDescription: "method") { $0.httpMethod = "PUT" },
-      Change(testDescription: "header") { $0.setValue("b", forHTTPHeaderField: "A") },
-      Change(testDescription: "added header") { $0.addValue("b", forHTTPHeaderField: "A") },
-      Change(testDescription: "all headers") { $0.allHTTPHeaderFields = ["C": "d"] },
-      Change(testDescription: "body") { $0.httpBody = Data([1]) },
-      Change(testDescription: "stream") { $0.httpBodyStream = InputStream(data: Data([1])) },
-      Change(testDescription: "timeout") { $0.timeoutInterval = 5 },
-      Change(testDescription: "cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData },
-      Change(testDescription: "cookies") { $0.httpShouldHandleCookies = false },
-      Change(testDescription: "cellular") { $0.allowsCellularAccess = false },
-      Change(testDescription: "service type") { $0.networkServiceType = .background },
-      Change(testDescription: "document") { $0.mainDocumentURL = URL(string: "http://doc.test/") },
-      Change(testDescription: "trace") { $0.setTrace(.random()) },
-      Change(testDescription: "bridge") { $0 = ($0 as NSURLRequest) as URLRequest },
-      Change(testDescription: "mutable copy") {
-        if let copy = ($0 as NSURLRequest).mutableCopy() as? NSMutableURLRequest { $0 = copy as URLRequest }
-      },
-    ])
+  @Test(arguments: [
+    Change(testDescription: "url") { $0.url = URL(string: "http://other.test/") },
+    Change(testDescription: "method") { $0.httpMethod = "PUT" },
+    Change(testDescription: "header") { $0.setValue("b", forHTTPHeaderField: "A") },
+    Change(testDescription: "added header") { $0.addValue("b", forHTTPHeaderField: "A") },
+    Change(testDescription: "all headers") { $0.allHTTPHeaderFields = ["C": "d"] },
+    Change(testDescription: "body") { $0.httpBody = Data([1]) },
+    Change(testDescription: "stream") { $0.httpBodyStream = InputStream(data: Data([1])) },
+    Change(testDescription: "timeout") { $0.timeoutInterval = 5 },
+    Change(testDescription: "cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData },
+    Change(testDescription: "cookies") { $0.httpShouldHandleCookies = false },
+    Change(testDescription: "cellular") { $0.allowsCellularAccess = false },
+    Change(testDescription: "service type") { $0.networkServiceType = .background },
+    Change(testDescription: "document") { $0.mainDocumentURL = URL(string: "http://doc.test/") },
+    Change(testDescription: "trace") { $0.setTrace(.random()) },
+    Change(testDescription: "bridge") { $0 = ($0 as NSURLRequest) as URLRequest },
+    Change(testDescription: "mutable copy") {
+      if let copy = ($0 as NSURLRequest).mutableCopy() as? NSMutableURLRequest { $0 = copy as URLRequest }
+    },
+  ])
   func `it survives copies and changes, and changes nothing else`(change: Change) throws {
     var plain = try Self.request()
     plain.httpMethod = "POST"
@@ -86,13 +81,9 @@ import Testing
   }
 
   @Test func `a request without a URL has none, and nothing breaks`() throws {
-    var contextual = try Self.request()
-    contextual.tapContext = Self.context
-    contextual.url = nil
+    let contextual = try with(Self.request()) { ($0.tapContext, $0.url) = (Self.context, nil) }
     #expect(contextual.tapContext == nil)
-    var plain = try Self.request()
-    plain.url = nil
-    plain.tapContext = Self.context
+    let plain = try with(Self.request()) { ($0.url, $0.tapContext) = (nil, Self.context) }
     #expect(plain.tapContext == nil)
   }
 
@@ -104,14 +95,12 @@ import Testing
     #expect(request.hashValue == plain.hashValue)
   }
 
-  /// Describes what a tap reports of a request.
   private func reported(
     _ request: URLRequest, kind: Kind = .data, style: Style = .async,
     configuration: URLSessionConfiguration = .ephemeral, templates: PathTemplates = []
   ) async throws -> RequestDescription {
     let observer = RecordingObserver()
-    var options = RequestConfiguration()
-    options.pathTemplates = templates
+    let options = with(RequestConfiguration()) { $0.pathTemplates = templates }
     let tap = URLSessionTap(observers: [observer], options: options)
     let exchange = Exchange(kind: kind, style: style, request: request)
     _ = try await exchange.run(tap.sessionConfiguration(from: configuration, client: "test"))
@@ -151,9 +140,7 @@ import Testing
   }
 
   @Test func `a traced copy is the request with a header more`() throws {
-    var plain = try Self.request()
-    plain.httpMethod = "POST"
-    plain.tapContext = Self.context
+    let plain = try with(Self.request()) { ($0.httpMethod, $0.tapContext) = ("POST", Self.context) }
     let trace = TraceContext.random()
     let traced = plain.traced(trace)
     #expect(plain.value(forHTTPHeaderField: "traceparent") == nil)
@@ -164,9 +151,7 @@ import Testing
   }
 
   @Test(arguments: ["traceparent", "Traceparent", "TraceParent", "TRACEPARENT"])
-  func `the header's trace is read whatever the case of its name, is sent, and wins`(name: String)
-    async throws
-  {
+  func `the header's trace is read in any case of its name, is sent, and wins`(name: String) async throws {
     let origin = try Origin { _ in [.response()] }
     let trace = TraceContext.random()
     var request = URLRequest(url: origin.url())

@@ -1,13 +1,9 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
 /// libcurl's info of a transfer: phases within what the server did, exact sizes, connections.
 @Suite struct TransferInfoTests {
-  /// The ways to make a request.
   enum Way: String, CaseIterable, Sendable {
     case async, handler, delegate, download, downloadDelegate
 
@@ -21,12 +17,7 @@ import Testing
     }
   }
 
-  private let observer = RecordingObserver()
-  private let tap: URLSessionTap
-
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  private var (tap, observer) = URLSessionTap.observed()
 
   private func configuration(_ base: URLSessionConfiguration = .ephemeral) -> URLSessionConfiguration {
     tap.sessionConfiguration(from: base, client: "test")
@@ -37,13 +28,11 @@ import Testing
     _ way: Way, _ url: URL, method: String = "GET", kind: Kind? = nil, body: [UInt8] = [],
     configuration base: URLSessionConfiguration = .ephemeral
   ) async throws -> RequestObservation {
-    var request = URLRequest(url: url)
-    request.httpMethod = method
+    let request = with(URLRequest(url: url)) { $0.httpMethod = method }
     var exchange = Exchange(kind: kind ?? way.kind, style: way.style, request: request)
     exchange.uploadBody = body
     _ = try await exchange.run(configuration(base))
-    try await observer.waitForEnds(1)
-    return try #require(observer.ended.last)
+    return try await observer.end()
   }
 
   private static func milliseconds(_ duration: Duration?) -> Double? {
@@ -99,8 +88,7 @@ import Testing
       [
         .think(300), .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
         .think(200),
-      ]
-        + [.text("6\r\n world\r\n0\r\n\r\n")]
+      ] + [.text("6\r\n world\r\n0\r\n\r\n")]
     }
     let observation = try await observation(way, origin.url())
     let timings = observation.timings
@@ -191,8 +179,7 @@ import Testing
     let before = [RequestTimings.Phase.resolve, .connect, .local].compactMap {
       Self.milliseconds(observation.timings[$0])
     }
-    #expect(
-      try #require(Self.milliseconds(observation.timings[.processing])) + before.reduce(0, +) >= 900)
+    #expect(try #require(Self.milliseconds(observation.timings[.processing])) + before.reduce(0, +) >= 900)
     #expect(observation.timings[.transfer] == nil)
     #expect(observation.timeToFirstByte == nil)
     #expect(observation.cutOffPhase == .processing)
@@ -219,15 +206,13 @@ import Testing
       [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .signal(arrived), .hold(over)]
     }
     defer { over.open() }
-    var exchange = Exchange(
-      kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
+    var exchange = Exchange(kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
     exchange.interruption = .cancel
     exchange.isDue = arrived
     exchange.waitsForData = true
     exchange.goOn = over
     _ = try await exchange.run(configuration())
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     #expect(observation.end == .cancelled)
     #expect(observation.responseBodySize == 9)
     #expect(observation.timeToFirstByte != nil)
@@ -236,15 +221,13 @@ import Testing
 
   @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {
     let observer = RecordingObserver()
-    var configuration = URLSessionTap.Configuration()
-    configuration.readsTransferInfo = false
+    let configuration = with(URLSessionTap.Configuration()) { $0.readsTransferInfo = false }
     let blind = URLSessionTap(observers: [observer], configuration: configuration)
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
     let session = URLSession(configuration: blind.sessionConfiguration(from: .ephemeral, client: "blind"))
     _ = try await session.data(from: origin.url())
     session.finishTasksAndInvalidate()
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     #expect(observation.responseBodySize == 3)
     #expect(observation.end == .response(statusCode: 200))
     #expect(observation.timings.isEmpty)

@@ -1,7 +1,5 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// Requests that Foundation never ends: seen as active, reported once, and ended with a cancel or the session.
 @Suite struct WaitingRequestTests {
@@ -22,11 +20,11 @@ import Testing
     let recorder = try RequestRecorder(registry: registry, consumers: [observer])
     let tap = URLSessionTap(recorder: recorder, configuration: configuration)
     func active() -> Bool {
-      String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+      registry.text.split(separator: "\n")
         .contains { $0.hasPrefix("http_client_active_requests{") && $0.hasSuffix(" 1") }
     }
 
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let session = tap.session()
     let done = Gate()
     let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
     task.resume()

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Lets a number of tasks pass at a time. A task that waits blocks no thread.
 package final class AsyncSemaphore: Sendable {
   private struct State {
@@ -9,10 +7,7 @@ package final class AsyncSemaphore: Sendable {
 
   private let state: Mutex<State>
 
-  /// - Parameter count: How many may pass at a time.
-  package init(count: Int) {
-    state = Mutex(State(free: count))
-  }
+  package init(count: Int) { state = Mutex(State(free: count)) }
 
   /// Runs the body when it is its turn.
   package func run<T>(_ body: () async throws -> T) async rethrows -> T {

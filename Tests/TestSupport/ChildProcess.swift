@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A program that a test starts, watches and ends.
 package final class ChildProcess: Sendable {
   private struct State {
@@ -9,7 +7,6 @@ package final class ChildProcess: Sendable {
 
   private let state = Mutex(State())
   private let process: Process
-  /// Opened when the program has ended.
   package let ended = Gate()
   /// Opened when nothing more will be written, also not by the program's own children.
   private let outputEnded = Gate()
@@ -45,16 +42,12 @@ package final class ChildProcess: Sendable {
     try self.init(folder.appendingPathComponent(product), arguments)
   }
 
-  /// The output of the program so far.
   package var output: String { String(decoding: bytes, as: UTF8.self) }
 
-  /// The output of the program so far.
   package var bytes: [UInt8] { state.withLock { $0.output } }
 
-  /// The status that the program ended with.
   package var status: Int32 { process.terminationStatus }
 
-  /// The program's id.
   package var id: Int32 { process.processIdentifier }
 
   private var name: String { process.executableURL?.lastPathComponent ?? "the program" }
@@ -82,22 +75,16 @@ package final class ChildProcess: Sendable {
   }
 
   /// Asks the program to end.
-  package func stop() {
-    if process.isRunning { process.terminate() }
-  }
+  package func stop() { if process.isRunning { process.terminate() } }
 
-  /// Asks the program to end, and waits for it.
   package func terminate() async throws {
     stop()
     try await waitForExit()
   }
 
   /// Sends a signal, unless the program has ended: its id may be another's then.
-  package func send(_ signal: Int32) {
-    if process.isRunning { kill(process.processIdentifier, signal) }
-  }
+  package func send(_ signal: Int32) { if process.isRunning { kill(process.processIdentifier, signal) } }
 
-  /// Waits until the program has ended.
   package func waitForExit(seconds: Double = 120) async throws {
     try await ended.wait(seconds: seconds, "exit of \(name)")
   }

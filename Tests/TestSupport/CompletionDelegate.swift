@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Tells of the completion of each task of a session.
 package final class CompletionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate {
   private let completions = Mutex<[Int: @Sendable () -> Void]>([:])

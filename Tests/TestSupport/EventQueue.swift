@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Events that a test waits for one by one, in their order. An event that came before it was waited for is kept.
 package final class EventQueue<Event: Sendable>: Sendable {
   private struct State {
@@ -9,10 +7,8 @@ package final class EventQueue<Event: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes an empty queue.
   package init() {}
 
-  /// Appends an event.
   package func send(_ event: Event) {
     state.withLock { state in
       state.events.append(event)
@@ -34,7 +30,4 @@ package final class EventQueue<Event: Sendable>: Sendable {
   }
 }
 
-extension EventQueue where Event == Void {
-  /// Appends an event.
-  package func send() { send(()) }
-}
+extension EventQueue where Event == Void { package func send() { send(()) } }

@@ -1,12 +1,8 @@
-package import TapCore
-
 /// Values, each with a name that a test can print: the text of some of them is long, and some have none.
 package typealias NamedValues<Value> = [(name: String, value: Value)]
 
 /// A type with values at its ends, and with such as a setting of the type rarely expects.
-package protocol Extremal: Sendable {
-  static var extremes: NamedValues<Self> { get }
-}
+package protocol Extremal: Sendable { static var extremes: NamedValues<Self> { get } }
 
 extension Extremal {
   /// The same as `values.map { ($0.name, $0.value) }` for a type whose values describe themselves.
@@ -16,13 +12,9 @@ extension Extremal {
 /// How many elements, or bytes of a text, are many: more than 16 bits count.
 package let manyElements = 66_000
 
-extension Int: Extremal {
-  package static let extremes = described([.min, -1, 0, 1, 1 << 46, .max])
-}
+extension Int: Extremal { package static let extremes = described([.min, -1, 0, 1, 1 << 46, .max]) }
 
-extension Int32: Extremal {
-  package static let extremes = described([.min, -1, .max])
-}
+extension Int32: Extremal { package static let extremes = described([.min, -1, .max]) }
 
 extension Int64: Extremal {
   package static let extremes = Int.extremes.map { (name: $0.name, value: Int64($0.value)) }
@@ -41,8 +33,7 @@ extension Duration: Extremal {
   package static let extremes: NamedValues<Duration> = [
     ("the least", Duration(attoseconds: .min)), ("Int64.min s", .seconds(Int64.min)), ("-1 s", .seconds(-1)),
     ("-1 ns", .nanoseconds(-1)), ("0 s", .zero), ("1 as", Duration(attoseconds: 1)),
-    ("1 ns", .nanoseconds(1)),
-    ("a day", .seconds(86_400)), ("Int64.max ns", .nanoseconds(Int64.max)),
+    ("1 ns", .nanoseconds(1)), ("a day", .seconds(86_400)), ("Int64.max ns", .nanoseconds(Int64.max)),
     ("Int64.max s", .seconds(Int64.max)), ("the greatest", Duration(attoseconds: .max)),
   ]
 }
@@ -86,13 +77,9 @@ private let fields: NamedValues<[String: FieldValue]> = [
 ].flatMap { $0 }
 
 /// What the values of a dictionary are, as far as it is one that a setting takes.
-package protocol ExtremalField: Sendable {
-  static var dictionaries: NamedValues<[String: Self]> { get }
-}
+package protocol ExtremalField: Sendable { static var dictionaries: NamedValues<[String: Self]> { get } }
 
-extension String: ExtremalField {
-  package static var dictionaries: NamedValues<[String: String]> { texts }
-}
+extension String: ExtremalField { package static var dictionaries: NamedValues<[String: String]> { texts } }
 
 extension FieldValue: ExtremalField {
   package static var dictionaries: NamedValues<[String: FieldValue]> { fields }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Something that a test waits for: closed at first, opened once, never closed again.
 package final class Gate: Sendable {
   private struct State {
@@ -9,10 +7,8 @@ package final class Gate: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a closed gate.
   package init() {}
 
-  /// Whether the gate is open.
   package var isOpen: Bool { state.withLock { $0.isOpen } }
 
   /// Opens the gate. Opening it again does nothing.
@@ -28,9 +24,7 @@ package final class Gate: Sendable {
   /// Calls back once: when the gate is open, or when the deadline has passed.
   private func whenOpen(within seconds: Double, _ callback: @escaping @Sendable (Bool) -> Void) {
     let isFirst = Once()
-    let waiter: @Sendable (Bool) -> Void = { isOpen in
-      if isFirst.claim() { callback(isOpen) }
-    }
+    let waiter: @Sendable (Bool) -> Void = { isOpen in if isFirst.claim() { callback(isOpen) } }
     let isOpen = state.withLock { state in
       if !state.isOpen { state.waiters.append(waiter) }
       return state.isOpen

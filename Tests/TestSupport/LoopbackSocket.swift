@@ -11,21 +11,31 @@ package enum LoopbackSocket {
     let result = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
         descriptor >= 0 && Glibc.bind(descriptor, pointer, length) == 0
-          && (!listens || listen(descriptor, 512) == 0)
-          && getsockname(descriptor, pointer, &length) == 0
+          && (!listens || listen(descriptor, 512) == 0) && getsockname(descriptor, pointer, &length) == 0
       }
     }
     guard result else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
+  /// A Unix socket, whose file stays when it is closed.
+  package static func bind(path: String) throws -> Int32 {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let isBound = withUnsafeBytes(of: &address) {
+      Glibc.bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count)) == 0
+    }
+    guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    return descriptor
+  }
+
   /// Answers the requests of one connection until either side ends it.
-  static func serve(
-    _ connection: Int32, greeting: [OriginStep] = [], script: (OriginRequest) -> [OriginStep]
-  ) {
+  static func serve(_ connection: Int32, greeting: [OriginStep] = [], script: (OriginRequest) -> [OriginStep])
+  {
     var noDelay: Int32 = 1
-    setsockopt(
-      connection, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
     var pending: [UInt8] = []
     guard greeting.allSatisfy({ take($0, on: connection) }) else { return }
     while let request = readRequest(connection, pending: &pending) {
@@ -36,8 +46,7 @@ package enum LoopbackSocket {
   /// Takes one step of an answer. `false` if the connection ends with it.
   private static func take(_ step: OriginStep, on connection: Int32) -> Bool {
     switch step {
-    case .send(let bytes):
-      return send(bytes, to: connection)
+    case .send(let bytes): return send(bytes, to: connection)
     case .arrival:
       var entry = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
       return poll(&entry, 1, -1) > 0
@@ -50,17 +59,16 @@ package enum LoopbackSocket {
     case .signal(let gate):
       gate.open()
       return true
-    case .close:
-      return false
+    case .close: return false
     case .reset:
       var linger = linger(l_onoff: 1, l_linger: 0)
-      setsockopt(
-        connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+      setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
       return false
     }
   }
 
-  private static func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
+  /// Sends all of the bytes. `false` if the other end closes before.
+  static func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes {
@@ -122,9 +130,7 @@ package enum LoopbackSocket {
   private static let tlsHandshake: UInt8 = 22
 
   private static func take(_ count: Int, from connection: Int32, pending: inout [UInt8]) -> [UInt8]? {
-    while pending.count < count {
-      guard receive(from: connection, into: &pending) else { return nil }
-    }
+    while pending.count < count { guard receive(from: connection, into: &pending) else { return nil } }
     defer { pending.removeFirst(count) }
     return Array(pending.prefix(count))
   }
@@ -144,10 +150,7 @@ package final class ClosedPort: Sendable {
   package let port: Int
   private let descriptor: Int32
 
-  /// Takes a free port.
-  package init() throws {
-    (descriptor, port) = try LoopbackSocket.bind(listens: false)
-  }
+  package init() throws { (descriptor, port) = try LoopbackSocket.bind(listens: false) }
 
   deinit { close(descriptor) }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// An HTTP server under a test's control, byte for byte, on a free loopback port. It stops with its last reference.
 ///
 /// Every connection has a thread of its own and blocking sockets: simple to reason about, and misbehaviour
@@ -17,9 +15,7 @@ package final class Origin: Sendable {
   /// - Parameters:
   ///   - keepsRequests: Whether ``requests`` is filled: not where memory is measured.
   ///   - greeting: What every connection gets before its first request is read.
-  package init(
-    keepsRequests: Bool = true, greeting: [OriginStep] = [], _ script: @escaping Script
-  ) throws {
+  package init(keepsRequests: Bool = true, greeting: [OriginStep] = [], _ script: @escaping Script) throws {
     let (descriptor, port) = try LoopbackSocket.bind(listens: true)
     self.port = port
     let listener = Listener(descriptor, keepsRequests: keepsRequests, greeting: greeting)
@@ -35,10 +31,8 @@ package final class Origin: Sendable {
   /// The requests that arrived whole so far, in their order.
   package var requests: [OriginRequest] { listener.state.withLock { $0.requests } }
 
-  /// The connections that are open.
   package var connectionCount: Int { listener.state.withLock { $0.connections.count } }
 
-  /// A URL of this server.
   package func url(_ path: String = "/") -> URL {
     URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
   }
@@ -113,22 +107,18 @@ package struct OriginRequest: Sendable, Equatable {
 
 /// One step of an answer.
 package enum OriginStep: Sendable {
-  /// Sends these bytes.
   case send([UInt8])
   /// Waits until the test lets the answer go on (or a deadline ends the test).
   case hold(Gate)
   /// Waits until the client has sent something more, and reads nothing of it.
   case arrival
-  /// Thinks for so many milliseconds.
   case think(Int)
   /// Opens the gate: the answer has come to this step.
   case signal(Gate)
-  /// Closes the connection in order.
   case close
   /// Breaks the connection with a TCP reset.
   case reset
 
-  /// Sends text.
   package static func text(_ text: String) -> OriginStep { .send(Array(text.utf8)) }
 
   /// A whole response with a Content-Length.

@@ -4,9 +4,7 @@ package struct Pace: Sendable {
   private let start = ContinuousClock.now
   private let perSecond: Double
 
-  package init(perSecond: Double) {
-    self.perSecond = perSecond
-  }
+  package init(perSecond: Double) { self.perSecond = perSecond }
 
   /// Since the first piece was due.
   package var elapsed: Duration { start.duration(to: .now) }

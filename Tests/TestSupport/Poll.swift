@@ -13,6 +13,13 @@ package enum Poll {
     }
   }
 
+  /// Asks again and again, with a pause, until it is so.
+  package static func until(seconds: Double = 120, _ what: String, _ isSo: () async throws -> Bool)
+    async throws
+  {
+    try await until(seconds: seconds, what) { try await isSo() ? () : nil }
+  }
+
   private static func pause() async {
     await withCheckedContinuation { continuation in
       DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Holds the queue on which Foundation drives all sessions, from within a protocol class of the app's own: for as long as some
 /// work takes there.
 ///

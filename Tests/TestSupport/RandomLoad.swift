@@ -35,7 +35,6 @@ package final class RandomLoad: Sendable {
       in: request.style == .delegate ? delegated : plain, resumes: resumes, whenDone: done)
   }
 
-  /// Ends the sessions, once their requests have ended.
   package func end() {
     plain.finishTasksAndInvalidate()
     delegated.finishTasksAndInvalidate()

@@ -12,14 +12,9 @@ package struct RandomRequest: Sendable {
   }
 
   /// How the app learns of the end.
-  package enum Style: CaseIterable, Sendable {
-    case async, handler, delegate
-  }
+  package enum Style: CaseIterable, Sendable { case async, handler, delegate }
 
-  /// When the app cancels the request.
-  package enum Cancel: Sendable {
-    case never, beforeResume, atOnce, later
-  }
+  package enum Cancel: Sendable { case never, beforeResume, atOnce, later }
 
   package let id: Int
   package let answer: Answer
@@ -69,8 +64,7 @@ package struct RandomRequest: Sendable {
   func urlRequest(port: Int, closedPort: Int) -> URLRequest {
     let port = answer == .refused ? closedPort : port
     let url = URL(string: "http://127.0.0.1:\(port)/\(id)/\(answer.rawValue)")
-    var request = URLRequest(url: url ?? URL(fileURLWithPath: "/"))
-    request.httpMethod = method
+    let request = with(URLRequest(url: url ?? URL(fileURLWithPath: "/"))) { $0.httpMethod = method }
     return request
   }
 

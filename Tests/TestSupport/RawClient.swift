@@ -1,11 +1,7 @@
-import Synchronization
-
 /// A client that sends any bytes it is told to. Every call ends by a deadline, which is far away: it is for what never
 /// comes, not for a busy machine. Calls that may wait run on threads of dispatch's, not on those of the tests' tasks.
 package final class RawClient: Sendable {
-  package struct Failure: Error, CustomStringConvertible {
-    package var description: String
-  }
+  package struct Failure: Error, CustomStringConvertible { package var description: String }
 
   private let descriptor: Int32
   private let isClosed = Atomic(false)
@@ -23,7 +19,14 @@ package final class RawClient: Sendable {
     try self.init(AF_INET, &address, receiveBuffer: receiveBuffer, deadline: deadline)
   }
 
-  /// Connects to a Unix socket.
+  /// Connects, and sends a GET.
+  package convenience init(
+    host: String = "127.0.0.1", port: Int, receiveBuffer: Int32? = nil, asking path: String
+  ) throws {
+    try self.init(host: host, port: port, receiveBuffer: receiveBuffer)
+    send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  }
+
   package convenience init(path: String) throws {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -55,9 +58,7 @@ package final class RawClient: Sendable {
     }
   }
 
-  deinit {
-    if !isClosed.load(ordering: .relaxed) { close(descriptor) }
-  }
+  deinit { if !isClosed.load(ordering: .relaxed) { close(descriptor) } }
 
   // MARK: Sending
 
@@ -68,23 +69,10 @@ package final class RawClient: Sendable {
 
   /// Sends all of the bytes, or as many as the other end takes before it closes.
   package func sendAll(_ bytes: [UInt8]) async {
-    await perform { $0.sendBlocking(bytes) }
+    await perform { _ = LoopbackSocket.send(bytes, to: $0.descriptor) }
   }
 
-  private func sendBlocking(_ bytes: [UInt8]) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes {
-        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
-      guard count > 0 else { return }
-      rest = rest.dropFirst(count)
-    }
-  }
-
-  package func endOutput() {
-    shutdown(descriptor, Int32(SHUT_WR))
-  }
+  package func endOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// Closes with a reset. Nothing may be called after it.
   package func reset() {
@@ -134,8 +122,7 @@ package final class RawClient: Sendable {
   }
 
   private func perform<Result: Sendable>(_ work: @escaping @Sendable (RawClient) -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-      queue.async { continuation.resume(returning: work(self)) }
+    await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work(self)) }
     }
   }
 
@@ -172,7 +159,7 @@ package final class RawClient: Sendable {
   /// Sends a text as the last, and reads all that comes.
   package func exchange(_ text: String) async -> String {
     await perform { client in
-      client.sendBlocking(Array(text.utf8))
+      _ = LoopbackSocket.send(Array(text.utf8), to: client.descriptor)
       client.endOutput()
       return client.receiveAllBlocking()
     }

@@ -1,5 +1,3 @@
-package import TapCore
-
 /// Keeps everything that a recorder tells of.
 package final class RecordingObserver: RequestConsumer {
   private let state = Watched((started: [RequestDescription](), ended: [RequestObservation]()))
@@ -15,12 +13,16 @@ package final class RecordingObserver: RequestConsumer {
     state.change { $0.ended.append(observation) }
   }
 
-  /// Waits until this many requests have started.
   package func waitForStarts(_ count: Int) async throws {
     try await state.wait("start number \(count)") { $0.started.count >= count }
   }
 
-  /// Waits until this many requests have ended.
+  /// The last request, once so many have ended.
+  package func end(_ count: Int = 1) async throws -> RequestObservation {
+    try await waitForEnds(count)
+    return try #require(ended.last)
+  }
+
   package func waitForEnds(_ count: Int) async throws {
     try await state.wait("end number \(count)") { $0.ended.count >= count }
   }

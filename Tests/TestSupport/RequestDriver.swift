@@ -1,19 +1,11 @@
-import Synchronization
-package import TapCore
-
 /// Records requests whose values a test makes up, by the way of every request.
 package final class RequestDriver: Sendable {
   private struct Target: Hashable {
-    let client: String
-    let method: String
-    let address: String?
-    let port: Int?
+    let client: String, method: String, address: String?, port: Int?
 
     init(_ request: RequestDescription) {
-      client = request.client
-      method = request.method
-      address = request.serverAddress
-      port = request.serverPort
+      (client, method) = (request.client, request.method)
+      (address, port) = (request.serverAddress, request.serverPort)
     }
   }
 
@@ -21,14 +13,24 @@ package final class RequestDriver: Sendable {
   private let active = Mutex<[Target: [RequestRecord]]>([:])
 
   package init(
-    registry: Registry, configuration: RequestConfiguration = .init(),
-    consumers: [any RequestConsumer] = []
+    registry: Registry, consumers: [any RequestConsumer] = [],
+    _ change: (inout RequestConfiguration) -> Void = { _ in }
   ) throws(RegistryError) {
+    let configuration = with(RequestConfiguration(), change)
     recorder = try RequestRecorder(
       registry: registry, outbound: configuration, inbound: configuration, consumers: consumers)
   }
 
-  /// Begins a request.
+  /// A whole request, which took 20 ms.
+  package func record(
+    _ request: RequestDescription, _ end: RequestEnd = .response(statusCode: 200),
+    _ change: (inout RequestObservation) -> Void = { _ in }
+  ) {
+    requestStarted(request)
+    let observation = RequestObservation(request: request, start: .now, duration: .milliseconds(20), end: end)
+    requestEnded(with(observation, change))
+  }
+
   package func requestStarted(_ request: RequestDescription) {
     let begun = RequestRecord(request, recorder: recorder)
     begun.begin()

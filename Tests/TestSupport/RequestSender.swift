@@ -67,7 +67,5 @@ package final class RequestSender: Sendable {
     }
   }
 
-  private static func remove(_ file: URL?) {
-    if let file { try? FileManager.default.removeItem(at: file) }
-  }
+  private static func remove(_ file: URL?) { if let file { try? FileManager.default.removeItem(at: file) } }
 }

@@ -18,7 +18,6 @@ package final class TemporaryFolder: Sendable {
     return !FileManager.default.fileExists(atPath: path)
   }
 
-  /// The path of a file in the folder.
   package func callAsFunction(_ name: String) -> String { path + "/" + name }
 
   /// Puts a file in place as a careful writer does: whole, by a rename.
@@ -28,7 +27,6 @@ package final class TemporaryFolder: Sendable {
     return self(name)
   }
 
-  /// Removes a file, if it is there.
   package func remove(_ name: String) { unlink(self(name)) }
 
   /// The lines of a file, its last one included if it lacks a newline.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Runs each task on a thread that it may block: there is always another one for the next task.
 package final class ThreadExecutor: TaskExecutor {
   private struct State {
@@ -22,11 +20,7 @@ package final class ThreadExecutor: TaskExecutor {
       state.idle -= 1
       return true
     }
-    if isTaken {
-      arrived.signal()
-    } else {
-      Thread.detachNewThread { self.work() }
-    }
+    if isTaken { arrived.signal() } else { Thread.detachNewThread { self.work() } }
   }
 
   /// Each thread takes one job for each time that it is started or woken.

@@ -4,7 +4,6 @@
 ///
 ///     @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
 package struct Tool: Sendable {
-  /// The path of the program.
   package let url: URL
 
   /// Looks a program up in `PATH`.
@@ -17,9 +16,7 @@ package struct Tool: Sendable {
   }
 
   /// Whether tests with this program run: it is installed, or required.
-  package static func isUsable(_ name: String) -> Bool {
-    isRequired || (try? Tool(name)) != nil
-  }
+  package static func isUsable(_ name: String) -> Bool { isRequired || (try? Tool(name)) != nil }
 
   /// Whether tests with this Python package run.
   package static func isUsable(python package: String) async -> Bool {
@@ -28,14 +25,10 @@ package struct Tool: Sendable {
   }
 
   /// Tools must not be missing here.
-  package static var isRequired: Bool {
-    ProcessInfo.processInfo.environment["TESTS_REQUIRE_TOOLS"] == "1"
-  }
+  package static var isRequired: Bool { ProcessInfo.processInfo.environment["TESTS_REQUIRE_TOOLS"] == "1" }
 
   /// Runs the program to its end. Standard error goes where the output goes.
-  package func run(
-    _ arguments: [String], input: [UInt8] = [], seconds: Double = 120
-  ) async throws -> Result {
+  package func run(_ arguments: [String], input: [UInt8] = [], seconds: Double = 120) async throws -> Result {
     // From a file: neither side waits for the other.
     let folder = try TemporaryFolder()
     let file = URL(fileURLWithPath: folder("input"))
@@ -52,7 +45,6 @@ package struct Tool: Sendable {
     package let bytes: [UInt8]
   }
 
-  /// A program that is not installed.
   package struct Missing: Error, CustomStringConvertible {
     let name: String
     package var description: String { "\(name) is not installed" }

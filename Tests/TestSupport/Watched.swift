@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A state that a test waits for.
 package final class Watched<State: Sendable>: Sendable {
   private struct Content {

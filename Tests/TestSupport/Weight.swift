@@ -1,6 +1,3 @@
-import Synchronization
-package import Testing
-
 /// A share of the machine that a test needs for itself. Tests that need the same share wait for each other; all other tests run
 /// beside them.
 ///
@@ -12,9 +9,7 @@ package import Testing
 package struct Weight: TestTrait, SuiteTrait, TestScoping {
   private let semaphore: AsyncSemaphore?
 
-  private init(count: Int?) {
-    semaphore = count.map { AsyncSemaphore(count: $0) }
-  }
+  private init(count: Int?) { semaphore = count.map { AsyncSemaphore(count: $0) } }
 
   /// A page in the browser that such tests share, which is two or three processes. It waits most of its time: for scrapes.
   package static let browser = Weight(count: 4)

@@ -19,7 +19,7 @@ extension ExpositionFormat {
   }
 
   /// By its weight, then by how exactly the header names a format, then by the place in the header.
-  private typealias Rank = (weight: Int, precision: Int, place: Int)
+  private typealias Rank = (weight: Double, precision: Int, place: Int)
 
   private static let types = allCases.flatMap { format in
     QualityList(format.contentType).items.map { (format, $0) }
@@ -36,9 +36,7 @@ struct QualityList {
 
   /// Whether the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3) prefers gzip to a body as it is.
   var prefersGzip: Bool {
-    func weight(_ name: StaticString) -> Int? {
-      items.first { $0.value.elementsEqual(name.description.utf8) }?.weight
-    }
+    func weight(_ name: String) -> Double? { items.first { $0.value.elementsEqual(name.utf8) }?.weight }
     // "x-gzip" is the same (section 8.4.1.3), and "*" is every coding that is not named.
     let gzip = weight("gzip") ?? weight("x-gzip") ?? weight("*") ?? 0
     // Without its name, identity is acceptable but not asked for.
@@ -46,9 +44,7 @@ struct QualityList {
   }
 
   init(_ header: String) {
-    var bytes = Array(header.utf8)
-    for index in bytes.indices { bytes[index] = bytes[index].asciiLowercased }
-    var rest = bytes[...]
+    var rest = header.utf8.map(\.asciiLowercased)[...]
     var left = 64
     while !rest.isEmpty, left > 0 {
       var (part, separator) = Self.part(&rest)
@@ -78,18 +74,16 @@ struct QualityList {
       }
       return false
     }
-    func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-    var part = rest[..<(end ?? rest.endIndex)].drop(while: isSpace)
-    while let last = part.last, isSpace(last) { part.removeLast() }
-    defer { rest = end.map { rest[($0 + 1)...] } ?? [] }
-    return (part, end.map { rest[$0] })
+    let part = rest[..<(end ?? rest.endIndex)]
+    rest = rest[part.endIndex...]
+    return (part.trimmingBlanks, rest.popFirst())
   }
 
   struct Item: Sendable {
     let value: ArraySlice<UInt8>
     private var parameters: [(name: ArraySlice<UInt8>, value: [UInt8])] = []
-    /// In thousandths; 0 means "not acceptable".
-    private(set) var weight = 1_000
+    /// 0 means "not acceptable".
+    private(set) var weight = 1.0
 
     fileprivate init(value: ArraySlice<UInt8>) { self.value = value }
 
@@ -125,14 +119,13 @@ struct QualityList {
     }
 
     /// `0` or `1` with at most three decimals, and no more than 1 (RFC 9110, section 12.4.2).
-    private static func weight(_ text: ArraySlice<UInt8>) -> Int? {
+    private static func weight(_ text: ArraySlice<UInt8>) -> Double? {
       let digits = text.prefix(1) + text.dropFirst(2)
-      guard (1...4).contains(digits.count), digits.allSatisfy(\.isASCIIDigit),
-        text.dropFirst().first ?? UInt8(ascii: ".") == UInt8(ascii: ".")
+      guard text.count <= 5, digits.allSatisfy(\.isASCIIDigit),
+        text.dropFirst().first ?? UInt8(ascii: ".") == UInt8(ascii: "."),
+        let weight = Double(String(decoding: text, as: UTF8.self)), weight <= 1
       else { return nil }
-      let padded = digits + repeatElement(UInt8(ascii: "0"), count: 4 - digits.count)
-      let weight = padded.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-      return weight <= 1_000 ? weight : nil
+      return weight
     }
 
     /// The content of a quoted string, or the token as it is. `nil` if the quotes do not end.

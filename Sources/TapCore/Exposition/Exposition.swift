@@ -4,7 +4,9 @@ public struct Exposition: Sendable {
   public let format: ExpositionFormat
   /// The body of the answer to a scrape. Except for protobuf it is text:
   /// `String(decoding: exposition.body, as: UTF8.self)`.
-  public let body: [UInt8]
+  public private(set) var body: [UInt8]
+  /// The value of the `Content-Encoding` header, `nil` where there is to be none.
+  package private(set) var contentEncoding: String?
 
   /// The value of the `Content-Type` header.
   public var contentType: String { format.contentType }
@@ -28,6 +30,11 @@ public struct Exposition: Sendable {
     var writer = writer
     for family in families { family.write(to: &writer) }
     return writer.finish()
+  }
+
+  /// Compresses the body, unless the system cannot.
+  mutating func compress() {
+    if let gzip = Gzip.system?.compress(body) { (body, contentEncoding) = (gzip, "gzip") }
   }
 }
 
@@ -58,6 +65,5 @@ protocol ExpositionWriter {
   /// A sample of a counter, which may say since when it counts, a gauge or an info.
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
   mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
-  /// Ends the exposition.
   mutating func finish() -> [UInt8]
 }

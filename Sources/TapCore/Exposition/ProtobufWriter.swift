@@ -7,8 +7,8 @@ struct ProtobufWriter: ExpositionWriter {
   mutating func begin(_ descriptor: FamilyDescriptor, seriesCount: Int) {
     endFamily()
     isCounter = descriptor.type == .counter
-    family.append(string: descriptor.name, field: 1)
-    if !descriptor.help.isEmpty { family.append(string: descriptor.help, field: 2) }
+    family.append(descriptor.name.utf8, field: 1)
+    if !descriptor.help.isEmpty { family.append(descriptor.help.utf8, field: 2) }
     let type: UInt64 =
       switch descriptor.type {
       case .counter: 0
@@ -16,29 +16,29 @@ struct ProtobufWriter: ExpositionWriter {
       case .histogram: 4
       }
     family.append(unsigned: type, field: 3)
-    if let unit = descriptor.unit { family.append(string: unit, field: 5) }
+    if let unit = descriptor.unit { family.append(unit.utf8, field: 5) }
   }
 
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
-    var number: [UInt8] = []
-    number.append(double: value, field: 1)
-    if let created { number.append(time: created, field: 3) }
-    append(number, field: isCounter ? 3 : 2, labels: labels)
+    append(field: isCounter ? 3 : 2, labels) { number in
+      number.append(double: value, field: 1)
+      if let created { number.append(time: created, field: 3) }
+    }
   }
 
   mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
     let snapshot = histogram.snapshot
-    var message: [UInt8] = []
-    message.append(unsigned: snapshot.count, field: 1)
-    message.append(double: snapshot.sum, field: 2)
-    message.append(classicBucketsOf: snapshot, bounds: histogram.layout.upperBounds + [.infinity])
-    message.append(signed: Int64(snapshot.native.schema), field: 5)
-    message.append(double: NativeScale.zeroThreshold, field: 6)
-    message.append(unsigned: snapshot.native.zeroCount, field: 7)
-    message.append(NativeSpans(snapshot.native.negative), spanField: 9, deltaField: 10)
-    message.append(NativeSpans(snapshot.native.positive), spanField: 12, deltaField: 13)
-    message.append(time: created, field: 15)
-    append(message, field: 7, labels: labels)
+    append(field: 7, labels) { message in
+      message.append(unsigned: snapshot.count, field: 1)
+      message.append(double: snapshot.sum, field: 2)
+      message.append(classicBucketsOf: snapshot, bounds: histogram.layout.upperBounds + [.infinity])
+      message.append(signed: Int64(snapshot.native.schema), field: 5)
+      message.append(double: NativeScale.zeroThreshold, field: 6)
+      message.append(unsigned: snapshot.native.zeroCount, field: 7)
+      message.append(NativeSpans(snapshot.native.negative), spanField: 9, deltaField: 10)
+      message.append(NativeSpans(snapshot.native.positive), spanField: 12, deltaField: 13)
+      message.append(time: created, field: 15)
+    }
   }
 
   mutating func finish() -> [UInt8] {
@@ -53,11 +53,12 @@ struct ProtobufWriter: ExpositionWriter {
     family.removeAll(keepingCapacity: true)
   }
 
-  private mutating func append(_ value: [UInt8], field: Int, labels: RenderedLabels) {
-    var metric: [UInt8] = []
-    for pair in labels.pairs { metric.append(label: pair.name, pair.value) }
-    metric.append(message: value, field: field)
-    family.append(message: metric, field: 4)
+  /// A `Metric`, whose value is in that field.
+  private mutating func append(field: Int, _ labels: RenderedLabels, _ value: (inout [UInt8]) -> Void) {
+    family.append(messageIn: 4) { metric in
+      for pair in labels.pairs { metric.append(label: pair.name, pair.value) }
+      metric.append(messageIn: field, value)
+    }
   }
 }
 
@@ -77,14 +78,17 @@ extension [UInt8] {
     append(varint: UInt64(field << 3 | wireType))
   }
 
-  fileprivate mutating func append(message value: [UInt8], field: Int) {
+  /// A string, or a message that is made already.
+  fileprivate mutating func append(_ value: some Collection<UInt8>, field: Int) {
     append(tag: field, wireType: 2)
     append(varint: UInt64(value.count))
     self += value
   }
 
-  fileprivate mutating func append(string value: String, field: Int) {
-    append(message: Array(value.utf8), field: field)
+  fileprivate mutating func append(messageIn field: Int, _ write: (inout [UInt8]) -> Void) {
+    var message: [UInt8] = []
+    write(&message)
+    append(message, field: field)
   }
 
   fileprivate mutating func append(double value: Double, field: Int) {
@@ -106,52 +110,51 @@ extension [UInt8] {
   private static func zigZag(_ value: Int64) -> UInt64 { UInt64(bitPattern: value << 1 ^ value >> 63) }
 
   /// `LabelPair`
-  fileprivate mutating func append(label name: [UInt8], _ value: [UInt8]) {
-    var label: [UInt8] = []
-    label.append(message: name, field: 1)
-    label.append(message: value, field: 2)
-    append(message: label, field: 1)
+  fileprivate mutating func append(label name: some Collection<UInt8>, _ value: some Collection<UInt8>) {
+    append(messageIn: 1) { label in
+      label.append(name, field: 1)
+      label.append(value, field: 2)
+    }
   }
 
   /// `google.protobuf.Timestamp`: the nanoseconds count forward, before 1970 too.
   fileprivate mutating func append(time: Timestamp, field: Int) {
     let (seconds, nanoseconds) = time.secondsAndNanoseconds
-    var message: [UInt8] = []
-    message.append(unsigned: UInt64(bitPattern: seconds), field: 1)
-    message.append(unsigned: UInt64(bitPattern: nanoseconds), field: 2)
-    append(message: message, field: field)
+    append(messageIn: field) { message in
+      message.append(unsigned: UInt64(bitPattern: seconds), field: 1)
+      message.append(unsigned: UInt64(bitPattern: nanoseconds), field: 2)
+    }
   }
 
   fileprivate mutating func append(classicBucketsOf snapshot: HistogramSnapshot, bounds: [Double]) {
     var total: UInt64 = 0
     for (index, (bound, count)) in zip(bounds, snapshot.counts).enumerated() {
       total &+= count
-      var bucket: [UInt8] = []
-      bucket.append(unsigned: total, field: 1)
-      bucket.append(double: bound, field: 2)
-      if !snapshot.exemplars.isEmpty, let exemplar = snapshot.exemplars[index] {
-        var message: [UInt8] = []
-        message.append(label: Array("trace_id".utf8), Array(exemplar.trace.traceID.utf8))
-        message.append(label: Array("span_id".utf8), Array(exemplar.trace.spanID.utf8))
-        message.append(double: exemplar.value, field: 2)
-        message.append(time: exemplar.timestamp, field: 3)
-        bucket.append(message: message, field: 3)
+      append(messageIn: 3) { bucket in
+        bucket.append(unsigned: total, field: 1)
+        bucket.append(double: bound, field: 2)
+        guard !snapshot.exemplars.isEmpty, let exemplar = snapshot.exemplars[index] else { return }
+        bucket.append(messageIn: 3) { message in
+          message.append(label: "trace_id".utf8, exemplar.trace.traceID.utf8)
+          message.append(label: "span_id".utf8, exemplar.trace.spanID.utf8)
+          message.append(double: exemplar.value, field: 2)
+          message.append(time: exemplar.timestamp, field: 3)
+        }
       }
-      append(message: bucket, field: 3)
     }
   }
 
   fileprivate mutating func append(_ spans: NativeSpans, spanField: Int, deltaField: Int) {
     if spans.spans.isEmpty { return }
     for span in spans.spans {
-      var message: [UInt8] = []
-      message.append(signed: Int64(span.offset), field: 1)
-      message.append(unsigned: UInt64(span.length), field: 2)
-      append(message: message, field: spanField)
+      append(messageIn: spanField) { message in
+        message.append(signed: Int64(span.offset), field: 1)
+        message.append(unsigned: UInt64(span.length), field: 2)
+      }
     }
-    var deltas: [UInt8] = []
-    for delta in spans.deltas { deltas.append(varint: Self.zigZag(delta)) }
-    append(message: deltas, field: deltaField)
+    append(messageIn: deltaField) { deltas in
+      for delta in spans.deltas { deltas.append(varint: Self.zigZag(delta)) }
+    }
   }
 }
 
@@ -163,19 +166,14 @@ struct NativeSpans {
   private(set) var deltas: [Int64] = []
 
   init(_ counts: NativeCounts) {
-    var next = 0
-    var previous: UInt64 = 0
+    var (next, previous): (Int, UInt64) = (0, 0)
     for entry in counts.entries {
       // Prometheus numbers a bucket by its upper bound, base^index.
       let index = entry.bucket + 1
-      if spans.isEmpty || index != next {
-        spans.append((index - next, 1))
-      } else {
-        spans[spans.count - 1].length += 1
-      }
+      if spans.isEmpty || index != next { spans.append((index - next, 0)) }
+      spans[spans.count - 1].length += 1
       deltas.append(Int64(bitPattern: entry.count &- previous))
-      previous = entry.count
-      next = index + 1
+      (next, previous) = (index + 1, entry.count)
     }
   }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// scrapers costs no more than two gatherings in a row.
 package final class ScrapeHandler: Sendable {
   /// Called once with the answer, on the thread that did the work.
-  package typealias Completion = @Sendable (ScrapeAnswer) -> Void
+  package typealias Completion = @Sendable (Exposition) -> Void
 
   private let registry: Registry
   private let createdSamples: Bool
@@ -34,9 +34,7 @@ package final class ScrapeHandler: Sendable {
     registry: Registry, createdSamples: Bool = false,
     perform: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
-    self.registry = registry
-    self.createdSamples = createdSamples
-    self.perform = perform
+    (self.registry, self.createdSamples, self.perform) = (registry, createdSamples, perform)
   }
 
   /// Answers one scrape, by the headers of these names, with the families that have these names, or samples with them; `nil` is all
@@ -69,28 +67,11 @@ package final class ScrapeHandler: Sendable {
       let families = registry.gather()
       // One form after the other, so that each body is the receivers' alone before the next one is made.
       for (form, scrapes) in Dictionary(grouping: waiting, by: { $0.form() }) {
-        let answer = ScrapeAnswer(
-          Exposition(of: families, in: form.format, names: form.names, createdSamples: createdSamples),
-          compressed: form.prefersGzip)
+        var answer = Exposition(
+          of: families, in: form.format, names: form.names, createdSamples: createdSamples)
+        if form.prefersGzip { answer.compress() }
         for scrape in scrapes { scrape.completion(answer) }
       }
     }
-  }
-}
-
-/// The answer to one scrape, ready to be sent with status 200.
-package struct ScrapeAnswer: Sendable, Hashable {
-  /// The format of the body before any compression.
-  package let format: ExpositionFormat
-  /// The value of the `Content-Encoding` header, `nil` where there is to be none.
-  package let contentEncoding: String?
-  package let bytes: [UInt8]
-
-  /// Compresses an exposition if asked, unless the system cannot.
-  init(_ exposition: Exposition, compressed: Bool) {
-    format = exposition.format
-    let gzip = compressed ? Gzip.system?.compress(exposition.body) : nil
-    contentEncoding = gzip == nil ? nil : "gzip"
-    bytes = gzip ?? exposition.body
   }
 }

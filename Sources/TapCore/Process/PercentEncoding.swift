@@ -5,30 +5,20 @@ package enum PercentEncoding {
     var decoded: [UInt8] = []
     var rest = Array(text)[...]
     while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%"), let value = escape(rest.prefix(2)) else {
-        decoded.append(byte)
-        continue
-      }
-      decoded.append(value)
-      rest = rest.dropFirst(2)
+      let value = byte == UInt8(ascii: "%") ? escape(rest.prefix(2)) : nil
+      decoded.append(value ?? byte)
+      if value != nil { rest = rest.dropFirst(2) }
     }
     return decoded
   }
 
   /// The byte that the two digits of an escape stand for.
   package static func escape(_ digits: some Collection<UInt8>) -> UInt8? {
-    guard digits.count == 2, let high = digits.first, let low = digits.dropFirst().first else { return nil }
-    return escape(high, low)
-  }
-
-  package static func escape(_ high: UInt8, _ low: UInt8) -> UInt8? {
-    guard let high = value(high), let low = value(low) else { return nil }
-    return high << 4 | low
-  }
-
-  private static func value(_ digit: UInt8) -> UInt8? {
-    if digit.isASCIIDigit { return digit & 0x0F }
-    let letter = digit.asciiLowercased &- UInt8(ascii: "a")
-    return letter < 6 ? letter + 10 : nil
+    guard digits.count == 2 else { return nil }
+    return digits.reduce(0) { value, digit in
+      let letter = digit.asciiLowercased &- UInt8(ascii: "a")
+      guard let value, digit.isASCIIDigit || letter < 6 else { return nil }
+      return value << 4 | (digit.isASCIIDigit ? digit & 0x0F : letter + 10)
+    }
   }
 }

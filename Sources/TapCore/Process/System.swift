@@ -21,7 +21,6 @@ package enum System {
     return (Int64(date.tm_year) + 1_900) * 10_000 + (Int64(date.tm_mon) + 1) * 100 + Int64(date.tm_mday)
   }
 
-  /// The number of cores that are online, at least 1.
   static var coreCount: Int { configuration(Int32(_SC_NPROCESSORS_ONLN)) }
   /// The unit of the times under `/proc`.
   static var ticksPerSecond: Int { configuration(Int32(_SC_CLK_TCK)) }
@@ -31,7 +30,6 @@ package enum System {
 
   static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
-  /// An `errno`.
   package struct Failure: Error, Hashable {
     package let code: Int32
 
@@ -239,7 +237,6 @@ extension System {
 
   package static func empty(_ descriptor: Int32) -> Bool { ftruncate(descriptor, 0) == 0 }
 
-  /// Puts a file in the place of another, or of none.
   package static func rename(_ path: String, to newPath: String) throws(Failure) {
     _ = try uninterrupted { Int(TapLibc.rename(path, newPath)) }
   }

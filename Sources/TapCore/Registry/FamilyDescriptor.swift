@@ -7,10 +7,7 @@ struct FamilyDescriptor: Sendable, Hashable {
 
   init(name: String, help: String, type: MetricType, unit: String?) throws(RegistryError) {
     guard MetricName.isValid(name) else { throw RegistryError(.invalidName, metric: name) }
-    self.name = name
-    self.help = help
-    self.type = type
-    self.unit = unit
+    (self.name, self.help, self.type, self.unit) = (name, help, type, unit)
     // OpenMetrics 1.0, "Counter", "Info" and "UNIT metadata". Of the unit each byte counts: there are letters that are equal to
     // those of a name and have other bytes.
     if type == .counter, baseName == name { throw RegistryError(.counterWithoutTotal, metric: name) }

@@ -12,30 +12,25 @@ struct GatheredFamily: Sendable {
   let descriptor: FamilyDescriptor
   /// How many label sets found no room. `nil` where the family has never been asked for labels.
   let overflowCount: UInt64?
-  let droppedCount: UInt64
+  /// How many values no instrument could take. `nil` for none.
+  let droppedCount: UInt64?
   /// By label values, no label set twice.
   private let series: [Series]
 
   typealias Series = (labels: RenderedLabels, created: Timestamp, content: Content)
 
-  init(
-    _ descriptor: FamilyDescriptor, overflowCount: UInt64?, droppedCount: UInt64,
-    series: [Series]
-  ) {
-    self.descriptor = descriptor
-    self.overflowCount = overflowCount
-    self.droppedCount = droppedCount
-    self.series = series
+  init(_ descriptor: FamilyDescriptor, overflowCount: UInt64?, droppedCount: UInt64, series: [Series]) {
+    (self.descriptor, self.overflowCount, self.series) = (descriptor, overflowCount, series)
+    self.droppedCount = droppedCount > 0 ? droppedCount : nil
   }
 
   /// Of samples with equal labels, the first stays.
   init(_ descriptor: FamilyDescriptor, samples: [MetricFamily.Sample]) {
-    self.descriptor = descriptor
-    (overflowCount, droppedCount) = (nil, 0)
     var seen: Set<RenderedLabels> = []
     let created = Timestamp(nanosecondsSinceEpoch: 0)
-    series = samples.map { (RenderedLabels($0.labels.pairs), created, .number($0.value)) }
+    let series = samples.map { (RenderedLabels($0.labels.pairs), created, Content.number($0.value)) }
       .filter { seen.insert($0.0).inserted }.sorted { $0.0 < $1.0 }
+    self.init(descriptor, overflowCount: nil, droppedCount: 0, series: series)
   }
 
   /// Writes the samples in the order of their labels. Nothing, not even a header, where there is none.
@@ -54,10 +49,10 @@ struct GatheredFamily: Sendable {
   }
 
   /// The sum of the samples whose name is that of the family and this suffix, over the series with these labels.
-  func sum(suffix: Substring, labels: [[UInt8]: [UInt8]]) -> Double? {
+  func sum(suffix: Substring, labels: [(name: [UInt8], value: [UInt8])]) -> Double? {
     var sum: Double?
     forEachSeries { series, _, content in
-      let pairs = [[UInt8]: [UInt8]](series.pairs.map { ($0.name, $0.value) }) { first, _ in first }
+      let pairs = Dictionary(series.pairs.map { ($0.name, $0.value) }) { first, _ in first }
       // An empty label is no label.
       guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return }
       let value: Double? =

@@ -22,25 +22,12 @@ public struct Label<Key>: Sendable {
   /// The value as text, or `nil` where the label does not apply.
   let value: @Sendable (Key) -> String?
 
-  /// Makes a label that always has a value.
+  /// Makes a label.
   ///
   /// - Parameters:
   ///   - name: the name; it is checked when the family is registered.
   ///   - value: reads the value from a key, such as `\.queue`. Called once for each new series, on the thread
-  ///     that asks for it. Values are cut at 256 bytes.
-  public init<Value: CustomStringConvertible & Sendable>(
-    _ name: String, _ value: @escaping @Sendable (Key) -> Value
-  ) {
-    self.name = name
-    self.value = { value($0).description }
-  }
-
-  /// Makes a label that is omitted if its value is `nil`.
-  ///
-  /// - Parameters:
-  ///   - name: the name; it is checked when the family is registered.
-  ///   - value: reads the value from a key. Called once for each new series, on the thread that asks for it.
-  ///     Values are cut at 256 bytes.
+  ///     that asks for it. Values are cut at 256 bytes. The label is omitted if its value is `nil`.
   public init<Value: CustomStringConvertible & Sendable>(
     _ name: String, _ value: @escaping @Sendable (Key) -> Value?
   ) {

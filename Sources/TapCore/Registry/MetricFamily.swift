@@ -13,11 +13,7 @@ public struct MetricFamily: Sendable {
 
   /// Makes a family. The registry checks its names when its ``Collector`` is registered.
   public init(name: String, help: String, kind: Kind, unit: String? = nil, samples: [Sample]) {
-    self.name = name
-    self.help = help
-    self.kind = kind
-    self.unit = unit
-    self.samples = samples
+    (self.name, self.help, self.kind, self.unit, self.samples) = (name, help, kind, unit, samples)
   }
 
   /// The kinds of families with one value per sample.
@@ -39,8 +35,7 @@ public struct MetricFamily: Sendable {
 
     /// Makes a sample.
     public init(labels: Labels = .none, value: Double) {
-      self.labels = labels
-      self.value = value
+      (self.labels, self.value) = (labels, value)
     }
   }
 }

@@ -29,12 +29,10 @@ package enum MetricName {
   static func checkLabels(_ names: [String], metric: String) throws(RegistryError) {
     var seen: Set<String> = []
     for name in names {
-      let code: RegistryError.Code? =
-        !isValidLabel(name)
-        ? .invalidLabelName
-        : reserved.contains(name)
-          ? .reservedLabelName : seen.insert(name).inserted ? nil : .duplicateLabelName
-      if let code { throw RegistryError(code, metric: metric, detail: name) }
+      func refuse(_ code: RegistryError.Code) -> RegistryError { .init(code, metric: metric, detail: name) }
+      if !isValidLabel(name) { throw refuse(.invalidLabelName) }
+      if reserved.contains(name) { throw refuse(.reservedLabelName) }
+      if !seen.insert(name).inserted { throw refuse(.duplicateLabelName) }
     }
   }
 

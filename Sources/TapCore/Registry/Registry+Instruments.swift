@@ -14,18 +14,14 @@ extension Registry {
     return try family(name, help, .counter, unit, render: render, make: Counter.init)[labels]
   }
 
-  /// A family of counters, made on first use.
+  /// A family of counters, made on first use. Otherwise as ``counter(_:help:unit:labels:)``.
   ///
   ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
   ///     jobs[JobLabels(kind: "email")].increment()
   ///
   /// - Parameters:
-  ///   - name: the metric's name, which ends in `_total`.
-  ///   - help: one line that says what is counted.
-  ///   - unit: the unit in the name before `_total`, such as `bytes`, for OpenMetrics.
   ///   - key: the type whose values distinguish the series.
   ///   - configuration: the limit and the expiry of series.
-  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
   public func counter<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     configuration: SeriesConfiguration = SeriesConfiguration()
@@ -34,14 +30,8 @@ extension Registry {
     return try family(name, help, .counter, unit, configuration, render: render, make: Counter.init)
   }
 
-  /// A gauge, made on first use.
-  ///
-  /// - Parameters:
-  ///   - name: the metric's name.
-  ///   - help: one line that says what the value is.
-  ///   - unit: the unit at the end of the name, such as `celsius`, for OpenMetrics.
-  ///   - labels: labels of this one series.
-  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
+  /// A gauge, made on first use. The parameters and errors are those of ``counter(_:help:unit:labels:)``. The
+  /// name has no suffix, but for its unit.
   public func gauge(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none
   ) throws(RegistryError) -> Gauge {
@@ -49,15 +39,7 @@ extension Registry {
     return try family(name, help, .gauge, unit, render: render) { _ in Gauge() }[labels]
   }
 
-  /// A family of gauges, made on first use.
-  ///
-  /// - Parameters:
-  ///   - name: the metric's name.
-  ///   - help: one line that says what the value is.
-  ///   - unit: the unit at the end of the name, such as `celsius`, for OpenMetrics.
-  ///   - key: the type whose values distinguish the series.
-  ///   - configuration: the limit and the expiry of series.
-  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name is taken.
+  /// A family of gauges, made on first use. See ``counter(_:help:unit:by:configuration:)``.
   public func gauge<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     configuration: SeriesConfiguration = SeriesConfiguration()
@@ -66,15 +48,11 @@ extension Registry {
     return try family(name, help, .gauge, unit, configuration, render: render) { _ in Gauge() }
   }
 
-  /// A histogram, made on first use.
+  /// A histogram, made on first use. See ``counter(_:help:unit:labels:)``.
   ///
   /// - Parameters:
   ///   - name: the metric's name, such as `job_duration_seconds`.
-  ///   - help: one line that says what is measured.
-  ///   - unit: the unit at the end of the name, such as `seconds`, for OpenMetrics.
-  ///   - buckets: the upper bounds of the classic buckets, in the metric's unit.
-  ///   - labels: labels of this one series.
-  /// - Throws: ``RegistryError`` if the name, a label or the buckets are invalid, or the name is taken.
+  ///   - buckets: the upper bounds of the classic buckets, in the metric's unit. Invalid ones are an error.
   public func histogram(
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     labels: Labels = .none
@@ -83,16 +61,8 @@ extension Registry {
     return try histograms(name, help, unit, buckets, render: render)[labels]
   }
 
-  /// A family of histograms, made on first use.
-  ///
-  /// - Parameters:
-  ///   - name: the metric's name, such as `job_duration_seconds`.
-  ///   - help: one line that says what is measured.
-  ///   - unit: the unit at the end of the name, such as `seconds`, for OpenMetrics.
-  ///   - buckets: the upper bounds of the classic buckets, in the metric's unit.
-  ///   - key: the type whose values distinguish the series.
-  ///   - configuration: the limit and the expiry of series.
-  /// - Throws: ``RegistryError`` if the name, a label or the buckets are invalid, or the name is taken.
+  /// A family of histograms, made on first use. See ``counter(_:help:unit:by:configuration:)`` and
+  /// ``histogram(_:help:unit:buckets:labels:)``.
   public func histogram<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     by key: Key.Type, configuration: SeriesConfiguration = SeriesConfiguration()
@@ -137,13 +107,10 @@ extension Registry {
   ///     try registry.counter("pool_opened_total", help: "Connections opened.") { Double(pool.opened) }
   ///
   /// - Parameters:
-  ///   - name: the metric's name, which ends in `_total`.
-  ///   - help: one line that says what is counted.
-  ///   - unit: the unit in the name, before `_total`.
   ///   - labels: labels of this one series; a name may have several series with different labels.
   ///   - value: returns the value, which must never go down. Called on the thread that serves a scrape,
   ///     without a lock: it must not wait. A value that is below 0 or not a number is omitted.
-  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name or the series is taken.
+  /// - Throws: as ``counter(_:help:unit:labels:)`` does, and if the series is taken.
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none,
     value: @escaping @Sendable () -> Double
@@ -151,18 +118,10 @@ extension Registry {
     try addCallback(name, help: help, type: .counter, unit: unit, labels: labels, value)
   }
 
-  /// Registers a gauge whose value is kept elsewhere and read at each scrape.
+  /// Registers a gauge whose value is kept elsewhere and read at each scrape, as
+  /// ``counter(_:help:unit:labels:value:)`` does a counter. Any value is exposed.
   ///
   ///     try registry.gauge("queue_depth", help: "Jobs that wait.") { Double(queue.count) }
-  ///
-  /// - Parameters:
-  ///   - name: the metric's name.
-  ///   - help: one line that says what the value is.
-  ///   - unit: the unit at the end of the name.
-  ///   - labels: labels of this one series; a name may have several series with different labels.
-  ///   - value: returns the value. Called on the thread that serves a scrape, without a lock: it must not
-  ///     wait.
-  /// - Throws: ``RegistryError`` if the name or a label is invalid, or the name or the series is taken.
   public func gauge(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none,
     value: @escaping @Sendable () -> Double
@@ -186,13 +145,11 @@ extension Registry {
 
 /// A value that the app computes. Its family does not expire.
 private final class Callback: SeriesRow {
+  let activity: UInt64? = nil
+  let moveFromNow: (@Sendable (Callback, Callback) -> Void)? = nil
   private let value: @Sendable () -> Double
 
   init(_ value: @escaping @Sendable () -> Double) { self.value = value }
 
-  let activity: UInt64? = nil
-
   func content(of column: Int) -> GatheredFamily.Content? { .callback(value) }
-
-  var moveFromNow: (@Sendable (Callback, Callback) -> Void)? { nil }
 }

@@ -20,7 +20,6 @@ public final class Registry: Sendable {
     try add(CollectorSource(collector))
   }
 
-  /// Adds a source of families whose names are free.
   func add(_ source: some MetricSource) throws(RegistryError) {
     try state.withLock { (state) throws(RegistryError) in try state.add(source) }
   }
@@ -36,20 +35,14 @@ public final class Registry: Sendable {
         return source
       }
       let known = existing.descriptors.first { $0.name == descriptor.name }
-      guard known?.type == descriptor.type else {
-        throw RegistryError(.conflictingType, metric: descriptor.name)
-      }
-      guard known == descriptor else {
-        throw RegistryError(.conflictingDescription, metric: descriptor.name)
-      }
-      guard let source = existing as? Source else {
-        throw RegistryError(.conflictingLabels, metric: descriptor.name)
-      }
-      return source
+      if known == descriptor, let source = existing as? Source { return source }
+      let code: RegistryError.Code =
+        known == descriptor
+        ? .conflictingLabels : known?.type == descriptor.type ? .conflictingDescription : .conflictingType
+      throw RegistryError(code, metric: descriptor.name)
     }
   }
 
-  /// All families as they are now, by name.
   func gather(at now: Instant = .now) -> [GatheredFamily] {
     let families = state.withLock { $0.sources }.flatMap { $0.gather(at: now) }
     return (families + Self.statistics(of: families)).sorted { $0.descriptor.name < $1.descriptor.name }
@@ -65,12 +58,9 @@ public final class Registry: Sendable {
   ].compactMap { try? FamilyDescriptor(name: $0, help: $1, type: .counter, unit: nil) }
 
   private static func statistics(of families: [GatheredFamily]) -> [GatheredFamily] {
-    let counts: [(GatheredFamily) -> UInt64?] = [
-      { $0.overflowCount }, { $0.droppedCount > 0 ? $0.droppedCount : nil },
-    ]
-    return zip(statistics, counts).map { descriptor, count in
+    zip(statistics, [\GatheredFamily.overflowCount, \.droppedCount]).map { descriptor, count in
       let samples = families.compactMap { family in
-        count(family).map {
+        family[keyPath: count].map {
           MetricFamily.Sample(labels: ["metric": family.descriptor.name], value: Double($0))
         }
       }
@@ -81,15 +71,20 @@ public final class Registry: Sendable {
   private struct State {
     var sources: [any MetricSource] = []
     var byName: [String: any MetricSource] = [:]
-    private var names = ClaimedNames()
+    /// The names that the families take in any format.
+    private var claims = Set(Registry.statistics.flatMap(\.claims))
 
-    init() { try? names.add(Registry.statistics) }
-
+    /// Throws for the first name that another family has, one of the source's or one that was there, and then adds nothing.
     mutating func add(_ source: some MetricSource) throws(RegistryError) {
-      let descriptors = source.descriptors
-      try names.add(descriptors)
+      var new: Set<String> = []
+      for descriptor in source.descriptors {
+        for name in descriptor.claims where claims.contains(name) || !new.insert(name).inserted {
+          throw RegistryError(.nameTaken, metric: descriptor.name, detail: name)
+        }
+      }
+      claims.formUnion(new)
       sources.append(source)
-      for descriptor in descriptors { byName[descriptor.name] = source }
+      for descriptor in source.descriptors { byName[descriptor.name] = source }
     }
   }
 
@@ -127,15 +122,11 @@ public final class Registry: Sendable {
   ///   - labels: Labels that a series must have. If empty, every series matches.
   /// - Returns: The sum over the series that have these labels, or `nil` if there is none.
   public func value(of name: String, labels: [String: String] = [:]) -> Double? {
-    let labels = [[UInt8]: [UInt8]](
-      labels.map { (Array($0.utf8), Array($1.prefix(utf8Length: RenderedLabels.maximumValueLength).utf8)) }
-    ) { first, _ in first }
-    let sums = gather().compactMap { family -> Double? in
-      let familyName = family.descriptor.name
-      return name.hasPrefix(familyName)
-        ? family.sum(suffix: name.dropFirst(familyName.count), labels: labels) : nil
+    let labels = labels.map {
+      (name: Array($0.utf8), value: Array($1.prefix(utf8Length: RenderedLabels.maximumValueLength).utf8))
     }
-    return sums.first
+    return gather().lazy.filter { name.hasPrefix($0.descriptor.name) }
+      .compactMap { $0.sum(suffix: name.dropFirst($0.descriptor.name.count), labels: labels) }.first
   }
 
   /// Removes one series with run-time labels, from the next scrape on.

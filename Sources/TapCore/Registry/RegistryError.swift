@@ -9,9 +9,7 @@ public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible 
   public let detail: String?
 
   init(_ code: Code, metric: String, detail: String? = nil) {
-    self.code = code
-    self.metric = metric
-    self.detail = detail
+    (self.code, self.metric, self.detail) = (code, metric, detail)
   }
 
   /// The cause and the remedy in one line.

@@ -19,24 +19,19 @@ struct RenderedLabels: Sendable, Hashable, Comparable {
     var isCut = false
     for pair in pairs where !pair.value.isEmpty {
       if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(contentsOf: pair.name.utf8)
-      bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
+      bytes += pair.name.utf8
+      bytes += "=\"".utf8
       let value = pair.value.prefix(utf8Length: Self.maximumValueLength)
       isCut = isCut || value.utf8.count < pair.value.utf8.count
       bytes.append(escaping: value.utf8)
       bytes.append(UInt8(ascii: "\""))
     }
-    self.bytes = bytes
-    self.isCut = isCut
+    (self.bytes, self.isCut) = (bytes, isCut)
   }
 
-  static func == (lhs: RenderedLabels, rhs: RenderedLabels) -> Bool {
-    lhs.bytes == rhs.bytes
-  }
+  static func == (lhs: RenderedLabels, rhs: RenderedLabels) -> Bool { lhs.bytes == rhs.bytes }
 
-  func hash(into hasher: inout Hasher) {
-    hasher.combine(bytes)
-  }
+  func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
   /// Orders by label values, the first label first. The closing quote ranks below every character, so that
   /// a value comes before those that it is the beginning of.
@@ -74,9 +69,7 @@ extension BidirectionalCollection<UInt8> {
   /// The last place, at most `limit` from the start, that is not inside a character of well-formed UTF-8.
   package func characterBoundary(before limit: Int) -> Index {
     guard var place = index(startIndex, offsetBy: Swift.max(0, limit), limitedBy: endIndex), place < endIndex
-    else {
-      return endIndex
-    }
+    else { return endIndex }
     while place > startIndex, self[place] & 0xC0 == 0x80 { formIndex(before: &place) }
     return place
   }

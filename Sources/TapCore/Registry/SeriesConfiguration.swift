@@ -14,7 +14,6 @@ public struct SeriesConfiguration: Sendable, Hashable {
 
   /// 2,000 series, the default of the OpenTelemetry metrics SDK, without expiry.
   public init(limit: Int = 2_000, idleExpiry: Duration? = nil) {
-    self.limit = limit
-    self.idleExpiry = idleExpiry
+    (self.limit, self.idleExpiry) = (limit, idleExpiry)
   }
 }

@@ -21,7 +21,6 @@ package struct ByteClass: Sendable {
   /// curl send more as it is (WHATWG URL, "query percent-encode set"), and `name[]=up` is such a query.
   static let query = ByteClass { $0 > 0x20 && $0 < 0x7F && !"\"#%<>".utf8.contains($0) }
 
-  /// A bit for each byte.
   private let bits: (low: UInt64, high: UInt64)
 
   private init(_ isMember: (UInt8) -> Bool) {
@@ -43,15 +42,4 @@ package struct ByteClass: Sendable {
 extension UInt8 {
   /// The uppercase form of an ASCII letter, and any other byte itself.
   var asciiUppercased: UInt8 { self &- UInt8(ascii: "a") < 26 ? self & 0xDF : self }
-}
-
-extension BidirectionalCollection<UInt8> {
-  /// Without the spaces and tabs around it (RFC 9110, section 5.6.3).
-  var trimmingBlanks: SubSequence {
-    let isVisible = { (byte: UInt8) in byte != ByteClass.space && byte != ByteClass.tab }
-    guard let first = firstIndex(where: isVisible), let last = lastIndex(where: isVisible) else {
-      return self[endIndex...]
-    }
-    return self[first...last]
-  }
 }

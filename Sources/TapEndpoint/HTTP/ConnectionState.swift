@@ -1,7 +1,6 @@
 /// The life of one connection as a state machine: bytes, answers and passed deadlines go in, actions come out. It
 /// uses no socket, clock or lock: the event loop tells it of each event, and performs its actions until it waits.
 package struct ConnectionState: Sendable {
-  /// What the event loop does next.
   package enum Action: Sendable {
     /// Find the request's handler, and ``answer(_:to:at:)`` with the same number.
     case handle(EndpointRequest, id: UInt64)
@@ -123,7 +122,6 @@ package struct ConnectionState: Sendable {
     (waiting.activity.rawValue, waiting.since)
   }
 
-  /// Whether this is the request that is being answered.
   package func isCurrent(_ id: UInt64) -> Bool {
     if case .answering(let exchange) = phase { exchange.id == id } else { false }
   }
@@ -148,7 +146,6 @@ package struct ConnectionState: Sendable {
     if case .lingering = phase { phase = .closed(reset: false) }
   }
 
-  /// The socket has failed: the client has gone.
   package mutating func failed() { phase = .closed(reset: true) }
 
   package mutating func wrote(_ count: Int, at time: EventTime) {

@@ -25,9 +25,7 @@ public struct EndpointHeaders: Sendable, ExpressibleByDictionaryLiteral {
   }
 
   /// Appends a field line, even if its name exists.
-  public mutating func add(_ name: String, _ value: String) {
-    fields.append((name, value))
-  }
+  public mutating func add(_ name: String, _ value: String) { fields.append((name, value)) }
 
   /// The values of all fields of that name as one list (RFC 9110, section 5.3); `nil` if there is none.
   package func combined(_ name: String) -> String? {
@@ -47,18 +45,13 @@ extension String {
 
   /// Whether it is a list (RFC 9110, section 5.6.1) with such an element.
   func hasElement(_ token: String) -> Bool {
-    var rest = Array(utf8)[...]
-    while !rest.isEmpty {
-      let element = rest.prefix { $0 != UInt8(ascii: ",") }
-      if element.trimmingBlanks.isEqualIgnoringASCIICase(to: token) { return true }
-      rest = rest[element.endIndex...].dropFirst()
+    utf8.split(separator: UInt8(ascii: ",")).contains {
+      $0.trimmingBlanks.isEqualIgnoringASCIICase(to: token)
     }
-    return false
   }
 }
 
 extension Collection<UInt8> {
-  /// Whether these are the bytes of the text, up to the case of ASCII letters.
   func isEqualIgnoringASCIICase(to text: String) -> Bool {
     elementsEqual(text.utf8) { $0.asciiLowercased == $1.asciiLowercased }
   }

@@ -132,26 +132,19 @@ extension EndpointRequest {
     if bytes.allSatisfy({ allowed.contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
     var normalized: [UInt8] = []
     normalized.reserveCapacity(bytes.count)
-    var index = bytes.startIndex
-    while index < bytes.endIndex {
-      let byte = bytes[index]
-      index += 1
-      guard byte == UInt8(ascii: "%") else {
-        guard allowed.contains(byte) else { return nil }
+    var rest = bytes
+    while let byte = rest.popFirst() {
+      if allowed.contains(byte) {
         normalized.append(byte)
         continue
       }
-      guard index + 1 < bytes.endIndex, let value = PercentEncoding.escape(bytes[index], bytes[index + 1]),
-        value != 0
-      else { return nil }
-      if ByteClass.unreserved.contains(value) {
-        normalized.append(value)
-      } else {
-        normalized.append(byte)
-        normalized.append(bytes[index].asciiUppercased)
-        normalized.append(bytes[index + 1].asciiUppercased)
+      let digits = rest.prefix(2)
+      guard byte == UInt8(ascii: "%"), let value = PercentEncoding.escape(digits), value != 0 else {
+        return nil
       }
-      index += 2
+      let isNeedless = ByteClass.unreserved.contains(value)
+      normalized += isNeedless ? [value] : [byte] + digits.map(\.asciiUppercased)
+      rest = rest.dropFirst(2)
     }
     return String(decoding: normalized, as: UTF8.self)
   }

@@ -10,9 +10,7 @@ public struct EndpointResponse: Sendable {
   public var headers: EndpointHeaders
   /// The body. It is not sent in response to HEAD, or with a status that has no body.
   public var body: [UInt8]
-  /// Whether the connection is closed after this response.
   package var closesConnection = false
-  /// Whether the connection is reset instead of any answer.
   package private(set) var resetsConnection = false
 
   /// Makes a response.
@@ -22,9 +20,7 @@ public struct EndpointResponse: Sendable {
   ///   - headers: fields in addition to the endpoint's own.
   ///   - body: the body.
   public init(status: Int = 200, headers: EndpointHeaders = [:], body: [UInt8] = []) {
-    self.status = status
-    self.headers = headers
-    self.body = body
+    (self.status, self.headers, self.body) = (status, headers, body)
   }
 
   /// Makes a response of plain text, `text/plain; charset=utf-8`.
@@ -33,6 +29,13 @@ public struct EndpointResponse: Sendable {
       status: status,
       headers: ["Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"],
       body: Array(text.utf8))
+  }
+
+  /// A response that no cache keeps and no browser takes for another type.
+  package static func uncached(_ type: String, _ body: [UInt8]) -> EndpointResponse {
+    EndpointResponse(
+      headers: ["Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"],
+      body: body)
   }
 
   /// No response: the connection is reset. For tests and demos that simulate a failure.

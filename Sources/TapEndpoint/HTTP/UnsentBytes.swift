@@ -28,7 +28,6 @@ package struct UnsentBytes: Sendable {
     (parts.first ?? []).withUnsafeBytes(body)
   }
 
-  /// Removes bytes of what ``withNext(_:)`` gave.
   package mutating func removeFirst(_ count: Int) {
     guard !parts.isEmpty else { return }
     parts[0] = parts[0].dropFirst(count)

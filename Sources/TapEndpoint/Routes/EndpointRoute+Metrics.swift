@@ -24,12 +24,10 @@ extension EndpointRoute {
         accept: request.headers.combined("Accept"),
         acceptEncoding: request.headers.combined("Accept-Encoding"), names: request.familyNames
       ) { answer in
-        var headers: EndpointHeaders = [
-          "Content-Type": answer.format.contentType, "Vary": "Accept, Accept-Encoding",
-          "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
-        ]
-        headers["Content-Encoding"] = answer.contentEncoding
-        complete(EndpointResponse(headers: headers, body: answer.bytes))
+        var response = EndpointResponse.uncached(answer.contentType, answer.body)
+        response.headers["Vary"] = "Accept, Accept-Encoding"
+        response.headers["Content-Encoding"] = answer.contentEncoding
+        complete(response)
       }
       // Others may share the gathering.
       return {}
@@ -48,7 +46,6 @@ extension EndpointRequest {
   }
 }
 
-/// The metrics of scrapes.
 struct ScrapeMetrics: Sendable {
   private struct Labels: LabelSet {
     let code: Int
@@ -86,7 +83,6 @@ struct ScrapeMetrics: Sendable {
     count(isSent ? 200 : 503, ExpositionFormat.allCases.first { $0.contentType == type })
   }
 
-  /// Counts a scrape that was not started.
   func refused() { count(503, nil) }
 
   private func count(_ code: Int, _ format: ExpositionFormat?) {

@@ -21,7 +21,6 @@ public final class Readiness: Sendable {
   /// Makes an empty list of checks. Without a check, an app is ready.
   public init() {}
 
-  /// Begins with some checks, in the order of their names.
   package init(_ checks: [String: Check]) {
     for (name, check) in checks.sorted(by: { $0.key < $1.key }) { add(name, check) }
   }
@@ -71,7 +70,6 @@ public final class Readiness: Sendable {
     return (isReady, (isReady ? "ready\n" : "not ready\n") + lines.joined())
   }
 
-  /// The text without line breaks.
   private static func line(_ text: String) -> String {
     String(text.prefix(1000).map { $0.isNewline ? " " : $0 })
   }

@@ -48,7 +48,6 @@ struct Router: Sendable {
     .immediate("") { _ in response }
   }
 
-  /// The methods of the routes as a list, in a fixed order.
   private static func allowed(_ routes: [EndpointRoute]) -> String {
     var methods = Set(routes.flatMap(\.methods))
     if methods.contains("GET") { methods.insert("HEAD") }

@@ -2,9 +2,6 @@ import TapCore
 
 /// Checks the credentials of requests against the secrets of files (RFC 9110, section 11).
 struct Authenticator: Sendable {
-  /// More than enough for a list of secrets.
-  private static let maximumFileSize = 65_536
-
   private let files: [(path: String, scheme: Credentials.Scheme)]
   private let openPaths: Set<String>
 
@@ -18,7 +15,7 @@ struct Authenticator: Sendable {
 
   /// A file without credentials, so that a mistake shows at the start.
   var unusableFile: String? {
-    files.first { Credentials(ofFile: $0.path, $0.scheme, limit: Self.maximumFileSize) == nil }?.path
+    files.first { Credentials(ofFile: $0.path, $0.scheme) == nil }?.path
   }
 
   /// The answer to a request without valid credentials; `nil` if it has some or needs none.
@@ -31,8 +28,9 @@ struct Authenticator: Sendable {
       let token = field[scheme.endIndex...].drop { $0 == ByteClass.space }
       for file in files where scheme.isEqualIgnoringASCIICase(to: file.scheme.rawValue) {
         // Small, and read again each time, so that secrets can be exchanged.
-        guard let credentials = Credentials(ofFile: file.path, file.scheme, limit: Self.maximumFileSize)
-        else { return .refusal(503, "the credentials cannot be read") }
+        guard let credentials = Credentials(ofFile: file.path, file.scheme) else {
+          return .refusal(503, "the credentials cannot be read")
+        }
         if credentials.contain(Array(token)) { return nil }
       }
     }
@@ -41,11 +39,11 @@ struct Authenticator: Sendable {
     if !files.contains(where: { $0.scheme == .basic }),
       request.headers.combined("Accept")?.contains("text/html") == true
     {
+      let remedy =
+        "Give the app a file of passwords too (basicPasswordFile, or SESSION_TAP_BASIC_PASSWORD_FILE): then the "
+        + "browser asks for a user and a password"
       response = .refusal(
-        401,
-        "this path needs a bearer token, which browsers do not ask for. Give the app a file of passwords too "
-          + "(basicPasswordFile, or SESSION_TAP_BASIC_PASSWORD_FILE): then the browser asks for a user and a password"
-      )
+        401, "this path needs a bearer token, which browsers do not ask for. \(remedy)")
     }
     for file in files {
       response.headers.add("WWW-Authenticate", "\(file.scheme.rawValue) realm=\"session-tap\"")
@@ -69,13 +67,13 @@ package struct Credentials: Sendable {
   package init?(_ text: [UInt8], _ scheme: Scheme) {
     let secrets = text.split { $0 == ByteClass.lineFeed || $0 == ByteClass.carriageReturn }
       .map(\.trimmingBlanks).filter { !$0.isEmpty }
-    tokens = secrets.map { scheme == .basic ? Self.base64($0) : Array($0) }
+    tokens = secrets.map { scheme == .basic ? $0.base64 : Array($0) }
     if tokens.isEmpty { return nil }
   }
 
-  /// `nil` if the file cannot be read, is larger than the limit or has no secret.
-  init?(ofFile path: String, _ scheme: Scheme, limit: Int) {
-    guard let text = System.contents(ofPath: path, limit: limit) else { return nil }
+  /// `nil` if the file cannot be read, is larger than any list of secrets, or has none.
+  init?(ofFile path: String, _ scheme: Scheme) {
+    guard let text = System.contents(ofPath: path, limit: 65_536) else { return nil }
     self.init(text, scheme)
   }
 
@@ -91,21 +89,4 @@ package struct Credentials: Sendable {
     }
     return matches > 0
   }
-
-  /// RFC 4648, section 4.
-  private static func base64(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    var (text, rest): ([UInt8], ArraySlice<UInt8>) = ([], bytes)
-    while !rest.isEmpty {
-      let group = rest.prefix(3)
-      rest = rest.dropFirst(3)
-      let bits = (Array(group) + [0, 0]).prefix(3).reduce(0) { $0 << 8 | Int($1) }
-      for digit in 0..<4 {
-        text.append(digit <= group.count ? base64Digits[bits >> (18 - 6 * digit) & 63] : UInt8(ascii: "="))
-      }
-    }
-    return text
-  }
-
-  private static let base64Digits = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 }

@@ -26,7 +26,6 @@ final class Connection {
   var place: Place?
   /// The body that is being sent, and whether it is a scrape's.
   var body: (id: UnsentBodies.ID, isScrape: Bool)?
-  /// What the poller reports of it.
   var events: Poller.Events = .input
   private(set) var isClosed = false
 

@@ -25,7 +25,7 @@ actor EventLoop {
   /// The handlers that run, by the path of their route, those whose requests are over among them.
   var runningHandlers: [String: Int] = [:]
   var refusals = RefusalLog()
-  var clock = EventClock()
+  var clock = EventTime.Clock()
 
   private let poller: Poller
   private var listener: ListeningSocket?
@@ -33,19 +33,20 @@ actor EventLoop {
   private var nextID = listenerID + 1
   private var shutdownDeadline: ContinuousClock.Instant?
   private var onEnd: [@Sendable () -> Void] = []
-  /// When the deadlines are checked next.
   private var nextCheck: ContinuousClock.Instant?
   private var buffer = [UInt8](repeating: 0, count: 65_536)
 
   /// Takes ownership of the socket once it ``begin()``s.
   init(
-    _ socket: ListeningSocket, _ router: Router, _ authenticator: Authenticator?, _ hosts: AllowedHosts?,
+    _ socket: ListeningSocket, _ router: Router, _ authenticator: Authenticator?,
     _ configuration: Endpoint.Configuration, _ overdue: OverdueHandlers
   ) throws(System.Failure) {
     poller = try Poller()
     try poller.add(socket.descriptor, Self.listenerID, .input)
     listener = socket
-    (self.router, self.authenticator, self.hosts, self.overdue) = (router, authenticator, hosts, overdue)
+    (self.router, self.authenticator, self.overdue) = (router, authenticator, overdue)
+    let isLoopback = socket.address.port != nil && !socket.address.isReachableFromNetwork
+    hosts = isLoopback ? AllowedHosts(configuration.access) : nil
     (limits, logRefusal) = (configuration.limits, configuration.logRefusal)
     connections = ConnectionTable(limit: limits.connections)
   }
@@ -54,7 +55,6 @@ actor EventLoop {
     executor.queue.async { self.assumeIsolated(body) }
   }
 
-  /// Begins to serve.
   func begin() {
     poller.begin(on: executor.queue) { [weak self] in self?.assumeIsolated { $0.turn() } }
   }
@@ -166,7 +166,6 @@ actor EventLoop {
     if let next { checkDeadlines(at: next) }
   }
 
-  /// Performs the connection's actions until it waits for an event.
   func advance(_ connection: Connection) {
     let time = clock.now()
     while true {

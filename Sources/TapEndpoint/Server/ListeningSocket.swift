@@ -84,24 +84,20 @@ struct ListeningSocket: Sendable {
   }
 
   static func failure(_ code: Int32, _ address: EndpointAddress) -> EndpointError {
-    switch code {
-    case EADDRINUSE:
-      EndpointError(
-        .addressInUse,
-        "address in use: \(address) (stop the process that listens there, or choose another address)")
-    case EADDRNOTAVAIL:
-      EndpointError(
-        .addressNotAvailable, "address not available: \(address) (use an address of this machine)")
-    case ENOENT, ENOTDIR:
-      EndpointError(.addressNotAvailable, "no such directory: \(address) (create it first)")
-    case EACCES, EPERM, EROFS:
-      EndpointError(
-        .permissionDenied,
-        "permission denied: \(address) (choose a port above 1023, or a directory that can be written)")
-    case EMFILE, ENFILE:
-      EndpointError(.tooManyOpenFiles, "too many open files: \(address) (raise the limit, see ulimit -n)")
-    default:
-      EndpointError(.system, "cannot listen: \(address) (\(System.Failure(code: code).text))")
-    }
+    let (cause, reason, remedy): (EndpointError.Code, String, String) =
+      switch code {
+      case EADDRINUSE:
+        (.addressInUse, "address in use", "stop the process that listens there, or choose another address")
+      case EADDRNOTAVAIL: (.addressNotAvailable, "address not available", "use an address of this machine")
+      case ENOENT, ENOTDIR: (.addressNotAvailable, "no such directory", "create it first")
+      case EACCES, EPERM, EROFS:
+        (
+          .permissionDenied, "permission denied",
+          "choose a port above 1023, or a directory that can be written"
+        )
+      case EMFILE, ENFILE: (.tooManyOpenFiles, "too many open files", "raise the limit, see ulimit -n")
+      default: (.system, "cannot listen", System.Failure(code: code).text)
+      }
+    return EndpointError(cause, "\(reason): \(address) (\(remedy))")
   }
 }

@@ -112,18 +112,14 @@ final class Poller {
       try control(1, socket, id, events)
     }
 
-    func change(_ socket: Int32, _ id: ID, to events: Events) {
-      try? control(3, socket, id, events)
-    }
+    func change(_ socket: Int32, _ id: ID, to events: Events) { try? control(3, socket, id, events) }
 
     /// Before the socket is closed: a child process may have a copy of it until its exec(2), which would be reported on.
     func remove(_ socket: Int32) { try? control(2, socket, 0, []) }
 
-    private func control(_ operation: Int32, _ socket: Int32, _ id: ID, _ events: Events) throws(System
-      .Failure)
-    {
+    private func control(_ code: Int32, _ socket: Int32, _ id: ID, _ events: Events) throws(System.Failure) {
       var event = TapEpollEvent(events: events.rawValue, data: id)
-      _ = try System.uninterrupted { Int(tapEpollControl(descriptor, operation, socket, &event)) }
+      _ = try System.uninterrupted { Int(tapEpollControl(descriptor, code, socket, &event)) }
     }
 
     /// What is ready now, at most 64 sockets.

@@ -1,6 +1,5 @@
 import TapLibc
 
-/// Options of sockets.
 enum Socket {
   /// Descriptors must not block, nor leak into child processes, which would keep the port and the connections open.
   static func configure(_ descriptor: Int32) {
@@ -25,7 +24,6 @@ enum Socket {
     setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout.size(ofValue: value)))
   }
 
-  /// The number of descriptors that the process may have.
   static var descriptorLimit: Int {
     var limit = rlimit()
     #if canImport(Glibc)

@@ -61,13 +61,11 @@ struct SocketAddress: Sendable {
 
   /// Makes a socket that does not block: its descriptor, or -1 and `errno`.
   func makeSocket() -> Int32 {
-    // On Linux both flags at once, so that no child process can start in between, which would keep the port.
-    #if canImport(Glibc)
-      let type = Self.stream | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    #elseif canImport(Musl)
-      let type = Self.stream | SOCK_CLOEXEC | SOCK_NONBLOCK
-    #else
+    #if canImport(Darwin)
       let type = Self.stream
+    #else
+      // Both flags at once, so that no child process can start in between, which would keep the port.
+      let type = Self.stream | O_CLOEXEC | O_NONBLOCK
     #endif
     guard let descriptor = try? System.aboveStandard(socket(family, type, 0)) else { return -1 }
     if descriptor >= 0 { Socket.configure(descriptor) }
@@ -84,15 +82,9 @@ struct SocketAddress: Sendable {
 
   // MARK: As text
 
-  /// The address that a TCP socket is bound to.
-  static func local(_ descriptor: Int32) -> EndpointAddress? {
-    name { getsockname(descriptor, $0, $1) }
-  }
+  static func local(_ descriptor: Int32) -> EndpointAddress? { name { getsockname(descriptor, $0, $1) } }
 
-  /// The address of the other end.
-  static func peer(_ descriptor: Int32) -> EndpointAddress? {
-    name { getpeername(descriptor, $0, $1) }
-  }
+  static func peer(_ descriptor: Int32) -> EndpointAddress? { name { getpeername(descriptor, $0, $1) } }
 
   /// `nil` for a Unix socket.
   private static func name(

@@ -26,17 +26,15 @@ final class FileOutput: LogOutput {
 
   /// Opens the file. A FIFO without a reader is no error: the reader may come later.
   init(_ path: String, _ configuration: RequestLog.Configuration) throws(RequestLogError) {
+    func refusal(_ reason: String) -> RequestLogError { .cannotOpen(path: path, because: reason) }
     // A path goes to the system as a C string, which ends there: it would be another file's.
-    if path.utf8.contains(0) {
-      throw .cannotOpen(path: path, because: "it has a NUL in it; choose a path without one")
-    }
-    if path.isEmpty { throw .cannotOpen(path: path, because: "the path is empty; name a file") }
+    if path.utf8.contains(0) { throw refusal("it has a NUL in it; choose a path without one") }
+    if path.isEmpty { throw refusal("the path is empty; name a file") }
     let permissions = configuration.filePermissions & 0o777 | 0o200
     (self.path, self.permissions, self.configuration) = (path, permissions, configuration)
     let rotated = RotatedFiles(ofLogAt: path, permissions: permissions, configuration.rotation)
     if rotated?.hasTooLongNames == true {
-      throw .cannotOpen(
-        path: path, because: "no room in the name for what rotation adds to it; choose a shorter one")
+      throw refusal("no room in the name for what rotation adds to it; choose a shorter one")
     }
     var file: OpenFile?
     do {
@@ -45,17 +43,13 @@ final class FileOutput: LogOutput {
       // A FIFO without a reader; but also a Unix socket, and a device without a driver (open(2), ENXIO).
       let kind = try? System.status(ofPath: path).kind
       if kind == .socket {
-        throw .cannotOpen(
-          path: path,
-          because: "it is a socket; connect to it and give the log the descriptor, or choose another path")
+        throw refusal("it is a socket; connect to it and give the log the descriptor, or choose another path")
       }
       guard error == .noReader, kind == .pipe else { throw .cannotOpen(path: path, error) }
     }
     if file?.kind == .blockDevice {
       file?.close()
-      throw .cannotOpen(
-        path: path,
-        because: "it is a block device; choose a path where this process can append to a file")
+      throw refusal("it is a block device; choose a path where this process can append to a file")
     }
     state = Mutex(State(file: file, rotated: rotated))
   }

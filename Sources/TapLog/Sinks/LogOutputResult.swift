@@ -2,7 +2,6 @@
 struct LogOutputResult {
   var written: Tally<LogSeverity> = [:]
   var bytes = 0
-  /// Lines that the output dropped.
   var dropped: UInt64 = 0
   var state: State = .ready
 

@@ -20,10 +20,7 @@ public struct LogRotation: Sendable {
 
   /// Rotates by size and time, whichever comes first. With neither it never rotates.
   public init(maximumSize: Int? = nil, interval: Duration? = nil, keep: Int = 5, compresses: Bool = false) {
-    self.maximumSize = maximumSize
-    self.interval = interval
-    self.keep = keep
-    self.compresses = compresses
+    (self.maximumSize, self.interval, self.keep, self.compresses) = (maximumSize, interval, keep, compresses)
   }
 
   /// The number of bytes that a file of that size can still take, or `nil` if it is time for a new one. Times are nanoseconds since

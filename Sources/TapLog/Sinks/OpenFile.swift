@@ -83,7 +83,6 @@ struct OpenFile {
     return isCurrent(at: path)
   }
 
-  /// Whether the path leads to the file.
   func isCurrent(at path: String) -> Bool {
     (try? System.status(ofPath: path))?.isSameFile(as: identity) == true
   }

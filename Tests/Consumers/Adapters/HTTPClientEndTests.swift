@@ -7,6 +7,11 @@ import TapCore
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HTTPClientEndTests {
+  /// A response of which the second half does not come.
+  private func half(_ code: Int = 200) -> OddServer.Step {
+    .text("HTTP/1.1 \(code) X\r\ncontent-length: 10\r\n\r\nhello")
+  }
+
   // MARK: Failures
 
   @Test func `no connection`() async throws {
@@ -20,32 +25,23 @@ import Testing
     }
   }
 
-  @Test func `no address`() async throws {
+  @Test(arguments: [
+    ("http://name.invalid/", RequestErrorType.dns), ("", .unsupportedURL), ("here", .unsupportedURL),
+    ("http://", .unsupportedURL), ("ftp://127.0.0.1/", .unsupportedURL), ("http+unix://", .unsupportedURL),
+  ])
+  func `no address, or no URL that the client takes`(url: String, type: RequestErrorType) async throws {
     try await withClient(answering: []) { fixture in
-      await #expect(throws: (any Error).self) { try await fixture.get(url: "http://name.invalid/") }
-      let end = try await fixture.end()
-      #expect(end.end == .failure(.dns, statusCode: nil))
-    }
-  }
-
-  @Test(
-    arguments: ["", "here", "http://", "ftp://127.0.0.1/", "http+unix://"])
-  func `no URL that the client takes`(url: String) async throws {
-    try await withClient(answering: []) { fixture in
-      await #expect(throws: HTTPClientError.self) { try await fixture.get(url: url) }
-      let end = try await fixture.end()
-      #expect(end.end == .failure(.unsupportedURL, statusCode: nil))
+      await #expect(throws: (any Error).self) { try await fixture.get(url: url) }
+      try await fixture.expectEnd(.failure(type, statusCode: nil))
     }
   }
 
   @Test(arguments: [OddServer.Step.close, .reset])
   func `a connection that ends before the response`(step: OddServer.Step) async throws {
     try await withClient(answering: [step]) { fixture in
-      var request = HTTPClientRequest(url: fixture.server.url())
-      request.method = .POST  // Nothing sends it again.
-      request.body = .bytes(ByteBuffer(string: "abc"))
       await #expect(throws: (any Error).self) {
-        try await fixture.client.execute(request, timeout: .seconds(60))
+        // Nothing sends it again.
+        try await fixture.execute { ($0.method, $0.body) = (.POST, .bytes(ByteBuffer(string: "abc"))) }
       }
       let end = try await fixture.end()
       #expect((end.end, end.requestBodySize) == (.failure(.connectionLost, statusCode: nil), nil))
@@ -55,23 +51,19 @@ import Testing
   @Test(arguments: [OddServer.Step.close, .reset])
   func `a connection that ends within the body`(step: OddServer.Step) async throws {
     let read = Event()
-    try await withClient(answering: [
-      .text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello"), .wait(read), step,
-    ]) { fixture in
+    try await withClient(answering: [half(), .wait(read), step]) { fixture in
       var parts = try await fixture.get().body.makeAsyncIterator()
       #expect(try await parts.next() == ByteBuffer(string: "hello"))
       read.open()
       await #expect(throws: (any Error).self) { try await parts.next() }
-      let end = try await fixture.end()
-      #expect((end.end, end.responseBodySize) == (.failure(.connectionLost, statusCode: 200), 5))
+      try await fixture.expectEnd(.failure(.connectionLost, statusCode: 200), received: 5)
     }
   }
 
   @Test func `an answer that is not HTTP`() async throws {
     try await withClient(answering: [.text("SSH-2.0-server\r\n\r\n")]) { fixture in
       await #expect(throws: (any Error).self) { try await fixture.get() }
-      let end = try await fixture.end()
-      #expect(end.end == .failure(.connectionLost, statusCode: nil))
+      try await fixture.expectEnd(.failure(.connectionLost, statusCode: nil))
     }
   }
 
@@ -90,11 +82,9 @@ import Testing
   @Test func `a server that stops within the body, and the client's limit for reads`() async throws {
     // Long enough for the head to come on a busy machine.
     let limit = configured { $0.timeout.read = .seconds(2) }
-    try await withClient(limit, answering: [.text("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhello")]) {
-      fixture in
+    try await withClient(limit, answering: [half()]) { fixture in
       await #expect(throws: HTTPClientError.readTimeout) { try await text(fixture.get()) }
-      let end = try await fixture.end()
-      #expect((end.end, end.responseBodySize) == (.failure(.timeout, statusCode: 200), 5))
+      try await fixture.expectEnd(.failure(.timeout, statusCode: 200), received: 5)
     }
   }
 
@@ -105,8 +95,7 @@ import Testing
       await #expect(throws: (any Error).self) {
         try await fixture.get(url: "https://localhost:\(fixture.server.port)/")
       }
-      let end = try await fixture.end()
-      #expect(end.end == .failure(.tls, statusCode: nil))
+      try await fixture.expectEnd(.failure(.tls, statusCode: nil))
     }
   }
 
@@ -137,11 +126,8 @@ import Testing
 
   @Test func `a task that is cancelled while the body comes`() async throws {
     let read = Event()
-    try await withClient(answering: [.text("HTTP/1.1 500 No\r\ncontent-length: 10\r\n\r\nhello")]) {
-      fixture in
-      let task = Task {
-        for try await _ in try await fixture.get().body { read.open() }
-      }
+    try await withClient(answering: [half(500)]) { fixture in
+      let task = Task { for try await _ in try await fixture.get().body { read.open() } }
       await read.wait()
       task.cancel()
       try await fixture.expectCancelled(task)
@@ -158,24 +144,20 @@ import Testing
       await asked.wait()
       try await untapped.shutdown()
       await #expect(throws: HTTPClientError.cancelled) { try await task.value }
-      let end = try await fixture.end()
-      #expect(end.end == .cancelled)
+      try await fixture.expectEnd(.cancelled)
     }
   }
 
   @Test(arguments: [200, 500])
   func `a body that nothing is read of: the caller wanted the status`(code: Int) async throws {
-    try await withClient(answering: [.text("HTTP/1.1 \(code) X\r\ncontent-length: 10\r\n\r\nhello")]) {
-      fixture in
+    try await withClient(answering: [half(code)]) { fixture in
       #expect(try await fixture.get().status.code == UInt(code))
-      let end = try await fixture.end()
-      #expect((end.end, end.responseBodySize) == (.response(statusCode: code), nil))
+      try await fixture.expectEnd(.response(statusCode: code), received: .some(nil))
     }
   }
 
   @Test func `a body that nothing is read of, in a cancelled task`() async throws {
-    try await withClient(answering: [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello")]) {
-      fixture in
+    try await withClient(answering: [half()]) { fixture in
       let (answered, cancelled) = (Event(), Event())
       let task = Task {
         let response = try await fixture.get()
@@ -193,14 +175,12 @@ import Testing
 
   @Test(arguments: [200, 500])
   func `a body that is let go midway is cancelled, unless it tells of an error`(code: Int) async throws {
-    try await withClient(answering: [.text("HTTP/1.1 \(code) X\r\ncontent-length: 10\r\n\r\nhello")]) {
-      fixture in
+    try await withClient(answering: [half(code)]) { fixture in
       let response = try await fixture.get()
       for try await _ in response.body { break }
       // The response is still held: what is read of it is what counts.
-      let end = try await fixture.end()
-      #expect(end.end == (code == 200 ? .cancelled : .response(statusCode: code)))
-      #expect(end.responseBodySize == nil)
+      try await fixture.expectEnd(
+        code == 200 ? .cancelled : .response(statusCode: code), received: .some(nil))
       #expect(response.headers.first(name: "content-length") == "10")
     }
   }
@@ -213,17 +193,14 @@ import Testing
         count += part.readableBytes
         if count == 5 { break }
       }
-      let end = try await fixture.end()
-      #expect((end.end, end.responseBodySize) == (.response(statusCode: 200), 5))
+      try await fixture.expectEnd(.response(statusCode: 200), received: 5)
     }
   }
 
   @Test func `a body that is longer than the caller accepts`() async throws {
-    try await withClient(answering: [.text("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhello")]) {
-      fixture in
+    try await withClient(answering: [half()]) { fixture in
       await #expect(throws: NIOTooManyBytesError.self) { try await fixture.get().body.collect(upTo: 4) }
-      let end = try await fixture.end()
-      #expect(end.end == .cancelled)
+      try await fixture.expectEnd(.cancelled)
     }
   }
 

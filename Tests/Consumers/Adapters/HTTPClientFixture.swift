@@ -20,6 +20,13 @@ struct ClientFixture: Sendable {
   func get(url: String) async throws -> HTTPClientResponse {
     try await client.execute(HTTPClientRequest(url: url), timeout: .seconds(60))
   }
+  func execute(
+    _ path: String = "/", urlTemplate: String? = nil, _ change: (inout HTTPClientRequest) -> Void
+  ) async throws -> HTTPClientResponse {
+    var request = HTTPClientRequest(url: server.url(path))
+    change(&request)
+    return try await client.execute(request, timeout: .seconds(60), urlTemplate: urlTemplate)
+  }
 
   /// The next request that has ended; waits for it.
   func end() async throws -> RequestObservation {
@@ -27,11 +34,21 @@ struct ClientFixture: Sendable {
     throw CancellationError()
   }
 
+  /// The next end, and the size of the response's body where that is given.
+  @discardableResult
+  func expectEnd(
+    _ end: RequestEnd, received: Int64?? = .none, _ location: SourceLocation = #_sourceLocation
+  ) async throws -> RequestObservation {
+    let seen = try await self.end()
+    #expect(seen.end == end, sourceLocation: location)
+    if let received { #expect(seen.responseBodySize == received, sourceLocation: location) }
+    return seen
+  }
+
   /// What a task throws that was cancelled, and what its request has ended with.
   func expectCancelled(_ task: Task<Void, any Error>) async throws {
     await #expect(throws: CancellationError.self) { try await task.value }
-    let end = try await end()
-    #expect(end.end == .cancelled)
+    try await expectEnd(.cancelled)
   }
 
   /// The headers of this name as the server got them.
@@ -92,8 +109,7 @@ func withClient(
   let seen = Seen()
   let tap = try Tap(.observed(by: seen))
   let server = try await OddServer.start(tls: tls, script)
-  let client = HTTPClient(
-    eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
+  let client = HTTPClient(eventLoopGroup: .singletonMultiThreadedEventLoopGroup, configuration: configuration)
   let fixture = ClientFixture(
     server: server, client: TapHTTPClient(client: client, name: "test", outbound: tap.outbound),
     untapped: client, outbound: tap.outbound, seen: seen, registry: tap.registry)
@@ -112,7 +128,6 @@ func withClient(
   try await withClient(tls: tls, configuration, { _ in steps }, body)
 }
 
-/// The whole body.
 func text(_ response: HTTPClientResponse) async throws -> String {
   String(buffer: try await response.body.collect(upTo: 1 << 20))
 }

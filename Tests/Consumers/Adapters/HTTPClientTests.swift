@@ -14,16 +14,13 @@ import Tracing
 
   @Test func `a request is recorded with its sizes, and has its trace in the header`() async throws {
     try await withClient(answering: [.response(body: "hello")]) { fixture in
-      var request = HTTPClientRequest(url: fixture.server.url("/users/42?token=1"))
-      request.method = .POST
-      request.body = .bytes(ByteBuffer(string: "name=Ada"))
-      let response = try await fixture.client.execute(
-        request, timeout: .seconds(60), urlTemplate: "/users/{id}")
+      let response = try await fixture.execute("/users/42?token=1", urlTemplate: "/users/{id}") {
+        ($0.method, $0.body) = (.POST, .bytes(ByteBuffer(string: "name=Ada")))
+      }
       #expect(response.status == .ok)
       #expect(try await text(response) == "hello")
-      let end = try await fixture.end()
-      #expect(end.end == .response(statusCode: 200))
-      #expect((end.requestBodySize, end.responseBodySize) == (8, 5))
+      let end = try await fixture.expectEnd(.response(statusCode: 200), received: 5)
+      #expect(end.requestBodySize == 8)
       #expect((end.request.client, end.request.method) == ("test", "POST"))
       #expect((end.request.serverAddress, end.request.serverPort) == ("127.0.0.1", fixture.server.port))
       #expect(end.request.urlTemplate == "/users/{id}")
@@ -37,10 +34,8 @@ import Tracing
     for body in ["hello", "he"] {
       let steps = [OddServer.Step.text("HTTP/1.1 200 OK\r\n\(headers)\r\n\(body)"), .close]
       try await withClient(answering: steps) { fixture in
-        var request = HTTPClientRequest(url: fixture.server.url())
-        request.headers = ["Accept": "text/plain", "Authorization": "secret"]
-        let response = try await fixture.client.execute(request, timeout: .seconds(60))
-        _ = try? await text(response)
+        let headers: HTTPHeaders = ["Accept": "text/plain", "Authorization": "secret"]
+        _ = try? await text(fixture.execute { $0.headers = headers })
         let end = try await fixture.end()
         #expect(end.request.headers == ["accept": "text/plain"])
         #expect(end.responseHeaders == ["x-served-by": "a7, b8"])
@@ -85,12 +80,8 @@ import Tracing
     ] as [(HTTPMethod, String)])
   func `a response without a body ends at its head`(method: HTTPMethod, head: String) async throws {
     try await withClient(answering: [.text("HTTP/1.1 \(head)\r\n")]) { fixture in
-      var request = HTTPClientRequest(url: fixture.server.url())
-      request.method = method
-      let response = try await fixture.client.execute(request, timeout: .seconds(60))
-      let end = try await fixture.end()
-      #expect(end.end == .response(statusCode: Int(response.status.code)))
-      #expect(end.responseBodySize == 0)
+      let response = try await fixture.execute { $0.method = method }
+      try await fixture.expectEnd(.response(statusCode: Int(response.status.code)), received: 0)
       #expect(try await text(response) == "")
     }
   }
@@ -112,8 +103,7 @@ import Tracing
     } _: { fixture in
       for (path, size) in [("/length", bytes.count), ("/chunked", nil)] {
         #expect(try await text(fixture.get(path)).utf8.count == 120)
-        let end = try await fixture.end()
-        #expect((end.end, end.responseBodySize) == (.response(statusCode: 200), size.map(Int64.init)))
+        try await fixture.expectEnd(.response(statusCode: 200), received: .some(size.map(Int64.init)))
       }
     }
   }
@@ -145,9 +135,7 @@ import Tracing
     let header = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     try await withClient(answering: [.response()]) { fixture in
       for header in [header, "not valid"] {
-        var request = HTTPClientRequest(url: fixture.server.url())
-        request.headers.add(name: "Traceparent", value: header)
-        _ = try await fixture.client.execute(request, timeout: .seconds(60))
+        _ = try await fixture.execute { $0.headers.add(name: "Traceparent", value: header) }
       }
       #expect(fixture.traceparents == [[header], ["not valid"]])
       let end = try await fixture.end()
@@ -188,7 +176,6 @@ import Tracing
     }
   }
 
-  /// The kinds of bodies that AsyncHTTPClient has.
   enum Upload: CaseIterable {
     case none, buffer, array, collection, collectionOfUnknownLength, sequence
     case stream, streamOfUnknownLength, emptyStream
@@ -229,15 +216,12 @@ import Tracing
   @Test
   func `a stream that throws fails the request with its own error, after what has passed`() async throws {
     try await withClient(answering: [.response()]) { fixture in
-      var request = HTTPClientRequest(url: fixture.server.url())
-      request.method = .PUT
       let stream = AsyncThrowingStream<ByteBuffer, any Error> { continuation in
         continuation.yield(ByteBuffer(string: "abc"))
         continuation.finish(throwing: StreamError())
       }
-      request.body = .stream(stream, length: .unknown)
       await #expect(throws: StreamError.self) {
-        try await fixture.client.execute(request, timeout: .seconds(60))
+        try await fixture.execute { ($0.method, $0.body) = (.PUT, .stream(stream, length: .unknown)) }
       }
       let end = try await fixture.end()
       #expect((end.end, end.requestBodySize) == (.failure(.body, statusCode: nil), 3))
@@ -256,8 +240,7 @@ import Tracing
       let response = try await fixture.get("/a")
       #expect(response.history.count == 2)
       #expect(try await text(response) == "none")
-      let end = try await fixture.end()
-      #expect((end.end, end.responseBodySize) == (.response(statusCode: 404), 4))
+      let end = try await fixture.expectEnd(.response(statusCode: 404), received: 4)
       #expect(end.request.url == fixture.server.url("/a"))
       let trace = try #require(end.request.traceContext)
       #expect(fixture.traceparents == Array(repeating: [trace.traceparent], count: 2))
@@ -270,8 +253,7 @@ import Tracing
     try await withClient(limit, answering: [.response("302 Found", "location: /")]) { fixture in
       let error = isCycle ? HTTPClientError.redirectCycleDetected : .redirectLimitReached
       await #expect(throws: error) { try await fixture.get() }
-      let end = try await fixture.end()
-      #expect(end.end == .failure(.tooManyRedirects, statusCode: nil))
+      try await fixture.expectEnd(.failure(.tooManyRedirects, statusCode: nil))
     }
   }
 

@@ -8,11 +8,8 @@ import Testing
 
 /// What a Hummingbird app serves, as its server or a middleware records it.
 @Suite struct HummingbirdTests {
-  enum Way: CaseIterable {
-    case server, middleware
-  }
+  enum Way: CaseIterable { case server, middleware }
 
-  /// How a request was answered, and its route.
   private struct Answer: Hashable {
     let status: Int?
     let route: String?

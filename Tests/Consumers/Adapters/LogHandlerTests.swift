@@ -48,12 +48,11 @@ import Testing
     #expect(line["code.line.number"] == "42")
   }
 
-  @Test(
-    arguments: [
-      (Logger.Level.trace, "TRACE", nil), (.debug, "DEBUG", nil), (.info, "INFO", nil),
-      (.notice, "INFO", "notice"),
-      (.warning, "WARN", nil), (.error, "ERROR", nil), (.critical, "ERROR", "critical"),
-    ])
+  @Test(arguments: [
+    (Logger.Level.trace, "TRACE", nil), (.debug, "DEBUG", nil), (.info, "INFO", nil),
+    (.notice, "INFO", "notice"), (.warning, "WARN", nil), (.error, "ERROR", nil),
+    (.critical, "ERROR", "critical"),
+  ])
   func `levels become severities, and none is lost`(level: Logger.Level, severity: String, name: String?)
     throws
   {
@@ -107,10 +106,9 @@ import Testing
       "m",
       metadata: [
         "user": ["id": "7", "roles": ["a", "b"], "address": ["city": "Bern"]],
-        "count": .stringConvertible(42),
-        "ratio": .stringConvertible(0.5), "hot": .stringConvertible(true),
-        "huge": .stringConvertible(UInt64.max),
-        "id": .stringConvertible("x" as Character), "a": ["b": "nested"], "a.b": "given",
+        "count": .stringConvertible(42), "ratio": .stringConvertible(0.5), "hot": .stringConvertible(true),
+        "huge": .stringConvertible(UInt64.max), "id": .stringConvertible("x" as Character),
+        "a": ["b": "nested"], "a.b": "given",
       ])
     let fields = try #require(try lines().first)
     #expect(fields["user.id"] as? String == "7")

@@ -67,27 +67,24 @@ import Testing
     #expect(samples.contains("db_query_seconds_count 4"))
   }
 
-  @Test(
-    arguments: [
-      ("jobs", "jobs_total"), ("jobs_total", "jobs_total"),
-      ("http.server.requests", "http_server_requests_total"),
-      ("a-b c/d", "a_b_c_d_total"), ("a..b__c", "a_b_c_total"), ("größe", "gr_e_total"),
-      ("9lives", "_9lives_total"),
-      ("", "__total"), ("💥", "__total"), ("le", "le_total"), ("Jobs", "Jobs_total"),
-    ])
+  @Test(arguments: [
+    ("jobs", "jobs_total"), ("jobs_total", "jobs_total"),
+    ("http.server.requests", "http_server_requests_total"), ("a-b c/d", "a_b_c_d_total"),
+    ("a..b__c", "a_b_c_total"), ("größe", "gr_e_total"), ("9lives", "_9lives_total"), ("", "__total"),
+    ("💥", "__total"), ("le", "le_total"), ("Jobs", "Jobs_total"),
+  ])
   func `names become names of Prometheus`(label: String, name: String) {
     Counter(label: label, factory: factory).increment()
     #expect(samples == ["\(name) 1"])
   }
 
-  @Test(
-    arguments: [
-      ([("http.route", "/a"), ("code", "200")], #"code="200",http_route="/a""#),
-      ([("le", "1"), ("quantile", "2"), ("__name__", "x")], #"_le="1",_name_="x",_quantile="2""#),
-      ([("otel_metric_overflow", "true")], #"_otel_metric_overflow="true""#),
-      ([("a.b", "1"), ("a-b", "2")], #"a_b="1;2""#), ([("k", "a\"b\\c\nd")], #"k="a\"b\\c\nd""#),
-      ([("", "v")], #"_="v""#),
-    ])
+  @Test(arguments: [
+    ([("http.route", "/a"), ("code", "200")], #"code="200",http_route="/a""#),
+    ([("le", "1"), ("quantile", "2"), ("__name__", "x")], #"_le="1",_name_="x",_quantile="2""#),
+    ([("otel_metric_overflow", "true")], #"_otel_metric_overflow="true""#),
+    ([("a.b", "1"), ("a-b", "2")], #"a_b="1;2""#), ([("k", "a\"b\\c\nd")], #"k="a\"b\\c\nd""#),
+    ([("", "v")], #"_="v""#),
+  ])
   func `dimensions become labels`(dimensions: [(String, String)], labels: String) {
     Meter(label: "m", dimensions: dimensions, factory: factory).set(1)
     #expect(samples == ["m{\(labels)} 1"])

@@ -7,7 +7,6 @@ import Synchronization
 
 /// An HTTP server on a free loopback port whose answers are a test's, byte for byte.
 final class OddServer: Sendable {
-  /// What an answer consists of.
   enum Step: Sendable {
     case send([UInt8])
     case open(Event)
@@ -33,9 +32,7 @@ final class OddServer: Sendable {
   private let channel: any Channel
   private let received: Received
 
-  private final class Received: Sendable {
-    let requests = Mutex<[Request]>([])
-  }
+  private final class Received: Sendable { let requests = Mutex<[Request]>([]) }
 
   /// - Parameter tls: The server's side of TLS, or `nil` for plain text.
   static func start(tls: NIOSSLContext? = nil, _ script: @escaping Script) async throws -> OddServer {
@@ -91,9 +88,7 @@ final class OddServer: Sendable {
         case .open(let event): event.open()
         case .wait(let event):
           let rest = NIOLoopBound((self, steps), eventLoop: channel.eventLoop)
-          return event.whenOpen {
-            channel.eventLoop.execute { rest.value.0.take(rest.value.1, on: channel) }
-          }
+          return event.whenOpen { channel.eventLoop.execute { rest.value.0.take(rest.value.1, on: channel) } }
         case .close: channel.close(promise: nil)
         case .reset:
           let abort = linger(l_onoff: 1, l_linger: 0)
@@ -125,9 +120,7 @@ final class Event: Sendable {
     if isOpen { callback() }
   }
 
-  func wait() async {
-    await withCheckedContinuation { continuation in whenOpen { continuation.resume() } }
-  }
+  func wait() async { await withCheckedContinuation { continuation in whenOpen { continuation.resume() } } }
 }
 
 /// A bound port that does not listen: it refuses connections, and no other process can take it.
@@ -168,8 +161,7 @@ func selfSignedContext() throws -> NIOSSLContext {
     [
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
       "2",
-    ]
-    + ["-subj", "/CN=localhost", "-keyout", key, "-out", certificate]
+    ] + ["-subj", "/CN=localhost", "-keyout", key, "-out", certificate]
   (openssl.standardOutput, openssl.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
   try openssl.run()
   openssl.waitUntilExit()

@@ -34,8 +34,7 @@ import Testing
     #expect(injected(from: context) == headers)
   }
 
-  @Test(
-    arguments: [nil, "", "00-0-0-01", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "\u{0}"])
+  @Test(arguments: [nil, "", "00-0-0-01", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "\u{0}"])
   func `a header that is not valid is ignored, and its state with it`(header: String?) {
     let context = extracted(from: ["traceparent": header, "tracestate": "a=1"].compactMapValues { $0 })
     #expect(context.isEmpty)

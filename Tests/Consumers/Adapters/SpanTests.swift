@@ -197,11 +197,8 @@ import Tracing
     arguments: [
       ([(.resolve, 1), (.connect, 2), (.processing, 30), (.transfer, 5)], 40, 60, [7, 8, 10, 40]),
       ([(.queue, 10), (.processing, 30), (.transfer, 5), (.local, 9)], 40, 60, [0, 10, 40]),
-      ([(.upload, 20), (.response, 40)], nil, 60, [0, 20]),
-      ([(.connect, 60)], nil, 60, [0]),
-      ([(.response, 40), (.local, 20)], nil, 60, []),
-      ([(.processing, 50)], 40, 60, []),
-      ([], 40, 60, []),
+      ([(.upload, 20), (.response, 40)], nil, 60, [0, 20]), ([(.connect, 60)], nil, 60, [0]),
+      ([(.response, 40), (.local, 20)], nil, 60, []), ([(.processing, 50)], 40, 60, []), ([], 40, 60, []),
     ] as [([(RequestTimings.Phase, Int)], Int?, Int, [Int])])
   func `a phase is an event when it begins`(
     phases: [(RequestTimings.Phase, Int)], first: Int?, duration: Int, events: [Int]

@@ -21,21 +21,17 @@ import Tracing
 /// The public types, by their names alone.
 let names: [Any.Type] = [
   ActiveRequest.self, (any Collector).self, Endpoint.self, EndpointAddress.self, EndpointError.self,
-  EndpointHeaders.self, EndpointRequest.self, EndpointResponse.self,
-  EndpointRoute.self, EverySession.self, ExemplarPolicy.self, Exposition.self,
-  ExpositionFormat.self, Family<String, Registry.Counter>.self, FieldValue.self, HistogramBuckets.self,
-  InboundRequests.self, Label<Int>.self,
-  (any LabelSet).self, Labels.self, LogQuery.self,
-  LogRedaction.self, LogRotation.self, LogSampling.self, LogSeverity.self, (any LogSink).self,
-  LogStatistics.self, MetricFamily.self,
-  NetworkProtocolVersion.self, OutboundRequests.self, PathTemplateError.self, PathTemplates.self,
-  ProcessMetrics.self, PushGateway.self, Readiness.self, Registry.self,
-  RegistryError.self, RequestDescription.self, RequestDirection.self, RequestEnd.self,
-  RequestErrorType.self, RequestFilter.self, RequestLog.self, RequestLogError.self,
+  EndpointHeaders.self, EndpointRequest.self, EndpointResponse.self, EndpointRoute.self, EverySession.self,
+  ExemplarPolicy.self, Exposition.self, ExpositionFormat.self, Family<String, Registry.Counter>.self,
+  FieldValue.self, HistogramBuckets.self, InboundRequests.self, Label<Int>.self, (any LabelSet).self,
+  Labels.self, LogQuery.self, LogRedaction.self, LogRotation.self, LogSampling.self, LogSeverity.self,
+  (any LogSink).self, LogStatistics.self, MetricFamily.self, NetworkProtocolVersion.self,
+  OutboundRequests.self, PathTemplateError.self, PathTemplates.self, ProcessMetrics.self, PushGateway.self,
+  Readiness.self, Registry.self, RegistryError.self, RequestDescription.self, RequestDirection.self,
+  RequestEnd.self, RequestErrorType.self, RequestFilter.self, RequestLog.self, RequestLogError.self,
   RequestObservation.self, (any RequestObserver).self, RequestConfiguration.self, RequestRecorder.self,
-  RequestTimings.self, (any RequestTracer).self,
-  SeriesConfiguration.self, Tap.self, TapError.self, TapRequestContext.self,
-  TargetInfo.self, Timestamp.self, TraceContext.self, URLSessionTap.self,
+  RequestTimings.self, (any RequestTracer).self, SeriesConfiguration.self, Tap.self, TapError.self,
+  TapRequestContext.self, TargetInfo.self, Timestamp.self, TraceContext.self, URLSessionTap.self,
 ]
 
 /// Those of the adapters.

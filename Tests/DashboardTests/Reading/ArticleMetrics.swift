@@ -2,7 +2,6 @@ import Foundation
 
 /// The table of metrics in the article on metrics and limits.
 struct ArticleMetrics {
-  /// The labels of each metric.
   private(set) var labels: [String: Set<String>] = [:]
 
   init() throws {

@@ -2,7 +2,6 @@ import Foundation
 
 /// The queries of the folder `dashboards`, as they are committed.
 struct DashboardFolder {
-  /// A query, and where it stands.
   struct Query {
     var place: String
     var expression: String

@@ -5,7 +5,6 @@ struct PromQLNames: Equatable {
   /// The labels that series are grouped or matched by.
   private(set) var grouping: Set<String> = []
 
-  /// Reads an expression.
   init(_ expression: String) {
     var rest = PromQLToken.all(in: expression)[...]
     while let token = rest.popFirst() {
@@ -21,8 +20,7 @@ struct PromQLNames: Equatable {
         var matchers = Self.takeMatchers(from: &rest)
         let name = matchers.removeValue(forKey: "__name__") ?? ""
         metrics[name, default: []].formUnion(matchers.keys)
-      default:
-        break
+      default: break
       }
     }
   }
@@ -30,8 +28,7 @@ struct PromQLNames: Equatable {
   private static let grouping: Set = ["by", "without", "on", "ignoring", "group_left", "group_right"]
   private static let keywords: Set = [
     "and", "or", "unless", "atan2", "offset", "bool", "inf", "nan", "Inf", "NaN", "sum", "min", "max", "avg",
-    "count",
-    "group", "stddev", "stdvar", "topk", "bottomk", "quantile", "count_values",
+    "count", "group", "stddev", "stdvar", "topk", "bottomk", "quantile", "count_values",
   ]
 
   /// `(a, b)`

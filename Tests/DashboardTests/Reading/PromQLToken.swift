@@ -2,7 +2,6 @@
 enum PromQLToken: Equatable {
   /// A metric, a label, a function or a keyword. `:` is part of a recorded metric's name.
   case name(String)
-  /// The value of a quoted string.
   case text(String)
   case symbol(Character)
 
@@ -13,21 +12,16 @@ enum PromQLToken: Equatable {
     var rest = Substring(expression)
     while let first = rest.first {
       switch first {
-      case "\"", "'", "`":
-        tokens.append(.text(takeText(from: &rest)))
-      case "[":
-        rest = rest.drop { $0 != "]" }.dropFirst()
-      case "#":
-        rest = rest.drop { $0 != "\n" }
-      case "$":
-        rest = rest.dropFirst().drop { isNamePart($0) }
+      case "\"", "'", "`": tokens.append(.text(takeText(from: &rest)))
+      case "[": rest = rest.drop { $0 != "]" }.dropFirst()
+      case "#": rest = rest.drop { $0 != "\n" }
+      case "$": rest = rest.dropFirst().drop { isNamePart($0) }
       case _ where isNamePart(first):
         let word = rest.prefix { isNamePart($0) }
         rest = rest.dropFirst(word.count)
         // A number or a duration begins with a digit.
         if !first.isNumber { tokens.append(.name(String(word))) }
-      case _ where first.isWhitespace:
-        rest = rest.dropFirst()
+      case _ where first.isWhitespace: rest = rest.dropFirst()
       default:
         tokens.append(.symbol(first))
         rest = rest.dropFirst()

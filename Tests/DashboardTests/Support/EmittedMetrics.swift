@@ -5,10 +5,8 @@ import TestSupport
 struct EmittedMetrics {
   /// The type of each family, by its name in the text format.
   private(set) var types: [String: String] = [:]
-  /// The labels of each family.
   private(set) var labels: [String: Set<String>] = [:]
 
-  /// An observer of the app's own.
   private struct SilentObserver: RequestObserver {
     func requestStarted(_ request: RequestDescription) {}
     func requestEnded(_ observation: RequestObservation) {}
@@ -43,7 +41,7 @@ struct EmittedMetrics {
     // A scrape is counted when its answer has been sent, which may be after it was received.
     let exposition = try await Poll.until("the count of the scrape and of the handler") {
       let exposition = tap.registry.exposition(in: .text)
-      let text = String(decoding: exposition.body, as: UTF8.self)
+      let text = exposition.text
       let counts = ["session_tap_scrapes_total{", "session_tap_overdue_handlers{"]
       return counts.allSatisfy(text.contains) ? exposition : nil
     }
@@ -56,30 +54,23 @@ struct EmittedMetrics {
   /// Requests that have every label, one that fails without a response, and more series than there is room for.
   private static func requests() throws -> Registry {
     let registry = Registry()
-    var configuration = RequestConfiguration()
-    configuration.series.limit = 2
-    let metrics = try RequestDriver(registry: registry, configuration: configuration)
-    var timings = RequestTimings()
-    for phase in RequestTimings.Phase.allCases { timings[phase] = .milliseconds(1) }
+    let metrics = try RequestDriver(registry: registry) { $0.series.limit = 2 }
     let ends: [RequestEnd] = [.response(statusCode: 503), .failure(.timeout, statusCode: nil), .cancelled]
     for (number, end) in ends.enumerated() {
       let request = RequestDescription(
         client: "payments", method: "POST", serverAddress: "api\(number).example.com", serverPort: 443,
         urlTemplate: "/orders/{id}")
-      metrics.requestStarted(request)
-      var observation = RequestObservation(
-        request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(20), end: end,
-        requestBodySize: 10, responseBodySize: 20)
-      (observation.timeToFirstByte, observation.timings) = (.milliseconds(5), timings)
-      (observation.protocolVersion, observation.openedConnections) = (.http11, 1)
-      (observation.networkRoundTrip, observation.retransmittedSegments) = (.milliseconds(1), 1)
-      (observation.resendCount, observation.isFromCache) = (1, number == 0)
-      metrics.requestEnded(observation)
+      metrics.record(request, end) {
+        for phase in RequestTimings.Phase.allCases { $0.timings[phase] = .milliseconds(1) }
+        ($0.requestBodySize, $0.responseBodySize, $0.timeToFirstByte) = (10, 20, .milliseconds(5))
+        ($0.protocolVersion, $0.openedConnections) = (.http11, 1)
+        ($0.networkRoundTrip, $0.retransmittedSegments) = (.milliseconds(1), 1)
+        ($0.resendCount, $0.isFromCache) = (1, number == 0)
+      }
     }
     serveRequests(metrics.recorder.inbound)
     try registry.register(ProcessMetrics())
-    try registry.register(
-      TargetInfo(serviceName: "shop", resourceAttributes: "service.version=1.2"))
+    try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: "service.version=1.2"))
     _ = try MetricsPusher(registry: registry, to: try PushGateway("http://localhost:9091", job: "backup"))
     // A value that no instrument can take.
     try registry.gauge("refused", help: "A gauge.").set(.nan)
@@ -110,7 +101,6 @@ struct EmittedMetrics {
     return nil
   }
 
-  /// The family that a metric belongs to.
   func family(of metric: String) -> String? {
     if types[metric] != nil { return metric }
     return ["_bucket", "_count", "_sum"].filter(metric.hasSuffix).map { String(metric.dropLast($0.count)) }
@@ -125,7 +115,6 @@ struct EmittedMetrics {
     return other
   }
 
-  /// The same without a label.
   func without(label: String) -> EmittedMetrics {
     var other = self
     other.labels = labels.mapValues { $0.subtracting([label]) }
@@ -134,7 +123,7 @@ struct EmittedMetrics {
 
   private mutating func read(_ exposition: Exposition) {
     var family = ""
-    for line in String(decoding: exposition.body, as: UTF8.self).split(separator: "\n") {
+    for line in exposition.text.split(separator: "\n") {
       if line.hasPrefix("# TYPE ") {
         let words = line.split(separator: " ")
         family = String(words[2])

@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// The table: the endpoint, its routes and what they answer, and pushes.
@@ -78,26 +77,22 @@ extension ExtremeTrial {
       + route("metrics(of:at:createdSamples:)") { try .metrics(of: Registry(), at: $0) }
       + route("readiness(_:at:)") { .readiness(Readiness(), at: $0) }
       // The answer names the methods that the path takes.
-      + route("init(_:methods:handler:)") {
-        EndpointRoute("/healthz", methods: [$0]) { _ in .text("") }
-      }
+      + route("init(_:methods:handler:)") { EndpointRoute("/healthz", methods: [$0]) { _ in .text("") } }
       + route("immediate(_:methods:handler:)") { .immediate("/healthz", methods: [$0]) { _ in .text("") } }
   }
 
   /// A limit out of its range is refused, and any other holds.
   static var limits: [ExtremeTrial] {
-    let requests =
-      [
-        get("/"), post("Content-Length: \(Int.max)\r\n\r\nx"),
-        post("Content-Length: 99999999999999999999\r\n\r\nx"),
-        post("Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx"),
-      ]
+    let requests = [
+      get("/"), post("Content-Length: \(Int.max)\r\n\r\nx"),
+      post("Content-Length: 99999999999999999999\r\n\r\nx"),
+      post("Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx"),
+    ]
     let whole = EndpointRoute("/", methods: ["GET", "POST"]) { request in .text("\(request.body.count)") }
     return properties(
       of: Endpoint.Configuration.Limits.self, \.answerDeadline, \.bodyDeadline, \.headDeadline,
-      \.idleDeadline,
-      \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount, \.requestsInFlight,
-      \.unsentBytes
+      \.idleDeadline, \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount,
+      \.requestsInFlight, \.unsentBytes
     ) { setting, changes in
       use(setting, at: changes) { running, change in
         var configuration = Endpoint.Configuration(address: .loopback(port: 0))
@@ -133,8 +128,7 @@ extension ExtremeTrial {
     let asked = properties(of: EndpointRequest.self, \.method, \.path, \.query) { setting, changes in
       use(setting, at: changes) { _, change in ask(change) }
     }
-    return asked
-      + use("EndpointRequest.body", at: bytes) { _, bytes in ask { $0.body = bytes } }
+    return asked + use("EndpointRequest.body", at: bytes) { _, bytes in ask { $0.body = bytes } }
       + use("EndpointRequest.query", at: queries) { _, query in ask { $0.query = query } }
       + answer("EndpointResponse.status", at: Int.extremes, with: "HTTP/1.1 500 ") {
         EndpointResponse(status: $0, body: [1])

@@ -124,8 +124,7 @@ extension ExtremeTrial {
       + use("Registry.Gauge.decrement(by:)") {
         try $0.registry.gauge("jobs", help: "Jobs.").decrement(by: $1)
       }
-      + use("Registry.Histogram.record(_:)") { running, value in
-        try record(running, value) { $0.record($1) }
+      + use("Registry.Histogram.record(_:)") { running, value in try record(running, value) { $0.record($1) }
       }
       + use("Registry.Histogram.record(_:)") { running, duration in
         let histogram = try running.registry.histogram("job_seconds", help: "Jobs.")

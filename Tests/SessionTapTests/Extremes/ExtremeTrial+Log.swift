@@ -26,8 +26,7 @@ extension ExtremeTrial {
       \.self, \.filePermissions, \.queueByteLimit, \.queueLineLimit, \.recentByteLimit,
       \.recentLineLimit, \.synchronizationInterval, \.urlLengthLimit)
     let redaction = each(\.redaction, \.allowedQueryKeys, \.allowedRequestHeaders, \.allowedResponseHeaders)
-    return options + redaction + rotations
-      + each(\.sampling, \.rate)
+    return options + redaction + rotations + each(\.sampling, \.rate)
       + works("LogSampling.slow", at: Duration?.extremes) { $0.sampling = LogSampling(rate: 0, slow: $1) }
       + works("LogSampling.rate", at: Double.extremes) {
         $0.clientSampling["extreme"] = LogSampling(rate: $1)
@@ -42,8 +41,7 @@ extension ExtremeTrial {
         let isRefused = fields.count > 64 || fields.keys.contains { $0 == "timestamp" || $0.utf8.count > 256 }
         setup.refusal = isRefused ? .always : .never
         setup.logging.fields = fields
-      }
-      // The text of a rule may be anything, too.
+      }  // The text of a rule may be anything, too.
       + works("RequestLog.Configuration.urlLengthLimit", at: String.extremes) { configuration, text in
         configuration.redaction.custom = { _, _ in text }
       }
@@ -96,8 +94,7 @@ extension ExtremeTrial {
         ask(running, query)
       }
     }
-    return queries
-      // A log ends with its shutdown, however little time there is for it.
+    return queries  // A log ends with its shutdown, however little time there is for it.
       + use("RequestLog.flush(within:)") { running, limit in
         let log = try log()
         try running.expect(log.flush(within: limit) || limit < .seconds(1), "the log is not flushed")

@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// The table: pushes to a gateway. One that is busy lets the pusher wait between its tries.
@@ -19,14 +18,12 @@ extension ExtremeTrial {
     return gateway { try PushGateway($1, job: "backup") }
       + gateway { try PushGateway("http://\($1):1", job: "backup") }
       + gateway(ports) { try PushGateway("http://127.0.0.1:\($1)", job: "backup") }
-      + gateway { try PushGateway("\($0)/\($1)", job: "backup") }
-      + gateway { try PushGateway($0, job: $1) }
+      + gateway { try PushGateway("\($0)/\($1)", job: "backup") } + gateway { try PushGateway($0, job: $1) }
       + gateway { try PushGateway($0, job: "backup", grouping: [$1: "a"]) }
       + gateway { try PushGateway($0, job: "backup", grouping: ["a": $1]) }
       + use("Tap.push(to:within:)") { running, limit in
         try await push(running, within: limit) { registry, gateway in
-          var configuration = Tap.Configuration(environment: [:])
-          configuration.endpoint = nil
+          let configuration = with(Tap.Configuration(environment: [:])) { $0.endpoint = nil }
           let tap = try Tap(configuration, registry: registry)
           try await tap.push(to: gateway, within: limit)
         }

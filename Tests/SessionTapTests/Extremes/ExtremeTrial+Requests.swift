@@ -24,9 +24,8 @@ extension ExtremeTrial {
     }
     let single: NamedValues<[Double]> = Double.extremes.map { ("an element: \($0.name)", [$0.value]) }
     let some: NamedValues<[Double]> = [
-      ("no element", []), ("all", Double.extremes.map(\.value)),
-      ("falling", [2, 1]), ("equal", [1, 1]), ("only infinities", [.infinity, .infinity]),
-      ("NaN inside", [1, .nan, 2]),
+      ("no element", []), ("all", Double.extremes.map(\.value)), ("falling", [2, 1]), ("equal", [1, 1]),
+      ("only infinities", [.infinity, .infinity]), ("NaN inside", [1, .nan, 2]),
       ("far", [-.greatestFiniteMagnitude, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude]),
     ]
     // A type checker takes long over all of these at once.
@@ -58,8 +57,7 @@ extension ExtremeTrial {
         for expiry in Duration?.extremes {
           try scrape(SeriesConfiguration(limit: limit, idleExpiry: expiry.value), running)
         }
-      }
-      // What has ended may have expired before the scrape.
+      }  // What has ended may have expired before the scrape.
       + start("SeriesConfiguration.idleExpiry", at: Duration?.extremes) {
         $0.configuration.outbound.series.idleExpiry = $1
         $0.configuration.inbound.series.idleExpiry = $1
@@ -88,7 +86,7 @@ extension ExtremeTrial {
     for value in ["a", "b", "a"] {
       family[ExtremeLabels(value: value)].increment()
       gauge[ExtremeLabels(value: value)].set(1)
-      let text = registry.exposition(in: .text).text
+      let text = registry.text
       try running.expect(
         text.contains("\na_total{") && ExpositionText(text).faults.isEmpty, "the exposition is \(text)")
     }
@@ -120,8 +118,7 @@ extension ExtremeTrial {
       + end(fails) { $0.fail(.timeout, statusCode: $1, requestBodySize: $1, responseBodySize: $1) }
       + end(fails) { $0.fail(message: $1, route: $1) }
       + end(fails) { request, text in request.fail(responseHeaders: { _ in text }) }
-      + end("cancel(route:)") { $0.cancel(route: $1) }
-      + end("add(_:)") { $0.add($1) }
+      + end("cancel(route:)") { $0.cancel(route: $1) } + end("add(_:)") { $0.add($1) }
   }
 
   static var outbound: [ExtremeTrial] {
@@ -169,8 +166,7 @@ extension ExtremeTrial {
         try running.record(observation)
       }
     }
-    return descriptions + ended
-      + observe("RequestObservation.duration") { $0.duration = $1 }
+    return descriptions + ended + observe("RequestObservation.duration") { $0.duration = $1 }
       + use("RequestObservation.duration") { try line(of: $1, $0) }
       + observe("RequestObservation.timeToFirstByte") { observation, duration in
         observation.timeToFirstByte = duration
@@ -189,13 +185,11 @@ extension ExtremeTrial {
 
   private static let example = RequestObservation(
     request: RequestDescription(client: "other", method: "GET", url: "http://h/"), start: .now,
-    duration: .seconds(1),
-    end: .response(statusCode: 200))
+    duration: .seconds(1), end: .response(statusCode: 200))
 
   /// The line of a request, and of one that waits, has the nearest time that it can have.
   private static func line(of duration: Duration, _ running: RunningExtreme) throws {
-    var configuration = RequestLog.Configuration()
-    configuration.recentLineLimit = 10
+    let configuration = with(RequestLog.Configuration()) { $0.recentLineLimit = 10 }
     let log = try RequestLog(to: .memory, configuration: configuration)
     var observation = example
     observation.duration = duration

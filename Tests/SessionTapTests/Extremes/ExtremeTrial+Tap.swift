@@ -22,8 +22,7 @@ extension ExtremeTrial {
         + [(",", ","), ("=", "="), ("many elements", String(repeating: "a=b,", count: manyElements))]
       return start(
         "Tap.Configuration.init(environment:)", at: values.map { ("\(variable): \($0.name)", $0.value) }
-      ) {
-        setup, value in
+      ) { setup, value in
         let port = ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"]
         setup.configuration = Tap.Configuration(environment: port.merging([variable: value]) { $1 })
         setup.logging = setup.configuration.logging
@@ -63,8 +62,6 @@ extension ExtremeTrial {
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, "", $1) }
   }
 
-  /// An address that is in use for as long as the process lives.
-
   private static var sessions: [ExtremeTrial] {
     use("Tap.sessionConfiguration(from:client:)", requests: 1) {
       try await $0.request($0.session(client: $1 as String))
@@ -103,8 +100,7 @@ extension ExtremeTrial {
       + use("TraceContext.init(traceparent:)", requests: 1) {
         try await $0.request(
           $0.session(), context: TapRequestContext(traceContext: TraceContext(traceparent: $1)))
-      }
-      // A challenge that is not answered, for it is the time until it is reported.
+      }  // A challenge that is not answered, for it is the time until it is reported.
       + start("URLSessionTap.Configuration.waitingLimit", at: Duration?.extremes) { setup, limit in
         setup.configuration.sessions.waitingLimit = limit
         setup.requests = 2

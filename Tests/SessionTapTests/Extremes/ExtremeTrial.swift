@@ -4,9 +4,7 @@ import TestSupport
 /// What a trial makes its tap of.
 struct ExtremeSetup: Sendable {
   /// Whether the tap may refuse to start.
-  enum Refusal {
-    case possible, never, always
-  }
+  enum Refusal { case possible, never, always }
 
   var configuration = Tap.Configuration(environment: [:])
   var endpoint = Endpoint.Configuration(address: .loopback(port: 0))

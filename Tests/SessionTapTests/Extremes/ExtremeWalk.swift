@@ -87,7 +87,7 @@ struct ExtremeWalk {
         answer.hasPrefix("HTTP/1.1 200 "), "the scrape is answered with \(answer.prefix(30))")
       text = answer.ranges(of: "\r\n\r\n").first.map { String(answer[$0.upperBound...]) }
     }
-    var faults = recordFaults(text ?? tap.registry.exposition(in: .text).text, isWhole ? setup.requests : nil)
+    var faults = recordFaults(text ?? tap.registry.text, isWhole ? setup.requests : nil)
     await tap.shutdown()
     withExtendedLifetime(idle) {}
     if let log = tap.requestLog { faults += try logFaults(log.statistics, setup) }

@@ -1,6 +1,4 @@
-import Foundation
 import TestSupport
-import Testing
 
 /// Every public setting that takes a number, a `Duration`, a text or a list, at the extremes of its type: a typed error,
 /// or a tap that works. The trials have a process of their own, which writes down what it is about to try: what ends the

@@ -106,8 +106,7 @@ struct PublicSettings {
     "InboundRequests.withRequest(method:path:scheme:traceparent:clientAddress:fields:headers:isolation:_:)":
       "begin takes them as they are",
     "OutboundRequests.withRequest(client:method:url:urlTemplate:trace:fields:headers:isolation:_:)":
-      "begin takes them as they are",
-    "EverySession.notObserved(reason:)": "a result",
+      "begin takes them as they are", "EverySession.notObserved(reason:)": "a result",
     "EverySession.observed(earlierSessions:)": "a result",
     "TraceContext.init(traceparent:span:)": "TraceContext.init(traceparent:) reads the same header",
     "Tap.observeEverySession(client:)": "the tap's session(client:) takes such names",

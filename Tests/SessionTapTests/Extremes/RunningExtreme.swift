@@ -1,7 +1,6 @@
 import SessionTap
 import TestSupport
 
-/// What is wrong, in words.
 struct ExtremeFault: Error, CustomStringConvertible {
   let description: String
 
@@ -47,9 +46,7 @@ struct RunningExtreme: Sendable {
     let endpoint = Endpoint(configuration: configuration, routes: routes)
     let address = try endpoint.start()
     var answers: [String] = []
-    for request in requests {
-      answers.append(await (try RawClient(address)).exchange(request))
-    }
+    for request in requests { answers.append(await (try RawClient(address)).exchange(request)) }
     let idle = try RawClient(address)
     await endpoint.shutdown(within: time)
     let rest = await idle.receiveAll().text
@@ -72,15 +69,13 @@ struct RunningExtreme: Sendable {
   /// Records an observation, and writes it to the log in both directions.
   func record(_ observation: RequestObservation) throws {
     let metrics = try RequestDriver(registry: registry)
-    metrics.requestStarted(observation.request)
-    metrics.requestEnded(observation)
+    metrics.record(observation.request) { $0 = observation }
     var observation = observation
     for direction in RequestDirection.allCases {
       observation.request.direction = direction
       tap.requestLog?.requestEnded(observation)
     }
-    let recorded = ExpositionText(registry.exposition(in: .text).text)[
-      "http_client_request_duration_seconds_count"]
+    let recorded = ExpositionText(registry.text)["http_client_request_duration_seconds_count"]
     try expect(recorded == 1, "the observation is recorded \(recorded) times")
   }
 

@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 /// The demo as a person runs it, judged by the programs that its output is for.
 @Suite(.needs(.program)) struct DemoTests {
@@ -9,10 +8,10 @@ import Testing
   ) async throws -> (process: ChildProcess, port: Int) {
     let (process, port) = try await demo(
       ["--log", log, "--rate", "50", "--requests", "\(requests)"] + options)
-    _ = try await Poll.until("\(requests) ended requests") {
+    try await Poll.until("\(requests) ended requests") {
       let text = try await RawClient.get("/metrics", port: port)
       return Self.sum("session_tap_ended_requests_total", in: text) == requests
-        && Self.sum("http_server_active_requests", in: text) == 0 ? true : nil
+        && Self.sum("http_server_active_requests", in: text) == 0
     }
     return (process, port)
   }
@@ -25,10 +24,7 @@ import Testing
     return (process, try #require(port))
   }
 
-  /// The sum over the series of one metric.
-  static func sum(_ metric: String, in text: String) -> Int {
-    Int(ExpositionText.sum(of: metric, in: text))
-  }
+  static func sum(_ metric: String, in text: String) -> Int { Int(ExpositionText.sum(of: metric, in: text)) }
 
   @Test(.enabled(if: Tool.isUsable("promtool") && Tool.isUsable("jq"), "promtool or jq is missing"))
   func `its metrics pass promtool and its log jq, and they agree`() async throws {
@@ -68,13 +64,13 @@ import Testing
   @Test func `its traffic has waits for a connection, slow bodies and new connections`() async throws {
     let (process, port) = try await Self.demo(["--log", "off", "--rate", "100"])
     let phases = "http_client_request_phase_duration_seconds_count"
-    _ = try await Poll.until("phases of each kind") {
+    try await Poll.until("phases of each kind") {
       let lines = try await RawClient.get("/metrics", port: port).split(separator: "\n")
       let has = { (parts: String...) in lines.contains { line in parts.allSatisfy(line.contains) } }
       return has(phases, #"client="reports""#, #"phase="queue""#)
         && has(phases, #"client="reports""#, #"phase="transfer""#)
         && has(phases, #"client="warehouse""#, #"phase="processing""#)
-        && has(phases, #"client="tokens""#, #"phase="resolve""#) ? true : nil
+        && has(phases, #"client="tokens""#, #"phase="resolve""#)
     }
     func counts() async throws -> (opened: Int, ended: Int) {
       let lines = try await RawClient.get("/metrics", port: port).split(separator: "\n").filter {
@@ -144,13 +140,11 @@ import Testing
     #expect(process.output.split(separator: "\n").count == 1)
   }
 
-  @Test(
-    arguments: [
-      ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"],
-      ["demo", "--faults", "some"], ["demo", "extra"],
-      ["demo", "--unknown"], ["probe"], ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""],
-      ["fly"],
-    ])
+  @Test(arguments: [
+    ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"],
+    ["demo", "--faults", "some"], ["demo", "extra"], ["demo", "--unknown"], ["probe"],
+    ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""], ["fly"],
+  ])
   func `bad usage is exit code 64 and one line`(words: [String]) async throws {
     let process = try ChildProcess(product: "session-tap", words)
     try await process.waitForExit()
@@ -177,8 +171,7 @@ import Testing
       product: "session-tap",
       [
         "probe", "\(origin.url("/a"))", "\(origin.url("/b"))", "--every", "10ms", "--count", "3", "--port",
-        "0",
-        "--log", log,
+        "0", "--log", log,
       ])
     try await process.waitForExit()
     #expect(process.status == 0)

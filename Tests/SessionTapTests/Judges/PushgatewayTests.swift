@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// A Pushgateway of Debian's takes what is pushed.
 @Suite(.needs(.program)) struct PushgatewayTests {

@@ -1,10 +1,8 @@
-import Foundation
 import TestSupport
 
 /// Random programs with the seeds of a range, in a process of their own. It writes down each seed before its program runs,
 /// so that the one that ends the process is known.
 enum ProgramBatch {
-  /// One line of what such a process writes down.
   struct Note: Codable {
     let seed: UInt64
     /// What is not as it must be, with the program. `nil` before it runs.
@@ -47,7 +45,7 @@ enum ProgramBatch {
       let findings = try? await ProgramRunner.findings(candidate, deadline: 2)
       return findings?.contains { $0.filter(\.isLetter) == fault } ?? false
     }
-    let text = "seed \(program.seed):\n\(findings.joined(separator: "\n"))\n\(program)"
+    let text = "\(findings.joined(separator: "\n"))\n\(program)"
     // What fails now and then only cannot be made shorter.
     guard shortest.steps.count < program.steps.count else { return text }
     return "\(text)\n\nmade shorter:\n\(shortest)"

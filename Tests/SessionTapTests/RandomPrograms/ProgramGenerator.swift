@@ -15,9 +15,7 @@ struct ProgramGenerator {
     return RandomProgram(seed: seed, steps: generator.steps)
   }
 
-  private init(random: SeededGenerator) {
-    self.random = random
-  }
+  private init(random: SeededGenerator) { self.random = random }
 
   private mutating func run() {
     for _ in 0..<pick([1, 2, 2, 2, 3, 3, 4]) {
@@ -82,9 +80,7 @@ struct ProgramGenerator {
       default: tap().map { .shutdown($0) }
       }
     guard let part, model.allows(part) else { return [] }
-    if let tap = part.stoppedTap, model.allows(.start(tap)), chance(1, in: 3) {
-      return [.start(tap), part]
-    }
+    if let tap = part.stoppedTap, model.allows(.start(tap)), chance(1, in: 3) { return [.start(tap), part] }
     return [part]
   }
 

@@ -67,9 +67,7 @@ extension ProgramModel {
 }
 
 extension RandomProgram.Step {
-  fileprivate var isBegin: Bool {
-    if case .begin = self { true } else { false }
-  }
+  fileprivate var isBegin: Bool { if case .begin = self { true } else { false } }
 }
 
 extension ProgramModel.Tap {
@@ -79,7 +77,5 @@ extension ProgramModel.Tap {
 
 extension ProgramRequest {
   /// Whether the server waits for the program.
-  var isHeld: Bool {
-    if case .held = target { true } else { false }
-  }
+  var isHeld: Bool { if case .held = target { true } else { false } }
 }

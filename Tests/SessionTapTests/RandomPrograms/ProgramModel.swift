@@ -16,14 +16,10 @@ import TestSupport
 struct ProgramModel {
   typealias Step = RandomProgram.Step
 
-  enum Phase: Hashable {
-    case idle, running, stopped
-  }
+  enum Phase: Hashable { case idle, running, stopped }
 
   /// What a call does. To give `false` is to fail, too.
-  enum Outcome {
-    case returns, fails, either
-  }
+  enum Outcome { case returns, fails, either }
 
   struct Tap {
     let hasEndpoint: Bool
@@ -79,9 +75,7 @@ struct ProgramModel {
   }
 
   /// What is open at the end of the program is answered then.
-  mutating func end() {
-    for request in open.keys.sorted() { take(.finish(request)) }
-  }
+  mutating func end() { for request in open.keys.sorted() { take(.finish(request)) } }
 
   /// - Parameter stopping: The taps that are shut down at the same time.
   private mutating func take(_ step: Step, besideShutdownOf stopping: Set<ProgramName>) -> Outcome {
@@ -141,8 +135,7 @@ struct ProgramModel {
 
   private func session(_ making: RandomProgram.SessionMaking, hasDelegate: Bool) -> Session {
     switch making {
-    case .stock(let source):
-      Session(hasDelegate: hasDelegate, isShared: false, clients: clients(of: source))
+    case .stock(let source): Session(hasDelegate: hasDelegate, isShared: false, clients: clients(of: source))
     case .shared: Session(hasDelegate: false, isShared: true, clients: [:])
     }
   }
@@ -191,8 +184,5 @@ struct ProgramModel {
 }
 
 extension RandomProgram.Step {
-  /// The tap that the step shuts down.
-  var stoppedTap: ProgramName? {
-    if case .shutdown(let tap) = self { tap } else { nil }
-  }
+  var stoppedTap: ProgramName? { if case .shutdown(let tap) = self { tap } else { nil } }
 }

@@ -1,19 +1,13 @@
-import Synchronization
 import TestSupport
 
 /// The server of a program, which holds some requests until the program lets it answer.
 final class ProgramOrigin: Sendable {
-  /// What is opened on the way of a request.
   struct Hold: Sendable {
-    /// The server has the request.
     let arrived = Gate()
-    /// The server may answer.
     let release = Gate()
   }
 
-  private final class Holds: Sendable {
-    let byRequest = Mutex<[ProgramName: Hold]>([:])
-  }
+  private final class Holds: Sendable { let byRequest = Mutex<[ProgramName: Hold]>([:]) }
 
   private let holds = Holds()
   private let origin: Origin
@@ -37,7 +31,6 @@ final class ProgramOrigin: Sendable {
     }
   }
 
-  /// Makes the server wait when it gets this request.
   func hold(_ request: ProgramName) -> Hold {
     let hold = Hold()
     holds.byRequest.withLock { $0[request] = hold }

@@ -1,6 +1,5 @@
 import TestSupport
 
-/// One request of a random program.
 struct ProgramRequest: Sendable {
   typealias Kind = RandomRequest.Kind
   typealias Style = RandomRequest.Style
@@ -11,7 +10,6 @@ struct ProgramRequest: Sendable {
     case origin(RandomRequest.Answer)
     /// The program's server, which answers when the program says so. It has sent half of the body by then, or nothing.
     case held(halfway: Bool)
-    /// The endpoint of a tap.
     case endpoint(of: ProgramName)
     /// No server: the URL has no scheme.
     case schemeless
@@ -63,43 +61,7 @@ struct ProgramRequest: Sendable {
   /// - Parameter port: Of the server, where there is one.
   func urlRequest(port: Int?) -> URLRequest {
     let url = URL(string: port.map { "http://127.0.0.1:\($0)\(location)" } ?? location)
-    var request = URLRequest(url: url ?? URL(fileURLWithPath: "/"))
-    request.httpMethod = method
+    let request = with(URLRequest(url: url ?? URL(fileURLWithPath: "/"))) { $0.httpMethod = method }
     return request
-  }
-}
-
-extension ProgramRequest: CustomStringConvertible {
-  /// The call that makes the request.
-  var description: String {
-    let server: String? =
-      switch target {
-      case .endpoint(let tap): tap
-      case .origin(.refused): "closed"
-      case .origin, .held: "origin"
-      case .schemeless: nil
-      }
-    let request = "\(method)(\(server.map { "\($0), " } ?? "")\"\(location)\")"
-    let source =
-      switch kind {
-      case .upload: ", from: body"
-      case .uploadFile: ", fromFile: file"
-      case .data, .download: ""
-      }
-    let call =
-      switch kind {
-      case .data: "data"
-      case .upload, .uploadFile: "upload"
-      case .download: "download"
-      }
-    if style == .async { return "try? await \(session).\(call)(for: \(request)\(source))" }
-    let end =
-      switch cancel {
-      case .never: ".resume()"
-      case .beforeResume: ".cancel()"
-      case .atOnce, .later: ".resume() + cancel()"
-      }
-    let task = "\(session).\(call)Task(with: \(request)\(source))"
-    return task + (style == .handler ? " { … }" : "") + end
   }
 }

@@ -1,16 +1,13 @@
 import SessionTap
 import TestSupport
 
-/// How a program's requests are made.
 extension ProgramRunner {
-  /// Makes a request and waits for its end.
   func make(_ request: ProgramRequest) async {
     let done = Gate()
     start(request) { done.open() }
     await wait(for: done, "end of \(request.name)")
   }
 
-  /// Makes a request and waits until its server has it.
   func begin(_ request: ProgramRequest) async {
     let (hold, done) = (origin.hold(request.name), Gate())
     let cancel = start(request) { done.open() }
@@ -31,7 +28,6 @@ extension ProgramRunner {
     request.hold.release.open()
   }
 
-  /// Starts a request, and gives what cancels it.
   @discardableResult
   private func start(
     _ request: ProgramRequest, whenDone done: @escaping @Sendable () -> Void

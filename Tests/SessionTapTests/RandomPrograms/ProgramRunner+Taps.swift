@@ -1,8 +1,6 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
-/// How a program's taps and sessions are made and used.
 extension ProgramRunner {
   func makeTap(_ name: ProgramName, _ hasEndpoint: Bool, _ hasLog: Bool) {
     var configuration = Tap.Configuration(environment: [:])
@@ -29,9 +27,7 @@ extension ProgramRunner {
     }
   }
 
-  func makeSession(
-    _ name: ProgramName, _ making: RandomProgram.SessionMaking, hasDelegate: Bool
-  ) {
+  func makeSession(_ name: ProgramName, _ making: RandomProgram.SessionMaking, hasDelegate: Bool) {
     let delegate = hasDelegate ? CompletionDelegate() : nil
     let session =
       switch making {
@@ -88,7 +84,7 @@ extension ProgramRunner {
 
   func scrape(_ name: ProgramName) async {
     guard let tap = tap(name) else { return }
-    var text = tap.registry.exposition().text
+    var text = tap.registry.text
     // A tap that is being shut down may refuse.
     if let address = tap.address, let url = URL(string: "http://\(address)/metrics"),
       let (data, _) = try? await Self.scraper.data(from: url)
@@ -104,7 +100,7 @@ extension ProgramRunner {
     guard let registry = tap(name)?.registry else { return }
     state.withLock { state in
       guard state.watches[name] == nil else { return }
-      state.watches[name] = ScrapeWatch { Books(registry.exposition().text).balance }
+      state.watches[name] = ScrapeWatch { Books(registry.text).balance }
     }
   }
 }

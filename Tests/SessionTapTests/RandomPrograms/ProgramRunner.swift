@@ -1,21 +1,17 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// Runs a program, and compares what comes of it with the model. Whatever it waits for has a deadline: what does not come is
 /// a finding.
 final class ProgramRunner: Sendable {
-  /// A request that its server holds.
   struct HeldRequest {
     let hold: ProgramOrigin.Hold
     let done: Gate
     let cancel: @Sendable () -> Void
   }
 
-  /// A call of `run()`.
   struct Run {
     let isOver: Gate
-    /// Gives the error.
     let task: Task<String?, Never>
   }
 
@@ -92,8 +88,7 @@ final class ProgramRunner: Sendable {
     case .patch(let name, let tap, let source, let client):
       let patched = self.tap(tap)?.sessionConfiguration(from: configuration(source), client: client)
       state.withLock { $0.configurations[name] = patched }
-    case .session(let name, let making, let hasDelegate):
-      makeSession(name, making, hasDelegate: hasDelegate)
+    case .session(let name, let making, let hasDelegate): makeSession(name, making, hasDelegate: hasDelegate)
     case .install(let tap, let name, let client):
       guard let session = session(name) else { break }
       let isObserved = self.tap(tap)?.install(on: session, client: client) == true
@@ -171,9 +166,7 @@ final class ProgramRunner: Sendable {
 
   func hold(_ name: ProgramName, _ request: HeldRequest) { state.withLock { $0.held[name] = request } }
 
-  func takeHeld(_ name: ProgramName) -> HeldRequest? {
-    state.withLock { $0.held.removeValue(forKey: name) }
-  }
+  func takeHeld(_ name: ProgramName) -> HeldRequest? { state.withLock { $0.held.removeValue(forKey: name) } }
 
   func note(_ finding: String) { state.withLock { $0.findings.append(finding) } }
 

@@ -4,7 +4,6 @@ typealias ProgramName = String
 
 /// A short program over the public API: a value, which can be printed, run, compared with a model and made shorter.
 struct RandomProgram: Sendable {
-  /// What a configuration is copied from.
   enum Source: Sendable {
     case ephemeral, standard
     case configuration(ProgramName)
@@ -79,53 +78,5 @@ struct RandomProgram: Sendable {
 }
 
 extension RandomProgram: CustomStringConvertible {
-  var description: String {
-    "// seed \(seed)\n" + steps.map(\.description).joined(separator: "\n")
-  }
-}
-
-extension RandomProgram.Source: CustomStringConvertible {
-  var description: String {
-    switch self {
-    case .ephemeral: ".ephemeral"
-    case .standard: ".default"
-    case .configuration(let name): name
-    case .session(let name): "\(name).configuration"
-    }
-  }
-}
-
-extension RandomProgram.Step: CustomStringConvertible {
-  var description: String {
-    switch self {
-    case .tap(let name, let hasEndpoint, let hasLog):
-      let (endpoint, log) = (hasEndpoint ? ".loopback(port: 0)" : "nil", hasLog ? ".memory" : "nil")
-      return "let \(name) = try Tap(endpoint: \(endpoint), log: \(log))"
-    case .patch(let name, let tap, let source, let client):
-      return "let \(name) = \(tap).sessionConfiguration(from: \(source), client: \"\(client)\")"
-    case .session(let name, let making, let hasDelegate):
-      let delegate = hasDelegate ? ", delegate: Delegate()" : ""
-      let expression =
-        switch making {
-        case .stock(let source): "URLSession(configuration: \(source)\(delegate))"
-        case .shared: "URLSession.shared"
-        }
-      return "let \(name) = \(expression)"
-    case .install(let tap, let session, let client):
-      return "\(tap).install(on: \(session), client: \"\(client)\")"
-    case .uninstall(let tap, let session): return "\(tap).uninstall(from: \(session))"
-    case .request(let request): return "\(request)  // \(request.name), to its end"
-    case .begin(let request): return "let \(request.name) = Task { \(request) }  // until the server has it"
-    case .finish(let request): return "await \(request).finish()  // the server answers"
-    case .cancel(let request): return "\(request).cancel()"
-    case .start(let tap): return "try \(tap).start()"
-    case .shutdown(let tap): return "await \(tap).shutdown()"
-    case .run(let run, let tap): return "let \(run) = Task { try await \(tap).run() }"
-    case .cancelRun(let run): return "\(run).cancel(); await \(run).value"
-    case .scrape(let tap): return "scrape(\(tap))"
-    case .watch(let tap): return "Thread { while true { scrape(\(tap)) } }"
-    case .together(let steps):
-      return "at the same time {\n" + steps.map { "  \($0)\n" }.joined() + "}"
-    }
-  }
+  var description: String { "seed \(seed)\n" + steps.map { "\($0)" }.joined(separator: "\n") }
 }

@@ -1,6 +1,4 @@
-import Foundation
 import TestSupport
-import Testing
 
 /// Random programs over the public API, compared with a model that knows what each tap must have counted.
 ///

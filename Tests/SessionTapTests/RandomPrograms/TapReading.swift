@@ -1,9 +1,7 @@
 import SessionTap
 import TestSupport
 
-/// What a tap tells at the end of a program.
 struct TapReading: Equatable {
-  /// A request of a client.
   struct Line: Hashable {
     let request: ProgramName
     let client: String
@@ -21,7 +19,7 @@ struct TapReading: Equatable {
   let lines: [Line: Int]
 
   init(_ tap: Tap) throws {
-    exposition = tap.registry.exposition().text
+    exposition = tap.registry.text
     var lines: [Line: Int] = [:]
     let recent = tap.requestLog?.recent(LogQuery(limit: .max)) ?? []
     for line in recent.split(separator: UInt8(ascii: "\n")) {
@@ -52,12 +50,9 @@ extension ProgramModel {
   private static func findings(_ exposition: String, _ observations: [Observation]) -> [String] {
     var findings: [String] = []
     func compare(_ what: String, _ seen: Double, _ expected: [ClosedRange<Int>]) {
-      let range = expected.reduce(0...0) {
-        $0.lowerBound + $1.lowerBound...$0.upperBound + $1.upperBound
-      }
+      let range = expected.reduce(0...0) { $0.lowerBound + $1.lowerBound...$0.upperBound + $1.upperBound }
       if !(Double(range.lowerBound)...Double(range.upperBound)).contains(seen) {
-        let wanted =
-          range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+        let wanted = range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
         findings.append("\(what): expected \(wanted), seen \(Int(exactly: seen) ?? -1)")
       }
     }
@@ -76,19 +71,15 @@ extension ProgramModel {
     return findings
   }
 
-  private static func findings(
-    _ lines: [TapReading.Line: Int], _ observations: [Observation]
-  ) -> [String] {
+  private static func findings(_ lines: [TapReading.Line: Int], _ observations: [Observation]) -> [String] {
     var expected: [TapReading.Line: ClosedRange<Int>] = [:]
     for observation in observations {
-      expected[TapReading.Line(request: observation.request, client: observation.client)] =
-        observation.lines
+      expected[TapReading.Line(request: observation.request, client: observation.client)] = observation.lines
     }
     return Set(lines.keys).union(expected.keys).compactMap { line in
       let (seen, range) = (lines[line] ?? 0, expected[line] ?? 0...0)
       if range.contains(seen) { return nil }
-      return
-        "lines of \(line.request) for \"\(line.client)\": expected \(range.upperBound), seen \(seen)"
+      return "lines of \(line.request) for \"\(line.client)\": expected \(range.upperBound), seen \(seen)"
     }
     .sorted()
   }

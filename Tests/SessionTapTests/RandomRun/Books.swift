@@ -1,6 +1,5 @@
 import TestSupport
 
-/// What an exposition says of requests.
 struct Books: Equatable {
   let started: Double
   let ended: Double

@@ -1,5 +1,4 @@
 import SessionTap
-import Synchronization
 import TestSupport
 
 /// Requests of random kinds from eight threads, some of them cancelled, against a server of this process.

@@ -1,6 +1,5 @@
 import SessionTap
 import TestSupport
-import Testing
 
 /// Exactly one end: whatever happens to many requests, each is recorded once, and nothing stays behind.
 ///
@@ -29,7 +28,7 @@ import Testing
     let unstarted = try await RandomRun(tap: URLSessionTap(recorder: recorder))
       .run(count: count, seed: 20_261_121, cancelsEnding: cancelsEnding)
     // Foundation lets go of a loader after the app has heard of the end.
-    _ = try await Poll.until("no live loader") { recorder.requestCount == 0 ? true : nil }
+    try await Poll.until("no live loader") { recorder.requestCount == 0 }
     recorder.drain()
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {
@@ -38,7 +37,7 @@ import Testing
       }
     }
     let started = count - unstarted
-    let books = Books(registry.exposition().text)
+    let books = Books(registry.text)
     #expect((books.started, books.ended, books.active) == (Double(started), Double(started), 0))
     // The first part of the path is the request's number.
     let numbers = try folder.lines("requests.jsonl").compactMap {

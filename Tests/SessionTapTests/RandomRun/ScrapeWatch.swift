@@ -1,5 +1,3 @@
-import Foundation
-import Synchronization
 import TestSupport
 
 /// Scrapes without pause on a thread of its own, until it is told to end.
@@ -27,7 +25,6 @@ final class ScrapeWatch: Sendable {
     }
   }
 
-  /// Ends, and tells what was seen.
   func end() async -> Result {
     isOver.store(true, ordering: .relaxed)
     try? await isDone.wait(seconds: 60, "the last scrape")

@@ -1,6 +1,18 @@
 import SessionTap
 import TestSupport
-import Testing
+
+extension Tap.Configuration {
+  /// One that listens at a free port, and tells nothing on standard error.
+  static func test(
+    log: RequestLog.Destination? = nil, _ change: (inout Tap.Configuration) -> Void = { _ in }
+  ) -> Tap.Configuration {
+    var configuration = Tap.Configuration()
+    configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
+    (configuration.log, configuration.isQuiet) = (log, true)
+    change(&configuration)
+    return configuration
+  }
+}
 
 extension Tap {
   /// What its endpoint answers to a GET, with the head.

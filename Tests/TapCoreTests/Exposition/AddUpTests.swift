@@ -1,8 +1,4 @@
-import Dispatch
-import Foundation
-import Synchronization
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -81,7 +77,7 @@ struct AddUpTests {
 
   private static func textSeries(_ exposition: Exposition) -> [Series]? {
     var series: [Series] = []
-    for line in String(decoding: exposition.body, as: UTF8.self).split(separator: "\n") {
+    for line in exposition.text.split(separator: "\n") {
       guard !line.hasPrefix("#") else { continue }
       let value = line.split(separator: " ").last.flatMap { UInt64($0) }
       if line.contains("_bucket{") {

@@ -17,14 +17,12 @@ struct NegotiationTests {
     arguments: [
       (nil, .text), ("", .text), ("*/*", .text), ("text/html", .text), ("text/*", .text),
       (plain, .openMetrics), (native, .protobuf), (escaping, .openMetrics),
-      ("application/openmetrics-text", .openMetrics),
-      ("application/openmetrics-text; version=0.0.1", .text),
+      ("application/openmetrics-text", .openMetrics), ("application/openmetrics-text; version=0.0.1", .text),
       ("application/openmetrics-text, text/plain", .openMetrics),
       ("text/plain, application/openmetrics-text", .text),
       ("application/openmetrics-text;q=0.5, text/plain;q=0.9", .text),
-      ("*/*, application/openmetrics-text", .openMetrics),
-      ("application/*", .openMetrics), ("application/*;q=0.2, text/plain;q=0.1", .openMetrics),
-      ("text/plain;q=0, */*", .openMetrics),
+      ("*/*, application/openmetrics-text", .openMetrics), ("application/*", .openMetrics),
+      ("application/*;q=0.2, text/plain;q=0.1", .openMetrics), ("text/plain;q=0, */*", .openMetrics),
       ("TEXT/PLAIN;Q=0.9, Application/OpenMetrics-Text;Version=1.0.0;Q=1", .openMetrics),
       ("application/openmetrics-text;version=\"1.0.0\"", .openMetrics),
       ("application/vnd.google.protobuf;proto=\"a,b;c\", text/plain;q=0.1", .text),
@@ -53,12 +51,11 @@ struct NegotiationTests {
 
   @Test(
     arguments: [
-      (nil, false), ("", false), ("gzip", true), ("GZIP", true), ("x-gzip", true),
-      ("gzip;q=0", false), ("gzip;q=0.000", false), ("gzip;q=0.001", true), ("*", true),
-      ("*;q=0", false), ("gzip;q=0, *", false), ("deflate, gzip;q=1.0, *;q=0.5", true),
-      ("br", false), ("identity, gzip;q=0.5", false), ("identity;q=0.5, gzip", true),
-      ("gzip;q=nonsense", false), ("gzip;q=1.5", false), ("x-gzip;q=0, *", false),
-      ("gzip;a=\",\";q=0", false),
+      (nil, false), ("", false), ("gzip", true), ("GZIP", true), ("x-gzip", true), ("gzip;q=0", false),
+      ("gzip;q=0.000", false), ("gzip;q=0.001", true), ("*", true), ("*;q=0", false), ("gzip;q=0, *", false),
+      ("deflate, gzip;q=1.0, *;q=0.5", true), ("br", false), ("identity, gzip;q=0.5", false),
+      ("identity;q=0.5, gzip", true), ("gzip;q=nonsense", false), ("gzip;q=1.5", false),
+      ("x-gzip;q=0, *", false), ("gzip;a=\",\";q=0", false),
     ] as [(String?, Bool)])
   func `chooses the coding`(acceptEncoding: String?, isCompressed: Bool) {
     #expect(Gzip.isPreferred(by: acceptEncoding) == isCompressed)

@@ -1,7 +1,4 @@
-import Foundation
-import Synchronization
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -11,7 +8,7 @@ struct ScrapeHandlerTests {
   @Test func `answers in the asked form`() throws {
     try registry.counter("a_total", help: "").increment()
     let handler = ScrapeHandler(registry: registry) { $0() }
-    let answers = Mutex<[ScrapeAnswer]>([])
+    let answers = Mutex<[Exposition]>([])
     handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.withLock { $0.append(answer) } }
     handler.scrape(accept: "application/openmetrics-text", acceptEncoding: "gzip;q=0") { answer in
       answers.withLock { $0.append(answer) }
@@ -19,18 +16,16 @@ struct ScrapeHandlerTests {
     let all = answers.withLock { $0 }
     #expect(all.map(\.format) == [.text, .openMetrics])
     #expect(all.map(\.contentEncoding) == [nil, nil])
-    #expect(String(decoding: all[0].bytes, as: UTF8.self).contains("a_total 1\n"))
-    #expect(String(decoding: all[1].bytes, as: UTF8.self).hasSuffix("# EOF\n"))
+    #expect(String(decoding: all[0].body, as: UTF8.self).contains("a_total 1\n"))
+    #expect(String(decoding: all[1].body, as: UTF8.self).hasSuffix("# EOF\n"))
   }
 
   @Test func `scrapes that arrive together share one gathering`() throws {
     let gatherings = Atomic<Int>(0)
-    try registry.gauge("g", help: "") {
-      Double(gatherings.wrappingAdd(1, ordering: .relaxed).newValue)
-    }
+    try registry.gauge("g", help: "") { Double(gatherings.wrappingAdd(1, ordering: .relaxed).newValue) }
     let work = Mutex<[@Sendable () -> Void]>([])
     let handler = ScrapeHandler(registry: registry) { job in work.withLock { $0.append(job) } }
-    let answers = Mutex<[ScrapeAnswer]>([])
+    let answers = Mutex<[Exposition]>([])
     for _ in 0..<50 {
       handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.withLock { $0.append(answer) } }
     }
@@ -39,7 +34,7 @@ struct ScrapeHandlerTests {
     for job in jobs { job() }
     #expect(answers.withLock { $0.count } == 50)
     #expect(gatherings.load(ordering: .relaxed) == 1)
-    #expect(Set(answers.withLock { $0 }).count == 1)
+    #expect(Set(answers.withLock { $0 }.map(\.body)).count == 1)
   }
 
   /// A scrape must see what was recorded before it, even if a gathering was under way when it came.
@@ -52,7 +47,7 @@ struct ScrapeHandlerTests {
       if isFirst.exchange(false, ordering: .relaxed) {
         counter.increment()
         handlerBox.withLock { $0 }?.scrape(accept: nil, acceptEncoding: nil) { answer in
-          seen.withLock { $0.append(String(decoding: answer.bytes, as: UTF8.self)) }
+          seen.withLock { $0.append(String(decoding: answer.body, as: UTF8.self)) }
         }
       }
       return 0
@@ -60,7 +55,7 @@ struct ScrapeHandlerTests {
     let handler = ScrapeHandler(registry: registry) { $0() }
     handlerBox.withLock { $0 = handler }
     handler.scrape(accept: nil, acceptEncoding: nil) { answer in
-      seen.withLock { $0.append(String(decoding: answer.bytes, as: UTF8.self)) }
+      seen.withLock { $0.append(String(decoding: answer.body, as: UTF8.self)) }
     }
     #expect(seen.withLock { $0.count } == 2)
     #expect(seen.withLock { $0.last }?.contains("z_total 1\n") == true)
@@ -71,14 +66,12 @@ struct ScrapeHandlerTests {
     let histogram = try registry.histogram("h", help: "", by: JobLabels.self)
     for number in 0..<500 { histogram[JobLabels(kind: "kind-\(number)")].record(Double(number)) }
     let exposition = registry.exposition()
-    let answer = ScrapeAnswer(exposition, compressed: true)
+    var (answer, empty) = (exposition, Registry().exposition())
+    answer.compress()
+    empty.compress()
     #expect(answer.contentEncoding == "gzip")
-    #expect(answer.bytes.count * 5 < exposition.body.count)
-    #expect(try await Tool("gzip").run(["-dc"], input: answer.bytes).bytes == exposition.body)
-    #expect(
-      try await Tool("gzip").run(
-        ["-dc"], input: ScrapeAnswer(Registry().exposition(), compressed: true).bytes
-      ).bytes
-        == [])
+    #expect(answer.body.count * 5 < exposition.body.count)
+    #expect(try await Tool("gzip").run(["-dc"], input: answer.body).bytes == exposition.body)
+    #expect(try await Tool("gzip").run(["-dc"], input: empty.body).bytes == [])
   }
 }

@@ -1,11 +1,10 @@
-import TapCore
-import Testing
+import TestSupport
 
 /// The text format 0.0.4, through public API only.
 struct TextExpositionTests {
   private let registry = Registry()
 
-  private var text: String { String(decoding: registry.exposition().body, as: UTF8.self) }
+  private var text: String { registry.text }
 
   @Test func `writes families by name and series by label values`() throws {
     let queue = try registry.gauge("queue_depth", help: "Jobs that wait.")

@@ -100,7 +100,5 @@ struct InstrumentTests {
 
 extension HistogramSnapshot {
   /// The count of each classic bucket and all below it.
-  var cumulativeCounts: [UInt64] {
-    counts.reduce(into: []) { $0.append(($0.last ?? 0) + $1) }
-  }
+  var cumulativeCounts: [UInt64] { counts.reduce(into: []) { $0.append(($0.last ?? 0) + $1) } }
 }

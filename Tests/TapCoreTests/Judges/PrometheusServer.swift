@@ -1,5 +1,3 @@
-import Synchronization
-import TapCore
 import TestSupport
 
 /// A real Prometheus with a folder of its own, on a free port, that scrapes a registry every second.
@@ -8,7 +6,7 @@ final class PrometheusServer: Sendable {
   private let process: ChildProcess
   private let port: Int
   private let folder: TemporaryFolder
-  private let scrapes: Watched<(count: Int, last: ScrapeAnswer?)>
+  private let scrapes: Watched<(count: Int, last: Exposition?)>
 
   /// Starts to serve the registry and to scrape it.
   ///
@@ -32,10 +30,10 @@ final class PrometheusServer: Sendable {
   }
 
   private init(scraping registry: Registry, features: [String]) throws {
-    let scrapes = Watched<(count: Int, last: ScrapeAnswer?)>((0, nil))
+    let scrapes = Watched<(count: Int, last: Exposition?)>((0, nil))
     let handler = ScrapeHandler(registry: registry) { $0() }
     origin = try Origin { request in
-      let answer = Mutex<ScrapeAnswer?>(nil)
+      let answer = Mutex<Exposition?>(nil)
       let isDone = Gate()
       handler.scrape(accept: request.headers["accept"], acceptEncoding: request.headers["accept-encoding"]) {
         scrape in
@@ -46,9 +44,9 @@ final class PrometheusServer: Sendable {
       isDone.waitBlocking()
       guard let scrape = answer.withLock({ $0 }) else { return [.close] }
       scrapes.change { $0 = ($0.count + 1, scrape) }
-      var headers = [("Content-Type", scrape.format.contentType)]
+      var headers = [("Content-Type", scrape.contentType)]
       if let coding = scrape.contentEncoding { headers.append(("Content-Encoding", coding)) }
-      return [.response(headers: headers, body: scrape.bytes)]
+      return [.response(headers: headers, body: scrape.body)]
     }
     self.scrapes = scrapes
     port = try ClosedPort().port
@@ -78,13 +76,10 @@ final class PrometheusServer: Sendable {
     }
   }
 
-  /// The format of the last answer.
   var format: ExpositionFormat? { scrapes.state.last?.format }
 
-  /// Whether the last answer was compressed.
   var isCompressed: Bool { scrapes.state.last?.contentEncoding == "gzip" }
 
-  /// Waits until that many scrapes more have come.
   func waitForScrapes(_ count: Int) async throws {
     let wanted = scrapes.state.count + count
     try await scrapes.wait(seconds: 30, "scrape") { $0.count >= wanted }
@@ -101,7 +96,6 @@ final class PrometheusServer: Sendable {
     throw NoAnswer(expression: expression, last: value)
   }
 
-  /// The labels of each series that matches.
   func series(_ matcher: String) async throws -> [[String: String]] {
     try await samples(matcher).map(\.labels)
   }
@@ -111,7 +105,6 @@ final class PrometheusServer: Sendable {
     let last: Double?
   }
 
-  /// A sample of an answer.
   private struct Sample: Decodable, Sendable {
     let labels: [String: String]
     let value: Double
@@ -137,7 +130,6 @@ final class PrometheusServer: Sendable {
     let data: Content
   }
 
-  /// The answer to an instant query.
   private func samples(_ expression: String) async throws -> [Sample] {
     var components = URLComponents()
     (components.scheme, components.host, components.port) = ("http", "127.0.0.1", port)

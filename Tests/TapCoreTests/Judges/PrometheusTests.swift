@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -12,9 +11,7 @@ struct PrometheusTests {
       "job_duration_seconds", help: "Duration.", labels: ["kind": "a\n\"b\\"])
     _ = try registry.histogram("empty_seconds", help: "Nothing.")
     var generator = SeededGenerator(seed: 1)
-    let values = (0..<5_000).map { _ in
-      0.02 / Double.random(in: 0.01...1, using: &generator)
-    }.sorted()
+    let values = (0..<5_000).map { _ in 0.02 / Double.random(in: 0.01...1, using: &generator) }.sorted()
     for value in values { histogram.record(value) }
 
     let server = try await PrometheusServer.start(

@@ -5,7 +5,6 @@ struct ProtobufExposition {
   private(set) var samples: [SampleKey: Double] = [:]
   private(set) var histograms: [Histogram] = []
 
-  /// One series of a histogram.
   struct Histogram {
     let key: SampleKey
     let count: UInt64
@@ -96,7 +95,6 @@ struct ProtobufReader {
     }
   }
 
-  /// The messages of a delimited stream.
   static func messages(_ bytes: [UInt8]) -> [ProtobufReader]? {
     var messages: [ProtobufReader] = []
     var rest = bytes[...]

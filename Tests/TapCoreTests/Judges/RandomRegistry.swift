@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 
 @testable import TapCore
@@ -37,7 +36,6 @@ struct RandomRegistry {
     }
   }
 
-  /// Records some values everywhere.
   mutating func recordSome() {
     for (_, counter) in counters {
       counter.increment(by: Int.random(in: 0...1_000_000, using: &generator))
@@ -96,9 +94,7 @@ struct RandomRegistry {
     return text
   }
 
-  private func visible(_ labels: [String: String]) -> [String: String] {
-    labels.filter { !$0.value.isEmpty }
-  }
+  private func visible(_ labels: [String: String]) -> [String: String] { labels.filter { !$0.value.isEmpty } }
 }
 
 /// Random families whose names and labels clash, with each other and with what the formats make of them.
@@ -190,12 +186,9 @@ private final class ChangingCollector: Collector {
 
   init(first: [MetricFamily], later: [MetricFamily]) { (self.first, self.later) = (first, later) }
 
-  func collect() -> [MetricFamily] {
-    isRegistered.exchange(true, ordering: .relaxed) ? later : first
-  }
+  func collect() -> [MetricFamily] { isRegistered.exchange(true, ordering: .relaxed) ? later : first }
 }
 
-/// The identity of a sample.
 struct SampleKey: Hashable {
   var name: String
   var labels: [String: String]

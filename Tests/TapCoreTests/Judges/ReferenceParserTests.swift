@@ -1,6 +1,4 @@
-import Foundation
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -22,7 +20,7 @@ import Testing
   func `reads whatever a registry takes`(seed: Int, format: ExpositionFormat) async throws {
     let registry = ClashingFamilies.registry(seed: seed)
     let exposition = registry.exposition(in: format, createdSamples: seed.isMultiple(of: 2))
-    let lines = String(decoding: exposition.body, as: UTF8.self).split(separator: "\n")
+    let lines = exposition.text.split(separator: "\n")
     let samples = try await ReferenceParser.parse(exposition)
     #expect(samples.count == lines.count { !$0.hasPrefix("#") })
     #expect(Set(samples.map(\.key)).count == samples.count)
@@ -74,11 +72,7 @@ extension Registry {
     let request = RequestDescription(
       client: "c", method: "GET", serverAddress: "h", serverPort: 80,
       traceContext: TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
-    metrics.requestStarted(request)
-    metrics.requestEnded(
-      RequestObservation(
-        request: request, start: .now, duration: .milliseconds(7), end: .response(statusCode: 200),
-        requestBodySize: 0, responseBodySize: 70_000))
+    metrics.record(request) { ($0.requestBodySize, $0.responseBodySize) = (0, 70_000) }
     return registry
   }
 }
@@ -95,13 +89,11 @@ enum ReferenceParser {
     return try JSONDecoder().decode([Sample].self, from: lines)
   }
 
-  /// One line of an exposition.
   struct Sample: Decodable, Hashable {
     let name: String
     let labels: [String: String]
     /// As Python writes it, which reads back as the same value.
     let value: String
-    /// The labels of its exemplar.
     let exemplar: [String: String]?
 
     var key: SampleKey { SampleKey(name: name, labels: labels) }

@@ -1,5 +1,4 @@
-import TapCore
-import Testing
+import TestSupport
 
 @Suite struct InstantTests {
   @Test(

@@ -1,18 +1,14 @@
-import Dispatch
-import Synchronization
-import TapCore
-import Testing
+import TestSupport
 
 @Suite struct TraceContextTests {
-  @Test(
-    arguments: [
-      ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
-      ("00-00000000000000000000000000000001-0000000000000001-00", false),
-      ("00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-ff", true),
-      ("00-80000000000000000000000000000000-8000000000000000-02", false),
-      ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
-      ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings", true),
-    ])
+  @Test(arguments: [
+    ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
+    ("00-00000000000000000000000000000001-0000000000000001-00", false),
+    ("00-ffffffffffffffffffffffffffffffff-ffffffffffffffff-ff", true),
+    ("00-80000000000000000000000000000000-8000000000000000-02", false),
+    ("01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", true),
+    ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-the-future-brings", true),
+  ])
   func `is what a valid header says`(header: String, isSampled: Bool) throws {
     let trace = try #require(TraceContext(traceparent: header))
     let parts = header.split(separator: "-")
@@ -22,19 +18,18 @@ import Testing
     #expect(trace.traceparent == "00-\(parts[1])-\(parts[2])-\(isSampled ? "01" : "00")")
   }
 
-  @Test(
-    arguments: [
-      "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
-      "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-",
-      "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
-      "00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01",
-      "00-00000000000000000000000000000000-b7ad6b7169203331-01",
-      "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
-      "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-      "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01x",
-      "00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01",
-      " 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-    ])
+  @Test(arguments: [
+    "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-",
+    "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+    "00-0af7651916cd43dd8448eb211c80319g-b7ad6b7169203331-01",
+    "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+    "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+    "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01x",
+    "00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01",
+    " 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+  ])
   func `is not guessed from anything else`(header: String) {
     #expect(TraceContext(traceparent: header) == nil)
   }

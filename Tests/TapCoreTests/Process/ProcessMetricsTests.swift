@@ -1,6 +1,4 @@
-import Foundation
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -22,13 +20,10 @@ struct ProcessMetricsTests {
   }
 
   @Test(arguments: ["", "42 (a", "42 (a) S 1 2", "42 (a) S" + String(repeating: " x", count: 30)])
-  func `refuses a torn status`(text: String) {
-    #expect(ProcessStatus(text) == nil)
-  }
+  func `refuses a torn status`(text: String) { #expect(ProcessStatus(text) == nil) }
 
   @Test func `parses limits`() {
-    let limits =
-      """
+    let limits = """
       Limit                     Soft Limit           Hard Limit           Units
       Max open files            1024                 524288               files
       Max address space         unlimited            unlimited            bytes
@@ -102,7 +97,7 @@ struct ProcessMetricsTests {
   func `target info has the resource`(name: String?, attributes: String?, labels: String) throws {
     let registry = Registry()
     try registry.register(TargetInfo(serviceName: name, resourceAttributes: attributes))
-    let text = String(decoding: registry.exposition().body, as: UTF8.self)
+    let text = registry.text
     for label in labels.split(separator: ",") { #expect(text.contains(label)) }
     #expect(text.contains("# TYPE target_info gauge\n"))
     #expect(!text.contains("le="))

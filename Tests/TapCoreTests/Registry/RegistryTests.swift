@@ -1,5 +1,4 @@
-import TapCore
-import Testing
+import TestSupport
 
 struct RegistryTests {
   private let registry = Registry()
@@ -44,9 +43,7 @@ struct RegistryTests {
   }
 
   @Test func `refuses reserved and repeated labels`() {
-    struct Key: LabelSet {
-      static let labels = [Label<Key>("le", { _ in "1" })]
-    }
+    struct Key: LabelSet { static let labels = [Label<Key>("le", { _ in "1" })] }
     expect(.reservedLabelName) { try registry.histogram("h", help: "", by: Key.self) }
     expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["quantile": "1"]) }
     expect(.reservedLabelName) { try registry.gauge("g", help: "", labels: ["otel_metric_overflow": ""]) }
@@ -54,8 +51,7 @@ struct RegistryTests {
   }
 
   @Test(arguments: [
-    [], [1, 1], [2, 1], [.nan], [-.infinity, 1], [1, .infinity, .infinity],
-    (0...256).map(Double.init),
+    [], [1, 1], [2, 1], [.nan], [-.infinity, 1], [1, .infinity, .infinity], (0...256).map(Double.init),
   ])
   func `refuses buckets`(bounds: [Double]) {
     expect(.invalidBuckets) { try registry.histogram("h", help: "", buckets: HistogramBuckets(bounds)) }
@@ -115,11 +111,10 @@ struct RegistryTests {
     for kind in ["a", "b", "c", "d", "a", "c"] { family[JobLabels(kind: kind)].increment() }
     #expect(family[JobLabels(kind: "e")] === family[JobLabels(kind: "f")])
 
-    let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+    let lines = registry.text.split(separator: "\n")
     #expect(
       lines.filter { $0.hasPrefix("jobs_total") } == [
-        #"jobs_total{kind="a"} 2"#, #"jobs_total{kind="b"} 1"#,
-        #"jobs_total{otel_metric_overflow="true"} 3"#,
+        #"jobs_total{kind="a"} 2"#, #"jobs_total{kind="b"} 1"#, #"jobs_total{otel_metric_overflow="true"} 3"#,
       ])
     #expect(lines.contains(#"session_tap_series_overflow_total{metric="jobs_total"} 5"#))
   }
@@ -129,7 +124,7 @@ struct RegistryTests {
       try registry.counter("a_total", help: "", labels: ["n": "\(number)"]).increment()
     }
     try registry.counter("b_total", help: "").increment()
-    let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+    let lines = registry.text.split(separator: "\n")
     #expect(lines.contains(#"a_total{otel_metric_overflow="true"} 3"#))
     #expect(
       lines.filter { $0.hasPrefix("session_tap_series_overflow_total") }
@@ -145,7 +140,7 @@ struct RegistryTests {
     histogram.record(.infinity)
     #expect(counter.value == 0)
     #expect(histogram.snapshot.count == 0)
-    let text = String(decoding: registry.exposition().body, as: UTF8.self)
+    let text = registry.text
     #expect(text.contains(#"session_tap_dropped_values_total{metric="a_total"} 3"#))
     #expect(text.contains(#"session_tap_dropped_values_total{metric="h"} 1"#))
   }

@@ -1,5 +1,4 @@
-import TapCore
-import Testing
+import TestSupport
 
 /// The value of a sample, as a test of an app asks for it.
 @Suite struct RegistryValueTests {

@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -8,9 +7,7 @@ struct SeriesLifetimeTests {
   private let start = Instant.now
 
   private func names(after seconds: Int) -> [String] {
-    let exposition = Exposition(of: registry.gather(at: start.advanced(by: .seconds(seconds))), in: .text)
-    return String(decoding: exposition.body, as: UTF8.self).split(separator: "\n")
-      .filter { !$0.hasPrefix("#") && !$0.hasPrefix("session_tap") }.map(String.init)
+    registry.samples(seconds, after: start).filter { !$0.hasPrefix("session_tap") }
   }
 
   @Test func `removed series are gone`() throws {
@@ -144,22 +141,13 @@ struct SeriesLifetimeTests {
   }
 
   @Test func `idle request targets expire and the books still balance`() throws {
-    var configuration = RequestConfiguration()
-    configuration.series.idleExpiry = .seconds(10)
-    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    let metrics = try RequestDriver(registry: registry) { $0.series.idleExpiry = .seconds(10) }
     let over = RequestDescription(client: "c", method: "GET", serverAddress: "over")
     let active = RequestDescription(client: "c", method: "GET", serverAddress: "active")
-    metrics.requestStarted(over)
+    metrics.record(over)
     metrics.requestStarted(active)
-    metrics.requestEnded(
-      RequestObservation(
-        request: over, start: .now, duration: .zero, end: .response(statusCode: 200)))
-    func samples(after seconds: Int) -> [String] {
-      let exposition = Exposition(of: registry.gather(at: start.advanced(by: .seconds(seconds))), in: .text)
-      return String(decoding: exposition.body, as: UTF8.self).split(separator: "\n").map(String.init)
-    }
-    #expect(samples(after: 0).count { $0.hasPrefix("http_client_active_requests{") } == 2)
-    let later = samples(after: 10)
+    #expect(registry.samples(0, after: start).count { $0.hasPrefix("http_client_active_requests{") } == 2)
+    let later = registry.samples(10, after: start)
     #expect(
       later.filter { $0.hasPrefix("http_client") } == [
         #"http_client_active_requests{client="c",http_request_method="GET",server_address="active"} 1"#,

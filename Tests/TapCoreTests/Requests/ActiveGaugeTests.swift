@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -10,11 +9,8 @@ struct ActiveGaugeTests {
 
   /// The samples of a gauge, by their labels.
   private func gauges(_ name: String = "http_client_active_requests", after seconds: Int) -> [String: Int] {
-    let families = registry.gather(at: start.advanced(by: .seconds(seconds)))
-    let lines = String(decoding: Exposition(of: families, in: .text, names: [name]).body, as: UTF8.self)
-      .split(separator: "\n").filter { !$0.hasPrefix("#") }
-    let samples = lines.compactMap { line in
-      line.lastIndex(of: " ").map { (String(line[..<$0]), Int(line[$0...].dropFirst()) ?? .min) }
+    let samples = registry.samples(seconds, after: start).filter { $0.hasPrefix(name + "{") }.compactMap {
+      line in line.lastIndex(of: " ").map { (String(line[..<$0]), Int(line[$0...].dropFirst()) ?? .min) }
     }
     return Dictionary(samples) { $0 + $1 }
   }
@@ -72,8 +68,7 @@ struct ActiveGaugeTests {
         active.append((request, raised.keys.first ?? ""))
       case 9..<19 where !active.isEmpty:
         active.remove(at: Int.random(in: active.indices, using: &generator)).request.end(statusCode: 200)
-      default:
-        seconds += Int.random(in: 1...6, using: &generator)
+      default: seconds += Int.random(in: 1...6, using: &generator)
       }
       known = gauges(after: seconds)
       let model = Dictionary(active.map { ($0.gauge, 1) }, uniquingKeysWith: +)

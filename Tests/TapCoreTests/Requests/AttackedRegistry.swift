@@ -9,19 +9,15 @@ enum AttackedRegistry {
   static let small = Result { try make(limit: 200) }
 
   static func make(limit: Int) throws -> Registry {
-    var configuration = RequestConfiguration()
-    configuration.series.limit = limit
     let registry = Registry()
-    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    let metrics = try RequestDriver(registry: registry) { $0.series.limit = limit }
     for number in 0..<100_000 {
       let request = RequestDescription(
         client: "c", method: number % 1_000 == 7 ? megabyte : "GET", serverAddress: host(number),
         urlTemplate: number % 5_000 == 0 ? megabyte : nil)
-      metrics.requestStarted(request)
-      metrics.requestEnded(
-        RequestObservation(
-          request: request, start: .now, duration: .nanoseconds(number), end: .response(statusCode: number),
-          responseBodySize: Int64(number)))
+      metrics.record(request, .response(statusCode: number)) {
+        ($0.duration, $0.responseBodySize) = (.nanoseconds(number), Int64(number))
+      }
     }
     for number in 0..<20_000 {
       let route = "/" + host(number)

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 /// What was said of an error is for people: it shows no credentials.
 @Suite struct ErrorMessageTests {
@@ -37,9 +35,7 @@ import Testing
   @Test(arguments: [
     "", "Could not resolve host: a.test", "http://a.test:80/x: refused", "100% of 'it'", "%4", "%41",
   ])
-  func `what has none stays as it is`(text: String) throws {
-    #expect(try message(text) == text)
-  }
+  func `what has none stays as it is`(text: String) throws { #expect(try message(text) == text) }
 
   @Test func `of a long text too, beyond what a line shows`() throws {
     let text = "http://u:" + String(repeating: "s3cret", count: 100_000) + "@a"

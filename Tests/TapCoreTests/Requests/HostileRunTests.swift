@@ -1,6 +1,4 @@
-import Foundation
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -16,7 +14,7 @@ struct HostileRunTests {
       // methods as much.
       #expect(after < before + 96 * 1_048_576 / 4_096)
 
-      let text = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+      let text = registry.text.split(separator: "\n")
       func count(_ name: String) -> Int { text.count { $0.hasPrefix(name + "{") } }
       #expect(count("http_client_request_duration_seconds_count") == 2_001)
       #expect(count("http_client_active_requests") == 2_001)
@@ -38,12 +36,10 @@ struct HostileRunTests {
     let requests = try RequestRecorder(registry: registry).inbound
     let route = String(repeating: "/x", count: 1_000)
     for _ in 0..<100 { requests.begin(method: "GET", path: route).end(statusCode: 200, route: route) }
-    #expect(registry.exposition().text.contains(#"http_route="\#(route.prefix(256))"} 100"#))
+    #expect(registry.text.contains(#"http_route="\#(route.prefix(256))"} 100"#))
   }
 
-  @Test(
-    .needs(.program), .usesReferenceParser,
-    arguments: [ExpositionFormat.text, .openMetrics])
+  @Test(.needs(.program), .usesReferenceParser, arguments: [ExpositionFormat.text, .openMetrics])
   func `the reference parser accepts it`(format: ExpositionFormat) async throws {
     let samples = try await ReferenceParser.parse(AttackedRegistry.small.get().exposition(in: format))
     for side in ["client", "server"] {
@@ -66,7 +62,7 @@ struct HostileRunTests {
     for number in 0..<3_000 {
       family[JobLabels(kind: number % 100 == 0 ? "\(number)" + megabyte : "kind-\(number)")].increment()
     }
-    let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+    let lines = registry.text.split(separator: "\n")
     #expect(lines.count { $0.hasPrefix("a_total{") } == 2_001)
     #expect(lines.allSatisfy { $0.utf8.count < 400 })
   }

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 /// The lists of known methods that an app can give, in both directions.
 struct KnownMethodsTests {
@@ -20,15 +18,14 @@ struct KnownMethodsTests {
     ] as [([String], String, String)])
   func `a method is itself or other`(known: [String], method: String, label: String) throws {
     let registry = Registry()
-    let recorder = try RequestRecorder(
-      registry: registry, knownMethods: KnownMethods(known), consumers: [])
+    let recorder = try RequestRecorder(registry: registry, knownMethods: KnownMethods(known), consumers: [])
 
     // One of them never is a known one: the two together tell a label that stands twice.
     for method in [method, "UNHEARD-OF"] {
       recorder.outbound.begin(client: "", method: method, url: "").end(statusCode: 200)
       recorder.inbound.begin(method: method, path: "/").end(statusCode: 200)
     }
-    let lines = String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n")
+    let lines = registry.text.split(separator: "\n")
     for side in ["client", "server"] {
       let isOther = label == "_OTHER"
       let name = "http_\(side)_request_duration_seconds_count{http_request_method=\"\(label)\""

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 /// Which requests are recorded, whoever makes or serves them.
 @Suite struct RequestFilterTests {
@@ -10,23 +8,21 @@ import Testing
     RequestDescription(client: client, method: method, url: url, serverAddress: URLAuthority(url)?.host)
   }
 
-  @Test(
-    arguments: [
-      ("http://a.test/", true), ("https://B.Test:8443/x?y", true), ("http://a.test.evil/", false),
-      ("http://sub.a.test/", false), ("file:///a.test", false),
-    ])
+  @Test(arguments: [
+    ("http://a.test/", true), ("https://B.Test:8443/x?y", true), ("http://a.test.evil/", false),
+    ("http://sub.a.test/", false), ("file:///a.test", false),
+  ])
   func `hosts are compared whole and without case`(url: String, isIncluded: Bool) {
     let filter = RequestFilter.hosts(["A.test", "b.test"])
     #expect(filter.includes(Self.request(url)) == isIncluded)
     #expect((!filter).includes(Self.request(url)) != isIncluded)
   }
 
-  @Test(
-    arguments: [
-      ("http://a.test/api", true), ("http://a.test/api/users?x=/health", true),
-      ("http://a.test/%61pi", true), ("http://a.test/health", false), ("http://a.test", false),
-      ("/api/served?x", true), ("/served?/api", false), ("", false),
-    ])
+  @Test(arguments: [
+    ("http://a.test/api", true), ("http://a.test/api/users?x=/health", true), ("http://a.test/%61pi", true),
+    ("http://a.test/health", false), ("http://a.test", false), ("/api/served?x", true),
+    ("/served?/api", false), ("", false),
+  ])
   func `paths are compared from their beginning`(url: String, isIncluded: Bool) {
     #expect(RequestFilter.paths(["/api", "/v2/"]).includes(Self.request(url)) == isIncluded)
   }
@@ -41,10 +37,8 @@ import Testing
   }
 
   @Test(arguments: RequestDirection.allCases)
-  func `what is not chosen is neither counted nor told, and has its trace`(direction: RequestDirection) throws
-  {
-    var options = RequestConfiguration()
-    options.filter = .paths(["/chosen"])
+  func `what is not chosen is not counted, and has its trace`(direction: RequestDirection) throws {
+    let options = with(RequestConfiguration()) { $0.filter = .paths(["/chosen"]) }
     let registry = Registry()
     let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)
     for path in ["/chosen", "/other"] {
@@ -61,13 +55,9 @@ import Testing
     #expect(registry.value(of: name) == 1)
   }
 
-  @Test(
-    arguments: [
-      (nil, "/users/{id}"), ("/said", "/said"),
-    ] as [(String?, String)])
+  @Test(arguments: [(nil, "/users/{id}"), ("/said", "/said")] as [(String?, String)])
   func `templates count for every client and for what is served`(said: String?, template: String) throws {
-    var options = RequestConfiguration()
-    options.pathTemplates = ["/users/{id}"]
+    let options = with(RequestConfiguration()) { $0.pathTemplates = ["/users/{id}"] }
     let registry = Registry()
     let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)
     recorder.outbound.begin(

@@ -1,18 +1,9 @@
-import Dispatch
-import TapCore
 import TestSupport
-import Testing
 
 struct RequestMetricsTests {
   private let registry = Registry()
 
-  private var lines: [String] {
-    String(decoding: registry.exposition().body, as: UTF8.self).split(separator: "\n").map(String.init)
-  }
-
-  private func value(_ sample: String) -> Double? {
-    lines.first { $0.hasPrefix(sample + " ") }.flatMap { Double($0.dropFirst(sample.count + 1)) }
-  }
+  private func value(_ sample: String) -> Double? { registry.sample(sample) }
 
   private func count(of labels: String) -> Double? {
     value("http_client_request_duration_seconds_count{\(labels)}")
@@ -27,31 +18,24 @@ struct RequestMetricsTests {
       urlTemplate: template)
   }
 
-  private func end(
-    _ request: RequestDescription, _ end: RequestEnd, sent: Int64? = nil, received: Int64? = nil
-  ) -> RequestObservation {
-    RequestObservation(
-      request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(20), end: end,
-      requestBodySize: sent, responseBodySize: received)
-  }
-
   @Test func `one request from start to end`() throws {
-    var configuration = RequestConfiguration()
-    configuration.durationBuckets = [0.01, 0.1]
-    configuration.bodySizeBuckets = [64]
-    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    let metrics = try RequestDriver(registry: registry) {
+      ($0.durationBuckets, $0.bodySizeBuckets) = ([0.01, 0.1], [64])
+    }
     metrics.requestStarted(request())
     let target =
       #"client="payments",http_request_method="GET",server_address="api.example.com",server_port="443""#
     #expect(value("http_client_active_requests{\(target)}") == 1)
 
     metrics.requestEnded(
-      end(request(template: "/users/{id}"), .response(statusCode: 200), received: 512))
+      RequestObservation(
+        request: request(template: "/users/{id}"), start: .now, duration: .milliseconds(20),
+        end: .response(statusCode: 200), responseBodySize: 512))
     let labels =
       #"client="payments",http_request_method="GET",http_response_status_code="200","#
       + #"server_address="api.example.com",server_port="443",url_template="/users/{id}""#
     #expect(
-      String(decoding: registry.exposition().body, as: UTF8.self) == """
+      registry.text == """
         # HELP http_client_active_requests Requests that have started and not ended.
         # TYPE http_client_active_requests gauge
         http_client_active_requests{\(target)} 0
@@ -101,17 +85,12 @@ struct RequestMetricsTests {
 
   @Test func `phases connections and the version are told where they are known`() throws {
     let metrics = try RequestDriver(registry: registry)
-    var timings = RequestTimings()
-    timings[.processing] = .milliseconds(3)
-    timings[.transfer] = .microseconds(400)
     for opened in [1, 0] {
-      metrics.requestStarted(request())
-      var observation = RequestObservation(
-        request: request(), start: .now, duration: .milliseconds(4), end: .response(statusCode: 200))
-      (observation.timings, observation.protocolVersion) = (timings, .http2)
-      (observation.openedConnections, observation.retransmittedSegments) = (opened, opened * 3)
-      if opened == 1 { observation.networkRoundTrip = .milliseconds(40) }
-      metrics.requestEnded(observation)
+      metrics.record(request()) {
+        ($0.timings[.processing], $0.timings[.transfer]) = (.milliseconds(3), .microseconds(400))
+        ($0.protocolVersion, $0.networkRoundTrip) = (.http2, opened == 1 ? .milliseconds(40) : nil)
+        ($0.openedConnections, $0.retransmittedSegments) = (opened, opened * 3)
+      }
     }
     let server = #"server_address="api.example.com",server_port="443""#
     func phase(_ name: String) -> Double? {
@@ -133,15 +112,8 @@ struct RequestMetricsTests {
 
   @Test func `phases are told apart by template`() throws {
     let metrics = try RequestDriver(registry: registry)
-    var timings = RequestTimings()
-    timings[.local] = .milliseconds(3)
     for template in ["/orders", "/users/{id}", nil] {
-      let request = request(template: template)
-      metrics.requestStarted(request)
-      var observation = RequestObservation(
-        request: request, start: .now, duration: .milliseconds(4), end: .response(statusCode: 200))
-      observation.timings = timings
-      metrics.requestEnded(observation)
+      metrics.record(request(template: template)) { $0.timings[.local] = .milliseconds(3) }
     }
     let labels = #"client="payments",phase="local",server_address="api.example.com",server_port="443""#
     for template in [#",url_template="/orders""#, #",url_template="/users/{id}""#, ""] {
@@ -154,8 +126,7 @@ struct RequestMetricsTests {
       (RequestEnd.response(statusCode: 204), #"M,http_response_status_code="204""#),
       (.response(statusCode: 404), #"error_type="404",M,http_response_status_code="404""#),
       (.response(statusCode: 503), #"error_type="503",M,http_response_status_code="503""#),
-      (.response(statusCode: 0), "M"),
-      (.response(statusCode: 1_000_000), "M"),
+      (.response(statusCode: 0), "M"), (.response(statusCode: 1_000_000), "M"),
       (.failure(.timeout, statusCode: nil), #"error_type="timeout",M"#),
       (
         .failure(.connectionLost, statusCode: 200),
@@ -166,9 +137,7 @@ struct RequestMetricsTests {
     ] as [(RequestEnd, String)])
   func `labels tell how a request ended`(how: RequestEnd, labels: String) throws {
     let metrics = try RequestDriver(registry: registry)
-    let request = RequestDescription(client: "", method: "GET")
-    metrics.requestStarted(request)
-    metrics.requestEnded(end(request, how))
+    metrics.record(RequestDescription(client: "", method: "GET"), how)
     let labels = labels.split(separator: "M", omittingEmptySubsequences: false)
       .joined(separator: #"http_request_method="GET""#)
     #expect(count(of: labels) == 1)
@@ -176,18 +145,13 @@ struct RequestMetricsTests {
   }
 
   @Test func `the time to the first byte is there where it is known`() throws {
-    var configuration = RequestConfiguration()
-    configuration.durationBuckets = [0.01]
-    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    let metrics = try RequestDriver(registry: registry) { $0.durationBuckets = [0.01] }
     let request = RequestDescription(client: "c", method: "GET")
     let name = "http_client_time_to_first_byte_seconds"
     let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
     for time: Duration? in [nil, .milliseconds(5), .milliseconds(-5), .milliseconds(15)] {
-      metrics.requestStarted(request)
-      var observation = end(request, .response(statusCode: 200))
-      observation.timeToFirstByte = time
-      metrics.requestEnded(observation)
-      if time == nil { #expect(!lines.contains { $0.hasPrefix(name) }) }
+      metrics.record(request) { $0.timeToFirstByte = time }
+      if time == nil { #expect(!registry.lines.contains { $0.hasPrefix(name) }) }
     }
     #expect(value(name + #"_bucket{\#(labels),le="0.01"}"#) == 2)
     #expect(value(name + "_count{\(labels)}") == 3)
@@ -198,10 +162,7 @@ struct RequestMetricsTests {
     let metrics = try RequestDriver(registry: registry)
     let request = RequestDescription(client: "c", method: "GET")
     for isFromCache in [true, false, true] {
-      metrics.requestStarted(request)
-      var observation = end(request, .response(statusCode: 200), received: 10)
-      observation.isFromCache = isFromCache
-      metrics.requestEnded(observation)
+      metrics.record(request) { ($0.responseBodySize, $0.isFromCache) = (10, isFromCache) }
     }
     let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
     #expect(count(of: #"cache="hit","# + labels) == 2)
@@ -210,14 +171,9 @@ struct RequestMetricsTests {
   }
 
   @Test func `redirects are counted by target`() throws {
-    var configuration = RequestConfiguration()
-    configuration.series.limit = 2
-    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    let metrics = try RequestDriver(registry: registry) { $0.series.limit = 2 }
     for (host, count) in [("a", 2), ("b", nil), ("c", 1), ("a", 3), ("d", 1), ("a", -1)] {
-      metrics.requestStarted(request(host: host))
-      var observation = end(request(host: host), .response(statusCode: 200))
-      observation.resendCount = count
-      metrics.requestEnded(observation)
+      metrics.record(request(host: host)) { $0.resendCount = count }
     }
     func redirects(_ host: String) -> Double? {
       value(
@@ -236,28 +192,21 @@ struct RequestMetricsTests {
   ])
   func `hostile hosts stay well formed`(host: String) throws {
     let metrics = try RequestDriver(registry: registry)
-    let request = request(client: host, host: host, template: host)
-    metrics.requestStarted(request)
-    metrics.requestEnded(end(request, .response(statusCode: 200)))
-    let bytes = registry.exposition().body
-    #expect(String(validating: bytes, as: UTF8.self) != nil)
-    #expect(lines.allSatisfy { $0.utf8.count < 2_500 })
-    #expect(
-      lines.contains { $0.hasPrefix("http_client_request_duration_seconds_count") && $0.hasSuffix(" 1") })
+    metrics.record(request(client: host, host: host, template: host))
+    #expect(String(validating: registry.exposition().body, as: UTF8.self) != nil)
+    #expect(registry.lines.allSatisfy { $0.utf8.count < 2_500 })
+    let counts = registry.lines.filter { $0.hasPrefix("http_client_request_duration_seconds_count") }
+    #expect(counts.contains { $0.hasSuffix(" 1") })
   }
 
   @Test func `many hosts are bounded and the books balance`() throws {
-    var configuration = RequestConfiguration()
-    configuration.series.limit = 10
-    let metrics = try RequestDriver(registry: registry, configuration: configuration)
+    let metrics = try RequestDriver(registry: registry) { $0.series.limit = 10 }
     for number in 0..<100 {
-      metrics.requestStarted(request(host: "host-\(number)"))
-      if number % 2 == 0 {
-        metrics.requestEnded(end(request(host: "host-\(number)"), .response(statusCode: 200)))
-      }
+      let request = request(host: "host-\(number)")
+      if number % 2 == 0 { metrics.record(request) } else { metrics.requestStarted(request) }
     }
-    #expect(lines.filter { $0.hasPrefix("http_client_active_requests{") }.count == 11)
-    #expect(lines.filter { $0.hasPrefix("http_client_request_duration_seconds_count{") }.count == 11)
+    #expect(registry.lines.count { $0.hasPrefix("http_client_active_requests{") } == 11)
+    #expect(registry.lines.count { $0.hasPrefix("http_client_request_duration_seconds_count{") } == 11)
     #expect(value(#"http_client_active_requests{otel_metric_overflow="true"}"#) == 45)
     #expect(value(#"session_tap_started_requests_total{client="payments"}"#) == 100)
     #expect(value(#"session_tap_ended_requests_total{client="payments"}"#) == 50)

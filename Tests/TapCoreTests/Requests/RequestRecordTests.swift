@@ -1,17 +1,11 @@
-import Synchronization
 import TestSupport
-import Testing
 
 @testable import TapCore
 
 /// What consumers get of a request, wherever in its life the recorder drains.
 struct RequestRecordTests {
-  /// Something that happens to a request.
-  enum Step: CaseIterable, Sendable {
-    case start, startAgain, end, endAgain
-  }
+  enum Step: CaseIterable, Sendable { case start, startAgain, end, endAgain }
 
-  /// Writes down its calls.
   private final class Transcript: RequestConsumer {
     private let lines = Mutex<[String]>([])
     var text: [String] { lines.withLock { $0 } }
@@ -97,9 +91,7 @@ struct RequestRecordTests {
   }
 
   @Test(.needs(.thread))
-  func `a request delivers none, unless the thread that does is behind by as many as may wait`()
-    async throws
-  {
+  func `a request delivers none, unless the thread that does is behind by the limit`() async throws {
     let consumer = StuckConsumer()
     let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
     recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)

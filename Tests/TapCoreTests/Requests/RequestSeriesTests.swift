@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 @testable import TapCore
 
@@ -10,9 +9,9 @@ struct RequestSeriesTests {
   private let start = Instant.now
 
   private func driver(limit: Int = 2_000, idleExpiry: Duration? = nil) throws -> RequestDriver {
-    var configuration = RequestConfiguration()
-    configuration.series = SeriesConfiguration(limit: limit, idleExpiry: idleExpiry)
-    return try RequestDriver(registry: registry, configuration: configuration)
+    try RequestDriver(registry: registry) {
+      $0.series = SeriesConfiguration(limit: limit, idleExpiry: idleExpiry)
+    }
   }
 
   private func request(_ host: String = "a", template: String? = nil) -> RequestDescription {
@@ -20,19 +19,14 @@ struct RequestSeriesTests {
   }
 
   private func run(_ request: RequestDescription, _ metrics: RequestDriver, status: Int = 200) {
-    metrics.requestStarted(request)
-    var observation = RequestObservation(
-      request: request, start: .now, duration: .milliseconds(1), end: .response(statusCode: status))
-    observation.timings[.transfer] = .milliseconds(1)
-    observation.openedConnections = 1
-    metrics.requestEnded(observation)
+    metrics.record(request, .response(statusCode: status)) {
+      ($0.timings[.transfer], $0.openedConnections) = (.milliseconds(1), 1)
+    }
   }
 
   /// The samples of some names, by what follows the name.
   private func samples(of name: String, after seconds: Int = 0) -> [String: Int] {
-    let families = registry.gather(at: start.advanced(by: .seconds(seconds)))
-    let text = String(decoding: Exposition(of: families, in: .text).body, as: UTF8.self)
-    return text.split(separator: "\n").reduce(into: [:]) { samples, line in
+    registry.samples(seconds, after: start).reduce(into: [:]) { samples, line in
       guard line.hasPrefix(name + "{"), let space = line.lastIndex(of: " ") else { return }
       samples[String(line[..<space].dropFirst(name.count))] = Int(line[space...].dropFirst())
     }
@@ -42,30 +36,27 @@ struct RequestSeriesTests {
   private let phases = "http_client_request_phase_duration_seconds_count"
   private let connections = "http_client_connections_opened_total"
 
+  /// The values of each of these three.
+  private func values(after seconds: Int = 0) -> [[Int]] {
+    [count, phases, connections].map { samples(of: $0, after: seconds).values.sorted() }
+  }
+
   @Test func `what has expired begins anew while its target is in use`() throws {
     let metrics = try driver(idleExpiry: .seconds(5))
     // Keeps the target from expiring.
     metrics.requestStarted(request())
     for _ in 0..<3 { run(request(), metrics) }
-    #expect(samples(of: count).values.sorted() == [3])
-    #expect(samples(of: phases).values.sorted() == [3])
-    #expect(samples(of: connections).values.sorted() == [3])
-    #expect(samples(of: count, after: 5).isEmpty)
-    #expect(samples(of: phases, after: 5).isEmpty)
-    #expect(samples(of: connections, after: 5).isEmpty)
+    #expect(values() == [[3], [3], [3]])
+    #expect(values(after: 5) == [[], [], []])
     run(request(), metrics)
-    #expect(samples(of: count, after: 6).values.sorted() == [1])
-    #expect(samples(of: phases, after: 6).values.sorted() == [1])
-    #expect(samples(of: connections, after: 6).values.sorted() == [1])
+    #expect(values(after: 6) == [[1], [1], [1]])
   }
 
   @Test func `a series in use does not expire, however it is found`() throws {
     let metrics = try driver(idleExpiry: .seconds(5))
     for second in 0..<20 {
       for _ in 0..<3 { run(request(), metrics) }
-      #expect(samples(of: count, after: 4 * second).values.sorted() == [3 * (second + 1)])
-      #expect(samples(of: phases, after: 4 * second).values.sorted() == [3 * (second + 1)])
-      #expect(samples(of: connections, after: 4 * second).values.sorted() == [3 * (second + 1)])
+      #expect(values(after: 4 * second) == Array(repeating: [3 * (second + 1)], count: 3))
     }
   }
 
@@ -86,9 +77,7 @@ struct RequestSeriesTests {
   @Test func `the overflow series keeps apart what is told apart elsewhere`() throws {
     let metrics = try driver(limit: 1)
     for host in ["a", "b", "a", "c"] { run(request(host, template: "/" + host), metrics) }
-    #expect(samples(of: count).values.sorted() == [2, 2])
-    #expect(samples(of: phases).values.sorted() == [2, 2])
-    #expect(samples(of: connections).values.sorted() == [2, 2])
+    #expect(values() == [[2, 2], [2, 2], [2, 2]])
   }
 
   @Test(arguments: 0..<4)
@@ -98,19 +87,15 @@ struct RequestSeriesTests {
     var model: [String: Int] = [:]
     var phaseModel: [String: Int] = [:]
     for _ in 0..<2_000 {
-      let (host, template) = (["a", "b"], (0..<15).map { "/\($0)" })
-      let (target, path, status) = (
-        host.randomElement(using: &generator) ?? "", template.randomElement(using: &generator) ?? "",
-        Bool.random(using: &generator) ? 200 : 404
-      )
+      let target = Bool.random(using: &generator) ? "a" : "b"
+      let path = "/\(Int.random(in: 0..<15, using: &generator))"
+      let status = Bool.random(using: &generator) ? 200 : 404
       run(request(target, template: path), metrics, status: status)
       let error = status == 404 ? #"error_type="404","# : ""
-      model[
-        #"{client="c",\#(error)http_request_method="GET",http_response_status_code="\#(status)","#
-          + #"server_address="\#(target)",url_template="\#(path)"}"#, default: 0] += 1
-      phaseModel[
-        #"{client="c",phase="transfer",server_address="\#(target)",url_template="\#(path)"}"#, default: 0] +=
-        1
+      let server = #"server_address="\#(target)",url_template="\#(path)"}"#
+      let ended = #"{client="c",\#(error)http_request_method="GET",http_response_status_code="\#(status)","#
+      model[ended + server, default: 0] += 1
+      phaseModel[#"{client="c",phase="transfer","# + server, default: 0] += 1
     }
     #expect(samples(of: count) == model)
     #expect(samples(of: phases) == phaseModel)

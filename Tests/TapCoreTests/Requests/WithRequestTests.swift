@@ -1,13 +1,9 @@
 import TestSupport
-import Testing
 
 @testable import TapCore
 
-/// Requests that last as long as a closure.
 @Suite struct WithRequestTests {
-  private struct Refused: Error, CustomStringConvertible {
-    let description = "token s3cret refused"
-  }
+  private struct Refused: Error, CustomStringConvertible { let description = "token s3cret refused" }
 
   private let observer = RecordingObserver()
 
@@ -133,11 +129,9 @@ import Testing
     #expect(try end(recorder).end == .response(statusCode: 403))
   }
 
-  @Test(
-    arguments: [
-      (ExemplarPolicy.sampled, "01", true), (.sampled, "00", false), (.all, "01", true), (.all, "00", true),
-    ]
-  )
+  @Test(arguments: [
+    (ExemplarPolicy.sampled, "01", true), (.sampled, "00", false), (.all, "01", true), (.all, "00", true),
+  ])
   func `a request leaves an exemplar if its trace is sampled, or by choice`(
     policy: ExemplarPolicy, flags: String, isKept: Bool
   ) async throws {
@@ -147,7 +141,7 @@ import Testing
     await recorder.inbound.withRequest(method: "GET", path: "/", traceparent: header) {
       $0.end(statusCode: 200)
     }
-    let text = String(decoding: registry.exposition(in: .openMetrics).body, as: UTF8.self)
+    let text = registry.exposition(in: .openMetrics).text
     #expect(text.contains("0af7651916cd43dd8448eb211c80319c") == isKept)
   }
 }

@@ -1,7 +1,5 @@
-import TapCore
-import Testing
+import TestSupport
 
-/// The matcher of path templates.
 @Suite struct PathTemplatesTests {
   static let templates: PathTemplates = [
     "/", "/users", "/users/{id}", "/users/me", "/users/{id}/posts", "/users/{id}/posts/{post}", "/files/*",
@@ -10,18 +8,15 @@ import Testing
 
   @Test(
     arguments: [
-      ("/", "/"), ("", "/"),
-      ("/users", "/users"), ("/users/", nil), ("/users/42", "/users/{id}"), ("/users/me", "/users/me"),
-      ("/users/42/posts", "/users/{id}/posts"), ("/users/me/posts", "/users/{id}/posts"),
-      ("/users/42/posts/7", "/users/{id}/posts/{post}"), ("/users/42/posts/7/x", nil),
-      ("/users//posts", nil), ("/Users", nil), ("/users/%34%32", "/users/{id}"),
+      ("/", "/"), ("", "/"), ("/users", "/users"), ("/users/", nil), ("/users/42", "/users/{id}"),
+      ("/users/me", "/users/me"), ("/users/42/posts", "/users/{id}/posts"),
+      ("/users/me/posts", "/users/{id}/posts"), ("/users/42/posts/7", "/users/{id}/posts/{post}"),
+      ("/users/42/posts/7/x", nil), ("/users//posts", nil), ("/Users", nil), ("/users/%34%32", "/users/{id}"),
       ("/files", nil), ("/files/x", "/files/*"), ("/files/x/y/z", "/files/*"),
-      ("/files/public", "/files/public"),
-      ("/files/public/x", "/files/*"),
-      ("/a/b/c", "/a/b/{y}"), ("/a/z/c", "/a/{x}/c"), ("/a/b/d/e", "/a/b/*"), ("/a/z/d", nil),
-      ("/no-slash/1", "no-slash/{x}"), ("no-slash/1", "no-slash/{x}"),
-      ("/trailing/", "/trailing/"), ("/trailing", nil),
-      ("/nowhere", nil), ("//", nil), ("/ü", nil), ("/users/\u{0}", "/users/{id}"),
+      ("/files/public", "/files/public"), ("/files/public/x", "/files/*"), ("/a/b/c", "/a/b/{y}"),
+      ("/a/z/c", "/a/{x}/c"), ("/a/b/d/e", "/a/b/*"), ("/a/z/d", nil), ("/no-slash/1", "no-slash/{x}"),
+      ("no-slash/1", "no-slash/{x}"), ("/trailing/", "/trailing/"), ("/trailing", nil), ("/nowhere", nil),
+      ("//", nil), ("/ü", nil), ("/users/\u{0}", "/users/{id}"),
     ] as [(String, String?)])
   func `the template that is literal from the left wins`(path: String, template: String?) {
     #expect(Self.templates.template(for: path) == template)
@@ -69,23 +64,17 @@ import Testing
     try PathTemplates([spelling]).validate()
   }
 
-  @Test(
-    arguments: [
-      "/", "//", "/users", "/users/", "/users/{id}", "/users/{id:int}", "/*", "/files/*",
-      "/v1/users:batchGet", "/a;b=c",
-      "/%7Bid%7D", "/ü", "/@me", "/{a}/{b}/*",
-    ])
-  func `the right spelling is accepted`(template: String) throws {
-    try PathTemplates([template]).validate()
-  }
+  @Test(arguments: [
+    "/", "//", "/users", "/users/", "/users/{id}", "/users/{id:int}", "/*", "/files/*", "/v1/users:batchGet",
+    "/a;b=c", "/%7Bid%7D", "/ü", "/@me", "/{a}/{b}/*",
+  ])
+  func `the right spelling is accepted`(template: String) throws { try PathTemplates([template]).validate() }
 
   /// `/*` in its place would fit every path.
-  @Test(
-    arguments: [
-      ("/health*", "/health"), ("health*", "/health"), ("/v1/é**", "/v1/é"),
-      ("/users/{id}/post*", "/users/{id}/post"),
-    ]
-  )
+  @Test(arguments: [
+    ("/health*", "/health"), ("health*", "/health"), ("/v1/é**", "/v1/é"),
+    ("/users/{id}/post*", "/users/{id}/post"),
+  ])
   func `a star behind a word is two templates`(template: String, word: String) throws {
     let error = #expect(throws: PathTemplateError.self) { try PathTemplates([template]).validate() }
     #expect(error?.spelling == "\(word)/*")

@@ -1,7 +1,4 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 struct WorkerTests {
   /// Notes its turns, and returns what it is told to.
@@ -51,9 +48,7 @@ struct WorkerTests {
   }
 
   @Test func `a thread for which no work will come ends at once`() async throws {
-    struct Reference {
-      weak var worker: Worker?
-    }
+    struct Reference { weak var worker: Worker? }
     func makeWorker() async throws -> Reference {
       let worker = Worker(idleTime: .seconds(3_600))
       try worker.run(Job(in: turns))
@@ -63,6 +58,6 @@ struct WorkerTests {
     }
     // The thread holds it.
     let reference = try await makeWorker()
-    _ = try await Poll.until("the end of the thread") { reference.worker == nil ? true : nil }
+    try await Poll.until("the end of the thread") { reference.worker == nil }
   }
 }

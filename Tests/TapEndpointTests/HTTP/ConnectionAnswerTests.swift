@@ -1,7 +1,6 @@
 import TapEndpoint
 import Testing
 
-/// Answers that are not as they should be.
 @Suite struct ConnectionAnswerTests {
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
 
@@ -27,8 +26,7 @@ import Testing
     driver.answer = { _ in
       EndpointResponse(headers: [
         "X": "a\r\nY: b", "Bad Name": "x", "": "x", "content-length": "7", "Transfer-Encoding": "chunked",
-        "CONNECTION": "close",
-        "Date": "x",
+        "CONNECTION": "close", "Date": "x",
       ])
     }
     driver.receive(get)

@@ -15,9 +15,7 @@ struct ConnectionDriver {
   var room = Int.max
   var answer: (EndpointRequest) -> EndpointResponse? = { .text($0.path) }
 
-  init() {
-    connection = ConnectionState(limits: .init(), at: time)
-  }
+  init() { connection = ConnectionState(limits: .init(), at: time) }
 
   mutating func run() {
     while end == nil {
@@ -26,8 +24,7 @@ struct ConnectionDriver {
         requests.append(request)
         ids.append(id)
         if let response = answer(request) { connection.answer(response, to: id, at: time) }
-      case .refused(let failure):
-        refused.append(failure.status)
+      case .refused(let failure): refused.append(failure.status)
       case .write:
         guard room > 0 else {
           connection.isWriteBlocked = true
@@ -37,12 +34,9 @@ struct ConnectionDriver {
         if room != .max { room -= bytes.count }
         sent += String(decoding: bytes, as: UTF8.self)
         connection.wrote(bytes.count, at: time)
-      case .shutdownOutput:
-        isOutputShut = true
-      case .close(let reset):
-        end = reset ? "reset" : "closed"
-      case .wait:
-        return
+      case .shutdownOutput: isOutputShut = true
+      case .close(let reset): end = reset ? "reset" : "closed"
+      case .wait: return
       }
     }
   }
@@ -68,7 +62,6 @@ struct ConnectionDriver {
     return sent
   }
 
-  /// The status codes of the answers so far.
   var statuses: [String] {
     sent.split(separator: "HTTP/1.1 ").filter { $0.first?.isNumber ?? false }.map { String($0.prefix(3)) }
   }

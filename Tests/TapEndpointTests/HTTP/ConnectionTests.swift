@@ -51,9 +51,7 @@ import Testing
     #expect(driver.connection.wantsInput)
   }
 
-  @Test(arguments: [
-    "GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n",
-  ])
+  @Test(arguments: ["GET /a HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n"])
   func `closes when the client says so`(_ text: String) {
     var driver = ConnectionDriver()
     driver.receive(text + get)
@@ -90,19 +88,5 @@ import Testing
     driver.receive("nonsense\r\n")
     for _ in 0..<5 where driver.end == nil { driver.receive(String(repeating: "x", count: 65_536)) }
     #expect(driver.end == "reset")
-  }
-
-  // MARK: Which connection is closed first when there is no room for another
-
-  @Test func `of idle connections the one that is so longest is closed first`() {
-    var first = ConnectionDriver()
-    var second = ConnectionDriver()
-    first.receive(get)
-    second.pass(.seconds(1))
-    second.receive(get)
-    #expect(first.connection.closingOrder < second.connection.closingOrder)
-    first.pass(.seconds(2))
-    first.receive(get)
-    #expect(second.connection.closingOrder < first.connection.closingOrder)
   }
 }

@@ -1,17 +1,11 @@
-import Glibc
 import TapEndpoint
 import TestSupport
-import Testing
 
-/// Start and shutdown.
 @Suite(.serialized) struct EndpointLifetimeTests {
   /// Whether nobody listens any more. A process that another test starts has all descriptors of this one for a moment, until it is
   /// another program: so a socket that was closed may be open a little longer. One that is left open stays so.
   private static func isFree(_ port: Int) async -> Bool {
-    let isFree: Bool? = try? await Poll.until("the port to be free") {
-      (try? RawClient(host: host, port: port)) == nil ? true : nil
-    }
-    return isFree == true
+    (try? await Poll.until("the port to be free") { (try? RawClient(host: host, port: port)) == nil }) != nil
   }
 
   private static let ok = EndpointRoute.immediate("/ok") { _ in .text("fine\n") }
@@ -22,9 +16,7 @@ import Testing
 
   @Test func `names an address that is in use`() async throws {
     try await withEndpoint(routes: []) { port in
-      let error = #expect(throws: EndpointError.self) {
-        try Endpoint(configuration: .init(address: .loopback(port: port)), routes: []).start()
-      }
+      let error = startError(at: .loopback(port: port))
       #expect(error?.code == .addressInUse)
       #expect(error?.description.hasPrefix("address in use: 127.0.0.1:\(port) (") == true)
     }
@@ -36,19 +28,13 @@ import Testing
     (.loopback(port: -1), .invalidConfiguration),
   ])
   func `names an address that is none of ours`(address: EndpointAddress, code: EndpointError.Code) {
-    let error = #expect(throws: EndpointError.self) {
-      try Endpoint(configuration: .init(address: address), routes: []).start()
-    }
+    let error = startError(at: address)
     #expect(error?.code == code)
     #expect(error?.description.contains("(") == true)
   }
 
   @Test func `names a limit out of range`() {
-    var configuration = Endpoint.Configuration(address: .loopback(port: 0))
-    configuration.limits.connections = 0
-    let error = #expect(throws: EndpointError.self) {
-      try Endpoint(configuration: configuration, routes: []).start()
-    }
+    let error = startError { $0.limits.connections = 0 }
     #expect(error?.description == "invalid limit: connections is 0 and must be at least 1")
   }
 
@@ -68,8 +54,7 @@ import Testing
       let endpoint = Endpoint(
         configuration: .init(address: .tcp(host: Self.host, port: port)), routes: [Self.ok])
       port = try #require(try endpoint.start().port)
-      let client = try RawClient(host: Self.host, port: port)
-      client.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      let client = try RawClient(host: Self.host, port: port, asking: "/ok")
       #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
       await endpoint.shutdown()
       #expect(await Self.isFree(port))
@@ -87,8 +72,7 @@ import Testing
       })
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
     let port = try #require(try endpoint.start().port)
-    let client = try RawClient(port: port)
-    client.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let client = try RawClient(port: port, asking: "/slow")
     try await started.wait("the handler")
     async let shutdown: Void = endpoint.shutdown(within: .seconds(60))
     // From some moment on no new connection is accepted.
@@ -112,8 +96,7 @@ import Testing
       })
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
     let port = try #require(try endpoint.start().port)
-    let client = try RawClient(port: port)
-    client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let client = try RawClient(port: port, asking: "/stuck")
     try await started.wait("the handler")
     await endpoint.shutdown(within: .milliseconds(10))
     #expect(await client.receiveAll().isReset)
@@ -122,8 +105,7 @@ import Testing
   @Test func `ends when nobody holds it`() async throws {
     var endpoint: Endpoint? = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [Self.ok])
     let port = try #require(try endpoint?.start().port)
-    let client = try RawClient(port: port)
-    client.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let client = try RawClient(port: port, asking: "/ok")
     #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
     endpoint = nil
     #expect(await client.receiveAll().text == "")

@@ -1,16 +1,13 @@
 import TapEndpoint
 import TestSupport
-import Testing
 
 @Suite struct EndpointTests {
   private static let ok = EndpointRoute.immediate("/ok") { _ in .text("fine\n") }
 
   @Test(arguments: [
     ("GET", "/", "404"), ("GET", "/ok", "200"), ("HEAD", "/ok", "200"), ("POST", "/ok", "405"),
-    ("BREW", "/ok", "501"),
-    ("OPTIONS", "*", "204"), ("GET", "/tree/a/b", "200"), ("GET", "/tree", "404"),
-    ("GET", "/tree/leaf", "201"),
-    ("PUT", "/ok", "200"), ("GET", "/throws", "500"),
+    ("BREW", "/ok", "501"), ("OPTIONS", "*", "204"), ("GET", "/tree/a/b", "200"), ("GET", "/tree", "404"),
+    ("GET", "/tree/leaf", "201"), ("PUT", "/ok", "200"), ("GET", "/throws", "500"),
   ])
   func `routes`(method: String, path: String, status: String) async throws {
     struct Failure: Error {}
@@ -61,14 +58,11 @@ import Testing
   }
 
   @Test func `resets a reader that does not read`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.writeDeadline = .milliseconds(50)
     let large = [UInt8](repeating: 0, count: 16_000_000)
     let route = EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) }
-    try await withEndpoint(routes: [route], limits: limits) { port in
-      let client = try RawClient(port: port, receiveBuffer: 4096)
-      client.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-      _ = try await Poll.until("the end of the connection") { client.hasFailed ? true : nil }
+    try await withEndpoint(routes: [route], limits: { $0.writeDeadline = .milliseconds(50) }) { port in
+      let client = try RawClient(port: port, receiveBuffer: 4096, asking: "/large")
+      try await Poll.until("the end of the connection") { client.hasFailed }
       #expect(await client.receiveAll().isReset)
     }
   }
@@ -79,8 +73,7 @@ import Testing
       EndpointRoute.immediate("/teapot") { _ in .text("short", status: 418) },
     ]
     try await withEndpoint(routes: routes) { port in
-      let client = try RawClient(port: port)
-      client.send("GET /reset HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      let client = try RawClient(port: port, asking: "/reset")
       let (text, isReset) = await client.receiveAll()
       #expect(isReset)
       #expect(text.isEmpty)
@@ -89,9 +82,7 @@ import Testing
   }
 
   @Test func `closes the oldest idle connection for a new one`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.connections = 3
-    try await withEndpoint(routes: [Self.ok], limits: limits) { port in
+    try await withEndpoint(routes: [Self.ok], limits: { $0.connections = 3 }) { port in
       let clients = try (0..<3).map { _ in try RawClient(port: port) }
       for client in clients {
         client.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -106,11 +97,10 @@ import Testing
 
   /// A crowd that never finishes its heads does not keep newcomers out: its oldest go, however lively.
   @Test func `lets a newcomer speak among slow senders`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.connections = 4
     // No connection is closed for any other reason, however slow the machine is.
-    limits.headDeadline = .seconds(3600)
-    try await withEndpoint(routes: [Self.ok], limits: limits) { port in
+    try await withEndpoint(
+      routes: [Self.ok], limits: { ($0.connections, $0.headDeadline) = (4, .seconds(3600)) }
+    ) { port in
       var crowd: [RawClient] = []
       for _ in 0..<4 {
         let client = try RawClient(port: port)
@@ -131,25 +121,22 @@ import Testing
 
   /// Idle ones first, then slow senders; never one whose request is being answered.
   @Test func `closes no connection whose handler works`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.connections = 4
-    limits.headDeadline = .seconds(3600)
     let (started, release) = (Gate(), Gate())
     let slow = EndpointRoute("/slow") { _ in
       started.open()
       try await release.wait()
       return .text("done\n")
     }
-    try await withEndpoint(routes: [Self.ok, slow], limits: limits) { port in
-      let answering = try RawClient(port: port)
-      answering.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    try await withEndpoint(
+      routes: [Self.ok, slow], limits: { ($0.connections, $0.headDeadline) = (4, .seconds(3600)) }
+    ) { port in
+      let answering = try RawClient(port: port, asking: "/slow")
       try await started.wait("the handler")
       let sender = try RawClient(port: port)
       sender.send("GET /ok HTTP/1.1\r\nHost: localhost\r\nX: ")
       var idle: [RawClient] = []
       for _ in 0..<2 {
-        let client = try RawClient(port: port)
-        client.send("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let client = try RawClient(port: port, asking: "/ok")
         #expect(await client.receive(until: "fine\n").hasSuffix("fine\n"))
         idle.append(client)
       }

@@ -1,10 +1,5 @@
-import Dispatch
-import Glibc
-import Synchronization
-import TapCore
 import TapEndpoint
 import TestSupport
-import Testing
 
 /// The places of requests: the end of a request frees its place, and scrapes and probes have room of their own.
 @Suite struct RequestPlaceTests {
@@ -45,8 +40,7 @@ import Testing
     func hang(_ count: Int, _ port: Int) async throws -> [RawClient] {
       var clients: [RawClient] = []
       for _ in 0..<count {
-        let client = try RawClient(port: port)
-        client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let client = try RawClient(port: port, asking: "/stuck")
         clients.append(client)
         try await waitForStart()
       }
@@ -54,22 +48,24 @@ import Testing
     }
   }
 
+  private static func room(
+    for requests: Int, _ deadline: Duration = .seconds(3600)
+  ) -> (inout Endpoint.Configuration.Limits) -> Void {
+    { ($0.requestsInFlight, $0.answerDeadline) = (requests, deadline) }
+  }
+
   /// Few connections leave room too, however many requests may be in flight.
   @Test(arguments: [(connections: 512, requests: 3, hanging: 3), (8, 256, 4)])
-  func `hanging requests leave room to scrapes and probes`(connections: Int, requests: Int, hanging: Int)
-    async throws
-  {
-    var limits = Endpoint.Configuration.Limits()
-    limits.connections = connections
-    limits.requestsInFlight = requests
+  func `hanging requests leave room to others`(connections: Int, requests: Int, hanging: Int) async throws {
     let stuck = StuckHandler()
     defer { stuck.releaseAll() }
     let routes = [try EndpointRoute.metrics(of: Registry()), .liveness(), stuck.route]
-    try await withEndpoint(routes: routes, limits: limits) { port in
+    try await withEndpoint(
+      routes: routes, limits: { ($0.connections, $0.requestsInFlight) = (connections, requests) }
+    ) { port in
       var clients = try await stuck.hang(hanging, port)
       for _ in 0..<8 {
-        let client = try RawClient(port: port)
-        client.send("GET /stuck HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let client = try RawClient(port: port, asking: "/stuck")
         #expect(await client.receive(until: "answered\n").hasPrefix("HTTP/1.1 503 "))
         clients.append(client)
       }
@@ -80,12 +76,11 @@ import Testing
 
   @Test(arguments: [true, false])
   func `the end of a request frees its place`(byDeadline: Bool) async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.requestsInFlight = 2
-    limits.answerDeadline = byDeadline ? .milliseconds(100) : .seconds(3600)
     let stuck = StuckHandler()
     defer { stuck.releaseAll() }
-    try await withEndpoint(routes: [stuck.route], limits: limits) { port in
+    try await withEndpoint(
+      routes: [stuck.route], limits: Self.room(for: 2, byDeadline ? .milliseconds(100) : .seconds(3600))
+    ) { port in
       for _ in 0..<3 {
         for client in try await stuck.hang(1, port) + stuck.hang(1, port) {
           if byDeadline {
@@ -101,9 +96,6 @@ import Testing
 
   /// The bytes and the reset are one event for the endpoint, whose queue is held up until both have arrived.
   @Test func `a reset behind bytes frees the place`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.requestsInFlight = 1
-    limits.answerDeadline = .seconds(3600)
     let stuck = StuckHandler()
     let gate = Gate()
     defer {
@@ -116,10 +108,9 @@ import Testing
       gate.waitBlocking()
       return .text("held\n")
     }
-    try await withEndpoint(routes: [stuck.route, hold], limits: limits) { port in
+    try await withEndpoint(routes: [stuck.route, hold], limits: Self.room(for: 1)) { port in
       let clients = try await stuck.hang(1, port)
-      let holder = try RawClient(port: port)
-      holder.send("GET /hold HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      let holder = try RawClient(port: port, asking: "/hold")
       try await held.next("the handler that holds the queue")
       clients[0].send("GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n")
       clients[0].reset()
@@ -132,12 +123,9 @@ import Testing
 
   /// What ends late must not free a second place.
   @Test func `a handler that ends late frees nothing`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.requestsInFlight = 2
-    limits.answerDeadline = .seconds(3600)
     let stuck = StuckHandler()
     defer { stuck.releaseAll() }
-    try await withEndpoint(routes: [stuck.route], limits: limits) { port in
+    try await withEndpoint(routes: [stuck.route], limits: Self.room(for: 2)) { port in
       for client in try await stuck.hang(2, port) {
         client.reset()
         try await stuck.waitForCancel()
@@ -151,9 +139,6 @@ import Testing
 
   /// Clients that go, or whose time is over, leave handlers behind that never return.
   @Test func `of a route no more handlers live than four times the requests in flight`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.requestsInFlight = 2
-    limits.answerDeadline = .seconds(3600)
     let stuck = StuckHandler()
     defer { stuck.releaseAll() }
     let registry = Registry()
@@ -165,7 +150,7 @@ import Testing
         $0.hasPrefix("session_tap_overdue_handlers{")
       }.map(String.init)
     }
-    try await withEndpoint(routes: routes, limits: limits, registry: registry) { port in
+    try await withEndpoint(routes: routes, limits: Self.room(for: 2), registry: registry) { port in
       #expect(try await overdue(port) == nil)
       for _ in 0..<8 {
         for client in try await stuck.hang(1, port) { client.reset() }
@@ -180,8 +165,8 @@ import Testing
       #expect(try await RawClient.status("/other", port: port) == "200")
       #expect(try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 8"#)
       stuck.releaseAll()
-      _ = try await Poll.until("the return of the handlers") {
-        try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 0"# ? true : nil
+      try await Poll.until("the return of the handlers") {
+        try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 0"#
       }
       withExtendedLifetime(try await stuck.hang(2, port)) {}
     }
@@ -229,10 +214,8 @@ import Testing
   }
 
   @Test func `a pipelined request takes the place of the one before`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.requestsInFlight = 1
     let route = EndpointRoute("/") { _ in .text("done;") }
-    try await withEndpoint(routes: [route], limits: limits) { port in
+    try await withEndpoint(routes: [route], limits: { $0.requestsInFlight = 1 }) { port in
       let client = try RawClient(port: port)
       client.send(String(repeating: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50))
       let text = await client.receive(until: "done;", times: 50)
@@ -241,8 +224,6 @@ import Testing
   }
 
   @Test func `an app route has its places though scrapes hang`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.connections = 8
     let registry = Registry()
     let collector = StuckCollector()
     try registry.register(collector)
@@ -250,11 +231,10 @@ import Testing
     let routes = [
       try EndpointRoute.metrics(of: registry), .liveness(), EndpointRoute("/app") { _ in .text("fine\n") },
     ]
-    try await withEndpoint(routes: routes, limits: limits) { port in
+    try await withEndpoint(routes: routes, limits: { $0.connections = 8 }) { port in
       let heads = try await withThrowingTaskGroup(of: String.self) { group in
         for _ in 0..<3 {
-          let client = try RawClient(port: port)
-          client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+          let client = try RawClient(port: port, asking: "/metrics")
           group.addTask { await client.receive(until: "\r\n\r\n") }
         }
         // A quarter of the connections is for scrapes. A further one is refused at once, the others wait.
@@ -273,23 +253,23 @@ import Testing
   }
 
   @Test func `a scrape whose time is over is counted, and its handler until it returns`() async throws {
-    var limits = Endpoint.Configuration.Limits()
-    limits.answerDeadline = .milliseconds(50)
     let registry = Registry()
     let collector = StuckCollector()
     try registry.register(collector)
     let routes = [try EndpointRoute.metrics(of: registry)]
     // Another registry, whose values can be read meanwhile.
     let overdue = Registry()
-    try await withEndpoint(routes: routes, limits: limits, registry: overdue) { port in
+    try await withEndpoint(
+      routes: routes, limits: { $0.answerDeadline = .milliseconds(50) }, registry: overdue
+    ) { port in
       #expect(try await RawClient.status("/metrics", port: port) == "503")
       // Counted behind the answer.
-      _ = try await Poll.until("the count of the handler") {
-        overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 1 ? true : nil
+      try await Poll.until("the count of the handler") {
+        overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 1
       }
       collector.gate.open()
-      _ = try await Poll.until("the end of the handler") {
-        overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 0 ? true : nil
+      try await Poll.until("the end of the handler") {
+        overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 0
       }
       #expect(registry.value(of: "session_tap_scrapes_total", labels: ["code": "503"]) == 1)
       #expect(registry.value(of: "session_tap_scrapes_in_flight") == 0)

@@ -1,7 +1,5 @@
-import Glibc
 import TapEndpoint
 import TestSupport
-import Testing
 
 @Suite struct UnixSocketTests {
   private func endpoint(_ path: String) -> Endpoint {
@@ -9,23 +7,11 @@ import Testing
   }
 
   /// What a process that crashed leaves behind.
-  private func leaveSocket(at path: String) throws {
-    let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-    let result = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(leftover, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    close(leftover)
-    try #require(result == 0)
-  }
+  private func leaveSocket(at path: String) throws { close(try LoopbackSocket.bind(path: path)) }
 
   @Test func `serves the owner alone`() async throws {
     let directory = try TemporaryFolder()
-    let path = directory.path + "/socket"
+    let path = directory("socket")
     let endpoint = endpoint(path)
     for _ in 0..<2 {
       #expect(try endpoint.start().description == path)
@@ -38,7 +24,7 @@ import Testing
 
   @Test func `replaces a socket that nobody listens on`() async throws {
     let directory = try TemporaryFolder()
-    let path = directory.path + "/socket"
+    let path = directory("socket")
     try leaveSocket(at: path)
     let endpoint = endpoint(path)
     try endpoint.start()
@@ -48,7 +34,7 @@ import Testing
 
   @Test func `leaves another ones socket alone`() async throws {
     let directory = try TemporaryFolder()
-    let path = directory.path + "/socket"
+    let path = directory("socket")
     let first = endpoint(path)
     try first.start()
     let error = #expect(throws: EndpointError.self) { try endpoint(path).start() }
@@ -60,7 +46,7 @@ import Testing
   @Test func `leaves a file alone`() throws {
     let directory = try TemporaryFolder()
     try directory.write("precious", to: "file")
-    let error = #expect(throws: EndpointError.self) { try endpoint(directory.path + "/file").start() }
+    let error = #expect(throws: EndpointError.self) { try endpoint(directory("file")).start() }
     #expect(error?.code == .addressInUse)
     #expect(directory.mode(of: "file") != nil)
   }

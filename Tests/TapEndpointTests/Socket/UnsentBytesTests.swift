@@ -1,31 +1,25 @@
-import TapCore
 import TapEndpoint
 import TestSupport
-import Testing
 
-/// Answers that clients do not read.
 @Suite struct UnsentBytesTests {
   /// A body that no socket takes whole.
   private static let large = 16_000_000
+  /// Answers with one of its own each time.
+  private static let route = EndpointRoute.immediate("/large") { _ in
+    EndpointResponse(body: [UInt8](repeating: 0, count: large))
+  }
 
-  private static func limits(_ bytes: Int) -> Endpoint.Configuration.Limits {
-    var limits = Endpoint.Configuration.Limits()
-    limits.unsentBytes = bytes
-    limits.writeDeadline = .seconds(3600)
-    return limits
+  private static func limits(_ bytes: Int) -> (inout Endpoint.Configuration.Limits) -> Void {
+    { ($0.unsentBytes, $0.writeDeadline) = (bytes, .seconds(3600)) }
   }
 
   private static func request(_ path: String, _ port: Int) async throws -> (RawClient, status: String) {
-    let client = try RawClient(port: port, receiveBuffer: 4096)
-    client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    let client = try RawClient(port: port, receiveBuffer: 4096, asking: path)
     return (client, String(await client.receive(until: "HTTP/1.1 ").dropFirst(9).prefix(3)))
   }
 
   @Test func `beyond the limit there are no further bodies until one is gone`() async throws {
-    let route = EndpointRoute.immediate("/large") { _ in
-      EndpointResponse(body: [UInt8](repeating: 0, count: Self.large))
-    }
-    try await withEndpoint(routes: [.liveness(), route], limits: Self.limits(3 * Self.large)) { port in
+    try await withEndpoint(routes: [.liveness(), Self.route], limits: Self.limits(3 * Self.large)) { port in
       var clients: [RawClient] = []
       for status in ["200", "200", "200", "503"] {
         let (client, got) = try await Self.request("/large", port)
@@ -34,10 +28,10 @@ import Testing
       }
       #expect(try await RawClient.get("/healthz", port: port).hasSuffix("ok\n"))
       clients.removeFirst().reset()
-      _ = try await Poll.until("the place of the one that is gone") {
+      try await Poll.until("the place of the one that is gone") {
         let (client, status) = try await Self.request("/large", port)
         clients.append(client)
-        return status == "200" ? true : nil
+        return status == "200"
       }
     }
   }
@@ -59,10 +53,7 @@ import Testing
   @Test func `a scrape that is not sent is counted, and has room though others are not read`() async throws {
     let registry = Registry()
     try registry.register(LargeCollector())
-    let route = EndpointRoute.immediate("/large") { _ in
-      EndpointResponse(body: [UInt8](repeating: 0, count: Self.large))
-    }
-    let routes = [try EndpointRoute.metrics(of: registry), route]
+    let routes = [try EndpointRoute.metrics(of: registry), Self.route]
     try await withEndpoint(routes: routes, limits: Self.limits(0)) { port in
       let (other, status) = try await Self.request("/large", port)
       #expect(status == "200")

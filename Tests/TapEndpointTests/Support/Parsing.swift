@@ -15,15 +15,12 @@ func events(
   var start = 0
   for end in offsets + [bytes.count] {
     var input = bytes[start..<end]
-    while !input.isEmpty {
-      if let event = parser.next(from: &input) { events.append(event) }
-    }
+    while !input.isEmpty { if let event = parser.next(from: &input) { events.append(event) } }
     start = end
   }
   return events
 }
 
-/// The only request in the text.
 func onlyRequest(in text: String) -> EndpointRequest? {
   guard case .success(let request)? = events(of: text).first else { return nil }
   return request

@@ -1,7 +1,4 @@
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 
@@ -56,7 +53,7 @@ import Testing
     #expect(log.flush())
     try FileManager.default.moveItem(atPath: inner, toPath: folder("away"))
     log.log(.info, "b")
-    _ = try await Poll.until("a write error") { log.statistics.writeErrors > 0 ? true : nil }
+    try await Poll.until("a write error") { log.statistics.writeErrors > 0 }
     try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
     log.log(.info, "c")
     #expect(log.shutdown())
@@ -66,16 +63,15 @@ import Testing
 
   @Test
   func `drops what does not fit while the disk is full, counts it, and ends at the deadline`() async throws {
-    var configuration = RequestLog.Configuration()
-    configuration.queueLineLimit = 10
+    let configuration = with(RequestLog.Configuration()) { $0.queueLineLimit = 10 }
     let log = try RequestLog(to: .file("/dev/full"), configuration: configuration)
     log.log(.info, "first")
-    _ = try await Poll.until("a write error") { log.statistics.writeErrors > 0 ? true : nil }
+    try await Poll.until("a write error") { log.statistics.writeErrors > 0 }
     for _ in 0..<100 { log.log(.info, "more") }
     #expect(log.statistics.droppedLines(.writeError) == 90)
     #expect(!log.flush(within: .milliseconds(1)))
     #expect(!log.shutdown(within: .milliseconds(1)))
-    _ = try await Poll.until("a count of all lines") { log.statistics.droppedLines == 101 ? true : nil }
+    try await Poll.until("a count of all lines") { log.statistics.droppedLines == 101 }
     #expect(log.statistics.lines == 0)
   }
 
@@ -85,7 +81,7 @@ import Testing
     #expect(mkfifo(path, 0o600) == 0)
     let log = try RequestLog(to: .file(path))
     log.log(.info, "first")
-    _ = try await Poll.until("a write error") { log.statistics.writeErrors > 0 ? true : nil }
+    try await Poll.until("a write error") { log.statistics.writeErrors > 0 }
     for word in ["first", "second"] {
       let reader = open(path, O_RDONLY | O_NONBLOCK)
       #expect(reader >= 0)
@@ -165,10 +161,10 @@ import Testing
     // The pipe is full and not read: flushing ends at its deadline.
     #expect(!log.flush(within: .milliseconds(50)))
     close(ends[0])
-    _ = try await Poll.until("EPIPE") { log.statistics.writeErrors > 0 ? true : nil }
+    try await Poll.until("EPIPE") { log.statistics.writeErrors > 0 }
     #expect(!log.shutdown(within: .milliseconds(1)))
-    _ = try await Poll.until("a count of all lines") {
-      log.statistics.lines + log.statistics.droppedLines == 2_000 ? true : nil
+    try await Poll.until("a count of all lines") {
+      log.statistics.lines + log.statistics.droppedLines == 2_000
     }
     close(ends[1])
   }

@@ -1,7 +1,4 @@
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 
@@ -38,9 +35,7 @@ import Testing
   }
 
   @Test(arguments: ["data/target.jsonl", "data/link", "/absolute"])
-  func `stays a link, and old files are beside its target, which may be missing at first`(first: String)
-    throws
-  {
+  func `stays a link, and old files are beside its target, which may be missing`(first: String) throws {
     let folder = try folder(with: "logs", "data")
     let isAbsolute = first == "/absolute"
     try link(folder("logs/requests.jsonl"), to: isAbsolute ? folder("data/target.jsonl") : "../" + first)

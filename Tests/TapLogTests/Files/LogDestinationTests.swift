@@ -1,15 +1,10 @@
-import Foundation
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct LogDestinationTests {
   /// Starts a log, which has to fail, and gives what it says.
-  private func refusal(
-    _ destination: RequestLog.Destination, rotation: LogRotation? = nil
-  ) throws -> String {
-    var configuration = RequestLog.Configuration()
-    configuration.rotation = rotation
+  private func refusal(_ destination: RequestLog.Destination, rotation: LogRotation? = nil) throws -> String {
+    let configuration = with(RequestLog.Configuration()) { $0.rotation = rotation }
     let error = #expect(throws: RequestLogError.self) {
       _ = try RequestLog(to: destination, configuration: configuration)
     }
@@ -22,15 +17,7 @@ import Testing
   @Test func `is no Unix socket`() throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.socket")
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let isBound = withUnsafeBytes(of: &address) {
-      bind(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count)) == 0
-    }
-    #expect(isBound)
+    close(try LoopbackSocket.bind(path: path))
     let text = try refusal(.file(path))
     #expect(text.contains("\"\(path)\""))
     #expect(text.contains("it is a socket; connect to it"))
@@ -102,8 +89,7 @@ import Testing
     await #expect(processExitsWith: .exitCode(7)) {
       let (path, given, mask) = try ExitValues.take("LogDestinationTests", String.self, Int.self, Int.self)
       umask(mode_t(mask))
-      var configuration = RequestLog.Configuration()
-      configuration.filePermissions = given
+      let configuration = with(RequestLog.Configuration()) { $0.filePermissions = given }
       exit(try RequestLog(to: .file(path), configuration: configuration).shutdown() ? 7 : 1)
     }
     var status = stat()

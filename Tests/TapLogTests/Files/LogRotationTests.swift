@@ -1,7 +1,4 @@
-import Foundation
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 
@@ -48,8 +45,7 @@ import Testing
     #expect(messages == (0..<1_000).map(String.init))
   }
 
-  @Test(
-    .enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
+  @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
   func `keeps some old files, compresses all but the newest, and leaves other files alone`() async throws {
     let folder = try TemporaryFolder()
     for name in ["requests.jsonl.1", "requests.jsonl.20261121T093000.123456Z.txt", "other"] {
@@ -125,9 +121,7 @@ import Testing
     other.close()
   }
 
-  @Test func `counts files with stamps of the future as the oldest: the clock was ahead when they were made`()
-    async throws
-  {
+  @Test func `counts files with stamps of the future as the oldest: the clock was ahead then`() async throws {
     let folder = try TemporaryFolder()
     for number in 0..<5 {
       try folder.write("ahead\n", to: "requests.jsonl.2262010\(number + 1)T000000.000000Z")

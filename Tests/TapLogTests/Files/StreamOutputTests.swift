@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 
@@ -58,9 +56,7 @@ import Testing
   }
 
   @Test
-  func `begins with a whole line for the next reader of a FIFO, whose last one left in a long line`()
-    async throws
-  {
+  func `begins with a whole line for a FIFO's next reader, if the last left in a line`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.fifo")
     #expect(mkfifo(path, 0o600) == 0)

@@ -1,13 +1,10 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 
 @Suite(.needs(.thread)) struct SynchronizationTests {
   private func output(interval: Duration?, _ folder: TemporaryFolder) throws -> FileOutput {
-    var configuration = RequestLog.Configuration()
-    configuration.synchronizationInterval = interval
+    let configuration = with(RequestLog.Configuration()) { $0.synchronizationInterval = interval }
     return try FileOutput(folder("requests.jsonl"), configuration)
   }
 

@@ -1,8 +1,5 @@
-import Foundation
-import TapCore
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct InboundLineTests {
   private static let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -12,8 +9,7 @@ import Testing
   ) -> RequestObservation {
     RequestObservation(
       request: RequestDescription(
-        direction: .inbound, method: "GET", url: path,
-        traceContext: TraceContext(traceparent: Self.header)),
+        direction: .inbound, method: "GET", url: path, traceContext: TraceContext(traceparent: Self.header)),
       start: Timestamp(nanosecondsSinceEpoch: 1_795_253_400_111_111_456), duration: .nanoseconds(12_345_000),
       end: end)
   }
@@ -26,8 +22,7 @@ import Testing
     observation.requestBodySize = 0
     observation.responseBodySize = 512
     observation.request.fields = ["tenant": "acme"]
-    var configuration = RequestLog.Configuration()
-    configuration.fields = ["service.name": "shop"]
+    let configuration = with(RequestLog.Configuration()) { $0.fields = ["service.name": "shop"] }
     let expected =
       #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.server.request","#
       + #""http.request.method":"GET","url.path":"/users/42","url.scheme":"https","http.route":"/users/{id}","#
@@ -62,14 +57,12 @@ import Testing
     #expect(line.contains(part))
   }
 
-  @Test(
-    arguments: [
-      ("/", "/"), ("/a/b?c=d#e", "/a/b"), ("/a;jsessionid=42/b", "/a;jsessionid=REDACTED/b"),
-      ("/a@b/c", "/a@b/c"), ("//a/b", "//a/b"), ("*", "*"),
-      ("http://user:password@example.com/a?b=c", "http://example.com/a"),
-      ("user:password@example.com:443", "user:REDACTED"),
-      ("/a\nb\u{0}", "/a\\nb\\u0000"),
-    ])
+  @Test(arguments: [
+    ("/", "/"), ("/a/b?c=d#e", "/a/b"), ("/a;jsessionid=42/b", "/a;jsessionid=REDACTED/b"),
+    ("/a@b/c", "/a@b/c"), ("//a/b", "//a/b"), ("*", "*"),
+    ("http://user:password@example.com/a?b=c", "http://example.com/a"),
+    ("user:password@example.com:443", "user:REDACTED"), ("/a\nb\u{0}", "/a\\nb\\u0000"),
+  ])
   func `shows a path, and no secret of it`(path: String, shown: String) throws {
     let line = try #require(try lines(of: observation(path: path)).first)
     #expect(line.contains(#""url.path":"\#(shown)","#))

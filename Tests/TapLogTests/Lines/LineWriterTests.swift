@@ -1,6 +1,4 @@
-import Foundation
-import TapCore
-import Testing
+import TestSupport
 
 @testable import TapLog
 

@@ -1,8 +1,5 @@
-import Foundation
-import TapCore
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct RequestLineTests {
   @Test func `has the fields of the contract, in its order`() throws {
@@ -73,8 +70,7 @@ import Testing
     #expect(try lines(of: .bare()) == [expected])
   }
 
-  @Test(
-    arguments: [(Int?.none, nil), (0, nil), (1, 1), (20, 20)] as [(Int?, Int?)])
+  @Test(arguments: [(Int?.none, nil), (0, nil), (1, 1), (20, 20)] as [(Int?, Int?)])
   func `tells how often a request was sent again, if it was`(count: Int?, expected: Int?) throws {
     var observation = RequestObservation.example
     observation.resendCount = count
@@ -139,8 +135,9 @@ import Testing
   }
 
   @Test func `has fields of the app's, of every line and of one, and no key twice`() throws {
-    var configuration = RequestLog.Configuration()
-    configuration.fields = ["service.name": "shop", "zone": "a"]
+    let configuration = with(RequestLog.Configuration()) {
+      $0.fields = ["service.name": "shop", "zone": "a"]
+    }
     let line = try #require(
       try lines(
         of: .bare().with(fields: [
@@ -174,8 +171,7 @@ import Testing
     }
     for key in Set(keys) {
       for (file, text) in others { #expect(text.contains("\"\(key)\""), "\(key) is not in \(file)") }
-      var configuration = RequestLog.Configuration()
-      configuration.fields = [key: "x"]
+      let configuration = with(RequestLog.Configuration()) { $0.fields = [key: "x"] }
       let error = #expect(throws: RequestLogError.self, "\(key)") {
         _ = try RequestLog(to: .custom(CollectingSink()), configuration: configuration)
       }
@@ -224,8 +220,7 @@ import Testing
       request: RequestDescription(
         direction: direction, client: long, method: long, url: "/" + long, serverAddress: long,
         serverPort: .min, urlTemplate: long, scheme: long, clientAddress: long, traceContext: .random(),
-        fields: fields),
-      start: Timestamp(nanosecondsSinceEpoch: .max), duration: .seconds(Int64.max),
+        fields: fields), start: Timestamp(nanosecondsSinceEpoch: .max), duration: .seconds(Int64.max),
       end: .failure(.other, statusCode: .max), requestBodySize: .min, responseBodySize: .max)
     let line = try #require(try lines(of: observation).first)
     #expect(line.utf8.count <= 16_384)

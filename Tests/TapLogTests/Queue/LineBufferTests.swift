@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 @testable import TapLog
 
@@ -15,8 +14,7 @@ import Testing
     #expect(buffer.takenOfFirst == (bytes < 4 ? bytes : bytes < 7 ? bytes - 4 : bytes < 12 ? bytes - 7 : 0))
   }
 
-  @Test(
-    arguments: [(0, 4), (4, 4), (6, 4), (7, 7), (100, 7)])
+  @Test(arguments: [(0, 4), (4, 4), (6, 4), (7, 7), (100, 7)])
   func `measures whole lines up to a limit, and one at least`(limit: Int, expected: Int) {
     var buffer = LineBuffer("aaaa", "bbb")
     #expect(buffer.length(limit: limit) == expected)

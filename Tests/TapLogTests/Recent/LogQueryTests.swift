@@ -11,13 +11,11 @@ import Testing
     #expect(query.traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
   }
 
-  @Test(
-    arguments: [
-      ("limit", "-1", "limit must be"), ("limit", "", "limit must be"),
-      ("limit", "9999999999999999999", "limit must be"),
-      ("after", "-1", "after must be"), ("after", "last", "after must be"),
-      ("severity", "loud", "one of TRACE, DEBUG, INFO, WARN, ERROR"),
-    ])
+  @Test(arguments: [
+    ("limit", "-1", "limit must be"), ("limit", "", "limit must be"),
+    ("limit", "9999999999999999999", "limit must be"), ("after", "-1", "after must be"),
+    ("after", "last", "after must be"), ("severity", "loud", "one of TRACE, DEBUG, INFO, WARN, ERROR"),
+  ])
   func `says which item has no such value`(name: String, value: String, reason: String) {
     let error = #expect(throws: LogQuery.Invalid.self) { try LogQuery(items: [(name, value)]) }
     #expect(error?.description.contains(reason) == true)

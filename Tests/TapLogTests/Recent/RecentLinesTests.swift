@@ -1,7 +1,5 @@
-import TapCore
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct RecentLinesTests {
   private func log(lines: Int = 5, bytes: Int = 1 << 20) throws -> RequestLog {
@@ -37,8 +35,7 @@ import Testing
     log.log(.error, "b", ["client": "y\"", "note": "\"client\":\"x\""])
     log.log(.info, "c", ["list": "a,\"client\":\"x\",b", "client": "x"])
     log.log(.debug, "d", ["k,\"client\":\"x\"": "ends,", "client": "x\\"])
-    var request = RequestObservation.bare()
-    request.request.client = "x"
+    let request = with(RequestObservation.bare()) { $0.request.client = "x" }
     log.requestEnded(request)
     #expect(log.flush())
     #expect(messages(log.recent(LogQuery(severity: .info))) == ["b", "c"])

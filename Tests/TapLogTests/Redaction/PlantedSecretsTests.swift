@@ -1,9 +1,5 @@
-import Foundation
-import Synchronization
-import TapCore
 import TapLog
 import TestSupport
-import Testing
 
 @Suite(.needs(.thread)) struct PlantedSecretsTests {
   private var observation: RequestObservation {
@@ -22,8 +18,7 @@ import Testing
 
   private func line(_ redaction: LogRedaction, of observation: RequestObservation) throws -> String {
     let sink = CollectingSink()
-    var configuration = RequestLog.Configuration()
-    configuration.redaction = redaction
+    let configuration = with(RequestLog.Configuration()) { $0.redaction = redaction }
     let log = try RequestLog(to: .custom(sink), configuration: configuration)
     log.requestEnded(observation)
     #expect(log.shutdown())
@@ -51,9 +46,7 @@ import Testing
       ),
       ([], "https://api.example.com/REDACTED?token=REDACTED&page=2&REDACTED"),
     ])
-  func `do not reach it in a path, where only some paths are allowed`(templates: [String], expected: String)
-    throws
-  {
+  func `do not reach it in a path where some are allowed`(templates: [String], expected: String) throws {
     var redaction = LogRedaction()
     redaction.allowedPaths = PathTemplates(templates)
     redaction.allowedQueryKeys = ["page"]
@@ -87,9 +80,7 @@ import Testing
   }
 
   @Test(arguments: [RequestDirection.outbound, .inbound])
-  func `are asked for by the app's own rule in each text that may have one`(direction: RequestDirection)
-    throws
-  {
+  func `are asked for by the app's own rule in each text with one`(direction: RequestDirection) throws {
     var observation = observation.with(fields: ["note": "s3cret"])
     observation.request = RequestDescription(
       direction: direction, client: "c", method: "S3CRET", url: "/s3cret", serverAddress: "s3cret.local",

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapLog
 
@@ -19,11 +17,8 @@ import Testing
       random: { random })
   }
 
-  @Test(
-    arguments: [RequestEnd.cancelled, .response(statusCode: 200), .failure(.tls, statusCode: nil)])
-  func `keeps everything by default`(end: RequestEnd) {
-    #expect(decision(LogSampling(), end) == nil)
-  }
+  @Test(arguments: [RequestEnd.cancelled, .response(statusCode: 200), .failure(.tls, statusCode: nil)])
+  func `keeps everything by default`(end: RequestEnd) { #expect(decision(LogSampling(), end) == nil) }
 
   @Test func `keeps errors and slow requests, whatever the rate and the minimum`() {
     let sampling = LogSampling(rate: 0, slow: .seconds(1), minimumSeverity: .error)
@@ -36,20 +31,18 @@ import Testing
   }
 
   /// Kept is a trace whose last 56 bits are at or above (1 - rate) · 2^56.
-  @Test(
-    arguments: [
-      (0.5, "0af7651916cd43dd8480000000000000", true), (0.5, "0af7651916cd43ddff7fffffffffffff", false),
-      (0.25, "00000000000000000ac0000000000000", true), (0.25, "0af7651916cd43ddffbfffffffffffff", false),
-      (1e-12, "0af7651916cd43dd84ffffffffffffff", true), (.nan, "0af7651916cd43dd84ffffffffffffff", false),
-    ])
+  @Test(arguments: [
+    (0.5, "0af7651916cd43dd8480000000000000", true), (0.5, "0af7651916cd43ddff7fffffffffffff", false),
+    (0.25, "00000000000000000ac0000000000000", true), (0.25, "0af7651916cd43ddffbfffffffffffff", false),
+    (1e-12, "0af7651916cd43dd84ffffffffffffff", true), (.nan, "0af7651916cd43dd84ffffffffffffff", false),
+  ])
   func `decides by the end of the trace id`(rate: Double, id: String, isKept: Bool) {
     #expect((decision(LogSampling(rate: rate), .response(statusCode: 200), trace: id) == nil) == isKept)
   }
 
   @Test func `keeps the lines of a trace all or none, in every log of that rate`() throws {
     let sinks = [CollectingSink(), CollectingSink()]
-    var configuration = RequestLog.Configuration()
-    configuration.sampling.rate = 0.3
+    let configuration = with(RequestLog.Configuration()) { $0.sampling.rate = 0.3 }
     let logs = try sinks.map { try RequestLog(to: .custom($0), configuration: configuration) }
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<1_000 {

@@ -1,16 +1,13 @@
 import TestSupport
-import Testing
 
 /// What Foundation on Linux does to a loader that stands before the native one, as far as the tap builds on it. A toolchain
 /// that changes one of these facts fails a test, and the tap is to be looked at again.
 @Suite struct LoaderFactTests {
-  /// What happens to one request.
   private static func events(
     _ kind: Kind, _ style: Style, _ origin: Origin, _ change: (inout Exchange) -> Void = { _ in }
   ) async throws -> (events: [String], transcript: Transcript) {
     let url = origin.url("/\(UUID().uuidString)")
-    var request = URLRequest(url: url)
-    request.httpMethod = kind.sendsBody ? "POST" : "GET"
+    let request = with(URLRequest(url: url)) { $0.httpMethod = kind.sendsBody ? "POST" : "GET" }
     var exchange = Exchange(kind: kind, style: style, request: request)
     change(&exchange)
     let transcript = try await exchange.run(SpyProtocol.configuration())

@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 
 /// Stands before the native loader as the tap does, and writes down what Foundation does to it. By the request's
@@ -8,15 +7,11 @@ final class SpyProtocol: URLProtocol {
 
   /// A configuration with the spy in front.
   static func configuration() -> URLSessionConfiguration {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.protocolClasses = [SpyProtocol.self] + (configuration.protocolClasses ?? [])
+    let configuration = URLSessionConfiguration.ephemeral(with: SpyProtocol.self)
     return configuration
   }
 
-  /// What happened to the requests for this URL.
-  static func events(_ url: URL) -> [String] {
-    notes.withLock { $0["\(url)"] ?? [] }
-  }
+  static func events(_ url: URL) -> [String] { notes.withLock { $0["\(url)"] ?? [] } }
 
   private static func note(_ event: String, for url: URL?) {
     let key = "\(url?.absoluteString ?? "")"

@@ -1,4 +1,3 @@
-import TapCore
 import TestSupport
 
 /// The body sizes that the tap should know of a run: exact, or absent where they are unknown.

@@ -1,6 +1,5 @@
 import TapURLSession
 import TestSupport
-import Testing
 
 /// One request against a server of its own: what the app saw, and what the server saw.
 struct MatrixRun: Sendable {

@@ -1,8 +1,5 @@
-import Synchronization
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
 /// Every kind of task, in every style, on every way that a request can go: stock and tapped. The app and the
 /// server cannot tell them apart, and the tap records one request with one end.
@@ -78,8 +75,7 @@ import Testing
   private static func compare(_ testCase: Case) async throws {
     let name = Comment(rawValue: testCase.testDescription)
     let observer = RecordingObserver()
-    var configuration = URLSessionTap.Configuration()
-    configuration.readsTransferInfo = testCase.hasInfo
+    let configuration = with(URLSessionTap.Configuration()) { $0.readsTransferInfo = testCase.hasInfo }
     let tap = URLSessionTap(observers: [observer], configuration: configuration)
     async let stockRun = MatrixRun(testCase, tap: nil)
     let tapped = try await MatrixRun(testCase, tap: tap)
@@ -101,7 +97,7 @@ import Testing
       #expect(observation.requestBodySize == sizes.request, name)
       #expect(observation.responseBodySize == sizes.response, name)
     }
-    _ = try await Poll.until("the request's object to go") { tap.requestCount == 0 ? true : nil }
+    try await Poll.until("the request's object to go") { tap.requestCount == 0 }
     #expect(observer.ended.count == 1, name)
   }
 }

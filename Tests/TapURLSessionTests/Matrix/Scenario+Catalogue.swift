@@ -1,4 +1,3 @@
-import TapCore
 import TestSupport
 
 extension Scenario {
@@ -7,10 +6,8 @@ extension Scenario {
   /// `gzip me, please: ` and two hundred digits, compressed by gzip.
   static let gzipBody: [UInt8] = [
     0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x4b, 0xaf, 0xca, 0x2c, 0x50, 0xc8, 0x4d,
-    0xd5,
-    0x51, 0x28, 0xc8, 0x49, 0x4d, 0x2c, 0x4e, 0xb5, 0x52, 0x30, 0x18, 0x1e, 0xc0, 0x1c, 0x00, 0xc0, 0x26,
-    0x08,
-    0xf2, 0xd9, 0x00, 0x00, 0x00,
+    0xd5, 0x51, 0x28, 0xc8, 0x49, 0x4d, 0x2c, 0x4e, 0xb5, 0x52, 0x30, 0x18, 0x1e, 0xc0, 0x1c, 0x00, 0xc0,
+    0x26, 0x08, 0xf2, 0xd9, 0x00, 0x00, 0x00,
   ]
 
   static let whole = Scenario(name: "200 sized", end: .response(statusCode: 200)) { _, _, _ in
@@ -44,8 +41,7 @@ extension Scenario {
         else { return }
         configuration.urlCache?.storeCachedResponse(
           CachedURLResponse(response: response, data: Data(body)), for: URLRequest(url: url))
-      },
-      isFromCache: true, applies: { kind, _ in kind == .data }),
+      }, isFromCache: true, applies: { kind, _ in kind == .data }),
     Scenario(
       name: "gzip", end: .response(statusCode: 200),
       script: { _, _, _ in [.response(headers: [("Content-Encoding", "gzip")], body: gzipBody)] },
@@ -62,8 +58,7 @@ extension Scenario {
     Scenario(name: "404", end: .response(statusCode: 404)) { _, _, _ in
       [.response("404 Not Found", body: Array("nothing here".utf8))]
     },
-    Scenario(name: "503", end: .response(statusCode: 503)) { _, _, _ in
-      [.response("503 Service Unavailable")]
+    Scenario(name: "503", end: .response(statusCode: 503)) { _, _, _ in [.response("503 Service Unavailable")]
     },
   ]
 
@@ -79,13 +74,10 @@ extension Scenario {
       name: "redirect refused by the delegate", end: .response(statusCode: 302),
       script: { _, _, _ in
         [.response("302 Found", headers: [("Location", "/end")], body: Array("moved".utf8))]
-      },
-      behaviour: .init(followsRedirects: false),
+      }, behaviour: .init(followsRedirects: false),
       // Stock never asks a task's own delegate, and crashes for a download: `urlProtocol(_:didLoad:)` in `URLSessionTask.swift`.
       applies: { kind, style in style == .sessionDelegate && kind != .download }),
-    Scenario(
-      name: "21 redirects", end: .failure(.tooManyRedirects, statusCode: nil)
-    ) { earlier, _, _ in
+    Scenario(name: "21 redirects", end: .failure(.tooManyRedirects, statusCode: nil)) { earlier, _, _ in
       [.response("302 Found", headers: [("Location", "/hop\(earlier + 1)")])]
     },
   ]
@@ -100,11 +92,9 @@ extension Scenario {
       script: { _, _, _ in [.close] }, url: { "https://127.0.0.1:\($0)/" }),
     Scenario(name: "reset in the head", end: .failure(.connectionLost, statusCode: nil)) { _, _, _ in
       [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
-    },
-    Scenario(name: "no answer", end: .failure(.connectionLost, statusCode: nil)) { _, _, _ in [.close] },
+    }, Scenario(name: "no answer", end: .failure(.connectionLost, statusCode: nil)) { _, _, _ in [.close] },
     Scenario(name: "short body", end: .failure(.connectionLost, statusCode: nil), headStatus: 200) {
-      _, _, _ in
-      [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
+      _, _, _ in [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
     },
     Scenario(
       name: "slow head that times out", end: .failure(.timeout, statusCode: nil),
@@ -114,11 +104,9 @@ extension Scenario {
       name: "slow body that times out", end: .failure(.timeout, statusCode: nil), headStatus: 200,
       script: { _, _, gates in
         [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .hold(gates.goOn)]
-      },
-      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 }),
+      }, configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 }),
   ]
 
-  /// The app acts on a request that runs.
   static let interruptions: [Scenario] = [
     Scenario(
       name: "cancel before the head", end: .cancelled,
@@ -139,8 +127,7 @@ extension Scenario {
       }, interruption: .suspendAndResume, applies: { kind, _ in !kind.hasFixedBody }),
     // Stock starts the request again with the body used up, and waits for ever: libcurl misses the body from 8.7 on.
     Scenario(
-      name: "suspend and resume an upload",
-      end: .failure(isCurl("8.7") ? .body : .timeout, statusCode: nil),
+      name: "suspend and resume an upload", end: .failure(isCurl("8.7") ? .body : .timeout, statusCode: nil),
       script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .close] },
       configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 },
       interruption: .suspendAndResume, applies: { kind, _ in kind.hasFixedBody }),
@@ -158,7 +145,6 @@ extension Scenario {
       interruption: .dropSession),
   ]
 
-  /// A server that asks for credentials.
   static let challenges: [Scenario] = [
     Scenario(
       name: "401 answered from a delegate", end: .response(statusCode: 200), script: guarded,
@@ -172,11 +158,9 @@ extension Scenario {
           host: "127.0.0.1", port: port, protocol: "http", realm: "cellar",
           authenticationMethod: NSURLAuthenticationMethodHTTPBasic)
         configuration.urlCredentialStorage?.set(credential, for: space)
-      },
-      interruption: .cancel, waitsForChallenge: true, asksForCredentials: true),
+      }, interruption: .cancel, waitsForChallenge: true, asksForCredentials: true),
     Scenario(
-      name: "401 without an answer", end: .cancelled,
-      script: guardedUntilArrival,
+      name: "401 without an answer", end: .cancelled, script: guardedUntilArrival,
       behaviour: .init(answersChallenges: false), interruption: .cancel, waitsForChallenge: true,
       asksForCredentials: true),
     Scenario(

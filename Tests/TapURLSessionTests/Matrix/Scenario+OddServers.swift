@@ -1,5 +1,3 @@
-import Foundation
-import TapCore
 import TestSupport
 
 extension Scenario {
@@ -97,15 +95,12 @@ extension Scenario {
     redirect("to an empty location", to: "", end: .response(statusCode: 302)),
     redirect("to what is no URL", to: "//[::1", end: .response(statusCode: 302)),
     redirect("to no host", to: "//:80/", end: .failure(.unsupportedURL, statusCode: nil)),
-    redirect("to data:", to: "data:text/plain,hello"),
-    redirect("to file:", to: "file:///etc/hostname"),
+    redirect("to data:", to: "data:text/plain,hello"), redirect("to file:", to: "file:///etc/hostname"),
     redirect("to ftp:", to: "ftp://127.0.0.1/file", end: .failure(.unsupportedURL, statusCode: nil)),
     redirect("to mailto:", to: "mailto:ada@host.test"),
     redirect("to a relative path above the root", to: "../../end?x=1#y"),
-    redirect("to a query alone", to: "?end"),
-    redirect("to two slashes", to: "//"),
-    redirect("to http: without a host", to: "http:end"),
-    redirect("to a path with a blank", to: "/the end"),
+    redirect("to a query alone", to: "?end"), redirect("to two slashes", to: "//"),
+    redirect("to http: without a host", to: "http:end"), redirect("to a path with a blank", to: "/the end"),
   ]
 
   private static let contents = [

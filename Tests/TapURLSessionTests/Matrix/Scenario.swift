@@ -1,9 +1,6 @@
-import TapCore
 import TapURLSession
 import TestSupport
-import Testing
 
-/// One way in which a request can go.
 struct Scenario: Sendable, CustomTestStringConvertible {
   /// The points of a request that a script and a test share.
   struct Gates: Sendable {
@@ -27,7 +24,6 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   var greeting: [OriginStep] = []
   /// `nil` for a port without a listener.
   var script: Script?
-  /// Replaces the origin's URL.
   var url: (@Sendable (_ port: Int) -> String)?
   var configure: @Sendable (URLSessionConfiguration, _ port: Int) -> Void = { _, _ in }
   var behaviour = TranscriptDelegate.Behaviour()

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -17,10 +15,7 @@ import Testing
     tap = URLSessionTap(observers: [observer], configuration: configuration)
   }
 
-  /// How a server answers, and how the request ends.
-  enum Ending: String, CaseIterable, Sendable {
-    case kept, closed, torn, timeout, cancel
-  }
+  enum Ending: String, CaseIterable, Sendable { case kept, closed, torn, timeout, cancel }
 
   @Test(arguments: Kind.allCases, TappedSession.allCases)
   func `the socket of a first response is found`(kind: Kind, session: TappedSession) async throws {
@@ -28,9 +23,7 @@ import Testing
   }
 
   @Test(arguments: [Ending.torn, .timeout, .cancel], TappedSession.allCases)
-  func `the socket of a request that is cut short is found`(ending: Ending, session: TappedSession)
-    async throws
-  {
+  func `the socket of a cut request is found`(ending: Ending, session: TappedSession) async throws {
     try await expectRoundTrip(of: .data, ending, session)
   }
 

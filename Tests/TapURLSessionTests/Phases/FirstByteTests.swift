@@ -1,17 +1,10 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
 /// The time to the first byte is libcurl's, whoever listens.
 @Suite struct FirstByteTests {
-  private let observer = RecordingObserver()
-  private let tap: URLSessionTap
-
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  private var (tap, observer) = URLSessionTap.observed()
 
   /// What comes first of a response, long before the rest.
   @Test(
@@ -22,9 +15,7 @@ import Testing
     let origin = try Origin { request in
       request.path == "/other"
         ? [.response()]
-        : [
-          .text(piece), .signal(begun), .hold(goesOn), .think(100), .text("Content-Length: 1\r\n\r\na"),
-        ]
+        : [.text(piece), .signal(begun), .hold(goesOn), .think(100), .text("Content-Length: 1\r\n\r\na")]
     }
     let opening = Task {
       try await begun.wait()
@@ -36,8 +27,7 @@ import Testing
     let exchange = Exchange(kind: .data, style: style, request: URLRequest(url: origin.url()))
     _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
     try await opening.value
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     #expect(observation.phaseSum == observation.elapsed)
     let firstByte = try #require(observation.timeToFirstByte)
     #expect(firstByte <= observation.duration - .milliseconds(100))
@@ -54,9 +44,8 @@ import Testing
       configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"),
       delegate: AnsweringDelegate(), delegateQueue: nil)
     session.dataTask(with: origin.url()).resume()
-    try await observer.waitForEnds(1)
+    let observation = try await observer.end()
     session.finishTasksAndInvalidate()
-    let observation = try #require(observer.ended.first)
     #expect(observation.end == .response(statusCode: 200))
     #expect(observation.timeToFirstByte == nil)
   }

@@ -1,16 +1,10 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
 /// Whose time it was: the server's, or that of this process, whose sessions share one queue.
 @Suite struct LocalTimeTests {
-  /// Who holds the queue.
-  enum Holder: String, CaseIterable, Sendable {
-    case nobody, sameSession, anotherSession
-  }
+  enum Holder: String, CaseIterable, Sendable { case nobody, sameSession, anotherSession }
 
   /// The response arrives while the queue is held: the server sends it only then, and the queue is let go after that.
   @Test(.needs(.sessionQueue), arguments: Holder.allCases, [false, true])
@@ -27,10 +21,8 @@ import Testing
     let origin = try Origin { _ in
       [.signal(arrived), .hold(answers), .response(body: [1, 2, 3]), .signal(answered)]
     }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let base = URLSessionConfiguration.ephemeral
-    base.protocolClasses = [QueueHold.self] + (base.protocolClasses ?? [])
+    let (tap, observer) = URLSessionTap.observed()
+    let base = URLSessionConfiguration.ephemeral(with: QueueHold.self)
     let session = URLSession(configuration: tap.sessionConfiguration(from: base, client: "test"))
     let other = URLSession(configuration: base)
     defer {
@@ -94,13 +86,11 @@ import Testing
         ])
       try await server.waitForOutput(".\n")
       let port = server.output.split(separator: ".").first?.split(separator: " ").last ?? ""
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
-      let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+      let (tap, observer) = URLSessionTap.observed()
+      let session = tap.session()
       let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
       _ = try await session.data(from: url)
-      try await observer.waitForEnds(1)
-      let observation = try #require(observer.ended.first)
+      let observation = try await observer.end()
       let phases = observation.timings
       // The kernel's clock, and the tick by which it is late where a machine has more to do than it can.
       let precision = 2 * TCPInfo.resolution * 1_000

@@ -1,7 +1,4 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -21,9 +18,8 @@ import Testing
   }
 
   @Test(
-    .serialized, .needs(.program),
-    .usesFrontServer, .enabled(if: Tool.isUsable("python3"), "python3 is not installed"),
-    arguments: [0, 20])
+    .serialized, .needs(.program), .usesFrontServer,
+    .enabled(if: Tool.isUsable("python3"), "python3 is not installed"), arguments: [0, 20])
   func `over TLS neither`(delay: Int) async throws {
     try await TrustedCertificate.prepare()
     try ExitValues.give("ResendTests", delay)
@@ -58,8 +54,7 @@ import Testing
                 return
               connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\nx")
           while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-          """,
-          TrustedCertificate.certificate, TrustedCertificate.key, "\(delay)",
+          """, TrustedCertificate.certificate, TrustedCertificate.key, "\(delay)",
         ])
       try await server.waitForOutput(".\n")
       let port = server.output.split(separator: ".").first?.split(separator: " ").last ?? ""
@@ -70,9 +65,8 @@ import Testing
   }
 
   private static func run(_ server: String, _ delay: Int) async throws {
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let (tap, observer) = URLSessionTap.observed()
+    let session = tap.session()
     for number in 0..<count {
       for half in ["a", "b"] {
         _ = try await session.data(from: #require(URL(string: "\(server)/\(number)\(half)")))

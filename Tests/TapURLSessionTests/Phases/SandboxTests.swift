@@ -1,7 +1,4 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -28,9 +25,7 @@ func getsockoptOfSandbox(
   let result = unsafeBitCast(next, to: Call.self)(descriptor, level, option, value, length)
   let answer = KernelAnswer(rawValue: KernelAnswer.current.load(ordering: .relaxed)) ?? .honest
   guard answer != .honest, level == Int32(IPPROTO_TCP), option == 11, result == 0, let value, let length
-  else {
-    return result
-  }
+  else { return result }
   let bytes = UnsafeMutableRawBufferPointer(start: value, count: Int(length.pointee))
   func clear(_ ranges: Range<Int>...) {
     for range in ranges { for index in range.clamped(to: 0..<bytes.count) { bytes[index] = 0 } }
@@ -72,8 +67,7 @@ func getsockoptOfSandbox(
         default: [.think(200), .response(body: [1])]
         }
       }
-      let observer = RecordingObserver()
-      let tap = URLSessionTap(observers: [observer])
+      let (tap, observer) = URLSessionTap.observed()
       let base = URLSessionConfiguration.ephemeral
       base.httpMaximumConnectionsPerHost = 1
       // Of a session with older tasks, none is known not to have waited.

@@ -1,6 +1,4 @@
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -20,12 +18,7 @@ import Testing
     ]
   }
 
-  private let observer = RecordingObserver()
-  private let tap: URLSessionTap
-
-  init() {
-    tap = URLSessionTap(observers: [observer])
-  }
+  private var (tap, observer) = URLSessionTap.observed()
 
   private func post(
     _ way: Way, to origin: Origin, body: [UInt8], session: @escaping Exchange.SessionMaker
@@ -43,8 +36,7 @@ import Testing
     try await post(way, to: origin, body: body) {
       URLSession(configuration: $0, delegate: $1, delegateQueue: $2)
     }
-    try await observer.waitForEnds(1)
-    return try #require(observer.ended.last)
+    return try await observer.end()
   }
 
   @Test(arguments: Way.all)
@@ -66,7 +58,7 @@ import Testing
 
   @Test func `on a connection that was open, too`() async throws {
     let origin = try Origin { _ in [.think(60), .response(body: [1])] }
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let session = tap.session()
     var request = URLRequest(url: origin.url())
     request.httpMethod = "POST"
     request.httpBody = Data([1, 2, 3])
@@ -84,13 +76,11 @@ import Testing
   @Test(arguments: [Way(kind: .uploadData, style: .async), Way(kind: .uploadFile, style: .sessionDelegate)])
   func `a body that the server takes slowly is upload`(way: Way) async throws {
     let origin = try Origin(greeting: [.arrival, .think(150)]) { _ in [.think(100), .response(body: [1])] }
-    var request = URLRequest(url: origin.url())
-    request.httpMethod = "POST"
+    let request = with(URLRequest(url: origin.url())) { $0.httpMethod = "POST" }
     var exchange = Exchange(kind: way.kind, style: way.style, request: request)
     exchange.uploadBody = [UInt8](repeating: 7, count: 16 << 20)
     _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     let phases = observation.timings
     #expect(observation.requestBodySize == 16 << 20)
     // The last of the body goes out after the server has begun to read.

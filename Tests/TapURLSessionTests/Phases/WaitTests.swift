@@ -1,7 +1,4 @@
-import Synchronization
-import TapCore
 import TestSupport
-import Testing
 
 @testable import TapURLSession
 
@@ -54,9 +51,7 @@ import Testing
   }
 
   /// One request at a time waits for nothing.
-  @Test(
-    .serialized, .needs(.program), .usesFrontServer,
-    arguments: [false, true])
+  @Test(.serialized, .needs(.program), .usesFrontServer, arguments: [false, true])
   func `by HTTP/2 there is no wait`(isInstalled: Bool) async throws {
     try await TrustedCertificate.prepare()
     try ExitValues.give("WaitTests.2", isInstalled)
@@ -84,16 +79,14 @@ import Testing
   func `a handshake that fails is the handshake's time`(isInstalled: Bool) async throws {
     let pause = 60
     let origin = try Origin(greeting: [.think(pause), .text("this is no TLS\r\n"), .close]) { _ in [] }
-    let observer = RecordingObserver()
-    let tap = URLSessionTap(observers: [observer])
+    let (tap, observer) = URLSessionTap.observed()
     let base = URLSessionConfiguration.ephemeral
     let session = URLSession(
       configuration: isInstalled ? base : tap.sessionConfiguration(from: base, client: "test"))
     if isInstalled { tap.install(on: session, client: "test") }
     let url = try #require(URL(string: "https://127.0.0.1:\(origin.port)/"))
     await #expect(throws: URLError.self) { try await session.data(from: url) }
-    try await observer.waitForEnds(1)
-    let observation = try #require(observer.ended.first)
+    let observation = try await observer.end()
     // From 8.0 on libcurl says when the connection was open. That may be noted while the server pauses.
     let connect = observation.timings[nanoseconds: .connect]
     #expect((connect != nil) == Scenario.isCurl("8.0"))
@@ -185,12 +178,9 @@ final class WaitRun: Sendable {
 
   func hold(by holder: WaitTests.Holder) async throws {
     switch holder {
-    case .plain, .installed, .handler, .download:
-      resume(origin.url("/held"))
-    case .closed:
-      resume(origin.url("/closed"))
-    case .challenge:
-      resume(origin.url("/secret"))
+    case .plain, .installed, .handler, .download: resume(origin.url("/held"))
+    case .closed: resume(origin.url("/closed"))
+    case .challenge: resume(origin.url("/secret"))
     case .redirects:
       for _ in 0..<6 { resume(origin.url("/moved")) }
       return try await held(6)
@@ -201,8 +191,7 @@ final class WaitRun: Sendable {
       task.resume()
       // Foundation sends the request again, on another connection.
       return try await held(2)
-    case .otherSpelling:
-      resume(try url("LOCALHOST", "/held"))
+    case .otherSpelling: resume(try url("LOCALHOST", "/held"))
     case .raisedLimit:
       session.configuration.httpMaximumConnectionsPerHost = 6
       resume(origin.url("/held"))
@@ -221,7 +210,6 @@ final class WaitRun: Sendable {
     try await held(1)
   }
 
-  /// What the tap has reported of so many requests.
   func ended(_ count: Int) async throws -> [RequestObservation] {
     try await observer.waitForEnds(count)
     return observer.ended
@@ -258,7 +246,6 @@ final class WaitRun: Sendable {
   }
 }
 
-/// When requests arrived at a server.
 final class Arrivals: Sendable {
   private let all = Watched<[(path: String, instant: Int64)]>([])
 
@@ -286,9 +273,7 @@ final class AnsweringDelegate: NSObject, URLSessionDataDelegate {
 
 extension RequestObservation {
   /// What all phases take, in nanoseconds.
-  var phaseSum: Int64 {
-    RequestTimings.Phase.allCases.reduce(0) { $0 + (timings[nanoseconds: $1] ?? 0) }
-  }
+  var phaseSum: Int64 { RequestTimings.Phase.allCases.reduce(0) { $0 + (timings[nanoseconds: $1] ?? 0) } }
 
   /// A part of the request was sent again, as TCP does where the other side is late to acknowledge (RFC 8985, section 7): when the
   /// last of a small body went out is unknown then.

@@ -1,5 +1,14 @@
 import TestSupport
 
+extension URLSessionConfiguration {
+  /// An ephemeral one with these classes before Foundation's.
+  static func ephemeral(with classes: AnyClass...) -> URLSessionConfiguration {
+    TestSupport.with(URLSessionConfiguration.ephemeral) {
+      $0.protocolClasses = classes + ($0.protocolClasses ?? [])
+    }
+  }
+}
+
 /// A URLProtocol of an app's own that answers requests for `mock.test` itself.
 class MockProtocol: URLProtocol {
   static let body = Array("from the mock".utf8)
@@ -19,13 +28,10 @@ class MockProtocol: URLProtocol {
   override func stopLoading() {}
 }
 
-/// A URLProtocol of an app's own that fails every request for `fails.test`.
 final class FailingProtocol: MockProtocol {
   override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "fails.test" }
 
-  override func startLoading() {
-    client?.urlProtocol(self, didFailWithError: URLError(.dataNotAllowed))
-  }
+  override func startLoading() { client?.urlProtocol(self, didFailWithError: URLError(.dataNotAllowed)) }
 }
 
 /// A URLProtocol of an app's own that answers without HTTP.

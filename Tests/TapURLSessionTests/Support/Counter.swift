@@ -1,6 +1,5 @@
 import Synchronization
 
-/// Counts from 0 up, on any thread.
 final class Counter: Sendable {
   private let value = Atomic<Int>(0)
 

@@ -1,4 +1,3 @@
-import Synchronization
 import TestSupport
 
 /// One request of some kind, made in some style: the app's side of a test.
@@ -50,15 +49,11 @@ struct Exchange: Sendable {
       guard let session else { return Transcript() }
       return await load(with: session, delegate: delegate)
     }
-    if style == .taskDelegate, waitsForData, kind != .download {
-      try await delegate?.firstData.wait("data")
-    }
+    if style == .taskDelegate, waitsForData, kind != .download { try await delegate?.firstData.wait("data") }
     try await interrupt(&session) { _ in work.cancel() }
     var transcript = await work.value
     // The delegate's queue is serial: what it was told before has been noted when this comes.
-    await withCheckedContinuation { continuation in
-      delegateQueue.addOperation { continuation.resume() }
-    }
+    await withCheckedContinuation { continuation in delegateQueue.addOperation { continuation.resume() } }
     transcript.events = [sessionDelegate, delegate].flatMap { $0?.transcript.events ?? [] }
     session?.finishTasksAndInvalidate()
     return transcript
@@ -156,9 +151,7 @@ struct Exchange: Sendable {
     return delegate.transcript
   }
 
-  private func interrupt(
-    _ session: inout URLSession?, cancel: (URLSessionTask) -> Void
-  ) async throws {
+  private func interrupt(_ session: inout URLSession?, cancel: (URLSessionTask) -> Void) async throws {
     guard interruption != .none else { return }
     try await isDue.wait("the point of interruption")
     let tasks = await withCheckedContinuation { continuation in
@@ -167,9 +160,7 @@ struct Exchange: Sendable {
     if waitsForData || waitsForChallenge {
       // The server has sent the head, but what the app has seen of it by now is a matter of luck. -1 if it names no
       // length; the cancel comes behind whatever else Foundation does with the head.
-      _ = try await Poll.until("the head") {
-        tasks.allSatisfy { $0.countOfBytesExpectedToReceive != 0 } ? true : nil
-      }
+      try await Poll.until("the head") { tasks.allSatisfy { $0.countOfBytesExpectedToReceive != 0 } }
     }
     switch interruption {
     case .none: break

@@ -1,5 +1,4 @@
 import TestSupport
-import Testing
 
 /// An nginx before an ``Origin``: what the origin cannot speak itself.
 ///
@@ -55,9 +54,7 @@ final class FrontServer: Sendable {
     return Dictionary(uniqueKeysWithValues: reserved.map { ($0.0, $0.1.port) })
   }
 
-  private static func configuration(
-    _ folder: String, _ ports: [Way: Int], origin: Int
-  ) -> String {
+  private static func configuration(_ folder: String, _ ports: [Way: Int], origin: Int) -> String {
     let servers = Way.allCases.map { way in
       let listen = "\(way.address):\(ports[way] ?? 0)" + (way.scheme == "https" ? " ssl" : "")
       return """
@@ -91,7 +88,6 @@ final class FrontServer: Sendable {
 }
 
 extension Trait where Self == ConditionTrait {
-  /// The test runs where a ``FrontServer`` can.
   static var usesFrontServer: ConditionTrait {
     .enabled(
       if: TrustedCertificate.isPossible && Tool.isUsable("nginx") && Tool.isUsable("openssl"),

@@ -1,4 +1,3 @@
-/// The kinds of tasks.
 enum Kind: String, CaseIterable, Sendable {
   case data, uploadData, uploadFile, uploadStream, download
 
@@ -8,6 +7,5 @@ enum Kind: String, CaseIterable, Sendable {
   /// Whether the body was handed over with the task.
   var hasFixedBody: Bool { self == .uploadData || self == .uploadFile }
 
-  /// Whether the task sends a body.
   var sendsBody: Bool { self != .data && self != .download }
 }

@@ -3,7 +3,6 @@ import TestSupport
 
 /// The ways to a session that a tap observes.
 enum TappedSession: String, CaseIterable, Sendable {
-  /// The app makes it from a patched configuration.
   case fromConfiguration = "patched configuration"
   /// The tap is installed on one that exists.
   case installed = "installed session"

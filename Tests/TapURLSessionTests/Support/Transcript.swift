@@ -14,9 +14,7 @@ struct Transcript: Equatable, Sendable {
   var cookies: [String] = []
   var cachedBytes: Int?
 
-  mutating func note(_ event: String) {
-    if events.last != event { events.append(event) }
-  }
+  mutating func note(_ event: String) { if events.last != event { events.append(event) } }
 
   mutating func note(_ response: URLResponse?) {
     guard let response = response as? HTTPURLResponse else { return }

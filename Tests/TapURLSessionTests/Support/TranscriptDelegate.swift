@@ -1,20 +1,15 @@
-import Synchronization
 import TestSupport
 
 /// Writes down the calls of a delegate, and answers as a test says.
 final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate {
-  /// What the delegate answers when it is asked.
   struct Behaviour: Sendable {
     var followsRedirects = true
     var credential: URLCredential?
     var answersChallenges = true
   }
 
-  /// The task ended.
   let done = Gate()
-  /// The session ended.
   let invalid = Gate()
-  /// The first piece of a body came.
   let firstData = Gate()
   let challenged = Gate()
 

@@ -1,13 +1,20 @@
-import TapCore
 import TestSupport
 
 @testable import TapURLSession
 
 extension URLSessionTap {
+  /// A tap, and what it reports.
+  static func observed(
+    options: RequestConfiguration = .init(), configuration: Configuration = .init()
+  ) -> (URLSessionTap, RecordingObserver) {
+    let observer = RecordingObserver()
+    return (URLSessionTap(observers: [observer], options: options, configuration: configuration), observer)
+  }
+
   /// A tap of its own recorder.
   convenience init(
-    observers: [any RequestConsumer], options: RequestConfiguration = RequestConfiguration(),
-    configuration: Configuration = Configuration()
+    observers: [any RequestConsumer] = [], options: RequestConfiguration = .init(),
+    configuration: Configuration = .init()
   ) {
     self.init(recorder: Self.recorder(observers, options), configuration: configuration)
   }
@@ -20,6 +27,15 @@ extension URLSessionTap {
       let recorder = try? RequestRecorder(registry: Registry(), outbound: options, consumers: consumers)
       if let recorder { return recorder }
     }
+  }
+
+  /// A session that the tap observes.
+  func session(
+    client: String = "test", _ base: URLSessionConfiguration = .ephemeral,
+    delegate: (any URLSessionDelegate)? = nil
+  ) -> URLSession {
+    URLSession(
+      configuration: sessionConfiguration(from: base, client: client), delegate: delegate, delegateQueue: nil)
   }
 
   func flush() { recorder.drain() }

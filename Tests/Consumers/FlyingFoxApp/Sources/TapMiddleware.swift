@@ -3,9 +3,7 @@ import TapCore
 
 /// An error that says how it is answered. FlyingFox itself knows no status of an error: it answers 404 to an
 /// `HTTPUnhandledError`, and 500 to any other.
-protocol AnsweredError: Error {
-  var statusCode: HTTPStatusCode { get }
-}
+protocol AnsweredError: Error { var statusCode: HTTPStatusCode { get } }
 
 /// Records every request of a FlyingFox server: its metrics, its log line, and its trace for the requests made meanwhile.
 struct TapMiddleware: HTTPHandler {
@@ -15,8 +13,7 @@ struct TapMiddleware: HTTPHandler {
   func handleRequest(_ request: HTTPRequest) async throws -> HTTPResponse {
     try await inbound.withRequest(
       method: request.method.rawValue, path: request.path, scheme: "http",
-      traceparent: request.headers[HTTPHeader("traceparent")],
-      headers: { request.headers[HTTPHeader($0)] }
+      traceparent: request.headers[HTTPHeader("traceparent")], headers: { request.headers[HTTPHeader($0)] }
     ) { recorded in
       do {
         let response = try await next.handleRequest(request)
@@ -36,7 +33,5 @@ struct TapMiddleware: HTTPHandler {
 }
 
 extension HTTPResponse {
-  fileprivate var bodySize: Int? {
-    if case .httpBody(let body) = payload { body.count } else { nil }
-  }
+  fileprivate var bodySize: Int? { if case .httpBody(let body) = payload { body.count } else { nil } }
 }

@@ -17,10 +17,7 @@ configuration.inbound.pathTemplates = ["/hello", "/orders/{id}", "/failing/{stat
 let tap = try Tap.start(configuration)
 let session = tap.session(client: "stock")
 
-/// An error of the app's, and how it is answered.
-struct Failure: AnsweredError {
-  let statusCode: HTTPStatusCode
-}
+struct Failure: AnsweredError { let statusCode: HTTPStatusCode }
 
 var routes = RoutedHTTPHandler()
 routes.appendRoute("GET /hello") { _ in HTTPResponse(statusCode: .ok, body: Data("hello\n".utf8)) }
