@@ -106,7 +106,9 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   }
 
   /// Calls with the line of a request, its newline included.
-  package func withLine(of observation: borrowing RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void) {
+  package func withLine(
+    of observation: borrowing RequestObservation, _ body: (UnsafeRawBufferPointer) -> Void
+  ) {
     LineWriter.withLine(write: { encoder.write(observation, to: &$0) }, body)
   }
 

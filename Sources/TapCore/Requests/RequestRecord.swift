@@ -26,8 +26,8 @@ package final class RequestRecord: Sendable {
 
   let recorder: RequestRecorder
   private let state: Mutex<State>
-  /// What is known of the request: at first its description. Guarded by `state` until its end, and never changed after it, so that
-  /// consumers read it here: a copy costs as much as the rest.
+  /// What is known of the request: at first its description. Guarded by `state` until its end, and never changed after it: consumers
+  /// read it here, since a copy costs as much as the rest. The runtime has nothing to check.
   @exclusivity(unchecked) private nonisolated(unsafe) var known: Known
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
@@ -116,8 +116,9 @@ package final class RequestRecord: Sendable {
   }
 
   private func deliverBegin(_ request: borrowing RequestDescription) -> RequestRow {
+    let row = recorder.metrics(of: request.direction).begin(request)
     for consumer in recorder.consumers { consumer.requestStarted(request) }
-    return recorder.metrics(of: request.direction).begin(request)
+    return row
   }
 
   private func deliverEnd(of known: borrowing Known, in target: RequestRow?) {

@@ -62,7 +62,8 @@ private struct QueueBatch {
 /// There are two buffers: elements go into one while the other is processed, and they change places under a lock. That lock is held
 /// while nothing is processed, so that no thread that adds waits for one that processes.
 ///
-/// The buffers stand beside what their locks hold: a lock of a generic type costs three look-ups of its metadata at each use.
+/// The buffers stand beside what their locks hold: a lock of a generic type costs three look-ups of its metadata at each use. The
+/// runtime has nothing to check about them.
 package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob, FlushedAtExit {
   private let state = Mutex(QueueState())
   /// Guarded by `state`.
