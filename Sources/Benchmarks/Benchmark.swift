@@ -1,3 +1,5 @@
+import Foundation
+
 /// A value and a reference, measured in alternating rounds of the same run.
 struct Benchmark: Sendable {
   /// Measures once and gives one number.
@@ -13,41 +15,20 @@ struct Benchmark: Sendable {
   let rounds: Int
   /// Whether the tools that it needs are installed.
   let isUsable: Bool
-  private let measureValue: Measurement
-  private let measureReference: Measurement
+  /// Whether the first round does not count: not of what is measured only once, or in new processes.
+  private let isWarmedUp: Bool
+  private let measure: @Sendable (_ valueFirst: Bool) async throws -> (value: Double, reference: Double)
 
-  init(
-    _ name: String, unit: String, reference: String, rounds: Int = 15, isUsable: Bool = true,
-    value: @escaping Measurement,
-    referenceValue: @escaping Measurement
-  ) {
-    self.name = name
-    self.unit = unit
-    self.reference = reference
-    self.rounds = max(1, rounds)
-    self.isUsable = isUsable
-    measureValue = value
-    measureReference = referenceValue
-  }
-
-  /// The median of the alternating rounds, after one of each that does not count. What is measured only once needs
-  /// no such round: it is the same every time.
+  /// The median of the alternating rounds.
   func run() async throws -> BenchmarkResult {
-    if rounds > 1 {
-      _ = try await measureReference()
-      _ = try await measureValue()
-    }
+    if isWarmedUp { _ = try await measure(false) }
     var values: [Double] = []
     var references: [Double] = []
     for round in 0..<rounds {
       // Each goes first as often as the other: what a round leaves behind weighs on both alike.
-      if round.isMultiple(of: 2) {
-        references.append(try await measureReference())
-        values.append(try await measureValue())
-      } else {
-        values.append(try await measureValue())
-        references.append(try await measureReference())
-      }
+      let measured = try await measure(!round.isMultiple(of: 2))
+      values.append(measured.value)
+      references.append(measured.reference)
     }
     return BenchmarkResult(
       name: name, unit: unit, reference: reference, value: median(of: values),
@@ -57,6 +38,36 @@ struct Benchmark: Sendable {
   private func median(of values: [Double]) -> Double {
     let sorted = values.sorted()
     return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+  }
+}
+
+// In an extension, which leaves the memberwise initialiser to these.
+extension Benchmark {
+  init(
+    _ name: String, unit: String, reference: String, rounds: Int = 15, isUsable: Bool = true,
+    value: @escaping Measurement, referenceValue: @escaping Measurement
+  ) {
+    self.init(
+      name: name, unit: unit, reference: reference, rounds: max(1, rounds), isUsable: isUsable,
+      isWarmedUp: rounds > 1
+    ) { valueFirst in
+      if valueFirst {
+        let value = try await value()
+        return (value, try await referenceValue())
+      }
+      let reference = try await referenceValue()
+      return (try await value(), reference)
+    }
+  }
+
+  /// A value and a reference that one new process gives.
+  init(
+    _ name: String, unit: String, reference: String, rounds: Int,
+    both: @escaping @Sendable () throws -> (value: Double, reference: Double)
+  ) {
+    self.init(
+      name: name, unit: unit, reference: reference, rounds: rounds, isUsable: true, isWarmedUp: false
+    ) { _ in try both() }
   }
 }
 
@@ -129,5 +140,12 @@ enum Stopwatch {
     try body()
     let (seconds, attoseconds) = (ContinuousClock.now - start).components
     return (Double(seconds) * 1e9 + Double(attoseconds) * 1e-9) / Double(count)
+  }
+
+  /// The processor time of this process so far, of all threads.
+  static var processorSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
   }
 }

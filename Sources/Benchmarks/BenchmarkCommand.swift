@@ -85,6 +85,7 @@ enum AllBenchmarks {
     .expositionTextInstructions,
     .expositionScaling,
     .pageHistorySample,
+    .tapsLast, .tapsLastMedian, .tapsLastProcessor, .tapsResident, .tapsLeft,
     .logEncode,
     .logEnqueue,
     .logThroughput,

@@ -132,7 +132,7 @@ actor LoopbackTransfers {
     let requestsEach = max(1, Self.requestsARound / inFlight)
     var request = URLRequest(url: running.small)
     if closes { request.setValue("close", forHTTPHeaderField: "Connection") }
-    let (clock, processor) = (ContinuousClock(), Self.processorSeconds)
+    let (clock, processor) = (ContinuousClock(), Stopwatch.processorSeconds)
     let elapsed = try await clock.measure {
       try await withThrowingTaskGroup { group in
         for _ in 0..<inFlight {
@@ -144,13 +144,7 @@ actor LoopbackTransfers {
       }
     }
     let scale = 1_000_000 / Double(requestsEach * inFlight)
-    return (elapsed / .seconds(1) * scale, (Self.processorSeconds - processor) * scale)
-  }
-
-  private static var processorSeconds: Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9
+    return (elapsed / .seconds(1) * scale, (Stopwatch.processorSeconds - processor) * scale)
   }
 
   /// Makes some requests, one after another, after a few that open the connection and fill the caches.

@@ -60,7 +60,7 @@ enum Valgrind {
     return text.split(separator: "\n")
   }
 
-  /// An operation that this program repeats under valgrind: `--loop NAME COUNT`.
+  /// An operation that this program repeats under valgrind, or in a process of its own: `--loop NAME COUNT`.
   enum Loop: String {
     case mutex
     case record
@@ -70,6 +70,9 @@ enum Valgrind {
     case stockRequests
     case tappedRequests
     case servedRequests
+    case shortTaps
+    case keptTaps
+    case keptSessions
 
     func run(_ count: Int) async throws {
       let samples = Samples.durations
@@ -91,6 +94,13 @@ enum Valgrind {
         try await LoopbackTransfers.shared.get(count, isTapped: true)
       case .servedRequests:
         try await LoopbackTransfers.shared.serve(count)
+      case .shortTaps:
+        try await ShortTaps.run(count) {
+          _ = try await ShortTaps.makeTap()
+          return nil
+        }
+      case .keptTaps: try await ShortTaps.run(count) { try await ShortTaps.makeTap() }
+      case .keptSessions: try await ShortTaps.run(count) { URLSession(configuration: .default) }
       case .memcpy:
         let source = try SeriesFixture.make(seriesCount: 1_000).exposition().body
         var target = source

@@ -34,7 +34,7 @@ public final class Tap: Sendable {
   public let readiness: Readiness
   let recorder: RequestRecorder
   package let sessions: URLSessionTap
-  private let endpoint: Endpoint?
+  let endpoint: Endpoint?
   /// As it came, but for warnings of the start.
   let configuration: Configuration
   private let phase = Mutex(Phase.idle)

@@ -25,6 +25,8 @@ public final class Endpoint: Sendable {
 
   private let configuration: Configuration
   private let router: Router
+  /// The paths of the routes.
+  package let paths: [String]
   private let phase = Mutex(Phase.stopped)
   private let overdue = OverdueHandlers()
 
@@ -37,6 +39,7 @@ public final class Endpoint: Sendable {
   public init(configuration: Configuration = Configuration(), routes: [EndpointRoute]) {
     self.configuration = configuration
     router = Router(routes)
+    paths = routes.map(\.path)
   }
 
   deinit {

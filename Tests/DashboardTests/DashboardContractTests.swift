@@ -20,6 +20,12 @@ import Testing
 
   @Test func `every metric that is emitted is on a board`() { #expect(contract.unseen == []) }
 
+  /// Else no other test here would miss it.
+  @Test func `every metric of requests is emitted`() {
+    #expect(contract.emitted.bounded.count > 15)
+    #expect(contract.emitted.bounded.subtracting(contract.emitted.types.keys) == [])
+  }
+
   /// The recorded series that the other rules read keeps every label of a request.
   @Test func `the recorded requests keep every label`() throws {
     let record = "job:http_client_request_duration_seconds_count:rate5m"

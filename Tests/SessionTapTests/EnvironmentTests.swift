@@ -1,5 +1,4 @@
-import Foundation
-import Testing
+import TestSupport
 
 @testable import SessionTap
 
@@ -194,10 +193,7 @@ import Testing
   }
 
   @Test func `the article lists the variables as they are read`() throws {
-    let root = URL(fileURLWithPath: #filePath).pathComponents.dropLast(3).joined(separator: "/").dropFirst()
-    let folder = "\(root)/Sources/SessionTap/SessionTap.docc"
-    let article = try String(contentsOfFile: folder + "/MetricsAndLimits.md", encoding: .utf8)
-    let rows = article.split(separator: "\n").filter {
+    let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
       $0.hasPrefix("| `OTEL_") || $0.hasPrefix("| `SESSION_TAP_")
     }
     #expect(

@@ -1,5 +1,6 @@
-import SessionTap
 import TestSupport
+
+@testable import SessionTap
 
 @Suite struct TapTests {
   @Test func `a registry that belongs to a tap is an error that tells what to do`() throws {
@@ -125,6 +126,14 @@ import TestSupport
     #expect(lines.ranges(of: #""http.response.header.x-served-by":["a*"]"#).count == 2)
     #expect(!lines.contains("secret"))
     #expect(!lines.contains("missing"))
+  }
+
+  @Test func `the article and the comment on the app's routes have each route of a tap`() throws {
+    let paths = try #require(Tap(.test { $0.servesLog = true }).endpoint?.paths)
+    #expect(paths.count > 5)
+    let article = try Repository.article("MetricsAndLimits")
+    let comment = try Repository.text("Sources/SessionTap/Tap+Configuration.swift")
+    #expect(paths.filter { !article.contains("\n| `\($0)` |") || !comment.contains("`\($0)`") } == [])
   }
 
   @Test func `the process is measured, unless the app does that itself`() async throws {

@@ -1,15 +1,12 @@
-import Foundation
+import TestSupport
 
 /// The table of metrics in the article on metrics and limits.
 struct ArticleMetrics {
   private(set) var labels: [String: Set<String>] = [:]
 
   init() throws {
-    var package = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { package.deleteLastPathComponent() }
-    let article = package.appendingPathComponent("Sources/SessionTap/SessionTap.docc/MetricsAndLimits.md")
-    let lines = try String(contentsOf: article, encoding: .utf8).split(
-      separator: "\n", omittingEmptySubsequences: false)
+    let lines = try Repository.article("MetricsAndLimits")
+      .split(separator: "\n", omittingEmptySubsequences: false)
     let table = lines.drop { !$0.hasPrefix("| metric | type | labels |") }.dropFirst(2).prefix {
       $0.hasPrefix("|")
     }

@@ -1,4 +1,4 @@
-import Foundation
+import TestSupport
 
 /// The queries of the folder `dashboards`, as they are committed.
 struct DashboardFolder {
@@ -16,9 +16,7 @@ struct DashboardFolder {
   var all: [Query] { boards + rules + consoles }
 
   init() throws {
-    var package = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { package.deleteLastPathComponent() }
-    let folder = package.appendingPathComponent("dashboards")
+    let folder = Repository.folder.appendingPathComponent("dashboards")
     for (name, text) in try Self.files(in: folder, "grafana/boards", ".json") {
       boards += try Self.queries(ofBoard: text).map { Query(place: name, expression: $0) }
     }

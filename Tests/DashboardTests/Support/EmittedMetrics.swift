@@ -1,3 +1,4 @@
+import SessionTap
 import TestSupport
 
 /// What the library emits: the labels of each family, read from its own exposition.
@@ -5,6 +6,8 @@ struct EmittedMetrics {
   /// The type of each family, by its name in the text format.
   private(set) var types: [String: String] = [:]
   private(set) var labels: [String: Set<String>] = [:]
+  /// The families that have a bound, whether or not a series of them has occurred: all those of requests.
+  private(set) var bounded: Set<String> = []
 
   private struct SilentObserver: RequestObserver {
     func requestStarted(_ request: RequestDescription) {}
@@ -32,18 +35,18 @@ struct EmittedMetrics {
       }
     ]
     let tap = try Tap.start(configuration)
-    let session = URLSession(configuration: .ephemeral)
-    func get(_ path: String) async throws {
-      let url = try #require(URL(string: "http://\(tap.address?.description ?? "")/\(path)"))
-      _ = try await session.data(from: url)
+    let port = try #require(tap.address?.port)
+    _ = try await RawClient.get("/stuck", port: port)
+    // On a busy machine a scrape may miss the deadline, too. It counts without a format then.
+    for _ in 0..<100 {
+      if try await RawClient.get("/metrics", port: port).hasPrefix("HTTP/1.1 200 ") { break }
     }
-    try await get("stuck")
-    // A scrape is counted when its answer has been sent, which may be after it was received. On a busy machine it may come too late.
+    // A scrape is counted when its answer has been sent, which may be after it was received.
     let exposition = try await Poll.until("the count of the scrape and of the handler") {
-      try await get("metrics")
       let exposition = tap.registry.exposition(in: .text)
+      let text = exposition.text
       let counts = ["session_tap_scrapes_total{code=\"200\"", "session_tap_overdue_handlers{"]
-      return counts.allSatisfy(exposition.text.contains) ? exposition : nil
+      return counts.allSatisfy(text.contains) ? exposition : nil
     }
     emitted.read(exposition)
     handlerEnds.open()
@@ -57,16 +60,10 @@ struct EmittedMetrics {
     let metrics = try RequestDriver(registry: registry) { $0.series.limit = 2 }
     let ends: [RequestEnd] = [.response(statusCode: 503), .failure(.timeout, statusCode: nil), .cancelled]
     for (number, end) in ends.enumerated() {
-      let request = RequestDescription(
-        client: "payments", method: "POST", serverAddress: "api\(number).example.com", serverPort: 443,
-        urlTemplate: "/orders/{id}")
-      metrics.record(request, end) {
-        for phase in RequestTimings.Phase.allCases { $0.timings[phase] = .milliseconds(1) }
-        ($0.requestBodySize, $0.responseBodySize, $0.timeToFirstByte) = (10, 20, .milliseconds(5))
-        ($0.protocolVersion, $0.openedConnections) = (.http11, 1)
-        ($0.networkRoundTrip, $0.retransmittedSegments) = (.milliseconds(1), 1)
-        ($0.resendCount, $0.isFromCache) = (1, number == 0)
-      }
+      var observation = RequestObservation.whole(.outbound, end)
+      observation.request.serverAddress = "api\(number).example.com"
+      metrics.requestStarted(observation.request)
+      metrics.requestEnded(observation)
     }
     serveRequests(metrics.recorder.inbound)
     try registry.register(ProcessMetrics())
@@ -132,6 +129,8 @@ struct EmittedMetrics {
         labels[family, default: []] = labels[family] ?? []
       } else if !line.hasPrefix("#"), !family.hasPrefix("refused") {
         labels[family]?.formUnion(line.matches(of: /[{,]([a-z_]+)="/).map { String($0.1) })
+        let bound = line.firstMatch(of: /^session_tap_series_overflow_total{metric="([^"]+)"/)
+        if let bound { bounded.insert(String(bound.1)) }
       }
     }
   }

@@ -1,4 +1,4 @@
-import Foundation
+import TestSupport
 
 /// The settings of Tests/PublicAPI: each property that an app can set, each initialiser, case and function, if a number,
 /// a `Duration`, a text or a list goes in.
@@ -7,8 +7,7 @@ struct PublicSettings {
   private(set) var names: Set<String> = []
 
   init() throws {
-    let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("PublicAPI")
+    let folder = Repository.folder.appendingPathComponent("Tests/PublicAPI")
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
       $0.hasSuffix(".txt")
     }

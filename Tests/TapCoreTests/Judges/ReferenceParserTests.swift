@@ -50,18 +50,18 @@ import TestSupport
     #expect(
       exemplars.map(\.name).sorted() == [
         "http_client_request_body_size_bytes_bucket", "http_client_request_duration_seconds_bucket",
-        "http_client_response_body_size_bytes_bucket",
+        "http_client_response_body_size_bytes_bucket", "http_client_time_to_first_byte_seconds_bucket",
       ])
     #expect(
       exemplars.first?.exemplar == [
-        "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "span_id": "00f067aa0ba902b7",
+        "trace_id": "0af7651916cd43dd8448eb211c80319c", "span_id": "b7ad6b7169203331",
       ])
     #expect(try await ReferenceParser.parse(registry.exposition()).count > 30)
   }
 }
 
 extension Registry {
-  /// The metrics of a tap, with a request that has a trace.
+  /// The metrics of a tap, with a request that has a trace and all else.
   static func withOwnMetrics() throws -> Registry {
     let registry = Registry()
     let metrics = try RequestDriver(registry: registry)
@@ -69,10 +69,9 @@ extension Registry {
     try registry.register(TargetInfo(serviceName: "shop", resourceAttributes: nil))
     try registry.register(BuildInfo())
     _ = ScrapeHandler(registry: registry) { $0() }
-    let request = RequestDescription(
-      client: "c", method: "GET", serverAddress: "h", serverPort: 80,
-      traceContext: TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))
-    metrics.record(request) { ($0.requestBodySize, $0.responseBodySize) = (0, 70_000) }
+    let request = RequestObservation.whole(.outbound, .response(statusCode: 200))
+    metrics.requestStarted(request.request)
+    metrics.requestEnded(request)
     return registry
   }
 }

@@ -164,13 +164,14 @@ import TestSupport
     let keys = try lines(of: requests[0], requests[1]).flatMap { line in
       try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).keys
     }
-    var package = URL(fileURLWithPath: #filePath)
-    for _ in 0..<4 { package.deleteLastPathComponent() }
     let others = try ["Tests/Scripts/check-log-lines.py", "dashboards/logs/session-tap.lnav.json"].map {
-      ($0, try String(contentsOf: package.appendingPathComponent($0), encoding: .utf8))
+      ($0, try Repository.text($0))
     }
+    // Its table, and what follows on served requests.
+    let article = try Repository.article("LogInProduction").components(separatedBy: "\nAdd fields to ")[0]
     for key in Set(keys) {
       for (file, text) in others { #expect(text.contains("\"\(key)\""), "\(key) is not in \(file)") }
+      #expect(article.contains("`\(key)`"), "\(key) is not in the article")
       let configuration = with(RequestLog.Configuration()) { $0.fields = [key: "x"] }
       let error = #expect(throws: RequestLogError.self, "\(key)") {
         _ = try RequestLog(to: .custom(CollectingSink()), configuration: configuration)

@@ -1,8 +1,6 @@
-import TapCore
-
 extension RequestObservation {
   /// The request of the contract's example.
-  static var example: RequestObservation {
+  package static var example: RequestObservation {
     RequestObservation(
       request: RequestDescription(
         client: "payments", method: "GET", url: "https://api.example.com/v1/users/42?token=s3cret",
@@ -12,8 +10,8 @@ extension RequestObservation {
       end: .response(statusCode: 200), requestBodySize: 0, responseBodySize: 512)
   }
 
-  /// As much as there can be.
-  static func whole(_ direction: RequestDirection, _ end: RequestEnd) -> RequestObservation {
+  /// As much as there can be. Tests of lines, of metrics and of boards take it, so what an observation gains is set here.
+  package static func whole(_ direction: RequestDirection, _ end: RequestEnd) -> RequestObservation {
     var whole = example
     whole.request.direction = direction
     (whole.request.method, whole.request.urlTemplate) = ("BREW", "/users/{id}")
@@ -29,19 +27,19 @@ extension RequestObservation {
   }
 
   /// As little as there can be.
-  static func bare(_ end: RequestEnd = .response(statusCode: 200)) -> RequestObservation {
+  package static func bare(_ end: RequestEnd = .response(statusCode: 200)) -> RequestObservation {
     RequestObservation(
       request: RequestDescription(client: "c", method: "GET"), start: Timestamp(nanosecondsSinceEpoch: 0),
       duration: .zero, end: end)
   }
 
-  func with(url: String) -> RequestObservation {
+  package func with(url: String) -> RequestObservation {
     var copy = self
     copy.request.url = url
     return copy
   }
 
-  func with(fields: [String: FieldValue]) -> RequestObservation {
+  package func with(fields: [String: FieldValue]) -> RequestObservation {
     var copy = self
     copy.request.fields = fields
     return copy

@@ -1,0 +1,48 @@
+import TestSupport
+
+@testable import TapCore
+
+/// What is declared in TapCore, and written again where no compiler compares it.
+struct WrittenAgainTests {
+  private func words(_ pattern: String, in text: some StringProtocol) throws -> [String] {
+    try String(text).matches(of: Regex(pattern, as: (Substring, Substring).self)).map { String($0.1) }
+  }
+
+  @Test func `the page, the boards and the articles have each phase`() throws {
+    let phases = RequestTimings.Phase.allCases
+    #expect(phases.map(\.place) == Array(phases.indices))
+    let names = phases.map(\.rawValue)
+    let script = try Repository.text("Sources/TapPage/Web/phases.js").prefix { $0 != "}" }
+    #expect(try words(#"(?m)^  (\w+): \["#, in: script) == names + ["unknown"])
+    let style = try Repository.text("Sources/TapPage/Web/page.css")
+    let board = try Repository.text("dashboards/grafana/boards/session-tap-requests.json")
+    let cardinality = try Repository.article("LabelsAndCardinality").split(separator: "\n")
+    let row = try #require(cardinality.first { $0.hasPrefix("| `phase` |") })
+    for (place, found) in [
+      ("page.css", try words(#"(?m)^\.(\w+) \{ --(?:phase|lines):"#, in: style)),
+      ("a colour of the board", try words(#""options": "(\w+)""#, in: board)),
+      (
+        "what the board says",
+        try words(#"\b(\w+)\b"#, in: words(#""description": "(queue: .*)""#, in: board).first ?? "")
+      ),
+      ("WhatTheTapSees.md", try words(#"(?m)^\| `(\w+)` \|"#, in: Repository.article("WhatTheTapSees"))),
+      ("LabelsAndCardinality.md", try words(#"`(\w+)`"#, in: row)),
+    ] {
+      #expect(Set(names).subtracting(found) == [], "\(place)")
+    }
+  }
+
+  /// That the table of metrics has them follows from what is emitted (`DashboardContractTests`).
+  @Test func `the article has each label of requests`() throws {
+    let ends = RequestDirection.allCases.map {
+      let request = RequestObservation.whole($0, .cancelled)
+      return RequestLabels.End(direction: $0, target: .init(request.request), outcome: .init(request))
+    }
+    let rows = try Repository.article("LabelsAndCardinality").split(separator: "\n").filter {
+      $0.hasPrefix("| `")
+    }
+    let cells = rows.compactMap { $0.split(separator: "|").first }
+    let explained = try words(#"`(\w+)`"#, in: cells.joined())
+    #expect(Set(ends.flatMap(\.pairs).map(\.0) + ["phase"]).symmetricDifference(explained) == [])
+  }
+}
