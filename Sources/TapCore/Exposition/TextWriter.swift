@@ -137,20 +137,17 @@ struct TextWriter: ExpositionWriter {
 
     init(memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
 
-    @inline(__always)
-    private mutating func append(_ source: UnsafePointer<UInt8>?, count length: Int) {
+    @inline(__always) private mutating func append(_ source: UnsafePointer<UInt8>?, count length: Int) {
       guard let source, let memory = memory.baseAddress, length <= self.memory.count - count else { return }
       (memory + count).update(from: source, count: length)
       count += length
     }
 
-    @inline(__always)
-    mutating func append(_ bytes: [UInt8]) {
+    @inline(__always) mutating func append(_ bytes: [UInt8]) {
       bytes.withUnsafeBufferPointer { append($0.baseAddress, count: $0.count) }
     }
 
-    @inline(__always)
-    mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
+    @inline(__always) mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
       bytes.withUnsafeBufferPointer { append($0.baseAddress.map { $0 + start }, count: end &- start) }
     }
 
@@ -160,8 +157,7 @@ struct TextWriter: ExpositionWriter {
     @inline(__always)
     mutating func repeatBeginning(_ length: Int) { append(memory.baseAddress, count: min(length, count)) }
 
-    @inline(__always)
-    mutating func append(decimal number: UInt64) {
+    @inline(__always) mutating func append(decimal number: UInt64) {
       var length = 1
       var bound: UInt64 = 10
       while length < 20, number >= bound { (length, bound) = (length &+ 1, bound &* 10) }

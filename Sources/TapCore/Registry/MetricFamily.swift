@@ -34,8 +34,6 @@ public struct MetricFamily: Sendable {
     public var value: Double
 
     /// Makes a sample.
-    public init(labels: Labels = .none, value: Double) {
-      (self.labels, self.value) = (labels, value)
-    }
+    public init(labels: Labels = .none, value: Double) { (self.labels, self.value) = (labels, value) }
   }
 }
