@@ -45,7 +45,7 @@ struct TextWriter: ExpositionWriter {
 
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
     append(name, labels, FloatText.value(value))
-    if let created { append(created, labels) }
+    if writesCreated, let created { append(createdName, labels, FloatText.seconds(created)) }
   }
 
   mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
@@ -91,7 +91,7 @@ struct TextWriter: ExpositionWriter {
     }
     reserve(capacity)
     bytes += lines[..<length]
-    append(created, labels)
+    if writesCreated { append(createdName, labels, FloatText.seconds(created)) }
   }
 
   /// Reserves memory for a whole family, when its first series is written: to grow by doubling copies all of an exposition twice.
@@ -107,10 +107,6 @@ struct TextWriter: ExpositionWriter {
     let labels = "{trace_id=\"\(exemplar.trace.traceID)\",span_id=\"\(exemplar.trace.spanID)\"}"
     let value = FloatText.value(exemplar.value)
     return Array(" # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8)
-  }
-
-  private mutating func append(_ created: Timestamp, _ labels: RenderedLabels) {
-    if writesCreated { append(createdName, labels, FloatText.seconds(created)) }
   }
 
   /// One line: `name{labels} value`.

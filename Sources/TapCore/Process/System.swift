@@ -178,6 +178,16 @@ extension System {
     try status { stat(path, &$0) }
   }
 
+  /// Why the path leads to no file; `nil` if it leads to one.
+  package static func failure(ofPath path: String) -> Failure? {
+    do {
+      _ = try status(ofPath: path)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   package static func isFolder(_ path: String) -> Bool { (try? status(ofPath: path))?.kind == .folder }
 
   /// The file itself where a symbolic link is at the path.

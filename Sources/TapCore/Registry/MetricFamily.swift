@@ -17,7 +17,7 @@ public struct MetricFamily: Sendable {
   }
 
   /// The kinds of families with one value per sample.
-  public enum Kind: Sendable, CaseIterable {
+  public enum Kind: Sendable {
     /// Goes up only; its name ends in `_total`.
     case counter
     /// Goes up and down.

@@ -130,18 +130,11 @@ final class FileOutput: LogOutput {
 
   /// How long to wait for another process to put a file at the path, or `nil` if it is there or the wait is over.
   private func awaitPath(_ state: inout State) -> Duration? {
-    do {
-      _ = try System.status(ofPath: path)
-    } catch {
-      let now = Instant.now
-      if error == .missing {
-        let end = state.absentUntil ?? now.advanced(by: Self.absenceLimit)
-        state.absentUntil = end
-        if now < end { return Self.absencePause }
-      }
-    }
-    state.absentUntil = nil
-    return nil
+    let now = Instant.now
+    let end = state.absentUntil ?? now.advanced(by: Self.absenceLimit)
+    let waits = System.failure(ofPath: path) == .missing && now < end
+    state.absentUntil = waits ? end : nil
+    return waits ? Self.absencePause : nil
   }
 
   func flush() -> Bool { configuration.synchronizationInterval == nil || state.withLock { synchronize(&$0) } }

@@ -51,12 +51,7 @@ final class RotatedFiles: BackgroundJob {
   /// Whether the names of old files are longer than the file system allows, which the file's own may not be.
   var hasTooLongNames: Bool {
     let path = "\(folder)\(prefix)\(Self.stamp(0))\(Self.compressedSuffix)\(Self.partSuffix)"
-    do {
-      _ = try System.status(ofPath: path)
-      return false
-    } catch {
-      return error == .nameTooLong
-    }
+    return System.failure(ofPath: path) == .nameTooLong
   }
 
   /// Moves the log's file aside. `false` if it is at another path by now, or if another process is moving one.
