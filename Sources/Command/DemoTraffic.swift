@@ -9,9 +9,7 @@ struct DemoTraffic: Sendable {
   private let hasFaults: Bool
 
   init(tap: Tap, origin: URL, hasFaults: Bool) {
-    self.tap = tap
-    self.origin = origin
-    self.hasFaults = hasFaults
+    (self.tap, self.origin, self.hasFaults) = (tap, origin, hasFaults)
     sessions = Dictionary(
       uniqueKeysWithValues: DemoClient.allCases.map {
         ($0, tap.session(client: $0.rawValue, configuration: $0.configuration))

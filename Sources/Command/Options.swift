@@ -58,7 +58,5 @@ struct Options {
 struct UsageError: Error, CustomStringConvertible {
   let description: String
 
-  init(_ description: String) {
-    self.description = description
-  }
+  init(_ description: String) { self.description = description }
 }

@@ -2,11 +2,9 @@ import TapEndpoint
 import TapLog
 
 extension EndpointRoute {
-  /// The last lines of a log as JSON lines, the newest last. The query chooses among them (``LogQuery``).
-  ///
-  /// The header `Session-Tap-Last-Line` has the number of the newest line, whatever the query asks for. A
-  /// reader that passes it as `after` the next time gets each line once. The number stays valid when the app
-  /// restarts.
+  /// The last lines of a log as JSON lines, the newest last, of which the query chooses some (``LogQuery``).
+  /// `Session-Tap-Last-Line` is the number of the newest line, also after a restart of the app: a reader that passes it as `after`
+  /// the next time gets each line once.
   static func logs(of log: RequestLog) -> EndpointRoute {
     EndpointRoute("/logs") { request in
       do throws(LogQuery.Invalid) {

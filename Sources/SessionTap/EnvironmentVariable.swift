@@ -85,9 +85,8 @@ struct EnvironmentVariable: Sendable {
       }
     },
     EnvironmentVariable(
-      rotation + "SIZE",
-      "the maximum size of the log's file: bytes, or with a unit, `100M` (`k`, `M`, `G`)", "none",
-      \.rotation.maximumSize, otherwise: "not a number of bytes above 0, such as 100M"
+      rotation + "SIZE", "the maximum size of the log's file: bytes, or with a unit, `100M` (`k`, `M`, `G`)",
+      "none", \.rotation.maximumSize, otherwise: "not a number of bytes above 0, such as 100M"
     ) { quantity($0, ["k": 1 << 10, "M": 1 << 20, "G": 1 << 30]).map(Int?.some) },
     EnvironmentVariable(
       rotation + "INTERVAL",

@@ -91,9 +91,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     calls.addOperation { self.state.withLock { $0.task }?.cancel() }
   }
 
-  private func unreachable(_ reason: String) -> PushFailure {
-    PushFailure(reason, isTransient: true)
-  }
+  private func unreachable(_ reason: String) -> PushFailure { PushFailure(reason, isTransient: true) }
 
   /// What a response means; `nil` for an interim one, which Foundation on Linux passes on as well.
   private func result(of response: URLResponse?) -> Result<Void, PushFailure>? {
@@ -142,7 +140,6 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     state.withLock { $0.task = nil }
     let reason = error?.localizedDescription ?? "no response"
     outcome.fulfill(
-      result(of: task.response)
-        ?? .failure(unreachable("cannot push to \(gateway.authority): \(reason)")))
+      result(of: task.response) ?? .failure(unreachable("cannot push to \(gateway.authority): \(reason)")))
   }
 }

@@ -3,7 +3,7 @@ import TapCore
 import TapEndpoint
 
 /// A Pushgateway, and the group under which it keeps the metrics.
-public struct PushGateway: Sendable, Hashable {
+public struct PushGateway: Sendable {
   /// The URL of the group, without credentials: `http://gateway:9091/metrics/job/backup`.
   let url: URL
   /// The value of the Authorization field, if the URL that was given has userinfo.
@@ -24,11 +24,8 @@ public struct PushGateway: Sendable, Hashable {
     guard var parts = URLComponents(string: url, encodingInvalidCharacters: false),
       let scheme = parts.scheme?.lowercased(), let port = ["http": 80, "https": 443][scheme],
       let host = parts.host, EndpointAddress.parseHost(host) != nil,
-      (1...65_535).contains(parts.port ?? port),
-      parts.query == nil, parts.fragment == nil
-    else {
-      throw TapError(.push, "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https")
-    }
+      (1...65_535).contains(parts.port ?? port), parts.query == nil, parts.fragment == nil
+    else { throw TapError(.push, "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https") }
     guard !job.isEmpty else { throw TapError(.push, "the job has no name") }
     authority = "\(host):\(parts.port ?? port)"
     authorization = parts.user.map { user in

@@ -18,11 +18,9 @@ extension Tap {
   ///
   /// It is a value: several taps may be made from one.
   public struct Configuration: Sendable {
-    /// How the requests that the app makes are recorded, with a URLSession or otherwise (``Tap/outbound``):
-    /// filter, templates of paths, buckets, limit of series.
+    /// How the requests that the app makes are recorded, with a URLSession or otherwise (``Tap/outbound``).
     public var outbound = RequestConfiguration()
-    /// The same for the requests that the app serves (``Tap/inbound``). Their metrics appear with the first
-    /// request.
+    /// How those that it serves are recorded (``Tap/inbound``). Their metrics appear with the first.
     public var inbound = RequestConfiguration()
     /// The methods that appear as themselves in metrics and in the log; any other is `_OTHER`. Names that are
     /// empty or longer than 256 bytes, and those after the first 256, are ignored. By default the methods of
@@ -33,11 +31,10 @@ extension Tap {
     public var exemplars = ExemplarPolicy.sampled
     /// Settings for URLSessions alone.
     public var sessions = URLSessionTap.Configuration()
-    /// Whether the tap exposes the metrics of the process, `process_*`, by the conventions of Prometheus's
-    /// client libraries. A registry holds them once: switch this off if the app registers its own.
+    /// Whether the tap exposes the metrics of the process, `process_*`. Not beside the app's own.
     public var exposesProcess = true
-    /// Whether OpenMetrics has a sample `_created`, the time when a series began, for each counter and
-    /// histogram. `false` by default, because servers store each as a series of its own.
+    /// Whether OpenMetrics has a sample `_created`, when it began, for each counter and histogram. `false` by
+    /// default, because servers store each as a series of its own.
     public var exposesCreatedSamples = false
     /// The service and its attributes: `target_info`. Empty unless the environment sets it.
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
@@ -45,26 +42,22 @@ extension Tap {
     public var log: RequestLog.Destination? { didSet { isLogOfEnvironment = false } }
     /// How lines are made and written: redaction, sampling, limits, rotation.
     public var logging = RequestLog.Configuration()
-    /// Whether the endpoint serves the newest log lines at `/logs` and shows them on its page. `false` by
-    /// default, because lines reveal more than metrics. If ``log`` is `nil`, lines are kept for this alone.
-    /// Their number is ``/TapLog/RequestLog/Configuration/recentLineLimit``, or 1,000 if that is 0.
+    /// Whether the endpoint serves the newest lines at `/logs` and on its page. `false` by default, because
+    /// lines reveal more than metrics. Works without a ``log``. Their number is
+    /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or 1,000 if that is 0.
     public var servesLog = false
     /// Whether the page opens with the last ten minutes: `true` by default. The process keeps the totals of
-    /// its requests for each five seconds, by client, server and path template, and by route for served
-    /// requests. Each of these takes up to 16 KiB, and all less than 2 MiB: beyond 16 templates the others
-    /// are counted by client and server, and beyond 24 clients and servers, or 24 routes, together. The
-    /// endpoint serves the totals at `/page/history`. Without them the charts begin when the page is opened.
+    /// each five seconds, by client, server and path template, and by route for served requests. Each of
+    /// these takes up to 16 KiB, and all less than 2 MiB: beyond 16 templates the others are counted by
+    /// client and server, and beyond 24 of these, or 24 routes, together. `/page/history` has the totals.
     /// An app without an ``endpoint`` keeps nothing.
     public var keepsPageHistory = true
-    /// Where the metrics are served; `nil` serves none. Refusals become warnings in the log, unless
-    /// ``/TapEndpoint/Endpoint/Configuration/logRefusal`` is set.
+    /// Where the metrics are served; `nil` serves none. By default refusals become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
-    /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old process does
-    /// during a restart. By default the app runs, with a warning on standard error and in the log, and the
-    /// endpoint tries again each second until the address is free.
+    /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old one does in a
+    /// restart. By default it warns, and the endpoint tries again each second until the address is free.
     public var failsIfAddressInUse = false
-    /// The checks of `/readyz`, by name. The answer has them in the order of their names. ``Tap/readiness``
-    /// takes more later.
+    /// The checks of `/readyz`, by name. The answer sorts them by name. ``Tap/readiness`` takes more.
     public var readinessChecks: [String: Readiness.Check] = [:]
     /// Small handlers of the app's own. They cannot take the paths of the tap's routes: `/metrics`,
     /// `/healthz`, `/readyz`, `/`, `/page/history` and `/logs`.
@@ -95,9 +88,7 @@ extension Tap {
     var recorded: RecordedRequests?
 
     /// Makes the default configuration, changed by the process's environment (``init(environment:)``).
-    public init() {
-      self.init(environment: ProcessInfo.processInfo.environment)
-    }
+    public init() { self.init(environment: ProcessInfo.processInfo.environment) }
   }
 }
 
@@ -124,8 +115,7 @@ extension Tap.Configuration {
         log = nil
         return try makeLog()
       }
-      guard let environmentLog,
-        let requestLog = try? RequestLog(to: environmentLog, configuration: logging)
+      guard let environmentLog, let requestLog = try? RequestLog(to: environmentLog, configuration: logging)
       else { throw error }
       warnings.append("\(error); SESSION_TAP_LOG is used instead")
       log = environmentLog
@@ -150,9 +140,7 @@ extension Tap.Configuration {
     recorder: RequestRecorder
   ) throws(RegistryError) -> Endpoint? {
     guard var endpoint else { return nil }
-    if let log, endpoint.logRefusal == nil {
-      endpoint.logRefusal = { line in log.log(.warn, line) }
-    }
+    if let log, endpoint.logRefusal == nil { endpoint.logRefusal = { line in log.log(.warn, line) } }
     let servedLog = servesLog ? log : nil
     var builtIn: [EndpointRoute] = [
       try .metrics(of: registry, createdSamples: exposesCreatedSamples), .liveness(), .readiness(readiness),

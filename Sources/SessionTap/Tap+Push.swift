@@ -1,14 +1,12 @@
 import TapCore
 
 extension Tap {
-  /// Pushes the current metrics to a Pushgateway, for a job that is too short to be scraped: it calls this at its
-  /// end.
+  /// Pushes the current metrics to a Pushgateway, for a job that is too short to be scraped, at its end.
   ///
   /// A push replaces what the group had before. The gateway keeps the metrics, and Prometheus scrapes them,
   /// until they are deleted: push from jobs, not from servers. After a transient failure it tries again, with
   /// pauses that grow from half a second to 30 s; each try sends the metrics of its time, and takes at most
-  /// 10 s. Pushes use a URLSession of their own, which no tap observes. `session_tap_pushes_total{outcome}`
-  /// counts them.
+  /// 10 s. No tap observes pushes. `session_tap_pushes_total{outcome}` counts them.
   ///
   /// - Parameters:
   ///   - gateway: The gateway, and the group whose metrics are replaced.

@@ -4,11 +4,9 @@ import TapURLSession
 extension Tap {
   /// Makes a session that this tap observes.
   ///
-  /// - Parameters:
-  ///   - client: The name for the `client` label and log field: what the session is for.
-  ///   - configuration: The session's configuration; it is copied.
-  ///   - delegate: The session's delegate, as `URLSession` takes it.
-  ///   - delegateQueue: The queue on which the session calls its delegate, as `URLSession` takes it.
+  /// The session copies the configuration, and takes delegate and queue as any `URLSession` does.
+  ///
+  /// - Parameter client: The name for the `client` label and log field: what the session is for.
   public func session(
     client: String, configuration: URLSessionConfiguration = .default,
     delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
@@ -19,12 +17,9 @@ extension Tap {
   }
 
   /// Copies a configuration so that this tap observes its sessions, for code that makes the session itself.
-  /// See ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept and what is
-  /// not.
+  /// See ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept.
   ///
-  /// - Parameters:
-  ///   - configuration: The configuration to copy.
-  ///   - client: The name for the `client` label and log field: what the session is for.
+  /// - Parameter client: The name for the `client` label and log field: what the session is for.
   public func sessionConfiguration(
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {
@@ -38,13 +33,10 @@ extension Tap {
   ///   - session: A session that is not in use yet, or whose tasks no other thread resumes during the call.
   ///   - client: The name for the `client` label and log field.
   /// - Returns: Whether the session is observed now.
-  @discardableResult
-  public func install(on session: URLSession, client: String) -> Bool {
+  @discardableResult public func install(on session: URLSession, client: String) -> Bool {
     sessions.install(on: session, client: client)
   }
 
   /// Ends the observation that ``install(on:client:)`` began.
-  public func uninstall(from session: URLSession) {
-    sessions.uninstall(from: session)
-  }
+  public func uninstall(from session: URLSession) { sessions.uninstall(from: session) }
 }

@@ -15,16 +15,12 @@ package import TapURLSession
 /// await tap.shutdown()
 /// ```
 ///
-/// A tap owns its registry, its log and its endpoint. Several taps in one process share nothing. All members
-/// may be used from any thread.
+/// A tap owns its registry, its log and its endpoint. Several taps share nothing. Any thread may use all members.
 ///
 /// Keep the tap for as long as its metrics are to be served: a session does not retain it. If a tap is
-/// released without a shutdown, its endpoint closes, its sessions are no longer observed, and the log says
-/// so.
+/// released without a shutdown, its endpoint closes, its sessions are not observed, and the log says so.
 public final class Tap: Sendable {
-  private enum Phase {
-    case idle, running, stopped
-  }
+  private enum Phase { case idle, running, stopped }
 
   /// The metrics of the requests and of the app.
   public let registry: Registry
@@ -51,8 +47,7 @@ public final class Tap: Sendable {
   ///   - configuration: What the tap does.
   ///   - registry: Where the metrics are registered. A registry holds the request metrics once, so each tap
   ///     needs its own; do not reuse one after this throws.
-  /// - Throws: ``TapError`` if a template of paths is misspelt, the log cannot be opened or the metrics cannot be
-  ///   registered.
+  /// - Throws: ``TapError`` if a template is misspelt, the log cannot be opened or the metrics not be registered.
   public init(
     _ configuration: Configuration = Configuration(), registry: Registry = Registry()
   ) throws(TapError) {
@@ -125,8 +120,7 @@ public final class Tap: Sendable {
   /// Makes a tap and starts it.
   ///
   /// Without a configuration it reads the process's environment (``Configuration/init(environment:)``).
-  /// Prints to standard error where the metrics are, and which variables could not be used, unless
-  /// ``Configuration/isQuiet``.
+  /// Prints where the metrics are, and which variables are unusable, unless ``Configuration/isQuiet``.
   ///
   /// - Throws: ``TapError`` if ``init(_:registry:)`` does, or the endpoint cannot listen at an address that
   ///   *code* gave, such as another machine's. By default a taken port is no error
@@ -208,8 +202,7 @@ public final class Tap: Sendable {
   /// Where the metrics are served, with the actual port. `nil` while the endpoint does not listen.
   public var address: EndpointAddress? { endpoint?.address }
 
-  /// Records the requests that the app serves, in the same metrics and the same log. The middleware of a
-  /// framework calls it.
+  /// Records the requests that the app serves, in the same metrics and the same log. A framework's middleware calls it.
   public var inbound: InboundRequests { recorder.inbound }
 
   /// Records requests that the app makes without a URLSession, in the same metrics and the same log.
@@ -229,8 +222,7 @@ public final class Tap: Sendable {
   /// Starts the tap if it has not started, serves until the current task is cancelled or the tap is shut
   /// down, and shuts down. A service group runs it as a service.
   ///
-  /// - Throws: ``TapError`` as ``start()`` does, also if the tap was shut down before. A cancellation is no
-  ///   error.
+  /// - Throws: ``TapError`` as ``start()`` does, also after a shutdown. A cancellation is no error.
   public func run() async throws(TapError) {
     if phase.withLock({ $0 != .running }) { try start() }
     await withTaskCancellationHandler {
@@ -244,8 +236,7 @@ public final class Tap: Sendable {
   ///
   /// - Parameter limit: The most time to wait. 0 or less does not wait.
   /// - Returns: `false` if the time ran out, as it does while an observer or the log's disk hangs.
-  @discardableResult
-  public func flush(within limit: Duration = .seconds(5)) async -> Bool {
+  @discardableResult public func flush(within limit: Duration = .seconds(5)) async -> Bool {
     let deadline = Instant.now.advanced(by: limit)
     return await BackgroundThread.run { [recorder, requestLog] in
       recorder.drain()

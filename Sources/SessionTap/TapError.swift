@@ -3,8 +3,7 @@ public import TapCore
 public import TapEndpoint
 public import TapLog
 
-/// Why a tap cannot be made or started, or a push failed. Its description names the cause and the remedy in
-/// one line.
+/// Why a tap cannot be made or started, or a push failed. Its description names cause and remedy.
 public struct TapError: Error, CustomStringConvertible {
   /// The causes. More may be added: a `switch` over them needs a default.
   public struct Code: Sendable, Equatable {

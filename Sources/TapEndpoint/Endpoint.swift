@@ -50,8 +50,7 @@ public final class Endpoint: Sendable {
   /// Binds the address and begins to serve. When this returns, clients can connect.
   /// - Returns: the address that the endpoint listens at, with the port that the system chose in place of 0.
   /// - Throws: ``EndpointError``, such as `address in use: 127.0.0.1:9464 (…)`.
-  @discardableResult
-  public func start() throws(EndpointError) -> EndpointAddress {
+  @discardableResult public func start() throws(EndpointError) -> EndpointAddress {
     if let invalid = configuration.limits.firstInvalid {
       throw EndpointError(.invalidConfiguration, "invalid limit: \(invalid)")
     }
@@ -63,40 +62,35 @@ public final class Endpoint: Sendable {
     let authenticator = Authenticator(configuration.access)
     if let file = authenticator?.unusableFile {
       throw EndpointError(
-        .noCredentials,
-        "no credentials: \(file) (write one a line, and let this process read the file)")
+        .noCredentials, "no credentials: \(file) (write one a line, and let this process read the file)")
     }
     guard case .stopped = phase.withLock({ $0 }) else { throw Self.alreadyRunning }
     let socket = try ListeningSocket(configuration.address)
-    if socket.address.isReachableFromNetwork, authenticator == nil,
-      !configuration.access.allowsAnyoneFromNetwork
-    {
+    do {
+      try serve(socket, authenticator)
+      return socket.address
+    } catch {
       socket.close()
+      throw error
+    }
+  }
+
+  private func serve(_ socket: ListeningSocket, _ authenticator: Authenticator?) throws(EndpointError) {
+    let isOpen = authenticator == nil && !configuration.access.allowsAnyoneFromNetwork
+    if isOpen, socket.address.isReachableFromNetwork {
       throw EndpointError(
         .accessNotRestricted,
         "anybody could read: \(socket.address) (listen on 127.0.0.1, set a file with credentials, or set "
           + "allowsAnyoneFromNetwork)")
     }
-    let loop: EventLoop
-    do {
-      loop = try EventLoop(socket, router, authenticator, configuration, overdue)
-    } catch {
-      socket.close()
-      throw ListeningSocket.failure(error.code, configuration.address)
-    }
-    let isFirst = phase.withLock { phase in
+    let loop = try EventLoop(socket, router, authenticator, configuration, overdue)
+    try phase.withLock { (phase) throws(EndpointError) in
       // Another start may have been first.
-      guard case .stopped = phase else { return false }
+      guard case .stopped = phase else { throw Self.alreadyRunning }
       phase = .running(loop, socket.address)
       // Before a shutdown can find it.
       loop.perform { $0.begin() }
-      return true
     }
-    guard isFirst else {
-      socket.close()
-      throw Self.alreadyRunning
-    }
-    return socket.address
   }
 
   private static let alreadyRunning = EndpointError(
@@ -108,19 +102,13 @@ public final class Endpoint: Sendable {
   }
 
   /// Stops accepting, closes idle connections, waits for the responses under way, bodies included, and closes
-  /// the remaining connections when the time is over. When this returns, the port is free. Does nothing if
-  /// the endpoint does not run.
+  /// the remaining connections when the time is over. When this returns, the port is free. Does nothing unless it runs.
   ///
   /// - Parameter time: how long to wait. Zero or less closes at once. Values are clamped to 292 years.
   public func shutdown(within time: Duration = .seconds(5)) async {
-    let stopping: EventLoop? = phase.withLock { phase in
-      switch phase {
-      case .stopped: return nil
-      case .stopping(let loop): return loop
-      case .running(let loop, _):
-        phase = .stopping(loop)
-        return loop
-      }
+    let stopping = phase.withLock { phase -> EventLoop? in
+      if case .running(let loop, _) = phase { phase = .stopping(loop) }
+      return if case .stopping(let loop) = phase { loop } else { nil }
     }
     guard let stopping else { return }
     let deadline = ContinuousClock.now + .nanoseconds(time.nanoseconds)

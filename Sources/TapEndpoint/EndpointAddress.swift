@@ -10,8 +10,7 @@ public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
   package let kind: Kind
 
   /// A TCP address and port. The host is a numeric address (IPv6 with or without brackets), or a name that
-  /// resolves to one. For port 0 the system chooses a free port, which ``Endpoint/address`` has after the
-  /// start.
+  /// resolves to one. For port 0 the system chooses a free port, which ``Endpoint/address`` has then.
   public static func tcp(host: String, port: Int) -> EndpointAddress {
     let host = host.hasPrefix("[") ? parseHost(host) ?? host : host
     return EndpointAddress(kind: .tcp(host: host, port: port))
@@ -25,13 +24,9 @@ public struct EndpointAddress: Sendable, Equatable, CustomStringConvertible {
   public static func unix(path: String) -> EndpointAddress { EndpointAddress(kind: .unix(path: path)) }
 
   /// The port, if the address has one.
-  public var port: Int? {
-    if case .tcp(_, let port) = kind { port } else { nil }
-  }
+  public var port: Int? { if case .tcp(_, let port) = kind { port } else { nil } }
 
-  package var host: String? {
-    if case .tcp(let host, _) = kind { host } else { nil }
-  }
+  package var host: String? { if case .tcp(let host, _) = kind { host } else { nil } }
 
   /// `127.0.0.1:9464`, `[::1]:9464`, `/run/app/metrics.sock`.
   public var description: String {

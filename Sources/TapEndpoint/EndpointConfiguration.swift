@@ -8,15 +8,11 @@ extension Endpoint {
     /// Who may read: by default every client on this machine, and no other.
     public var access = Access()
     /// Receives a line for each refused request: malformed, over a limit, or without valid credentials. At
-    /// most ten lines a minute, with a count of the omitted ones. Called on the queue that serves every
-    /// connection: it must not block.
+    /// most ten lines a minute, with a count of the omitted ones. Called on the endpoint's queue: it must not block.
     public var logRefusal: (@Sendable (String) -> Void)?
 
-    /// Makes the default configuration for an address: by default 127.0.0.1:9464, OpenTelemetry's port for
-    /// Prometheus exporters.
-    public init(address: EndpointAddress = .loopback(port: 9464)) {
-      self.address = address
-    }
+    /// Makes the default configuration for an address: 127.0.0.1:9464, OpenTelemetry's default.
+    public init(address: EndpointAddress = .loopback(port: 9464)) { self.address = address }
   }
 }
 

@@ -29,8 +29,5 @@ public struct EndpointError: Error, Sendable, CustomStringConvertible {
   /// The cause and the remedy in one line, such as `address in use: 127.0.0.1:9464 (…)`.
   public let description: String
 
-  package init(_ code: Code, _ description: String) {
-    self.code = code
-    self.description = description
-  }
+  package init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
 }

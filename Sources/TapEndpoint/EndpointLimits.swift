@@ -1,6 +1,5 @@
 extension Endpoint.Configuration {
-  /// The limits of what clients can use. A request beyond a limit is answered with the status named here, or
-  /// its connection is closed.
+  /// The limits of what clients can use. A request beyond one is answered with the status named here, or cut off.
   ///
   /// Deadlines are 1 ms to a day, and each number has a minimum. A start with another value throws
   /// ``EndpointError``. Numbers have no maximum, because a limit reserves nothing.
@@ -21,15 +20,13 @@ extension Endpoint.Configuration {
     public var answerDeadline = Duration.seconds(60)
     /// The time for a client to receive each 64 KiB of an answer, and the rest at its end. 10 s.
     public var writeDeadline = Duration.seconds(10)
-    /// Open connections. When full, a new one closes the longest-idle connection; if none is idle, the one
-    /// that has waited longest for its client to send a request or read an answer. 512.
+    /// Open connections. When full, a new one closes the longest-idle one; if none is idle, the one that has
+    /// waited longest for its client to send or read. 512.
     public var connections = 512
     /// Requests that wait for a handler of the app or for a readiness check: 503. 256, and at most half of
     /// the ``connections``. A request counts until it is answered, its deadline has passed or its client has
-    /// left, whether its handler returns or not.
-    ///
-    /// Scrapes have a limit of their own, a quarter of the ``connections``. Immediate handlers, such as that
-    /// of `/healthz`, have none. So other requests never keep them from an answer.
+    /// left, whether its handler returns or not. Other requests never keep scrapes, which have a limit of
+    /// their own, a quarter of the ``connections``, nor immediate handlers, which have none, from an answer.
     public var requestsInFlight = 256
     /// The bytes of answers that clients have yet to read: 503. 64 MiB for scrapes, and as many for all other
     /// answers. A body of at most 16 KiB does not count, nor the second of two connections that send the same
@@ -49,12 +46,12 @@ extension Endpoint.Configuration {
         ("headDeadline", headDeadline), ("bodyDeadline", bodyDeadline), ("idleDeadline", idleDeadline),
         ("answerDeadline", answerDeadline), ("writeDeadline", writeDeadline),
       ]
-      if let (name, value, least) = counts.first(where: { $0.1 < $0.2 }) {
+      for (name, value, least) in counts where value < least {
         return "\(name) is \(value) and must be at least \(least)"
       }
       // A day is as good as for ever, and far from the overflow of instants.
       let range = Duration.milliseconds(1) ... .seconds(86_400)
-      if let (name, value) = deadlines.first(where: { !range.contains($0.1) }) {
+      for (name, value) in deadlines where !range.contains(value) {
         return "\(name) is \(value) and must be between 1 ms and a day"
       }
       return nil

@@ -32,8 +32,7 @@ extension Tap {
   /// error and the log say why, and the app runs.
   ///
   /// - Parameter client: The name for the `client` label and log field.
-  @discardableResult
-  public func observeEverySession(client: String) -> EverySession {
+  @discardableResult public func observeEverySession(client: String) -> EverySession {
     observeEverySession { _ in client }
   }
 
@@ -42,8 +41,7 @@ extension Tap {
   /// - Parameter client: The name for a session's `client` label and log field, by its configuration, or `nil` for a session that
   ///   is not observed. Called once for each session, on the thread that makes it: it must return at once, and use neither the tap
   ///   nor `URLSession`. Of more than 256 names, the last ones are `_OTHER`.
-  @discardableResult
-  public func observeEverySession(
+  @discardableResult public func observeEverySession(
     client: @escaping @Sendable (_ configuration: URLSessionConfiguration) -> String?
   ) -> EverySession {
     if let reason = tapSessionSymbolsStatus().reason {
@@ -77,9 +75,7 @@ private struct Observer: Sendable {
 
   var hasEnded: Bool { tap?.isStopped ?? true }
 
-  func observe(_ session: URLSession) {
-    tap?.installOnce(on: session, client: client)
-  }
+  func observe(_ session: URLSession) { tap?.installOnce(on: session, client: client) }
 }
 
 private enum Observers {

@@ -10,8 +10,7 @@ final class LogFilter: Sendable {
   private let filtered = Mutex<Tally<LogFilterReason>>([:])
 
   init(sampling: LogSampling, clients: [String: LogSampling]) {
-    self.sampling = sampling
-    self.clients = clients
+    (self.sampling, self.clients) = (sampling, clients)
     keepsAll = clients.isEmpty && sampling.rate >= 1 && sampling.minimumSeverity == .trace
   }
 

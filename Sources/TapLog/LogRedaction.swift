@@ -2,22 +2,19 @@ public import TapCore
 
 /// What a log shows of a request: by default no userinfo, query values, headers or fragments.
 public struct LogRedaction: Sendable {
-  /// The keys of query items and path parameters whose values are shown. Keys are compared byte by byte, as
-  /// in the URL.
+  /// The keys of query items and path parameters whose values are shown. Keys are compared byte by byte.
   public var allowedQueryKeys: Set<String> = []
   /// The templates of the paths that are shown, or `nil` to show every path.
   ///
   /// In a path that matches a template such as `/users/{id}/orders/*`, the segments in braces become
-  /// `REDACTED`. Literal segments are shown, and so is the part that `*` matches. A path that matches no
-  /// template becomes `/REDACTED`.
+  /// `REDACTED`. Literal segments are shown, and so is the part that `*` matches. Any other path becomes `/REDACTED`.
   public var allowedPaths: PathTemplates?
   /// The request headers that are shown, as `http.request.header.<name>`; case does not matter. None by default. Of a client or
   /// server without an adapter, a request has those that `begin` and `withRequest` are given.
   public var allowedRequestHeaders: Set<String> = []
   /// The response headers that are shown, as `http.response.header.<name>`; case does not matter. None by default.
   public var allowedResponseHeaders: Set<String> = []
-  /// The app's own rule, which runs after all others. It gets the key and the text, and returns the text to show, or `nil` to
-  /// omit the key.
+  /// The app's own rule, which runs after all others. It gets the key and the text, and returns what to show; `nil` omits the key.
   ///
   /// It is asked for each text of a request's line that may hold a secret or an address: `url.full`, `url.path`, `url.template`,
   /// `http.route`, `server.address`, `client.address`, `network.peer.address`, `http.request.method_original`, `error.message`,

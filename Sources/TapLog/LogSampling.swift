@@ -19,8 +19,7 @@ public struct LogSampling: Sendable {
   ///
   /// The trace decides, so that a trace has all of its lines or none, in every service with the same rate:
   /// the last 56 bits of the trace id are compared with the rate, as in OpenTelemetry's consistent
-  /// probability sampling (W3C Trace Context Level 2, random trace id). A request without a trace is sampled
-  /// on its own.
+  /// probability sampling (W3C Trace Context Level 2, random trace id). Without one it is sampled on its own.
   public var rate: Double
 
   /// Makes a sampling. By default every request gets a line.

@@ -1,7 +1,7 @@
 package import TapCore
 
 /// The severity of a line, least first.
-public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
+public enum LogSeverity: Sendable, Hashable, Comparable, CaseIterable {
   /// Finer than debugging.
   case trace
   /// For debugging.
@@ -25,14 +25,10 @@ public enum LogSeverity: Int, Sendable, Hashable, Comparable, CaseIterable {
     case .error: "ERROR"
     }
   }
-
-  /// Orders by severity.
-  public static func < (lhs: LogSeverity, rhs: LogSeverity) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
 extension RequestObservation {
-  /// How much a request that ended so matters. A 4xx status code is a warning where the app is the client; of an inbound request it
-  /// is its caller's concern.
+  /// How much a request that ended so matters. A 4xx status code is a warning where the app is the client; of an inbound request it is the caller's concern.
   package var severity: LogSeverity {
     switch outcome {
     case .ok, .cancelled: .info

@@ -62,6 +62,4 @@ extension RequestLog: Collector {
 /// Numbers of lines, by severity or by reason.
 typealias Tally<Key: Hashable> = [Key: UInt64]
 
-extension Dictionary where Value == UInt64 {
-  var total: UInt64 { values.reduce(0, &+) }
-}
+extension Dictionary where Value == UInt64 { var total: UInt64 { values.reduce(0, &+) } }

@@ -36,8 +36,7 @@ package final class RecentLines: Sendable {
   }
 
   func lines(_ query: LogQuery) -> Answer {
-    // `,"client":"…"` and `,"trace_id":"…"`, as a line has them, of those that are asked for. Nothing else in a line looks so: in a
-    // text each quote is escaped.
+    // `,"client":"…"` and `,"trace_id":"…"`, as a line has them, of those that are asked for. In a text each quote is escaped.
     let members = [
       LineWriter.bytes(capacity: 2_048) { $0.member("client", query.client) },
       LineWriter.bytes(capacity: 2_048) { $0.member("trace_id", query.traceID) },

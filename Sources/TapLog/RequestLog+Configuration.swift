@@ -9,8 +9,7 @@ extension RequestLog {
     public var sampling = LogSampling()
     /// Replaces ``sampling`` for the requests of some clients, by name.
     public var clientSampling: [String: LogSampling] = [:]
-    /// The maximum bytes of `url.full` and `url.path`, after redaction. A longer one is cut and ends in `…`.
-    /// At most 8,192.
+    /// The maximum bytes of `url.full` and `url.path`, after redaction. A longer one ends in `…`. At most 8,192.
     public var urlLengthLimit = 2_048
     /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes. More
     /// or longer ones are an error at the start, and so is a key that the log uses itself. Text is cut at
@@ -24,8 +23,7 @@ extension RequestLog {
     /// ``RequestLog/flush(within:)`` now and then.
     public var queueLineLimit = 16_384
     /// The permissions of a new log file, less the process's umask: `0o640`, because even a redacted log is
-    /// not for all users. Only the nine lowest bits are used. The owner may always write, because the log
-    /// reopens the file.
+    /// not for all users. Only the nine lowest bits are used. The owner may always write, to reopen it.
     public var filePermissions = 0o640
     /// When the log rotates its file itself. `nil` by default: `logrotate` can do it, without a signal. At its
     /// next batch the log notices that the file was moved or replaced.
@@ -35,11 +33,9 @@ extension RequestLog {
     public var synchronizationInterval: Duration?
     /// How many of the last lines stay in memory for ``RequestLog/recent(_:)``: none by default.
     public var recentLineLimit = 0
-    /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Memory grows with the kept lines,
-    /// up to twice as much.
+    /// The maximum bytes of these lines: 1 MiB by default, at least 32 KiB. Takes up to twice as much memory.
     public var recentByteLimit = 1 << 20
-    /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for pending
-    /// lines.
+    /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for them.
     public var flushesAtExit = true
 
     /// The defaults.

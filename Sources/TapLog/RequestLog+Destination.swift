@@ -46,8 +46,7 @@ extension RequestLog {
   }
 }
 
-/// Writes to a descriptor of the app or of the process, such as standard error. Its flags are not changed, and it is
-/// never closed.
+/// Writes to a descriptor of the app or of the process, such as standard error. It is never closed nor changed.
 private struct DescriptorOutput: LogOutput {
   private let descriptor: Int32
 

@@ -2,17 +2,9 @@ package import TapCore
 package import TapEndpoint
 
 extension EndpointRoute {
-  /// Makes a route with a page that shows what fails and what is slow, then draws the request metrics live: rate,
-  /// errors, latency and a heatmap by client, host and path, and served requests by route; where the time goes; and
-  /// the searchable lines of the log, with phases, by trace. It requests `metrics`, and `logs` and
-  /// `page/history` if they are served, by relative paths, so it works behind a proxy that adds a prefix.
-  ///
-  /// The page is one document without other resources, compressed once for all browsers. Its
+  /// The page. It requests `metrics`, and `logs` and `page/history` if they are served, by relative paths, so it works behind a proxy
+  /// that adds a prefix. It is one document without other resources, compressed once for all browsers, whose
   /// Content-Security-Policy allows only the page's own script, which may talk only to this endpoint.
-  ///
-  /// - Parameters:
-  ///   - showsLog: whether the endpoint serves `/logs`.
-  ///   - showsHistory: whether the endpoint serves `page/history` beside the page.
   package static func page(showsLog: Bool = false, showsHistory: Bool = false) -> EndpointRoute {
     let document = PageDocument(showsLog: showsLog, showsHistory: showsHistory)
     return .immediate("/") { request in

@@ -42,7 +42,7 @@ extension HistoryWindow {
 
 extension HistoryWindow.Totals {
   fileprivate var json: String {
-    let failures = failures.map { "\"\($0.kind)\":\($0.count)" }.joined(separator: ",")
+    let failures = failures.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
     let counts = counts.prefix(through: counts.lastIndex { $0 > 0 } ?? 0).map { ",\($0)" }.joined()
     return "[\(place),\(sum),{\(failures)}\(counts)]"
   }

@@ -32,31 +32,21 @@ struct HistoryWindow: Sendable {
     }
   }
 
-  struct Failures: Sendable, Equatable {
-    /// An error type or a status code.
-    let kind: String
-    var count: UInt32
-  }
-
   /// What the requests of one party came to in one slot.
   struct Totals: Sendable, Equatable {
     /// The place of the party in ``HistoryWindow/parties``.
     let place: Int
     /// The sum of the durations, in seconds.
     var sum = 0.0
-    var failures: [Failures] = []
+    /// How many failed, by error type or status code.
+    var failures: [String: UInt32] = [:]
     /// The requests in each bucket, not cumulative, `+Inf` last.
     var counts: [UInt32]
 
     /// Status codes beyond ``HistoryWindow/kindLimit`` are counted together, and so are error types.
     fileprivate mutating func add(_ failure: String) {
-      if let index = failures.firstIndex(where: { $0.kind == failure }) {
-        failures[index].count &+= 1
-      } else if failures.count < HistoryWindow.kindLimit || failure == "4xx" || failure == "_OTHER" {
-        failures.append(Failures(kind: failure, count: 1))
-      } else {
-        add(failure.hasPrefix("4") ? "4xx" : "_OTHER")
-      }
+      let isKept = failures[failure] != nil || failures.count < HistoryWindow.kindLimit
+      failures[isKept ? failure : failure.hasPrefix("4") ? "4xx" : "_OTHER", default: 0] &+= 1
     }
   }
 
@@ -140,9 +130,7 @@ struct HistoryWindow: Sendable {
     _ observation: RequestObservation, _ nanoseconds: Int64, _ slot: Int64, at place: Int
   ) {
     if let last = slow[place].last, last.slot == slot, last.nanoseconds >= nanoseconds { return }
-    slow[place].removeAll {
-      $0.nanoseconds <= nanoseconds || $0.slot <= slot - Int64(Self.slotCount)
-    }
+    slow[place].removeAll { $0.nanoseconds <= nanoseconds || $0.slot <= slot - Int64(Self.slotCount) }
     // The slowest of all stays.
     if slow[place].count == Self.slowLimit { slow[place].remove(at: 1) }
     slow[place].append(

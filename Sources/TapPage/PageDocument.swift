@@ -17,8 +17,7 @@ final class PageDocument: Sendable {
   static let headers: EndpointHeaders = [
     "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Vary": "Accept-Encoding",
     // By their hashes, not by a nonce: the same bytes serve all readers (CSP Level 3, section 8.3).
-    "Content-Security-Policy":
-      "default-src 'none'; script-src 'sha256-\(SHA256.base64(of: script))'; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'sha256-\(SHA256.base64(of: script))'; "
       + "style-src 'sha256-\(SHA256.base64(of: style))'; "
       + "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",

@@ -27,9 +27,7 @@ enum SHA256 {
         let s1: UInt32 = rotated(w[t - 2], 17) ^ rotated(w[t - 2], 19) ^ (w[t - 2] >> 10)
         w.append(w[t - 16] &+ s0 &+ w[t - 7] &+ s1)
       }
-      var (a, b, c, d, e, f, g, h) = (
-        hash[0], hash[1], hash[2], hash[3], hash[4], hash[5], hash[6], hash[7]
-      )
+      var (a, b, c, d, e, f, g, h) = (hash[0], hash[1], hash[2], hash[3], hash[4], hash[5], hash[6], hash[7])
       for t in 0..<64 {
         let s1: UInt32 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
         let s0: UInt32 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)

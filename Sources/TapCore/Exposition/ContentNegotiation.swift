@@ -9,10 +9,9 @@ extension ExpositionFormat {
       var rank: Rank?
       for (place, range) in ranges.enumerated() {
         // The most specific range that names a format has its weight: with 0 it is not acceptable, whatever a wildcard says.
-        guard let precision = range.precision(naming: type), precision > rank?.precision ?? -1 else {
-          continue
+        if let precision = range.precision(naming: type), precision > rank?.precision ?? -1 {
+          rank = (range.weight, precision, -place)
         }
-        rank = (range.weight, precision, -place)
       }
       if let rank, rank.weight > 0, rank > best { (self, best) = (format, rank) }
     }
@@ -45,17 +44,13 @@ struct QualityList {
 
   init(_ header: String) {
     var rest = header.utf8.map(\.asciiLowercased)[...]
-    var left = 64
-    while !rest.isEmpty, left > 0 {
-      var (part, separator) = Self.part(&rest)
-      var item = part.isEmpty ? nil : Item(value: part)
-      left -= 1
-      while separator == UInt8(ascii: ";"), left > 0 {
-        (part, separator) = Self.part(&rest)
-        if item?.add(part) == false { item = nil }
-        left -= 1
-      }
-      if let item, separator != UInt8(ascii: ";") { items.append(item) }
+    var (item, isParameter): (Item?, Bool) = (nil, false)
+    for _ in 0..<64 where !rest.isEmpty {
+      let (part, separator) = Self.part(&rest)
+      if !isParameter { item = part.isEmpty ? nil : Item(value: part) }
+      if isParameter, item?.add(part) == false { item = nil }
+      isParameter = separator == UInt8(ascii: ";")
+      if let item, !isParameter { items.append(item) }
     }
   }
 

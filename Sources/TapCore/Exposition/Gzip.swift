@@ -18,9 +18,13 @@ package struct Gzip: Sendable {
   private let deflateEnd: DeflateEnd
 
   private init?() {
-    guard let library = dlopen(Self.libraryName, RTLD_NOW | RTLD_LOCAL),
-      let initialize = dlsym(library, "deflateInit2_"), let deflate = dlsym(library, "deflate"),
-      let end = dlsym(library, "deflateEnd")
+    #if canImport(Darwin)
+      let name = "libz.1.dylib"
+    #else
+      let name = "libz.so.1"
+    #endif
+    guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL), let initialize = dlsym(library, "deflateInit2_"),
+      let deflate = dlsym(library, "deflate"), let end = dlsym(library, "deflateEnd")
     else { return nil }
     deflateInit = unsafeBitCast(initialize, to: DeflateInit.self)
     self.deflate = unsafeBitCast(deflate, to: Deflate.self)
@@ -86,18 +90,9 @@ package struct Gzip: Sendable {
 
   private static let pieceLength = 65_536
 
-  private static var libraryName: String {
-    #if canImport(Darwin)
-      "libz.1.dylib"
-    #else
-      "libz.so.1"
-    #endif
-  }
-
   private typealias DeflateInit =
-    @convention(c) (
-      UnsafeMutableRawPointer, Int32, Int32, Int32, Int32, Int32, UnsafePointer<CChar>, Int32
-    ) -> Int32
+    @convention(c) (UnsafeMutableRawPointer, Int32, Int32, Int32, Int32, Int32, UnsafePointer<CChar>, Int32)
+    -> Int32
   private typealias Deflate = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
   private typealias DeflateEnd = @convention(c) (UnsafeMutableRawPointer) -> Int32
 

@@ -37,8 +37,7 @@ package final class ScrapeHandler: Sendable {
     (self.registry, self.createdSamples, self.perform) = (registry, createdSamples, perform)
   }
 
-  /// Answers one scrape, by the headers of these names, with the families that have these names, or samples with them; `nil` is all
-  /// families. Returns at once.
+  /// Answers one scrape, by the headers of these names, with the families that have these names, or samples with them; `nil` is all. Returns at once.
   package func scrape(
     accept: String?, acceptEncoding: String?,
     names: @escaping @autoclosure @Sendable () -> Set<String>? = nil, completion: @escaping Completion

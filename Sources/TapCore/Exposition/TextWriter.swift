@@ -45,7 +45,7 @@ struct TextWriter: ExpositionWriter {
 
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
     append(name, labels, FloatText.value(value))
-    if let created { append(created, labels) }
+    if writesCreated, let created { append(createdName, labels, FloatText.seconds(created)) }
   }
 
   mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
@@ -91,7 +91,7 @@ struct TextWriter: ExpositionWriter {
     }
     reserve(capacity)
     bytes += lines[..<length]
-    append(created, labels)
+    if writesCreated { append(createdName, labels, FloatText.seconds(created)) }
   }
 
   /// Reserves memory for a whole family, when its first series is written: to grow by doubling copies all of an exposition twice.
@@ -107,10 +107,6 @@ struct TextWriter: ExpositionWriter {
     let labels = "{trace_id=\"\(exemplar.trace.traceID)\",span_id=\"\(exemplar.trace.spanID)\"}"
     let value = FloatText.value(exemplar.value)
     return Array(" # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8)
-  }
-
-  private mutating func append(_ created: Timestamp, _ labels: RenderedLabels) {
-    if writesCreated { append(createdName, labels, FloatText.seconds(created)) }
   }
 
   /// One line: `name{labels} value`.
@@ -137,20 +133,17 @@ struct TextWriter: ExpositionWriter {
 
     init(memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
 
-    @inline(__always)
-    private mutating func append(_ source: UnsafePointer<UInt8>?, count length: Int) {
+    @inline(__always) private mutating func append(_ source: UnsafePointer<UInt8>?, count length: Int) {
       guard let source, let memory = memory.baseAddress, length <= self.memory.count - count else { return }
       (memory + count).update(from: source, count: length)
       count += length
     }
 
-    @inline(__always)
-    mutating func append(_ bytes: [UInt8]) {
+    @inline(__always) mutating func append(_ bytes: [UInt8]) {
       bytes.withUnsafeBufferPointer { append($0.baseAddress, count: $0.count) }
     }
 
-    @inline(__always)
-    mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
+    @inline(__always) mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
       bytes.withUnsafeBufferPointer { append($0.baseAddress.map { $0 + start }, count: end &- start) }
     }
 
@@ -160,8 +153,7 @@ struct TextWriter: ExpositionWriter {
     @inline(__always)
     mutating func repeatBeginning(_ length: Int) { append(memory.baseAddress, count: min(length, count)) }
 
-    @inline(__always)
-    mutating func append(decimal number: UInt64) {
+    @inline(__always) mutating func append(decimal number: UInt64) {
       var length = 1
       var bound: UInt64 = 10
       while length < 20, number >= bound { (length, bound) = (length &+ 1, bound &* 10) }

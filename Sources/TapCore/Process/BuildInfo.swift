@@ -5,9 +5,7 @@ package struct BuildInfo: Collector {
   private let sources: @Sendable () -> [String: String]
 
   /// - Parameter sources: Labels that say where it knows transfers and connections from: a system's name, or `none`.
-  package init(sources: @escaping @Sendable () -> [String: String] = { [:] }) {
-    self.sources = sources
-  }
+  package init(sources: @escaping @Sendable () -> [String: String] = { [:] }) { self.sources = sources }
 
   package func collect() -> [MetricFamily] {
     let labels = sources().merging(["version": Self.version]) { $1 }

@@ -22,31 +22,21 @@ public struct ProcessMetrics: Collector {
     let network = ProcFile.read("/proc/self/net/netstat") ?? ""
     // One of the descriptors is that of the directory being read.
     let openFiles = System.names(inFolder: "/proc/self/fd").map { Double($0.count - 1) }
+    let cpu = status.map { ($0.userTicks + $0.systemTicks) / ticksPerSecond }
+    let start = status.flatMap { status in bootTime.map { $0 + status.startTicks / ticksPerSecond } }
+    let addressSpace = Self.limit("Max address space", in: limits)
+    let (received, sent) = (Self.octets("InOctets", in: network), Self.octets("OutOctets", in: network))
     return [
-      family(
-        "cpu_seconds_total", "User and system CPU time.", .counter, unit: "seconds",
-        status.map { ($0.userTicks + $0.systemTicks) / ticksPerSecond }),
-      family("open_fds", "Open file descriptors.", .gauge, openFiles),
-      family(
-        "max_fds", "Most file descriptors that may be open.", .gauge, Self.limit("Max open files", in: limits)
-      ),
-      family(
-        "resident_memory_bytes", "Resident memory.", .gauge, unit: "bytes",
-        status.map { $0.residentPages * pageSize }),
-      family("virtual_memory_bytes", "Virtual memory.", .gauge, unit: "bytes", status?.virtualBytes),
-      family(
-        "virtual_memory_max_bytes", "Most virtual memory that may be used.", .gauge, unit: "bytes",
-        Self.limit("Max address space", in: limits)),
-      family(
-        "start_time_seconds", "When the process began, in seconds since 1970.", .gauge, unit: "seconds",
-        status.flatMap { status in bootTime.map { $0 + status.startTicks / ticksPerSecond } }),
-      family(
-        "network_receive_bytes_total", "Bytes received over the network that the process sees.", .counter,
-        unit: "bytes", Self.octets("InOctets", in: network)),
-      family(
-        "network_transmit_bytes_total", "Bytes sent over the network that the process sees.", .counter,
-        unit: "bytes", Self.octets("OutOctets", in: network)),
-    ].compactMap { $0 }
+      ("cpu_seconds_total", "User and system CPU time.", cpu),
+      ("open_fds", "Open file descriptors.", openFiles),
+      ("max_fds", "Most file descriptors that may be open.", Self.limit("Max open files", in: limits)),
+      ("resident_memory_bytes", "Resident memory.", status.map { $0.residentPages * pageSize }),
+      ("virtual_memory_bytes", "Virtual memory.", status?.virtualBytes),
+      ("virtual_memory_max_bytes", "Most virtual memory that may be used.", addressSpace),
+      ("start_time_seconds", "When the process began, in seconds since 1970.", start),
+      ("network_receive_bytes_total", "Bytes received over the network that the process sees.", received),
+      ("network_transmit_bytes_total", "Bytes sent over the network that the process sees.", sent),
+    ].compactMap(Self.family)
   }
 
   /// A soft limit of `/proc/self/limits`.
@@ -67,13 +57,11 @@ public struct ProcessMetrics: Collector {
     return Double(lines[1][index])
   }
 
-  private func family(
-    _ name: String, _ help: String, _ kind: MetricFamily.Kind, unit: String? = nil, _ value: Double?
-  ) -> MetricFamily? {
-    value.map {
-      MetricFamily(
-        name: "process_" + name, help: help, kind: kind, unit: unit, samples: [.init(value: $0)])
-    }
+  private static func family(_ name: String, _ help: String, _ value: Double?) -> MetricFamily? {
+    guard let value else { return nil }
+    return MetricFamily(
+      name: "process_" + name, help: help, kind: name.hasSuffix("_total") ? .counter : .gauge,
+      unit: ["seconds", "bytes"].first { name.contains("_" + $0) }, samples: [.init(value: value)])
   }
 }
 

@@ -5,22 +5,18 @@ package enum StandardError {
   /// The bytes that a pipe takes as one piece (POSIX, `PIPE_BUF`).
   private static let limit = 4_096
 
-  /// Writes a line, or leaves it: nothing waits for a reader that does not read, and where the reader is gone, no signal ends the
-  /// process.
+  /// Writes a line, or leaves it: it neither waits for a reader nor lets SIGPIPE end the process.
   package static func write(line: String) {
     let text = line.map { $0.isNewline ? " " : $0 }
     var bytes = Array(String(text).prefix(utf8Length: limit - 1).utf8)
     bytes.append(UInt8(ascii: "\n"))
     guard System.waitUntilWritable(2, milliseconds: 0) else { return }
-    withoutBrokenPipeSignal {
-      _ = bytes.withUnsafeBytes { try? System.write($0, to: 2) }
-    }
+    withoutBrokenPipeSignal { _ = bytes.withUnsafeBytes { try? System.write($0, to: 2) } }
   }
 
   /// A write to a pipe without a reader sends SIGPIPE to the thread that writes. It is blocked there, and taken back if it came.
   private static func withoutBrokenPipeSignal(_ body: () -> Void) {
-    var pipe = sigset_t()
-    var before = sigset_t()
+    var (pipe, before) = (sigset_t(), sigset_t())
     sigemptyset(&pipe)
     sigaddset(&pipe, SIGPIPE)
     let wasPending = isPending

@@ -7,8 +7,7 @@ package enum System {
   /// The wall clock, read now: nanoseconds since 1970-01-01T00:00:00Z (POSIX, `CLOCK_REALTIME`).
   static var realTimeNanoseconds: Int64 { nanoseconds(of: CLOCK_REALTIME) }
 
-  @inline(__always)
-  private static func nanoseconds(of clock: clockid_t) -> Int64 {
+  @inline(__always) private static func nanoseconds(of clock: clockid_t) -> Int64 {
     var time = timespec()
     clock_gettime(clock, &time)
     return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
@@ -77,8 +76,7 @@ package enum System {
 }
 
 extension System {
-  /// Opens a file for appending, and creates it if it does not exist and permissions are given. Never blocks, not for the reader
-  /// of a FIFO either.
+  /// Opens a file for appending, and creates it if it does not exist and permissions are given. Never blocks, not for a FIFO either.
   package static func openForAppending(_ path: String, permissions: Int?) throws(Failure) -> Int32 {
     let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (permissions == nil ? 0 : O_CREAT)
     let mode = mode_t(truncatingIfNeeded: permissions ?? 0)
@@ -180,6 +178,16 @@ extension System {
     try status { stat(path, &$0) }
   }
 
+  /// Why the path leads to no file; `nil` if it leads to one.
+  package static func failure(ofPath path: String) -> Failure? {
+    do {
+      _ = try status(ofPath: path)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   package static func isFolder(_ path: String) -> Bool { (try? status(ofPath: path))?.kind == .folder }
 
   /// The file itself where a symbolic link is at the path.
@@ -226,9 +234,7 @@ extension System {
 
   /// Waits for the writes to a file that are going on, in any process. Linux writes under the lock of the inode, and takes the same
   /// lock to change the owner, also where nothing is changed (`chown_common` in its `fs/open.c`).
-  package static func waitForWrites(to descriptor: Int32) {
-    _ = fchown(descriptor, uid_t.max, gid_t.max)
-  }
+  package static func waitForWrites(to descriptor: Int32) { _ = fchown(descriptor, uid_t.max, gid_t.max) }
 
   /// Makes what has been written survive a loss of power.
   package static func synchronize(_ descriptor: Int32) throws(Failure) {

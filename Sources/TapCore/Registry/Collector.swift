@@ -2,8 +2,7 @@
 ///
 /// A registry asks each collector at every scrape, and once at its registration to learn the names. A
 /// collector returns the same families every time. The registry omits a family that was not among the first
-/// ones, and a sample with an invalid label name, with the labels of another one, or with a value that its
-/// kind cannot have.
+/// ones, and a sample with an invalid label name, with the labels of another one, or with an invalid value.
 public protocol Collector: Sendable {
   /// The current families. Called on the thread that serves a scrape, without a lock: it must not wait.
   func collect() -> [MetricFamily]
@@ -32,8 +31,7 @@ struct CollectorSource: MetricSource {
         }
       }
     }
-    self.descriptors = descriptors
-    self.collector = collector
+    (self.descriptors, self.collector) = (descriptors, collector)
   }
 
   func gather(at now: Instant) -> [GatheredFamily] {

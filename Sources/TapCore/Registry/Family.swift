@@ -5,8 +5,7 @@ import Synchronization
 ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
 ///     jobs[JobLabels(kind: "email")].increment()
 ///
-/// A look-up holds a lock for one dictionary access. Keep the returned instrument in a hot path. May be used
-/// from any thread.
+/// A look-up holds a lock for one dictionary access. Keep the instrument in a hot path. Any thread may use it.
 public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   let descriptor: FamilyDescriptor
   let buckets: HistogramBuckets?
@@ -17,9 +16,7 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
     descriptor: FamilyDescriptor, configuration: SeriesConfiguration, buckets: HistogramBuckets?,
     render: @escaping @Sendable (Key) -> RenderedLabels, make: @escaping @Sendable (DroppedValues) -> Element
   ) {
-    self.descriptor = descriptor
-    self.buckets = buckets
-    self.render = render
+    (self.descriptor, self.buckets, self.render) = (descriptor, buckets, render)
     let column = SeriesColumn(descriptor: descriptor)
     table = Mutex(SeriesTable([column], configuration) { make(column.dropped) })
   }
@@ -41,12 +38,10 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
 
   /// Removes the series of a label set, from the next scrape on.
   ///
-  /// An instrument that the app has kept goes on recording, but is no longer exposed. Asking for the label
-  /// set again makes a new series.
+  /// An instrument that the app has kept goes on recording, but is no longer exposed. The set then gets a new series.
   ///
   /// - Returns: whether the series existed.
-  @discardableResult
-  public func remove(_ key: Key) -> Bool { remove(render(key)) }
+  @discardableResult public func remove(_ key: Key) -> Bool { remove(render(key)) }
 
   /// Removes all series, from the next scrape on.
   public func removeAll() { _ = remove(nil) }

@@ -17,7 +17,7 @@ public struct MetricFamily: Sendable {
   }
 
   /// The kinds of families with one value per sample.
-  public enum Kind: Sendable, CaseIterable {
+  public enum Kind: Sendable {
     /// Goes up only; its name ends in `_total`.
     case counter
     /// Goes up and down.
@@ -34,8 +34,6 @@ public struct MetricFamily: Sendable {
     public var value: Double
 
     /// Makes a sample.
-    public init(labels: Labels = .none, value: Double) {
-      (self.labels, self.value) = (labels, value)
-    }
+    public init(labels: Labels = .none, value: Double) { (self.labels, self.value) = (labels, value) }
   }
 }

@@ -1,9 +1,7 @@
 /// The rules for names (Prometheus data model, "Metric names and labels").
 package enum MetricName {
   /// `[a-zA-Z_:][a-zA-Z0-9_:]*`
-  static func isValid(_ name: String) -> Bool {
-    matches(name) { isLetter($0) || $0 == UInt8(ascii: ":") }
-  }
+  static func isValid(_ name: String) -> Bool { matches(name) { isLetter($0) || $0 == UInt8(ascii: ":") } }
 
   /// `[a-zA-Z_][a-zA-Z0-9_]*`, without the two leading underscores that Prometheus keeps for itself.
   package static func isValidLabel(_ name: String) -> Bool {
@@ -15,9 +13,7 @@ package enum MetricName {
     return name.utf8.dropFirst().allSatisfy { isHead($0) || $0.isASCIIDigit }
   }
 
-  private static func isLetter(_ byte: UInt8) -> Bool {
-    byte.isASCIILetter || byte == UInt8(ascii: "_")
-  }
+  private static func isLetter(_ byte: UInt8) -> Bool { byte.isASCIILetter || byte == UInt8(ascii: "_") }
 
   /// The label of all series beyond the limit of a family (OpenTelemetry metrics SDK, "Overflow attribute").
   static let overflowLabel = "otel_metric_overflow"
@@ -52,9 +48,7 @@ package enum MetricName {
     try checkLabels(labels.map(\.name), metric: metric)
     return { key in
       RenderedLabels(
-        labels.lazy.compactMap { label in
-          label.value(key).map { Labels.Pair(name: label.name, value: $0) }
-        })
+        labels.lazy.compactMap { label in label.value(key).map { Labels.Pair(name: label.name, value: $0) } })
     }
   }
 }

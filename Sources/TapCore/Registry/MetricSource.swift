@@ -8,6 +8,4 @@ protocol MetricSource: Sendable {
   func remove(_ labels: RenderedLabels?) -> Bool
 }
 
-extension MetricSource {
-  func remove(_ labels: RenderedLabels?) -> Bool { false }
-}
+extension MetricSource { func remove(_ labels: RenderedLabels?) -> Bool { false } }

@@ -138,13 +138,10 @@ public final class Registry: Sendable {
   ///   - name: the metric's name, as registered.
   ///   - labels: the labels of the series, in any order.
   /// - Returns: whether the series existed.
-  @discardableResult
-  public func removeSeries(of name: String, labels: Labels) -> Bool {
+  @discardableResult public func removeSeries(of name: String, labels: Labels) -> Bool {
     state.withLock { $0.byName[name] }?.remove(RenderedLabels(labels.pairs)) ?? false
   }
 
   /// Removes all series of a metric. Its name stays taken.
-  public func removeAllSeries(of name: String) {
-    _ = state.withLock { $0.byName[name] }?.remove(nil)
-  }
+  public func removeAllSeries(of name: String) { _ = state.withLock { $0.byName[name] }?.remove(nil) }
 }

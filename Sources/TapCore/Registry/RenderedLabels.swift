@@ -49,9 +49,8 @@ struct RenderedLabels: Sendable, Hashable, Comparable {
       rest = rest.dropFirst(name.count + 2)
       var value: [UInt8] = []
       while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-        let isEscape = byte == UInt8(ascii: "\\")
-        let escaped = isEscape ? rest.popFirst() : byte
-        value.append(isEscape && escaped == UInt8(ascii: "n") ? UInt8(ascii: "\n") : escaped ?? byte)
+        let escaped = byte == UInt8(ascii: "\\") ? rest.popFirst() : nil
+        value.append(escaped == UInt8(ascii: "n") ? UInt8(ascii: "\n") : escaped ?? byte)
       }
       pairs.append((Array(name), value))
       rest = rest.dropFirst()

@@ -1,8 +1,7 @@
 /// The limit and the expiry of a family's series.
 public struct SeriesConfiguration: Sendable, Hashable {
   /// The maximum number of series. Further label sets share one series, whose only label is
-  /// `otel_metric_overflow="true"`, and count in `session_tap_series_overflow_total`. With 0 or less, all of
-  /// them do.
+  /// `otel_metric_overflow="true"`, and count in `session_tap_series_overflow_total`. With 0 or less, all do.
   public var limit: Int
 
   /// How long an idle series stays. `nil`, the default, keeps it forever.

@@ -4,8 +4,7 @@ package enum BackgroundThread {
   /// Runs the body on a new thread, on which no signal is delivered: a write to a pipe without a reader or past the
   /// file size limit then fails with an error instead of ending the process (SIGPIPE, SIGXFSZ), and the
   /// app's handlers run on the app's threads. Its priority is that of any thread: those that an observer of the app's starts
-  /// here, such as Dispatch's workers, would inherit a lower one for as long as they live (clone(2)). Throws if the system gives no
-  /// thread.
+  /// here, such as Dispatch's workers, would inherit a lower one for as long as they live (clone(2)). Throws if there is no thread.
   package static func start(_ body: @escaping @Sendable () -> Void) throws(System.Failure) {
     let box = Unmanaged.passRetained(Box(body))
     #if canImport(Darwin)

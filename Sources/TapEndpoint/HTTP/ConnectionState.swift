@@ -21,8 +21,7 @@ package struct ConnectionState: Sendable {
     /// Between requests.
     case idle
     /// Waiting for its client: to send its request, or to read its answer. A new connection does so too: if it were
-    /// idle, a crowd of slow senders would have each new one closed before it can send. A slow reader does so too, for
-    /// the same reason.
+    /// idle, a crowd of slow senders would have each new one closed before it can send. So does a slow reader.
     case waiting
     /// A handler works.
     case answering
@@ -87,12 +86,10 @@ package struct ConnectionState: Sendable {
 
   // MARK: Queries
 
-  /// When ``deadlinePassed(at:)`` is to be called, unless an event comes before. While there is output, only its
-  /// reader is waited for.
+  /// When ``deadlinePassed(at:)`` is to be called, unless an event comes before. With output, only its reader is waited for.
   package var deadline: ContinuousClock.Instant { writeDeadline ?? waitDeadline }
 
-  /// Whether bytes are to be read. While a request is being answered, they are, up to a bound: only reading shows
-  /// that the client has gone.
+  /// Whether bytes are to be read. While a request is being answered, they are, up to a bound: it shows that a client has gone.
   package var wantsInput: Bool {
     if hasInputEnded { return false }
     return switch phase {
@@ -107,8 +104,7 @@ package struct ConnectionState: Sendable {
   package var wantsOutput: Bool { isWriteBlocked && !output.isEmpty }
 
   /// Inlined, because else the whole state is copied for each request only to ask for this.
-  @inline(__always)
-  package var activity: Activity {
+  @inline(__always) package var activity: Activity {
     switch phase {
     case .answering: .answering
     case .receiving where output.isEmpty && parser.isIdle && input.isEmpty && requestCount > 0: .idle
@@ -133,10 +129,8 @@ package struct ConnectionState: Sendable {
     case .lingering:
       lingeringBytes += bytes.count
       if lingeringBytes > Self.lingerBytes { phase = .closed(reset: true) }
-    case .closing, .closed:
-      break
-    case .receiving, .answering:
-      input = ArraySlice(Array(input) + bytes)
+    case .closing, .closed: break
+    case .receiving, .answering: input = ArraySlice(Array(input) + bytes)
     }
   }
 
@@ -164,16 +158,12 @@ package struct ConnectionState: Sendable {
   package mutating func deadlinePassed(at time: EventTime) {
     guard deadline <= time.instant else { return }
     switch (wait, phase) {
-    case _ where writeDeadline != nil:
-      phase = .closed(reset: true)
-    case (.head, .receiving):
-      fail(.init(408, "the head took too long"), at: time)
-    case (.body, .receiving):
-      fail(.init(408, "the body took too long"), at: time)
+    case _ where writeDeadline != nil: phase = .closed(reset: true)
+    case (.head, .receiving): fail(.init(408, "the head took too long"), at: time)
+    case (.body, .receiving): fail(.init(408, "the body took too long"), at: time)
     case (.answer, .answering(let exchange)):
       answer(.refusal(503, "the answer took too long"), to: exchange.id, at: time)
-    default:
-      phase = .closed(reset: false)
+    default: phase = .closed(reset: false)
     }
   }
 
@@ -233,8 +223,7 @@ package struct ConnectionState: Sendable {
       return .refused(failure)
     }
     switch phase {
-    case .closed(let reset):
-      return .close(reset: reset)
+    case .closed(let reset): return .close(reset: reset)
     case _ where !output.isEmpty:
       if !isWriteBlocked { return .write }
     case .receiving where hasInputEnded, .closing where hasInputEnded:
@@ -244,8 +233,7 @@ package struct ConnectionState: Sendable {
       phase = .lingering
       setWait(.linger, Self.lingerDeadline, at: time)
       return .shutdownOutput
-    case .receiving, .answering, .lingering:
-      break
+    case .receiving, .answering, .lingering: break
     }
     // A client that sends a byte now and then for the same request begins nothing new.
     if waiting.activity != activity || waiting.request != requestCount {

@@ -10,12 +10,9 @@ public struct EndpointHeaders: Sendable, ExpressibleByDictionaryLiteral {
   public init() {}
 
   /// Makes a list from a literal such as `["Content-Type": "text/plain"]`, in the literal's order.
-  public init(dictionaryLiteral elements: (String, String)...) {
-    fields = elements.map { ($0.0, $0.1) }
-  }
+  public init(dictionaryLiteral elements: (String, String)...) { fields = elements.map { ($0.0, $0.1) } }
 
-  /// The value of the first field with that name. Setting a value replaces all fields with that name by one;
-  /// setting `nil` removes them.
+  /// The value of the first field with that name. Setting replaces all fields with that name; `nil` removes them.
   public subscript(name: String) -> String? {
     get { fields.first { $0.name.isEqualIgnoringASCIICase(to: name) }?.value }
     set {

@@ -17,9 +17,7 @@ extension EndpointRequest {
     guard version.count == 8, version.starts(with: "HTTP/".utf8), version[6] == UInt8(ascii: "."),
       version[5].isASCIIDigit, version[7].isASCIIDigit
     else { throw .malformed("invalid HTTP version") }
-    guard version[5] == UInt8(ascii: "1") else {
-      throw .init(505, "this server speaks HTTP/1.1")
-    }
+    guard version[5] == UInt8(ascii: "1") else { throw .init(505, "this server speaks HTTP/1.1") }
     self.init(method: String(decoding: method, as: UTF8.self), path: "")
     try setTarget(target)
     // RFC 9110, section 2.5: a higher minor version is treated as the highest that one implements.
@@ -90,9 +88,7 @@ extension EndpointRequest {
     }
     // RFC 9110, section 10.1.1: either a 100 or a final status must follow, and one in HTTP/1.0 must be ignored. A client
     // "SHOULD repeat that request without a 100-continue expectation" after a 417 (section 15.5.18).
-    if minorVersion > 0, headers["Expect"] != nil {
-      throw .init(417, "send the body at once")
-    }
+    if minorVersion > 0, headers["Expect"] != nil { throw .init(417, "send the body at once") }
     // Section 9.3: HTTP/1.1 persists unless it says `close`, HTTP/1.0 only if it says `keep-alive`.
     let connection = headers.values(of: "Connection")
     keepsAlive =
@@ -115,8 +111,7 @@ extension EndpointRequest {
       throw .init(411, "a body needs a Content-Length")
     }
     guard let length = lengths.first else { return 0 }
-    // Item 5: an invalid value, or more than one, is an unrecoverable error. The exception for a list of equal numbers is
-    // optional, and not made here.
+    // Item 5: an invalid value, or more than one, is an unrecoverable error. The exception for equal numbers is optional.
     guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy(\.isASCIIDigit) else {
       throw .malformed("more than one Content-Length, or an invalid one")
     }

@@ -16,8 +16,7 @@ public struct EndpointRequest: Sendable {
   package var minorVersion = 1
   /// The header fields.
   public var headers: EndpointHeaders
-  /// The body, at most ``Endpoint/Configuration/Limits/bodyBytes`` long. A body without a Content-Length is
-  /// refused: 411.
+  /// The body, at most ``Endpoint/Configuration/Limits/bodyBytes`` long. Without a Content-Length: 411.
   public var body: [UInt8]
   /// Whether the client lets the connection persist after the response (RFC 9112, section 9.3).
   package var keepsAlive = true

@@ -27,9 +27,7 @@ package struct RequestParser: Sendable {
   private var bodyLength: Int?
   private var hasFailed = false
 
-  package init(limits: Endpoint.Configuration.Limits) {
-    self.limits = limits
-  }
+  package init(limits: Endpoint.Configuration.Limits) { self.limits = limits }
 
   /// Whether no byte of a request has been seen since the last one was complete.
   package var isIdle: Bool { headBytes == 0 }

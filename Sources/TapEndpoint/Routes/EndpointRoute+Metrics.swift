@@ -32,9 +32,7 @@ extension EndpointRoute {
       // Others may share the gathering.
       return {}
     }
-    var route = EndpointRoute(path, ["GET"], scrape)
-    (route.isPublic, route.scrapes) = (true, scrapes)
-    return route
+    return EndpointRoute(path, isPublic: true, scrapes: scrapes, scrape)
   }
 }
 
@@ -49,9 +47,9 @@ extension EndpointRequest {
 struct ScrapeMetrics: Sendable {
   private struct Labels: LabelSet {
     let code: Int
-    let format: String
+    let format: ExpositionFormat?
 
-    static var labels: [Label<Labels>] { [Label("code", \.code), Label("format", \.format)] }
+    static var labels: [Label<Labels>] { [Label("code", \.code), Label("format", \.format?.rawValue)] }
   }
 
   private let scrapes: Family<Labels, Registry.Counter>
@@ -66,8 +64,7 @@ struct ScrapeMetrics: Sendable {
       by: Labels.self)
     duration = try registry.histogram(
       "session_tap_scrape_duration_seconds", help: "Time from a scrape's request to its answer.",
-      unit: "seconds",
-      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
+      unit: "seconds", buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1])
     inFlight = try registry.gauge(
       "session_tap_scrapes_in_flight", help: "Scrapes that wait for their answer.")
   }
@@ -80,12 +77,9 @@ struct ScrapeMetrics: Sendable {
     inFlight.decrement()
     duration.record(time)
     let type = response?.headers["Content-Type"]
-    count(isSent ? 200 : 503, ExpositionFormat.allCases.first { $0.contentType == type })
+    let format = ExpositionFormat.allCases.first { $0.contentType == type }
+    scrapes[Labels(code: isSent ? 200 : 503, format: format)].increment()
   }
 
-  func refused() { count(503, nil) }
-
-  private func count(_ code: Int, _ format: ExpositionFormat?) {
-    scrapes[Labels(code: code, format: format?.rawValue ?? "")].increment()
-  }
+  func refused() { scrapes[Labels(code: 503, format: nil)].increment() }
 }

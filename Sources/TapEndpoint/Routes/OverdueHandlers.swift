@@ -5,9 +5,7 @@ import TapCore
 final class OverdueHandlers: Collector {
   private let counts = Mutex<[String: Int]>([:])
 
-  func change(by change: Int, at path: String) {
-    counts.withLock { $0[path, default: 0] += change }
-  }
+  func change(by change: Int, at path: String) { counts.withLock { $0[path, default: 0] += change } }
 
   func collect() -> [MetricFamily] {
     let samples = counts.withLock { $0 }.map { path, count in

@@ -44,9 +44,7 @@ public final class Readiness: Sendable {
   }
 
   /// Removes the check with that name.
-  public func remove(_ name: String) {
-    state.withLock { $0.checks[name] = nil }
-  }
+  public func remove(_ name: String) { state.withLock { $0.checks[name] = nil } }
 
   /// A line for each check, in the order in which they were added, and whether all is well.
   package func report(within time: Duration) async -> (isReady: Bool, text: String) {
@@ -115,9 +113,7 @@ private final class RunningCheck: Sendable {
     task?.cancel()
   }
 
-  private func run() -> Task<Void, Never> {
-    Task { ended(await check()) }
-  }
+  private func run() -> Task<Void, Never> { Task { ended(await check()) } }
 
   private func ended(_ reason: String?) {
     let answers: [Answer] = state.withLock { state in
@@ -138,9 +134,7 @@ extension EndpointRoute {
   /// Makes a route that answers `ok` while the process serves.
   public static func liveness(at path: String = "/healthz") -> EndpointRoute {
     let response = EndpointResponse.text("ok\n")
-    var route = EndpointRoute.immediate(path) { _ in response }
-    route.isPublic = true
-    return route
+    return EndpointRoute(path, isPublic: true, .immediate { _ in response })
   }
 
   /// Makes a route that answers 200 if every check passes, else 503, with a line for each check. A check that
@@ -157,8 +151,6 @@ extension EndpointRoute {
         complete(.text(text, status: isReady ? 200 : 503))
       }.cancel
     }
-    var route = EndpointRoute(path, ["GET"], report)
-    route.isPublic = true
-    return route
+    return EndpointRoute(path, isPublic: true, report)
   }
 }

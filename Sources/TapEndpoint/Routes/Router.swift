@@ -21,9 +21,7 @@ struct Router: Sendable {
   }
 
   func route(for request: EndpointRequest) -> EndpointRoute {
-    guard methods.contains(request.method) else {
-      return Self.answer(.refusal(501, "unknown method"))
-    }
+    guard methods.contains(request.method) else { return Self.answer(.refusal(501, "unknown method")) }
     if request.path == "*" {
       // RFC 9110, section 9.3.7: "OPTIONS *" asks about the server, and serves as a ping.
       let allowed = Self.allowed(exact.values.flatMap { $0 })

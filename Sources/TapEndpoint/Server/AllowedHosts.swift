@@ -5,9 +5,7 @@
 struct AllowedHosts: Sendable {
   private let names: Set<String>
 
-  init(_ access: Endpoint.Configuration.Access) {
-    names = Set(access.allowedHosts.map(Self.normalized))
-  }
+  init(_ access: Endpoint.Configuration.Access) { names = Set(access.allowedHosts.map(Self.normalized)) }
 
   /// The answer to a request for another host; `nil` if it names an allowed one, or none, as browsers never do.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {

@@ -14,9 +14,7 @@ struct Authenticator: Sendable {
   }
 
   /// A file without credentials, so that a mistake shows at the start.
-  var unusableFile: String? {
-    files.first { Credentials(ofFile: $0.path, $0.scheme) == nil }?.path
-  }
+  var unusableFile: String? { files.first { Credentials(ofFile: $0.path, $0.scheme) == nil }?.path }
 
   /// The answer to a request without valid credentials; `nil` if it has some or needs none.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {
@@ -42,8 +40,7 @@ struct Authenticator: Sendable {
       let remedy =
         "Give the app a file of passwords too (basicPasswordFile, or SESSION_TAP_BASIC_PASSWORD_FILE): then the "
         + "browser asks for a user and a password"
-      response = .refusal(
-        401, "this path needs a bearer token, which browsers do not ask for. \(remedy)")
+      response = .refusal(401, "this path needs a bearer token, which browsers do not ask for. \(remedy)")
     }
     for file in files {
       response.headers.add("WWW-Authenticate", "\(file.scheme.rawValue) realm=\"session-tap\"")

@@ -62,9 +62,7 @@ final class Connection {
     }
   }
 
-  func endOutput() {
-    shutdown(descriptor, Int32(SHUT_WR))
-  }
+  func endOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
   /// After a reset, what the peer has not read is lost, and the peer learns so.
   func close(reset: Bool) {

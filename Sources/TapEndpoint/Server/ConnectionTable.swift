@@ -20,11 +20,7 @@ struct ConnectionTable {
   private var reserveBegin = Int.max
   private var lastShortage: ContinuousClock.Instant?
 
-  init(limit: Int) {
-    self.limit = limit
-    maximum = limit
-    capacity = limit
-  }
+  init(limit: Int) { (self.limit, maximum, capacity) = (limit, limit, limit) }
 
   /// The connection to close when there is no room for another. Never one whose handler works: these are bounded by the limits of
   /// requests, and so leave connections to scrapes.
@@ -46,8 +42,7 @@ struct ConnectionTable {
     capacity = maximum
   }
 
-  /// Notes the descriptor of a new connection. The system gives out the lowest one that is free: a high one means
-  /// that all below are taken.
+  /// Notes the descriptor of a new connection. The system gives out the lowest free one: below a high one all are taken.
   mutating func noteAccepted(_ descriptor: Int32, at instant: ContinuousClock.Instant) {
     if Int(descriptor) >= reserveBegin { noteShortage(at: instant) }
   }

@@ -40,9 +40,13 @@ actor EventLoop {
   init(
     _ socket: ListeningSocket, _ router: Router, _ authenticator: Authenticator?,
     _ configuration: Endpoint.Configuration, _ overdue: OverdueHandlers
-  ) throws(System.Failure) {
-    poller = try Poller()
-    try poller.add(socket.descriptor, Self.listenerID, .input)
+  ) throws(EndpointError) {
+    do {
+      poller = try Poller()
+      try poller.add(socket.descriptor, Self.listenerID, .input)
+    } catch {
+      throw ListeningSocket.failure(error.code, configuration.address)
+    }
     listener = socket
     (self.router, self.authenticator, self.overdue) = (router, authenticator, overdue)
     let isLoopback = socket.address.port != nil && !socket.address.isReachableFromNetwork
@@ -55,15 +59,13 @@ actor EventLoop {
     executor.queue.async { self.assumeIsolated(body) }
   }
 
-  func begin() {
-    poller.begin(on: executor.queue) { [weak self] in self?.assumeIsolated { $0.turn() } }
-  }
+  func begin() { poller.begin(on: executor.queue) { [weak self] in self?.assumeIsolated { $0.turn() } } }
 
   /// Serves what is ready, and looks again behind what else the queue has to do. Only when nothing is ready, Dispatch watches, since
   /// it begins to do so on a thread of its own, which costs more than a small request.
   private func turn() {
     let ready = poller.ready()
-    guard !ready.isEmpty else { return poller.resume() }
+    guard !ready.isEmpty else { return poller.watch(true) }
     for (id, events) in ready {
       if id == Self.listenerID { acceptConnections() } else { handle(events, on: id) }
     }
@@ -159,9 +161,7 @@ actor EventLoop {
         connection.state.deadlinePassed(at: time)
         advance(connection)
       }
-      if !connection.isClosed {
-        next = min(next ?? connection.state.deadline, connection.state.deadline)
-      }
+      if !connection.isClosed { next = min(next ?? connection.state.deadline, connection.state.deadline) }
     }
     if let next { checkDeadlines(at: next) }
   }
@@ -243,7 +243,5 @@ final class QueueExecutor: SerialExecutor {
     queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
-  func checkIsolated() {
-    dispatchPrecondition(condition: .onQueue(queue))
-  }
+  func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 }

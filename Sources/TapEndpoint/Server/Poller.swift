@@ -37,7 +37,7 @@ final class Poller {
 
   deinit { close {} }
 
-  /// Begins to call back on the queue when ``ready()`` has something to tell. After each call there is none until ``resume()``.
+  /// Begins to call back on the queue when ``ready()`` has something to tell. Each call ends the watch.
   func begin(on queue: DispatchQueue, onReady: @escaping () -> Void) {
     let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
     source.setEventHandler { [weak self] in
@@ -48,9 +48,7 @@ final class Poller {
     self.source = source
   }
 
-  func resume() { watch(true) }
-
-  private func watch(_ isWanted: Bool) {
+  func watch(_ isWanted: Bool) {
     guard let source, isWanted != isWatching else { return }
     isWatching = isWanted
     if isWanted { source.resume() } else { source.suspend() }
@@ -66,8 +64,7 @@ final class Poller {
     guard let source else { return closing() }
     source.setCancelHandler(handler: closing)
     source.cancel()
-    // A suspended source must not be released, and calls its cancel handler only once it is resumed, which runs no other
-    // handler any more.
+    // A suspended source must not be released, and calls its cancel handler only once it is resumed, which runs no other.
     watch(true)
     self.source = nil
   }

@@ -25,12 +25,7 @@ enum Socket {
   }
 
   static var descriptorLimit: Int {
-    var limit = rlimit()
-    #if canImport(Glibc)
-      let result = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    #else
-      let result = getrlimit(RLIMIT_NOFILE, &limit)
-    #endif
-    return result == 0 && limit.rlim_cur < Int.max ? Int(limit.rlim_cur) : .max
+    let limit = sysconf(Int32(_SC_OPEN_MAX))
+    return limit < 0 ? .max : limit
   }
 }

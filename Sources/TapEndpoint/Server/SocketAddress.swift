@@ -99,8 +99,7 @@ struct SocketAddress: Sendable {
         var port = [CChar](repeating: 0, count: Int(NI_MAXSERV))
         let flags = NI_NUMERICHOST | NI_NUMERICSERV
         guard
-          getnameinfo(
-            address, length, &host, socklen_t(host.count), &port, socklen_t(port.count), flags) == 0
+          getnameinfo(address, length, &host, socklen_t(host.count), &port, socklen_t(port.count), flags) == 0
         else { return nil }
         return .tcp(host: text(host), port: Int(text(port)) ?? 0)
       }

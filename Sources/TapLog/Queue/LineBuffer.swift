@@ -1,7 +1,6 @@
 import TapCore
 
-/// Whole lines, one behind another: their bytes, and the length and severity of each. They are taken off the front, where a short
-/// write may end inside one.
+/// Whole lines, one behind another: their bytes, and the length and severity of each. A short write may end inside the first.
 struct LineBuffer: QueueBuffer, Sendable {
   private struct Line {
     var length: UInt32

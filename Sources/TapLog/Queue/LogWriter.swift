@@ -64,8 +64,7 @@ final class LogWriter: Sendable {
   private let state = Mutex(State())
 
   init(to output: any LogOutput, recentLines: RecentLines? = nil) {
-    self.output = output
-    self.recentLines = recentLines
+    (self.output, self.recentLines) = (output, recentLines)
   }
 
   /// The counts, and how many lines of the queue have come to an end.
@@ -142,8 +141,7 @@ final class LogWriter: Sendable {
   }
 
   /// Appends a line that says how many lines are missing at its place, and why. `false` if none are.
-  @discardableResult
-  private func report(in batch: inout LineBuffer) -> Bool {
+  @discardableResult private func report(in batch: inout LineBuffer) -> Bool {
     let dropped = state.withLock { state -> Tally<LogDropReason>? in
       guard state.mustReport else { return nil }
       state.isReporting = true

@@ -70,7 +70,9 @@ final class FileOutput: LogOutput {
       state.file = try? OpenFile.open(path, permissions: permissions)
     }
     guard var file = state.file else { return .failed }
-    let result = write(&batch, to: &file, &state)
+    let capacity = capacity(for: batch, of: &file, &state)
+    let result = batch.write(to: file.descriptor, isStream: file.kind != .regular, capacity: capacity)
+    file.size += result.bytes
     state.file = file
     if result.bytes > 0, configuration.synchronizationInterval != nil {
       state.unsynchronizedSince = state.unsynchronizedSince ?? Instant.now
@@ -83,25 +85,17 @@ final class FileOutput: LogOutput {
     return result
   }
 
-  /// Writes to a file that is the right one, or moves it aside first.
-  private func write(
-    _ batch: inout LineBuffer, to file: inout OpenFile, _ state: inout State
-  ) -> LogOutputResult {
-    var capacity = Int.max
-    if let rotation = configuration.rotation, file.kind == .regular, batch.takenOfFirst == 0 {
-      let now = Timestamp.now
-      if let left = rotation.capacity(
-        size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: batch.firstLength)
-      {
-        capacity = left
-      } else {
-        rotate(&file, at: now, &state)
-        capacity = max(batch.firstLength, rotation.maximumSize ?? .max)
-      }
+  /// How many bytes the file takes. If it is time for a new one, it is moved aside first.
+  private func capacity(for batch: LineBuffer, of file: inout OpenFile, _ state: inout State) -> Int {
+    guard let rotation = configuration.rotation, file.kind == .regular, batch.takenOfFirst == 0 else {
+      return .max
     }
-    let result = batch.write(to: file.descriptor, isStream: file.kind != .regular, capacity: capacity)
-    file.size += result.bytes
-    return result
+    let (now, next) = (Timestamp.now, batch.firstLength)
+    let left = rotation.capacity(
+      size: file.size, modified: file.modified, now: now.nanosecondsSinceEpoch, next: next)
+    if let left { return left }
+    rotate(&file, at: now, &state)
+    return max(next, rotation.maximumSize ?? .max)
   }
 
   /// Moves the file aside and opens the next one. If either fails, the old one goes on.
@@ -136,23 +130,14 @@ final class FileOutput: LogOutput {
 
   /// How long to wait for another process to put a file at the path, or `nil` if it is there or the wait is over.
   private func awaitPath(_ state: inout State) -> Duration? {
-    do {
-      _ = try System.status(ofPath: path)
-    } catch {
-      let now = Instant.now
-      if error == .missing {
-        let end = state.absentUntil ?? now.advanced(by: Self.absenceLimit)
-        state.absentUntil = end
-        if now < end { return Self.absencePause }
-      }
-    }
-    state.absentUntil = nil
-    return nil
+    let now = Instant.now
+    let end = state.absentUntil ?? now.advanced(by: Self.absenceLimit)
+    let waits = System.failure(ofPath: path) == .missing && now < end
+    state.absentUntil = waits ? end : nil
+    return waits ? Self.absencePause : nil
   }
 
-  func flush() -> Bool {
-    configuration.synchronizationInterval == nil || state.withLock { synchronize(&$0) }
-  }
+  func flush() -> Bool { configuration.synchronizationInterval == nil || state.withLock { synchronize(&$0) } }
 
   func maintain(now: Instant) -> Instant {
     guard let interval = configuration.synchronizationInterval else { return .never }

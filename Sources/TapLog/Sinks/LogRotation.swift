@@ -5,8 +5,7 @@ import TapCore
 /// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`; later only `.gz` is appended. The file
 /// is moved between two batches, so that `tail -F` misses nothing.
 public struct LogRotation: Sendable {
-  /// The maximum size of a file in bytes; only a single line may be longer. With 1 or less, each line gets
-  /// its own file.
+  /// The maximum size of a file in bytes; only a single line may be longer. With 1 or less, each line has its own file.
   public var maximumSize: Int?
   /// The time that a file covers, at least a second. Counted from 1970 in UTC, so a day begins at midnight.
   /// The first line of the next period moves the file.

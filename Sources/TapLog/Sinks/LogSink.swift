@@ -8,8 +8,7 @@
 public protocol LogSink: Sendable {
   /// Takes one or more whole lines in UTF-8, each with its newline. The memory is valid only during the call.
   ///
-  /// If this throws, the lines are dropped and counted as a write error, because the log cannot know which
-  /// were written.
+  /// If this throws, the lines are dropped and counted as a write error, because some may be written.
   func write(_ lines: UnsafeRawBufferPointer) throws
 
   /// Makes the written lines durable. A flush calls it. Does nothing by default.

@@ -18,40 +18,33 @@ struct OpenFile {
     var attempts = 10
     while true {
       attempts -= 1
-      var file = try OpenFile(try System.openForAppending(path, permissions: permissions))
-      if file.kind != .regular { return file }
-      _ = System.lock(file.descriptor, isShared: true)
-      // What has been rotated before it was locked may be gone.
-      if file.isCurrent(at: path) || attempts == 0 {
-        try file.endLine(path)
-        return file
+      let descriptor = try System.openForAppending(path, permissions: permissions)
+      do {
+        var file = OpenFile(descriptor, try System.status(ofDescriptor: descriptor))
+        if file.kind != .regular { return file }
+        _ = System.lock(descriptor, isShared: true)
+        // What has been rotated before it was locked may be gone.
+        if file.isCurrent(at: path) || attempts == 0 {
+          try file.endLine(path)
+          return file
+        }
+      } catch {
+        System.close(descriptor)
+        throw error
       }
-      file.close()
+      System.close(descriptor)
     }
   }
 
-  private init(_ descriptor: Int32) throws(System.Failure) {
-    self.descriptor = descriptor
-    do {
-      identity = try System.status(ofDescriptor: descriptor)
-    } catch {
-      System.close(descriptor)
-      throw error
-    }
-    size = identity.size
-    modified = identity.modified
+  private init(_ descriptor: Int32, _ status: System.FileStatus) {
+    (self.descriptor, identity, size, modified) = (descriptor, status, status.size, status.modified)
   }
 
   private mutating func endLine(_ path: String) throws(System.Failure) {
-    do {
-      guard try Self.endsInsideLine(path, of: descriptor) else { return }
-      var newline = UInt8(ascii: "\n")
-      size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
-        try System.write(bytes, to: descriptor)
-      }
-    } catch {
-      close()
-      throw error
+    guard try Self.endsInsideLine(path, of: descriptor) else { return }
+    var newline = UInt8(ascii: "\n")
+    size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
+      try System.write(bytes, to: descriptor)
     }
   }
 
@@ -62,9 +55,7 @@ struct OpenFile {
     for _ in 0..<100 {
       // The file is open for writing alone, and is read by its path: another process may have rotated it away since.
       let status = try System.status(ofDescriptor: descriptor)
-      guard let last = System.lastByte(ofPath: path, status), last != UInt8(ascii: "\n") else {
-        return false
-      }
+      guard let last = System.lastByte(ofPath: path, status), last != UInt8(ascii: "\n") else { return false }
       if status.size == seen { return true }
       seen = status.size
       System.waitForWrites(to: descriptor)
@@ -78,8 +69,7 @@ struct OpenFile {
     guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else {
       return false
     }
-    size = own.size
-    modified = own.modified
+    (size, modified) = (own.size, own.modified)
     return isCurrent(at: path)
   }
 

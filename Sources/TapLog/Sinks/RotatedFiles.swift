@@ -20,11 +20,9 @@ final class RotatedFiles: BackgroundJob {
   private static let partSuffix = ".part"
 
   init(path: String, permissions: Int, rotation: LogRotation) {
-    self.path = path
+    (self.path, self.permissions, self.rotation) = (path, permissions, rotation)
     folder = Self.folder(of: path)
     prefix = path.dropFirst(path.lastIndex(of: "/") == nil ? 0 : folder.count) + "."
-    self.permissions = permissions
-    self.rotation = rotation
   }
 
   /// The old files beside the one to which the log's path leads. `nil` without rotation, and where a link leads to what a process
@@ -38,12 +36,8 @@ final class RotatedFiles: BackgroundJob {
         self.init(path: path, permissions: permissions, rotation: rotation)
         return
       }
-      if let link = try? System.status(ofLinkAtPath: path),
-        let processes = try? System.status(ofPath: "/proc"),
-        link.isOnSameFileSystem(as: processes)
-      {
-        return nil
-      }
+      let (link, processes) = (try? System.status(ofLinkAtPath: path), try? System.status(ofPath: "/proc"))
+      if let link, let processes, link.isOnSameFileSystem(as: processes) { return nil }
       path = destination.hasPrefix("/") ? destination : Self.folder(of: path) + destination
     }
     return nil
@@ -57,12 +51,7 @@ final class RotatedFiles: BackgroundJob {
   /// Whether the names of old files are longer than the file system allows, which the file's own may not be.
   var hasTooLongNames: Bool {
     let path = "\(folder)\(prefix)\(Self.stamp(0))\(Self.compressedSuffix)\(Self.partSuffix)"
-    do {
-      _ = try System.status(ofPath: path)
-      return false
-    } catch {
-      return error == .nameTooLong
-    }
+    return System.failure(ofPath: path) == .nameTooLong
   }
 
   /// Moves the log's file aside. `false` if it is at another path by now, or if another process is moving one.
@@ -98,8 +87,7 @@ final class RotatedFiles: BackgroundJob {
     return .never
   }
 
-  /// The old files, oldest first. A stamp of the future is of a clock that was ahead: the file is older than all that have been made
-  /// since.
+  /// The old files, oldest first. A stamp of the future is of a clock that was ahead: the file is the oldest.
   private func rotatedNames() -> [String] {
     let names = (System.names(inFolder: folder) ?? []).filter { name in
       guard name.hasPrefix(prefix) else { return false }
@@ -138,31 +126,23 @@ final class RotatedFiles: BackgroundJob {
     defer { System.close(target) }
     // A killed process may have left one.
     guard isRegular(target, at: part), System.empty(target) else { return }
-    if compress(source, to: target, gzip), (try? System.rename(part, to: path + Self.compressedSuffix)) != nil
-    {
-      System.remove(path)
-    } else {
-      System.remove(part)
-    }
-  }
-
-  private func compress(_ source: Int32, to file: Int32, _ gzip: Gzip) -> Bool {
-    gzip.compress(level: 6) {
+    let isWhole = gzip.compress(level: 6) {
       try? System.read(source, into: $0)
     } to: { bytes in
       var left = bytes[...]
       while !left.isEmpty {
-        guard let count = try? System.write(UnsafeRawBufferPointer(rebasing: left), to: file) else {
+        guard let count = try? System.write(UnsafeRawBufferPointer(rebasing: left), to: target) else {
           return false
         }
         left = left.dropFirst(count)
       }
       return true
     }
+    let isDone = isWhole && (try? System.rename(part, to: path + Self.compressedSuffix)) != nil
+    System.remove(isDone ? path : part)
   }
 
-  /// `20261121T093000.123456Z`: as the timestamps of the lines, without the punctuation that file systems of other
-  /// systems refuse.
+  /// `20261121T093000.123456Z`: as the timestamps of the lines, without punctuation that some file systems refuse.
   private static func stamp(_ microsecond: Int64) -> String {
     let (nanoseconds, overflow) = microsecond.multipliedReportingOverflow(by: 1_000)
     let time = Timestamp(nanosecondsSinceEpoch: overflow ? .max : nanoseconds)

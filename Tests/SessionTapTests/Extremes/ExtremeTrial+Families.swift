@@ -191,7 +191,7 @@ extension ExtremeTrial {
       _ change: @escaping @Sendable (inout MetricFamily, Value) -> Void
     ) -> [ExtremeTrial] {
       use("MetricFamily.\(property)", at: values) { running, value in
-        for kind in MetricFamily.Kind.allCases {
+        for kind in [MetricFamily.Kind.counter, .gauge, .info] {
           let suffix = [.counter: "_total", .info: "_info"][kind] ?? ""
           var family = MetricFamily(
             name: "collected_\(kind)\(suffix)", help: "Jobs.", kind: kind, samples: [.init(value: 1)])
