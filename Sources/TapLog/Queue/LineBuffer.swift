@@ -76,18 +76,22 @@ struct LineBuffer: QueueBuffer, Sendable {
 
   /// Takes bytes off the front, and gives how many lines are complete with them.
   mutating func take(_ count: Int) -> Tally<LogSeverity> {
-    // Not in the tally itself, which would be looked up for each line.
-    var complete = LogSeverity.allCases.map { _ in UInt64(0) }
+    var complete: Tally<LogSeverity> = [:]
+    // Lines in a row of one severity: the tally is not looked up for each.
+    var (severity, inRow) = (LogSeverity.info, UInt64(0))
     var left = count
     while !isEmpty, left >= firstLength {
       left -= firstLength
-      complete[lines[takenLines].severity.rawValue] += 1
+      let line = lines[takenLines]
+      if line.severity != severity, inRow > 0 { complete[severity, default: 0] += exchange(&inRow, with: 0) }
+      severity = line.severity
+      inRow += 1
       removeFirst()
     }
+    if inRow > 0 { complete[severity, default: 0] += inRow }
     takenBytes += left
     takenOfFirst += left
-    return Tally(
-      uniqueKeysWithValues: zip(LogSeverity.allCases, complete).filter { $0.1 > 0 })
+    return complete
   }
 
   mutating func removeFirst() {

@@ -127,7 +127,7 @@ import TestSupport
     process.send(signal)
     try await process.waitForExit()
     #expect(process.status == 0)
-    #expect(process.output.contains("1 cancelled"))
+    try await process.waitForOutput("1 cancelled")
   }
 
   @Test func `a port in use is exit code 69 and one line`() async throws {
