@@ -2,11 +2,8 @@ public import TapFoundation
 import TapURLSession
 
 extension Tap {
-  /// Makes a session that this tap observes.
-  ///
-  /// The session copies the configuration, and takes delegate and queue as any `URLSession` does.
-  ///
-  /// - Parameter client: The name for the `client` label and log field: what the session is for.
+  /// Makes a session that this tap observes. The client is the name for the `client` label and log field: what
+  /// the session is for. Configuration, delegate and queue are those of any `URLSession`.
   public func session(
     client: String, configuration: URLSessionConfiguration = .default,
     delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil
@@ -17,9 +14,8 @@ extension Tap {
   }
 
   /// Copies a configuration so that this tap observes its sessions, for code that makes the session itself.
-  /// See ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept.
-  ///
-  /// - Parameter client: The name for the `client` label and log field: what the session is for.
+  /// See ``/TapURLSession/URLSessionTap/sessionConfiguration(from:client:)`` for what is kept, and
+  /// ``session(client:configuration:delegate:delegateQueue:)`` for the client.
   public func sessionConfiguration(
     from configuration: URLSessionConfiguration = .default, client: String
   ) -> URLSessionConfiguration {

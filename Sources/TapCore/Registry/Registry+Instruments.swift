@@ -14,14 +14,11 @@ extension Registry {
     return try family(name, help, .counter, unit, render: render, make: Counter.init)[labels]
   }
 
-  /// A family of counters, made on first use. Otherwise as ``counter(_:help:unit:labels:)``.
+  /// A family of counters, made on first use, whose series the values of the key distinguish. Otherwise as
+  /// ``counter(_:help:unit:labels:)``.
   ///
   ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
   ///     jobs[JobLabels(kind: "email")].increment()
-  ///
-  /// - Parameters:
-  ///   - key: the type whose values distinguish the series.
-  ///   - configuration: the limit and the expiry of series.
   public func counter<Key: LabelSet>(
     _ name: String, help: String, unit: String? = nil, by key: Key.Type,
     configuration: SeriesConfiguration = SeriesConfiguration()
@@ -48,11 +45,8 @@ extension Registry {
     return try family(name, help, .gauge, unit, configuration, render: render) { _ in Gauge() }
   }
 
-  /// A histogram, made on first use. See ``counter(_:help:unit:labels:)``.
-  ///
-  /// - Parameters:
-  ///   - name: the metric's name, such as `job_duration_seconds`.
-  ///   - buckets: the upper bounds of the classic buckets, in the metric's unit. Invalid ones are an error.
+  /// A histogram such as `job_duration_seconds`, made on first use. The buckets have the upper bounds in the
+  /// metric's unit; invalid ones are an error. For the rest see ``counter(_:help:unit:labels:)``.
   public func histogram(
     _ name: String, help: String, unit: String? = nil, buckets: HistogramBuckets = .seconds,
     labels: Labels = .none
@@ -106,10 +100,10 @@ extension Registry {
   ///
   ///     try registry.counter("pool_opened_total", help: "Connections opened.") { Double(pool.opened) }
   ///
-  /// - Parameters:
-  ///   - labels: labels of this one series; a name may have several series with different labels.
-  ///   - value: returns the value, which must never go down. Called on the thread that serves a scrape,
-  ///     without a lock: it must not wait. A value that is below 0 or not a number is omitted.
+  /// The value must never go down. It is read on the thread that serves a scrape, without a lock: it must not
+  /// wait. One that is below 0 or not a number is omitted. A name may have several series with different
+  /// labels.
+  ///
   /// - Throws: as ``counter(_:help:unit:labels:)`` does, and if the series is taken.
   public func counter(
     _ name: String, help: String, unit: String? = nil, labels: Labels = .none,
