@@ -5,9 +5,7 @@ import Testing
 @Suite struct DashboardContractTests {
   private let contract: DashboardContract
 
-  init() async throws {
-    contract = DashboardContract(emitted: try await .everything(), folder: try DashboardFolder())
-  }
+  init() async throws { contract = try await .init(emitted: .everything(), folder: DashboardFolder()) }
 
   @Test func `boards, rules and consoles are found`() {
     #expect(contract.folder.boards.count > 50)

@@ -126,9 +126,7 @@ struct Fuzz {
     return pick([0, 1, -1, .min, .max, value, value >> 32, value >> 48]) ?? 0
   }
 
-  private mutating func optional<T>(_ make: (inout Fuzz) -> T) -> T? {
-    random.next() & 1 == 0 ? nil : make(&self)
-  }
+  mutating func optional<T>(_ make: (inout Fuzz) -> T) -> T? { random.next() & 1 == 0 ? nil : make(&self) }
 
   private mutating func pick<T>(_ values: [T]) -> T? { values.randomElement(using: &random) }
 }

@@ -10,21 +10,17 @@ import TestSupport
     #expect(configuration.warnings.isEmpty)
   }
 
-  @Test func `the address comes from the variables`() {
-    let configuration = Tap.Configuration(environment: [
-      "OTEL_EXPORTER_PROMETHEUS_HOST": "0.0.0.0", "OTEL_EXPORTER_PROMETHEUS_PORT": "9999",
-    ])
-    #expect(configuration.endpoint?.address == .tcp(host: "0.0.0.0", port: 9999))
-  }
-
   @Test(arguments: [
     ("[::1]", "::1"), ("::1", "::1"), ("[fe80::1%eth0]", "fe80::1%eth0"), ("10.0.0.7", "10.0.0.7"),
-    ("metrics.internal", "metrics.internal"), ("web_1", "web_1"), ("host.example.", "host.example."),
+    ("0.0.0.0", "0.0.0.0"), ("metrics.internal", "metrics.internal"), ("web_1", "web_1"),
+    ("host.example.", "host.example."),
     ("", "127.0.0.1"), ("localhost", "127.0.0.1"), ("LOCALHOST", "127.0.0.1"),
   ])
   func `a host is an address, in brackets too, or a name`(value: String, host: String) {
-    let configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_HOST": value])
-    #expect(configuration.endpoint?.address == .tcp(host: host, port: 9464))
+    let configuration = Tap.Configuration(environment: [
+      "OTEL_EXPORTER_PROMETHEUS_HOST": value, "OTEL_EXPORTER_PROMETHEUS_PORT": "9999",
+    ])
+    #expect(configuration.endpoint?.address == .tcp(host: host, port: 9999))
     #expect(configuration.warnings.isEmpty)
   }
 
@@ -77,37 +73,28 @@ import TestSupport
     let log = try #require(tap.requestLog)
     log.log(.info, "hello")
     #expect(log.flush())
-    #expect(
-      String(decoding: log.recent(), as: UTF8.self).contains(
-        #""service.name":"shop","service.version":"1.2+3""#))
+    #expect(log.recentText.contains(#""service.name":"shop","service.version":"1.2+3""#))
     await tap.shutdown()
   }
 
-  @Test func `known methods are split at commas`() {
-    let configuration = Tap.Configuration(environment: [
-      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "GET, PURGE"
-    ])
-    #expect(configuration.knownMethods == ["GET", "PURGE"])
-  }
-
-  @Test(arguments: [
-    ("off", false), ("", false), ("stderr", true), ("stdout", true), ("/tmp/requests.jsonl", true),
-  ])
+  @Test(arguments: [("off", false), ("", false), ("stderr", true), ("stdout", true), ("/tmp/a.jsonl", true)])
   func `the log goes where the variable says`(value: String, logs: Bool) {
     let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
     #expect((configuration.log != nil) == logs)
   }
 
-  @Test func `the log's rotation, whether it is served, and the credentials come from variables`() {
+  @Test func `rotation, whether the log is served, credentials and methods come from variables`() {
     let configuration = Tap.Configuration(environment: [
       "SESSION_TAP_LOG_ROTATION_SIZE": "100M", "SESSION_TAP_LOG_ROTATION_INTERVAL": "1d",
       "SESSION_TAP_LOG_ROTATION_KEEP": "0", "SESSION_TAP_SERVE_LOG": "1",
+      "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS": "GET, PURGE",
       "SESSION_TAP_BEARER_TOKEN_FILE": "/run/tokens", "SESSION_TAP_BASIC_PASSWORD_FILE": "/run/passwords",
     ])
     #expect(configuration.logging.rotation?.maximumSize == 100 << 20)
     #expect(configuration.logging.rotation?.interval == .seconds(86_400))
     #expect(configuration.logging.rotation?.keep == 0)
     #expect(configuration.servesLog)
+    #expect(configuration.knownMethods == ["GET", "PURGE"])
     #expect(configuration.endpoint?.access.bearerTokenFile == "/run/tokens")
     #expect(configuration.endpoint?.access.basicPasswordFile == "/run/passwords")
     #expect(configuration.warnings.isEmpty)
@@ -158,7 +145,7 @@ import TestSupport
     let tap = try Tap(configuration)
     let log = try #require(tap.requestLog)
     #expect(log.flush())
-    let lines = String(decoding: log.recent(), as: UTF8.self)
+    let lines = log.recentText
     #expect(lines.contains("\(name) is '\(value)', which is ignored: the app's code sets another value"))
     #expect(lines.split(separator: "is ignored").count == 2)
   }
@@ -168,10 +155,8 @@ import TestSupport
     var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_SIZE": "1M"])
     configuration.log = log
     configuration.warnOfIgnoredVariables()
-    #expect(
-      configuration.warnings == [
-        "SESSION_TAP_LOG_ROTATION_SIZE is '1M', which has no effect: there is no log in a file"
-      ])
+    let warning = "SESSION_TAP_LOG_ROTATION_SIZE is '1M', which has no effect: there is no log in a file"
+    #expect(configuration.warnings == [warning])
     configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_SIZE": "1M"])
     configuration.log = .file("requests.jsonl")
     configuration.warnOfIgnoredVariables()
@@ -193,11 +178,9 @@ import TestSupport
   }
 
   @Test func `the article lists the variables as they are read`() throws {
-    let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").filter {
-      $0.hasPrefix("| `OTEL_") || $0.hasPrefix("| `SESSION_TAP_")
+    let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").map(String.init).filter {
+      $0.contains(/^\| `(OTEL|SESSION_TAP)_/)
     }
-    #expect(
-      rows.map(String.init)
-        == EnvironmentVariable.all.map { "| `\($0.name)` | \($0.meaning) | \($0.standard) |" })
+    #expect(rows == EnvironmentVariable.all.map { "| `\($0.name)` | \($0.meaning) | \($0.standard) |" })
   }
 }

@@ -74,7 +74,7 @@ import TestSupport
     }
     let log = try #require(tap.requestLog)
     #expect(log.flush())
-    let text = String(decoding: log.recent(), as: UTF8.self)
+    let text = log.recentText
     #expect(text.ranges(of: #""http.request.method":"PURGE","#).count == 2)
     let other = #""http.request.method":"_OTHER","http.request.method_original":"GET""#
     #expect(text.ranges(of: other).count == 2)

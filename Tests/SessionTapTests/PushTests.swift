@@ -28,13 +28,6 @@ import TestSupport
     #expect(gateway.authorization == nil)
   }
 
-  @Test func `takes credentials from the URL`() throws {
-    let gateway = try PushGateway("http://Aladdin:open%20sesame@gw", job: "a")
-    #expect(gateway.authorization == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
-    #expect(gateway.authority == "gw:80")
-    #expect(gateway.url.absoluteString == "http://gw/metrics/job/a")
-  }
-
   @Test(arguments: [
     ("ftp://u:secret@gw", "a", [:]), ("gw:9091", "a", [:]), ("http://", "a", [:]), ("http:///x", "a", [:]),
     ("http://a b", "a", [:]), ("http://gw:x", "a", [:]), ("http://gw:0", "a", [:]),
@@ -174,14 +167,8 @@ import TestSupport
     ("HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\nok", nil), ("HTTP/1.1 204 No Content\r\n\r\n", nil),
     ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", nil),
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", nil),
-    (
-      "HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nbec\r\n4\r\nause\r\n0\r\n\r\n",
-      "400: because"
-    ),
-    (
-      "HTTP/1.1 400 Bad Request\r\nContent-Length: 29\r\n\r\n  text format\tparsing\u{7}error\nmo",
-      "400: text format parsing error"
-    ),
+    ("HTTP/1.1 400 No\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nw\r\n2\r\nhy\r\n0\r\n\r\n", "400: why"),
+    ("HTTP/1.1 400 No\r\nContent-Length: 24\r\n\r\n  text\tformat\u{7}error\nmore", "400: text format error"),
   ])
   func `an answer ends where it says`(answer: String, refusal: String?) async throws {
     let end = Gate()
@@ -226,9 +213,7 @@ import TestSupport
     case silence, interimResponses, interimFlood, drippingHead, drippingBody
 
     func steps(_ end: Gate) -> [OriginStep] {
-      func drip(_ text: String) -> [OriginStep] {
-        (0..<100_000).flatMap { _ in [OriginStep.think(20), .text(text)] }
-      }
+      func drip(_ text: String) -> [OriginStep] { (0..<100_000).flatMap { _ in [.think(20), .text(text)] } }
       switch self {
       case .silence: return [.hold(end)]
       case .interimResponses: return drip("HTTP/1.1 100 Continue\r\n\r\n")
@@ -272,9 +257,7 @@ import TestSupport
       tryLimit: .seconds(120), sleep: sleep)
   }
 
-  private static func error(of pusher: MetricsPusher, within limit: Duration = .seconds(240)) async
-    -> TapError?
-  {
+  static func error(of pusher: MetricsPusher, within limit: Duration = .seconds(240)) async -> TapError? {
     do throws(TapError) {
       try await pusher.push(within: limit)
       return nil

@@ -50,7 +50,7 @@ import TestSupport
         // On this thread: there is no other.
         let answer = try RawClient(port: port).getBlocking(path)
         #expect(
-          answer.hasPrefix("HTTP/1.1 200 ") && answer.contains(content), "\(path): \(answer.prefix(500))")
+          answer.hasPrefix("HTTP/1.1 200 ") && answer.contains(content), "\(path): \(answer.prefix(99))")
       }
       exit(0)
     }

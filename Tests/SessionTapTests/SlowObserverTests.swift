@@ -103,9 +103,7 @@ import TestSupport
     Self.serve(1, by: tap)
     try await hold.isStuck.wait("the observer")
     let made = 20_000
-    await withDiscardingTaskGroup { group in
-      for _ in 0..<8 { group.addTask { Self.serve(made / 8, by: tap) } }
-    }
+    await withDiscardingTaskGroup { for _ in 0..<8 { $0.addTask { Self.serve(made / 8, by: tap) } } }
     #expect(Self.value(Self.served, of: tap) == made + 1)
     let dropped = try #require(Self.value(Self.dropped, of: tap))
     // Each has a start and an end.
@@ -144,8 +142,6 @@ import TestSupport
     #expect(try folder.lines("requests.jsonl").joined().contains("from the observer"))
   }
 
-  // MARK: The log
-
   @Test func `an observer does not wait for a sink that is stuck`() async throws {
     let (sink, hasHeard) = (Hold(), Gate())
     let ends = Atomic(0)
@@ -172,28 +168,5 @@ import TestSupport
     #expect(Self.value(#"session_tap_log_dropped_lines_total{reason="queue_full"}"#, of: tap) == 899)
     sink.mayGoOn.open()
     await tap.shutdown()
-  }
-
-  /// A FIFO takes lines as long as there is room for what its reader does not read.
-  @Test(arguments: ["/dev/full", "a FIFO"])
-  func `no scrape waits for a file that takes no more, and every line is counted`(file: String) async throws {
-    let folder = try TemporaryFolder()
-    let path = file == "a FIFO" ? folder("requests.fifo") : file
-    if file == "a FIFO" { try #require(mkfifo(path, 0o600) == 0) }
-    let reader = open(path, O_RDONLY | O_NONBLOCK)
-    defer { close(reader) }
-    let tap = try Self.tap {
-      ($0.log, $0.logging.queueByteLimit, $0.shutdownDeadline) = (.file(path), 32_768, .milliseconds(10))
-    }
-    for round in 1...10 {
-      Self.serve(200, by: tap)
-      #expect(Self.value(Self.served, of: tap) == 200 * round)
-    }
-    await tap.shutdown()
-    let statistics = try #require(tap.requestLog).statistics
-    // A warning reports those that were dropped.
-    let lines = statistics.lines(.info)
-    #expect(lines + statistics.droppedLines == 2_000)
-    #expect(statistics.droppedLines > 0 && (lines == 0) == (file == "/dev/full"))
   }
 }

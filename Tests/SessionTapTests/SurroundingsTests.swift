@@ -92,21 +92,13 @@ import TestSupport
       setrlimit(__rlimit_resource_t(7), &limit)  // RLIMIT_NOFILE
       while dup(2) >= 0 {}
       let run = Task { await tap.runUntilTerminated() }
-      await Self.waitForHandler(of: SIGTERM)
+      await waitForHandler(of: SIGTERM)
       tap.inbound.begin(method: "GET", path: "/last").end(statusCode: 200)
       kill(getpid(), SIGTERM)
       await run.value
       exit(7)
     }
     #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"url.path\":\"/last\""))
-  }
-
-  private static func waitForHandler(of signal: Int32) async {
-    var action = sigaction()
-    repeat {
-      await Task.yield()
-      sigaction(signal, nil, &action)
-    } while action.__sigaction_handler.sa_handler == nil
   }
 
   @Test func `signals that interrupt the calls of every thread change nothing`() async throws {
@@ -123,7 +115,7 @@ import TestSupport
       let send = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, Int32) -> Int32).self)
       let tap = try Tap.start(.test(log: .file(path)))
       let run = Task { await tap.runUntilTerminated() }
-      await Self.waitForHandler(of: SIGTERM)
+      await waitForHandler(of: SIGTERM)
       for round in 0..<100 {
         tap.inbound.begin(method: "GET", path: "/\(round)").end(statusCode: 200)
         for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {

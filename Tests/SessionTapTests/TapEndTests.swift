@@ -136,12 +136,7 @@ import TestSupport
       await cancelled.value
       let second = try Tap.start(.test())
       let asked = Task { await second.runUntilTerminated() }
-      // The handler is there when the signal does not end the process.
-      var action = sigaction()
-      repeat {
-        await Task.yield()
-        sigaction(SIGINT, nil, &action)
-      } while action.__sigaction_handler.sa_handler == nil
+      await waitForHandler(of: SIGINT)
       kill(getpid(), SIGINT)
       await asked.value
       #expect(second.address == nil)

@@ -11,29 +11,6 @@ import TestSupport
     #expect(tap.address == nil)
   }
 
-  @Test func `run returns when a shutdown happens, and when its task is cancelled`() async throws {
-    let tap = try Tap.start(.test())
-    let isDone = Gate()
-    let run = Task {
-      // Where the shutdown comes before the call, it throws.
-      do throws(TapError) { try await tap.run() } catch { #expect(error.code == .shutDown) }
-      isDone.open()
-    }
-    await tap.shutdown()
-    try await isDone.wait("run() to return")
-    await run.value
-
-    let other = try Tap(.test())
-    let isOver = Gate()
-    let cancelled = Task {
-      try await other.run()
-      isOver.open()
-    }
-    cancelled.cancel()
-    try await isOver.wait("run() to return")
-    #expect(other.address == nil)
-  }
-
   @Test func `every shutdown returns when the tap is shut down`() async throws {
     let tap = try Tap.start(.test())
     await withTaskGroup { group in
@@ -58,6 +35,12 @@ import TestSupport
     #expect(error?.description.hasPrefix("address in use: 127.0.0.1:\(port)") == true)
 
     configuration.failsIfAddressInUse = false
+    // One that waits can be shut down.
+    configuration.addressRetryInterval = .seconds(3600)
+    let waiting = try Tap.start(configuration)
+    await waiting.shutdown()
+    #expect(waiting.address == nil)
+
     configuration.addressRetryInterval = .milliseconds(20)
     let second = try Tap.start(configuration)
     #expect(second.address == nil)
@@ -68,18 +51,6 @@ import TestSupport
     _ = try await Poll.until("the address") { second.address }
     #expect(try await second.get("/metrics").contains("session_tap_build_info"))
     await second.shutdown()
-    #expect(second.address == nil)
-  }
-
-  @Test func `a tap that waits for its address can be shut down`() async throws {
-    let first = try Tap.start(.test())
-    var configuration = Tap.Configuration.test()
-    configuration.endpoint = Endpoint.Configuration(
-      address: .loopback(port: try #require(first.address?.port)))
-    configuration.addressRetryInterval = .seconds(3600)
-    let second = try Tap.start(configuration)
-    await second.shutdown()
-    await first.shutdown()
     #expect(second.address == nil)
   }
 

@@ -4,9 +4,7 @@ import TestSupport
 /// A start in a process that is not as one would like it: its port is taken, its standard streams are closed, its environment is
 /// wrong.
 @Suite struct TapStartTests {
-  private static func output(
-    _ lines: [UInt8]?, _ location: SourceLocation = #_sourceLocation
-  ) throws -> [String] {
+  static func output(_ lines: [UInt8]?, _ location: SourceLocation = #_sourceLocation) throws -> [String] {
     let bytes = try #require(lines, sourceLocation: location)
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
       .filter { $0.hasPrefix("session-tap:") }
@@ -59,39 +57,32 @@ import TestSupport
     #expect(line.contains("configuration.endpoint, or OTEL_EXPORTER_PROMETHEUS_PORT"))
   }
 
-  @Test func `a port that is taken ends no app whose standard error nobody reads`() async throws {
+  @Test(.serialized, .timeLimit(.minutes(3)), arguments: [false, true])
+  func `a port that is taken ends no app whose standard error nobody reads, or is full`(isFull: Bool)
+    async throws
+  {
     let taken = try Origin { _ in [.close] }
-    try ExitValues.give("TapStartTests.2", String(taken.port))
+    try ExitValues.give("TapStartTests.2", String(taken.port), isFull)
     await #expect(processExitsWith: .exitCode(7)) {
-      let port = try ExitValues.take("TapStartTests.2", String.self)
+      let (port, isFull) = try ExitValues.take("TapStartTests.2", String.self, Bool.self)
       let pipe = Pipe()
-      dup2(pipe.fileHandleForWriting.fileDescriptor, 2)
-      try pipe.fileHandleForReading.close()
+      let descriptor = pipe.fileHandleForWriting.fileDescriptor
+      if isFull {
+        let flags = fcntl(descriptor, F_GETFL)
+        _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
+        let block = [UInt8](repeating: 0x20, count: 4_096)
+        while write(descriptor, block, block.count) > 0 {}
+        _ = fcntl(descriptor, F_SETFL, flags)
+      } else {
+        try pipe.fileHandleForReading.close()
+      }
+      dup2(descriptor, 2)
       let tap = try Tap.start(Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": port]))
       await tap.shutdown()
       // The signal's action and mask are what they were.
       var pending = sigset_t()
       sigpending(&pending)
       exit(sigismember(&pending, SIGPIPE) == 0 ? 7 : 1)
-    }
-  }
-
-  @Test(.timeLimit(.minutes(3))) func `nor does it wait for a standard error that is full`() async throws {
-    let taken = try Origin { _ in [.close] }
-    try ExitValues.give("TapStartTests.3", String(taken.port))
-    await #expect(processExitsWith: .exitCode(7)) {
-      let port = try ExitValues.take("TapStartTests.3", String.self)
-      let pipe = Pipe()
-      let descriptor = pipe.fileHandleForWriting.fileDescriptor
-      let flags = fcntl(descriptor, F_GETFL)
-      _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
-      let block = [UInt8](repeating: 0x20, count: 4_096)
-      while write(descriptor, block, block.count) > 0 {}
-      _ = fcntl(descriptor, F_SETFL, flags)
-      dup2(descriptor, 2)
-      let tap = try Tap.start(Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": port]))
-      await tap.shutdown()
-      exit(7)
     }
   }
 
@@ -138,26 +129,16 @@ import TestSupport
 
   @Test func `a log that the environment names and that cannot be opened is left out`() async throws {
     let folder = try TemporaryFolder()
-    let path = folder("no/such/requests.jsonl")
-    var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": path])
-    configuration.endpoint = nil
-    configuration.isQuiet = true
-    let tap = try Tap.start(configuration)
+    let environment = ["SESSION_TAP_LOG": folder("no/such/requests.jsonl")]
+    let tap = try Tap.start(with(.init(environment: environment)) { ($0.endpoint, $0.isQuiet) = (nil, true) })
     #expect(tap.requestLog == nil)
     await tap.shutdown()
-    // The same path in code is a mistake in code.
-    configuration.log = .file(path)
-    let error = #expect(throws: TapError.self) { try Tap(configuration) }
-    #expect(error?.code == .log)
-    #expect(error?.description.contains("make the directory first") == true)
-    #expect(error?.description.contains(path) == true)
   }
 
   @Test func `where the path in code cannot be opened, the log goes to the variable's`() async throws {
     let folder = try TemporaryFolder()
     var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": folder("requests.jsonl")])
-    configuration.endpoint = nil
-    configuration.isQuiet = true
+    (configuration.endpoint, configuration.isQuiet) = (nil, true)
     configuration.log = .file(folder("no/such/requests.jsonl"))
     let tap = try Tap.start(configuration)
     tap.log(.info, "mine")
@@ -165,8 +146,7 @@ import TestSupport
     let lines = try folder.lines("requests.jsonl")
     #expect(lines.count == 2)
     #expect(
-      lines.first?.contains("make the directory first, or choose another path; SESSION_TAP_LOG is used")
-        == true)
+      lines.first?.contains("the directory first, or choose another path; SESSION_TAP_LOG is used") == true)
     #expect(lines.last?.contains("mine") == true)
   }
 
@@ -175,7 +155,9 @@ import TestSupport
     var configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG": value])
     configuration.log = .file("/no/such/log.jsonl")
     let error = #expect(throws: TapError.self) { try Tap(configuration) }
+    #expect(error?.code == .log)
     #expect(error?.description.contains("/no/such/log.jsonl") == true)
+    #expect(error?.description.contains("make the directory first") == true)
   }
 
   @Test(arguments: ["SESSION_TAP_BEARER_TOKEN_FILE", "SESSION_TAP_BASIC_PASSWORD_FILE"])

@@ -6,7 +6,5 @@ struct JobLabels: LabelSet {
   var queue: String?
   var attempt: Int?
 
-  static let labels: [Label<JobLabels>] = [
-    Label("queue", \.queue), Label("kind", \.kind), Label("attempt", \.attempt),
-  ]
+  static let labels = [Label("queue", \JobLabels.queue), Label("kind", \.kind), Label("attempt", \.attempt)]
 }

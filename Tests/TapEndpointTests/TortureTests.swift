@@ -23,12 +23,10 @@ import TestSupport
     let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
     let routes = [
       EndpointRoute.liveness(), EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) },
-      EndpointRoute(
-        "/later",
-        handler: { _ in
-          for _ in 0..<100 { await Task.yield() }
-          return .text("late")
-        }),
+      EndpointRoute("/later") { _ in
+        for _ in 0..<100 { await Task.yield() }
+        return .text("late")
+      },
     ]
     try await withEndpoint(routes: routes, limits: limits) { port in
       for probe in probes {

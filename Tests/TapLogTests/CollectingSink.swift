@@ -37,9 +37,30 @@ final class CollectingSink: LogSink {
 func lines(
   of observations: RequestObservation..., configuration: RequestLog.Configuration = .init()
 ) throws -> [String] {
-  let sink = CollectingSink()
-  let log = try RequestLog(to: .custom(sink), configuration: configuration)
+  let (sink, log) = try RequestLog.collecting { $0 = configuration }
   for observation in observations { log.requestEnded(observation) }
   #expect(log.shutdown())
   return sink.lines
+}
+
+extension RequestLog {
+  typealias Change = (inout Configuration) -> Void
+
+  /// A log in a folder of its own, in the file `requests.jsonl`.
+  static func inFolder(_ change: Change = { _ in }) throws -> (TemporaryFolder, RequestLog) {
+    let folder = try TemporaryFolder()
+    return (folder, try RequestLog(to: .file(folder("requests.jsonl")), configuration: with(.init(), change)))
+  }
+
+  /// A log into a sink.
+  static func collecting(_ change: Change = { _ in }) throws -> (CollectingSink, RequestLog) {
+    let sink = CollectingSink()
+    return (sink, try RequestLog(to: .custom(sink), configuration: with(.init(), change)))
+  }
+
+  /// A line that is written when this returns.
+  func write(_ message: String) {
+    log(.info, message)
+    #expect(flush())
+  }
 }

@@ -48,8 +48,7 @@ private final class FeedingSink: LogSink {
   }
 
   @Test func `shutdowns from many threads end together, and every line is written`() async throws {
-    let sink = CollectingSink()
-    let log = try RequestLog(to: .custom(sink))
+    let (sink, log) = try RequestLog.collecting()
     for _ in 0..<100 { log.log(.info, "line") }
     let results = await withTaskGroup(of: Bool.self) { group in
       for index in 0..<8 { group.addTask { index.isMultiple(of: 2) ? log.shutdown() : log.flush() } }

@@ -23,22 +23,8 @@ import TestSupport
     #expect(lines.last?.hasPrefix("{\"timestamp\":\"1970") == true)
   }
 
-  @Test(arguments: [
-    ("missing/requests.jsonl", "No such file or directory", "make the directory first"),
-    (".", "Is a directory", "name a file in that directory"),
-  ])
-  func `says why no file can be opened, and what helps`(name: String, reason: String, remedy: String) throws {
-    let folder = try TemporaryFolder()
-    let error = #expect(throws: RequestLogError.self) { _ = try RequestLog(to: .file(folder(name))) }
-    #expect(error?.code == .cannotOpen)
-    #expect(error?.description.contains("\"\(folder(name))\"") == true)
-    #expect(error?.description.contains(reason) == true)
-    #expect(error?.description.contains(remedy) == true)
-  }
-
   @Test func `counts what it writes`() throws {
-    let sink = CollectingSink()
-    let log = try RequestLog(to: .custom(sink))
+    let (sink, log) = try RequestLog.collecting()
     for end in [
       RequestEnd.response(statusCode: 200), .response(statusCode: 404), .failure(.tls, statusCode: nil),
     ] {
@@ -105,11 +91,10 @@ import TestSupport
   }
 
   @Test func `writes lines of the app's own among the others`() throws {
-    let sink = CollectingSink()
-    var configuration = RequestLog.Configuration()
-    configuration.fields = ["service.name": "shop"]
-    configuration.sampling.minimumSeverity = .info
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    let (sink, log) = try RequestLog.collecting {
+      $0.fields = ["service.name": "shop"]
+      $0.sampling.minimumSeverity = .info
+    }
     log.log(.debug, "too fine")
     log.log(.warn, "cache\nwarmed", ["entries": 42, "client": "payments", "message": "forged"])
     #expect(log.shutdown())
@@ -124,8 +109,7 @@ import TestSupport
   }
 
   @Test func `gives a line of the app's own the trace of the request that is being served`() throws {
-    let sink = CollectingSink()
-    let log = try RequestLog(to: .custom(sink))
+    let (sink, log) = try RequestLog.collecting()
     let trace = try #require(
       TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
     TraceContext.$current.withValue(trace) {

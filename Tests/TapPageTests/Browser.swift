@@ -63,41 +63,32 @@ final class Browser: Sendable {
     try await wait("document.getElementById('status')?.textContent.startsWith('Live')")
   }
 
-  func wait(_ expression: String) async throws {
-    try await Poll.until(expression) { try await holds(expression) }
-  }
+  func wait(_ script: String) async throws { try await Poll.until(script) { try await holds(script) } }
 
-  func evaluate(_ expression: String) async throws -> String {
+  func evaluate(_ script: String) async throws -> String {
     struct Evaluation: Decodable {
       struct Value: Decodable { let value: String? }
       let result: Value
     }
     let evaluation: Evaluation = try await call(
-      "Runtime.evaluate", ["expression": "String(\(expression))", "returnByValue": true])
-    guard let value = evaluation.result.value else {
-      throw Failure(description: "cannot evaluate: \(expression)")
-    }
+      "Runtime.evaluate", ["expression": "String(\(script))", "returnByValue": true])
+    guard let value = evaluation.result.value else { throw Failure(description: "cannot tell: \(script)") }
     return value.replacing("\u{A0}", with: " ")
   }
 
-  func holds(_ expression: String) async throws -> Bool { try await evaluate("!!(\(expression))") == "true" }
+  func holds(_ script: String) async throws -> Bool { try await evaluate("!!(\(script))") == "true" }
 
-  func text(_ id: String) async throws -> String {
-    try await evaluate("document.getElementById('\(id)').innerText")
-  }
+  func text(_ id: String) async throws -> String { try await evaluate("$('\(id)').innerText") }
 
   /// The text of each row of a table, its cells between bars, with plain spaces.
   func rows(_ id: String) async throws -> [String] {
-    let rows =
-      "[...document.getElementById('\(id)').rows].map(row => [...row.cells].map(cell => cell.textContent).join('|'))"
-    return try await evaluate("\(rows).join('\\n')").split(separator: "\n")
-      .map(String.init)
+    let rows = "[...$('\(id)').rows].map(row => [...row.cells].map(cell => cell.textContent).join('|'))"
+    return try await evaluate("\(rows).join('\\n')").split(separator: "\n").map(String.init)
   }
 
-  /// Waits until something is drawn in a chart.
-  func waitForDrawing(_ id: String) async throws {
-    try await wait(
-      "(chart => chart.toDataURL() !== chart.cloneNode().toDataURL())(document.getElementById('\(id)'))")
+  /// Waits until something is drawn in each chart.
+  func waitForDrawing(_ ids: String...) async throws {
+    for id in ids { try await wait("$('\(id)').toDataURL() !== $('\(id)').cloneNode().toDataURL()") }
   }
 
   func click(_ selector: String) async throws {
@@ -150,8 +141,7 @@ final class Browser: Sendable {
   /// Chooses in a control of the page as its reader does.
   func choose(_ id: String, _ value: String) async throws {
     _ = try await evaluate(
-      "(one => (one.value = '\(value)', one.dispatchEvent(new Event('input', { bubbles: true }))))(document.getElementById('\(id)'))"
-    )
+      "(a => (a.value = '\(value)', a.dispatchEvent(new Event('input', { bubbles: true }))))($('\(id)'))")
   }
 
   func reload() async throws {

@@ -32,9 +32,7 @@ final class BrowserPipe: Sendable {
       let descriptor = Glibc.open(output, O_RDONLY | O_CLOEXEC)
       var buffer = [UInt8](repeating: 0, count: 65_536)
       // It ends with the browser.
-      while case let count = Glibc.read(descriptor, &buffer, buffer.count), count > 0 {
-        self?.take(buffer[..<count])
-      }
+      while case let n = Glibc.read(descriptor, &buffer, buffer.count), n > 0 { self?.take(buffer[..<n]) }
       close(descriptor)
     }
   }
@@ -42,9 +40,7 @@ final class BrowserPipe: Sendable {
   deinit { inputDescriptor.withLock { _ = close($0) } }
 
   /// What the browser has told unasked of one session.
-  func events(of session: String) -> [String] {
-    state.withLock { state in state.events.filter { $0.contains(session) } }
-  }
+  func events(of session: String) -> [String] { state.withLock { $0.events }.filter { $0.contains(session) } }
 
   func call(_ message: [String: any Sendable]) async throws -> Data {
     let answer = Answer()

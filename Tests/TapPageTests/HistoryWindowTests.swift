@@ -5,13 +5,10 @@ import TestSupport
 /// What the process keeps for the page, without a browser.
 @Suite struct HistoryWindowTests {
   private static let slot = HistoryWindow.slotNanoseconds
+  private static let span = "00f067aa0ba902b7"
   private static let start = Instant(nanoseconds: 7 * slot + 1)
 
   private struct Answer: Decodable {
-    struct Bounds: Decodable {
-      let outbound: [Double]
-      let inbound: [Double]
-    }
     /// `[place, sum, {"failure": count}, count of the first bucket, …]`
     struct Totals: Decodable, Equatable {
       let place: Int
@@ -31,45 +28,29 @@ import TestSupport
         while !list.isAtEnd { counts.append(try list.decode(Int.self)) }
       }
     }
-    struct Slot: Decodable {
-      let age: Double
-      let totals: [Totals]
-
-      enum CodingKeys: String, CodingKey { case age = "age_s", totals }
-    }
+    struct Slot: Decodable { let ageS: Double, totals: [Totals] }
     struct Slow: Decodable, Equatable {
-      let party: Int
-      let end: Double
-      let duration: Double
-      let processing: Double?
-      let status: Int?
-      let error: String?
-      let span: String?
+      let party: Int, endS: Double, durationS: Double, processingS: Double?
+      let status: Int?, error: String?, spanId: String?
 
       enum CodingKeys: String, CodingKey {
-        case party, end = "end_s", duration = "duration_s", processing = "processing_s"
-        case status = "http.response.status_code", error = "error.type", span = "span_id"
+        case party, endS, durationS, processingS, spanId
+        case status = "http.response.statusCode", error = "error.type"
       }
     }
-    let slot: Double
-    let covered: Double
-    let bounds: Bounds
-    let parties: [[String: String]]
-    let slots: [Slot]
-    let slowest: [Slow]
+    let slotS: Double, coveredS: Double, bounds: [String: [Double]]
+    let parties: [[String: String]], slots: [Slot], slowest: [Slow]
 
-    enum CodingKeys: String, CodingKey {
-      case slot = "slot_s", covered = "covered_s", bounds, parties, slots, slowest
+    init(_ json: [UInt8]) throws {
+      let decoder = JSONDecoder()
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      self = try decoder.decode(Answer.self, from: Data(json))
     }
-
-    init(_ json: [UInt8]) throws { self = try JSONDecoder().decode(Answer.self, from: Data(json)) }
 
     var count: Int { slots.flatMap(\.totals).flatMap(\.counts).reduce(0, +) }
   }
 
-  private func window(
-    outbound: HistogramBuckets = .seconds, inbound: HistogramBuckets = .seconds
-  ) -> HistoryWindow {
+  func window(outbound: HistogramBuckets = .seconds, inbound: HistogramBuckets = .seconds) -> HistoryWindow {
     HistoryWindow(outbound: outbound, inbound: inbound, start: Self.start)
   }
 
@@ -77,29 +58,26 @@ import TestSupport
     HistoryWindow.Party(direction: .outbound, client: "client-\(number)", address: "a", port: 443)
   }
 
-  private func after(_ slots: Int64) -> Instant {
-    Instant(nanoseconds: Self.start.nanoseconds + slots * Self.slot)
-  }
+  func after(_ slots: Int64) -> Instant { Instant(nanoseconds: Self.start.nanoseconds + slots * Self.slot) }
 
   @Test func `adds up what happened in five seconds`() throws {
     var window = window(outbound: [0.1, 1])
-    window.add(party(), nanoseconds: 100_000_000, failure: nil, at: Self.start)
-    window.add(party(), nanoseconds: 100_000_001, failure: "503", at: Self.start)
-    window.add(party(1), nanoseconds: -5, failure: nil, at: Self.start)
-    window.add(party(), nanoseconds: .max, failure: nil, at: after(2))
+    window.add(party(), 100_000_000, at: Self.start)
+    window.add(party(), 100_000_001, "503", at: Self.start)
+    window.add(party(1), -5, at: Self.start)
+    window.add(party(), .max, at: after(2))
     window.add(
-      .init(direction: .inbound, method: "GET", template: "/\"\\\u{1F}\u{E9}"), nanoseconds: 1,
-      failure: "404", at: after(2))
+      .init(direction: .inbound, method: "GET", template: "/\"\\\u{1F}\u{E9}"), 1, "404", at: after(2))
     let answer = try Answer(window.json(at: Instant(nanoseconds: after(2).nanoseconds + 1_000_000_000)))
-    #expect((answer.slot, answer.covered) == (5, 11))
-    #expect(answer.bounds.outbound == [0.1, 1])
+    #expect((answer.slotS, answer.coveredS) == (5, 11))
+    #expect(answer.bounds["outbound"] == [0.1, 1])
     #expect(
       answer.parties == [
         ["direction": "outbound", "client": "client-0", "server_address": "a", "server_port": "443"],
         ["direction": "outbound", "client": "client-1", "server_address": "a", "server_port": "443"],
         ["direction": "inbound", "http_request_method": "GET", "http_route": "/\"\\\u{1F}\u{E9}"],
       ])
-    #expect(answer.slots.map(\.age) == [11, 1])
+    #expect(answer.slots.map(\.ageS) == [11, 1])
     #expect(answer.slots[0].totals == [.init(0, 0.200000001, ["503": 1], [1, 1]), .init(1, 0, [:], [1])])
     #expect(
       answer.slots[1].totals == [
@@ -109,9 +87,7 @@ import TestSupport
 
   @Test func `forgets what is older than ten minutes`() throws {
     var window = window()
-    for slot in 0..<Int64(1_000) {
-      window.add(party(Int(slot / 10)), nanoseconds: 1, failure: nil, at: after(slot))
-    }
+    for slot in 0..<Int64(1_000) { window.add(party(Int(slot / 10)), 1, at: after(slot)) }
     #expect(window.slots.count == HistoryWindow.slotCount)
     // Those of the last 120 slots have a place each: the twelve or thirteen latest parties.
     #expect(window.parties.compactMap { $0 }.count == 12)
@@ -121,61 +97,53 @@ import TestSupport
     // Without a further request nothing is dropped, and nothing old is shown.
     let later = try Answer(window.json(at: after(1_100)))
     #expect(later.count == 20)
-    #expect(later.slots.allSatisfy { $0.age < 605 })
+    #expect(later.slots.allSatisfy { $0.ageS < 605 })
     #expect(try Answer(window.json(at: after(10_000))).slots.isEmpty)
   }
 
-  private func observation(_ milliseconds: Int64, _ end: RequestEnd = .response(statusCode: 200))
-    -> RequestObservation
-  {
+  func observation(_ ms: Int64, _ end: RequestEnd = .response(statusCode: 200)) -> RequestObservation {
     var observation = RequestObservation(
       request: RequestDescription(
         client: "a", method: "GET", url: "https://a/",
-        traceContext: TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")),
-      start: Timestamp(nanosecondsSinceEpoch: 1_000_000_000), duration: .milliseconds(milliseconds), end: end)
-    observation.timings[.processing] = .milliseconds(milliseconds / 2)
+        traceContext: TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-\(Self.span)-00")),
+      start: Timestamp(nanosecondsSinceEpoch: 1_000_000_000), duration: .milliseconds(ms), end: end)
+    observation.timings[.processing] = .milliseconds(ms / 2)
     return observation
   }
 
   /// For any time up to now: the slowest request since then is among them.
   @Test func `keeps the slowest requests of a party`() throws {
     var window = window()
-    func add(
-      _ milliseconds: Int64, _ slot: Int64, _ number: Int = 0, _ end: RequestEnd = .response(statusCode: 200)
-    ) {
-      let observation = observation(milliseconds, end)
-      window.add(
-        party(number), nanoseconds: observation.elapsed, failure: nil, of: observation, at: after(slot))
+    func add(_ ms: Int64, _ slot: Int64, _ number: Int = 0, _ end: RequestEnd = .response(statusCode: 200)) {
+      let one = observation(ms, end)
+      window.add(party(number), nanoseconds: one.elapsed, failure: nil, of: one, at: after(slot))
     }
     for (slot, milliseconds) in [(0, 50), (1, 900), (2, 30), (2, 40), (2, 35), (3, 20)] as [(Int64, Int64)] {
       add(milliseconds, slot)
     }
     add(8_000, 3, 1, .failure(.timeout, statusCode: nil))
     let answer = try Answer(window.json(at: after(3)))
-    #expect(answer.slowest.map(\.duration) == [0.9, 0.04, 0.02, 8])
+    #expect(answer.slowest.map(\.durationS) == [0.9, 0.04, 0.02, 8])
     #expect(answer.slowest.map(\.party) == [0, 0, 0, 1])
     #expect(
       answer.slowest[0]
         == .init(
-          party: 0, end: 1.9, duration: 0.9, processing: 0.45, status: 200, error: nil,
-          span: "00f067aa0ba902b7"))
+          party: 0, endS: 1.9, durationS: 0.9, processingS: 0.45, status: 200, error: nil, spanId: Self.span))
     #expect(answer.slowest[3].error == "timeout" && answer.slowest[3].status == nil)
     // What is older than ten minutes goes, of a party that goes on and of one that does not.
     add(10, 122)
-    #expect(try Answer(window.json(at: after(122))).slowest.map(\.duration) == [0.02, 0.01, 8])
+    #expect(try Answer(window.json(at: after(122))).slowest.map(\.durationS) == [0.02, 0.01, 8])
     // They are few, even where each is faster than the one before. The slowest of all and the newest are among them.
     for slot in 0..<Int64(100) { add(1_000 - slot, 200 + slot) }
-    let few = try Answer(window.json(at: after(300))).slowest.map(\.duration)
+    let few = try Answer(window.json(at: after(300))).slowest.map(\.durationS)
     #expect(few.count == HistoryWindow.slowLimit && few.first == 1 && few.last == 0.901)
   }
 
   @Test func `counts parties beyond the bound together`() throws {
     var window = window()
     for number in 0..<5_000 {
-      window.add(party(number), nanoseconds: 1_000_000, failure: "503", at: Self.start)
-      window.add(
-        .init(direction: .inbound, method: "GET", template: "/\(number)"), nanoseconds: 1_000_000,
-        failure: nil, at: Self.start)
+      window.add(party(number), 1_000_000, "503", at: Self.start)
+      window.add(.init(direction: .inbound, method: "GET", template: "/\(number)"), 1_000_000, at: Self.start)
     }
     let answer = try Answer(window.json(at: Self.start))
     #expect(answer.count == 10_000)
@@ -187,7 +155,7 @@ import TestSupport
       #expect(totals.counts.reduce(0, +) == 5_000 - HistoryWindow.partyLimit)
     }
     // Ten minutes later there is room again, and the rest has a place for itself.
-    window.add(party(9_999), nanoseconds: 1, failure: nil, at: after(200))
+    window.add(party(9_999), 1, at: after(200))
     #expect(window.parties.compactMap { $0 } == [party(9_999)])
   }
 
@@ -196,7 +164,7 @@ import TestSupport
     for number in 0..<100 {
       let party = HistoryWindow.Party(
         direction: .outbound, client: "c", address: "a", port: 1, method: "GET", template: "/\(number)")
-      window.add(party, nanoseconds: 1, failure: nil, at: Self.start)
+      window.add(party, 1, at: Self.start)
     }
     let answer = try Answer(window.json(at: Self.start))
     #expect(answer.count == 100)
@@ -211,8 +179,8 @@ import TestSupport
 
   @Test func `counts kinds of failures beyond the bound together`() throws {
     var window = window()
-    for code in 400..<600 { window.add(party(), nanoseconds: 1, failure: "\(code)", at: Self.start) }
-    window.add(party(), nanoseconds: 1, failure: "timeout", at: Self.start)
+    for code in 400..<600 { window.add(party(), 1, "\(code)", at: Self.start) }
+    window.add(party(), 1, "timeout", at: Self.start)
     let answer = try Answer(window.json(at: Self.start))
     #expect(
       answer.slots.first?.totals.first?.failures
@@ -234,7 +202,7 @@ import TestSupport
     var window = window()
     let times: [Int64] = [.min, -1, 0, 1, Self.start.nanoseconds, .max, 5, .min]
     for time in times {
-      window.add(party(), nanoseconds: .min, failure: nil, at: Instant(nanoseconds: time))
+      window.add(party(), .min, at: Instant(nanoseconds: time))
       for other in times { _ = try Answer(window.json(at: Instant(nanoseconds: other))) }
     }
     #expect(window.slots.map(\.number) == window.slots.map(\.number).sorted())
@@ -250,10 +218,10 @@ import TestSupport
           let nanoseconds = Int64(second) * 1_000_000_000
           window.add(
             .init(direction: .outbound, client: "\(number)\(name)", address: name, port: number),
-            nanoseconds: nanoseconds, failure: "503", at: after(slot))
+            nanoseconds, "503", at: after(slot))
           window.add(
-            .init(direction: .inbound, method: "\(number)", template: name), nanoseconds: nanoseconds,
-            failure: "503", at: after(slot))
+            .init(direction: .inbound, method: "\(number)", template: name), nanoseconds, "503",
+            at: after(slot))
         }
       }
     }
@@ -283,5 +251,11 @@ import TestSupport
     let answer = try Answer(history.json(at: aSecondLater))
     #expect(answer.count == 16_000)
     #expect(answer.slots.flatMap(\.totals).reduce(0) { $0 + $1.failures["500", default: 0] } == 4_000)
+  }
+}
+
+extension HistoryWindow {
+  fileprivate mutating func add(_ party: Party, _ time: Int64, _ failure: String? = nil, at now: Instant) {
+    add(party, nanoseconds: time, failure: failure, at: now)
   }
 }

@@ -27,13 +27,13 @@ struct PageContent: Sendable {
 
   /// - Parameter phases: In milliseconds, too.
   func record(
-    _ count: Int, _ request: RequestDescription, _ milliseconds: Int,
+    _ count: Int, _ request: RequestDescription, _ ms: Int,
     _ end: RequestEnd = .response(statusCode: 200), phases: [RequestTimings.Phase: Int] = [:],
     opened: Int? = nil, roundTrip: Duration? = nil, sentAgain: Int? = nil
   ) {
     for _ in 0..<count {
       metrics.record(request, end) { observation in
-        observation.duration = .milliseconds(milliseconds)
+        observation.duration = .milliseconds(ms)
         for (phase, time) in phases { observation.timings[phase] = .milliseconds(time) }
         (observation.openedConnections, observation.networkRoundTrip) = (opened, roundTrip)
         observation.retransmittedSegments = sentAgain
@@ -41,11 +41,9 @@ struct PageContent: Sendable {
     }
   }
 
-  func serve(
-    _ count: Int, _ method: String = "GET", route: String?, _ milliseconds: Int, statusCode: Int = 200
-  ) {
+  func serve(_ count: Int, _ method: String = "GET", route: String?, _ ms: Int, statusCode: Int = 200) {
     let request = RequestDescription(direction: .inbound, method: method, url: "/", urlTemplate: route)
-    record(count, request, milliseconds, .response(statusCode: statusCode))
+    record(count, request, ms, .response(statusCode: statusCode))
   }
 
   /// Opens the page in a browser.
@@ -76,8 +74,7 @@ struct PageContent: Sendable {
 
   /// A line of the log about a request that ended just now, with these members more.
   static func line(
-    _ members: String, host: String = "a.example.com", path: String = "/users/1",
-    template: String = "/users/{id}"
+    _ members: String, host: String = "a.test", path: String = "/users/1", template: String = "/users/{id}"
   ) -> String {
     let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     return

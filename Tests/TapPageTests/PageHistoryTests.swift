@@ -10,8 +10,7 @@ struct PageHistoryTests {
   @Test func `opens with what happened before`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(
-      300, content.request(client: PageContent.hostile, host: "api.example.com"), 40,
-      .response(statusCode: 503))
+      300, content.request(client: PageContent.hostile, host: "api.test"), 40, .response(statusCode: 503))
     content.record(5, content.request(host: PageContent.hostile), 1)
     content.serve(7, route: "/carts/{id}", 3)
     try await content.show(choice: "minutes=10") { browser, _ in
@@ -21,7 +20,7 @@ struct PageHistoryTests {
           try await browser.text("slowest-title") == "Requests, the slowest by p99 first, in these minutes")
         #expect(
           try await browser.rows("slowest") == [
-            "GET /users/{id}|\(PageContent.hostile)|api.example.com|300|100 %|0 %|40 ms|≈ 49.8 ms",
+            "GET /users/{id}|\(PageContent.hostile)|api.test|300|100 %|0 %|40 ms|≈ 49.8 ms",
             "GET /users/{id}|payments|\(PageContent.hostile)|5|0 %|0 %|1 ms|≈ 4.95 ms",
             "GET /carts/{id}|served|–|7|0 %|0 %|3 ms|≈ 4.95 ms",
           ])
@@ -29,11 +28,9 @@ struct PageHistoryTests {
         #expect(
           failures.count == 1
             && failures[0].hasPrefix(
-              "503 Service Unavailable|GET /users/{id}|\(PageContent.hostile)|api.example.com|300 of 300|")
+              "503 Service Unavailable|GET /users/{id}|\(PageContent.hostile)|api.test|300 of 300|")
         )
-        for id in ["made-rate", "made-latency", "served-rate", "served-latency"] {
-          try await browser.waitForDrawing(id)
-        }
+        try await browser.waitForDrawing("made-rate", "made-latency", "served-rate", "served-latency")
         try await browser.reload()
       }
     }
@@ -125,8 +122,7 @@ struct PageHistoryTests {
     let content = try PageContent(keepsHistory: true)
     content.record(3, content.request(), 40)
     try await content.show { browser, _ in
-      let shown =
-        "[...document.querySelectorAll('[data-side=served]')].map(node => node.checkVisibility()).join()"
+      let shown = "[...all('[data-side=served]')].map(node => node.checkVisibility()).join()"
       try await browser.wait("$('numbers').open = true")
       #expect(try await browser.evaluate(shown) == "false,false,false")
       content.serve(60, route: "/carts/{id}", 20)

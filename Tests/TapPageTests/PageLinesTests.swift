@@ -24,28 +24,21 @@ struct PageLinesTests {
     }
   }
 
-  private static func line(_ second: Int, _ rest: String) -> String {
-    let time = "2026-11-21T09:30:\(second < 10 ? "0" : "")\(second)"
-    return "{\"timestamp\":\"\(time).000000Z\",\"span_id\":\"\(second)\",\(rest)}\n"
+  private static func line(_ second: Int, _ severity: String, _ rest: String = "\"message\":\"\"") -> String {
+    let time = "2026-11-21T09:30:\(second < 10 ? "0" : "")\(second).000000Z"
+    return #"{"timestamp":"\#(time)","span_id":"\#(second)","severity":"\#(severity)",\#(rest)}"# + "\n"
   }
 
   private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+  private static let made = #""event":"http.client.request","client":"#
   private static let log =
-    line(
-      1,
-      #""severity":"INFO","event":"http.client.request","client":"a","server.address":"x","duration_s":0.05"#)
+    line(1, "INFO", made + #""a","server.address":"x","duration_s":0.05"#)
+    + line(2, "ERROR", made + #""a","error.type":"timeout","duration_s":2,"trace_id":"\#(trace)""#)
+    + line(3, "WARN", made + #""b","http.response.status_code":404,"error.type":"404","duration_s":0.2"#)
     + line(
-      2,
-      #""severity":"ERROR","event":"http.client.request","client":"a","error.type":"timeout","duration_s":2,"trace_id":"\#(trace)""#
-    )
-    + line(
-      3,
-      #""severity":"WARN","event":"http.client.request","client":"b","http.response.status_code":404,"error.type":"404","duration_s":0.2"#
-    )
-    + line(
-      4,
-      #""severity":"ERROR","event":"http.server.request","http.route":"/cart","http.response.status_code":500,"error.type":"500","duration_s":3"#
-    ) + line(5, #""severity":"INFO","message":"Oat milk is out""#)
+      4, "ERROR",
+      #""event":"http.server.request","http.route":"/cart","http.response.status_code":500,"error.type":"500","duration_s":3"#
+    ) + line(5, "INFO", #""message":"Oat milk is out""#)
 
   @Test func `finds lines, and keeps the search in the address`() async throws {
     try await PageContent().show(log: Self.log) { browser, _ in
@@ -89,7 +82,7 @@ struct PageLinesTests {
       let after = request.queryItems.first { $0.name == "after" }?.value
       asked.withLock { $0.append(after ?? "all") }
       let newest = last.withLock { $0 }
-      let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map { Self.line($0 + 1, #""severity":"INFO""#) }
+      let lines = ((after.flatMap { Int($0) } ?? 0)..<newest).map { Self.line($0 + 1, "INFO") }
       return EndpointResponse(
         headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
     }

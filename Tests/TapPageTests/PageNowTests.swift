@@ -22,7 +22,7 @@ struct PageNowTests {
 
   @Test func `a quiet service has a quiet page`() async throws {
     let content = try PageContent(keepsHistory: true)
-    let request = content.request(host: "a.example.com")
+    let request = content.request(host: "a.test")
     content.record(40, request, 40)
     content.record(5, request, 3, .response(statusCode: 404))
     let line = PageContent.line(#""http.response.status_code":404,"error.type":"404","duration_s":0.003"#)
@@ -42,7 +42,7 @@ struct PageNowTests {
 
   @Test func `what fails comes first, and leads to its newest request`() async throws {
     let content = try PageContent(keepsHistory: true)
-    let request = content.request(host: "a.example.com")
+    let request = content.request(host: "a.test")
     content.record(114, request, 40)
     content.record(38, request, 4, .response(statusCode: 503))
     content.record(50, request, 4, .response(statusCode: 404))
@@ -61,7 +61,7 @@ struct PageNowTests {
       let rows = try await browser.rows("wrong").map { $0.split(separator: "|").map(String.init) }
       #expect(
         rows.map { $0.prefix(5) } == [
-          ["503 Service Unavailable", "GET /users/{id}", "payments", "a.example.com", "38 of 202"],
+          ["503 Service Unavailable", "GET /users/{id}", "payments", "a.test", "38 of 202"],
           ["502 Bad Gateway", "GET /cart", "served", "–", "38 of 38"],
         ])
       for row in rows {
@@ -74,7 +74,7 @@ struct PageNowTests {
       await #expect(throws: Browser.Failure.self) { try await browser.point(at: "#lines tr button") }
       try await browser.openDrawer(at: "#wrong tr button")
       let request = try await browser.seen()
-      #expect(request.contains("GET https://a.example.com/users/2"))
+      #expect(request.contains("GET https://a.test/users/2"))
       #expect(request.contains("The server answered 503 Service Unavailable."))
     }
   }
@@ -82,7 +82,7 @@ struct PageNowTests {
   @Test func `a time-out is no work of the server's`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(
-      12, content.request(host: "a.example.com"), 2_000, .failure(.timeout, statusCode: nil),
+      12, content.request(host: "a.test"), 2_000, .failure(.timeout, statusCode: nil),
       phases: [.processing: 2_000])
     let line = PageContent.line(
       #""error.type":"timeout","duration_s":2,"queue_s":0.1,"processing_s":1.9,"cut_off_phase":"processing","network.round_trip_s":0.001,"error.message":"no response within 2.0 s: timeoutInterval""#
@@ -105,13 +105,13 @@ struct PageNowTests {
         request.contains("95 % is processing: the wait for the server's answer.")
           && request.contains("It was cut off in processing: its whole time is unknown."))
       #expect(!request.contains("the server's work"))
-      #expect(try await browser.evaluate("document.querySelectorAll('.processing.cut').length") == "1")
+      #expect(try await browser.evaluate("all('.processing.cut').length") == "1")
     }
   }
 
   @Test func `a slow row leads to its slowest request, beside the usual one`() async throws {
     let content = try PageContent(keepsHistory: true)
-    let request = content.request(host: "a.example.com")
+    let request = content.request(host: "a.test")
     for _ in 0..<2 {
       content.record(29, request, 20, phases: [.processing: 18, .local: 2])
       content.record(1, request, 3_000, phases: [.queue: 200, .processing: 2_798, .local: 2])
@@ -140,7 +140,7 @@ struct PageNowTests {
   /// Where the app names no template, a row is about all paths of a host, which nothing on the page may take for one path.
   @Test func `an app without templates has rows of hosts, and paths as examples`() async throws {
     let content = try PageContent(keepsHistory: true)
-    let request = content.request(host: "a.example.com", template: nil)
+    let request = content.request(host: "a.test", template: nil)
     content.record(40, request, 40, phases: [.local: 40])
     content.record(20, request, 2_000, phases: [.processing: 2_000])
     content.record(6, request, 3_000, .failure(.timeout, statusCode: nil), phases: [.processing: 3_000])
@@ -152,17 +152,17 @@ struct PageNowTests {
       let seen = try await browser.seen(within: first)
       #expect(
         seen.contains(
-          "6 of 66 GET requests to a.example.com failed in the last 10 minutes (timeout: no whole answer in time), such as GET /payments/1. 1 more row below."
+          "6 of 66 GET requests to a.test failed in the last 10 minutes (timeout: no whole answer in time), such as GET /payments/1. 1 more row below."
         ))
       #expect(
         try await browser.rows("wrong").map { $0.split(separator: "|").prefix(5).joined(separator: "|") } == [
-          "timeout: no whole answer in time|GET /payments/1, …|payments|a.example.com|6 of 66",
-          "took over 1 s|GET /reports/2, …|payments|a.example.com|20 of 66",
+          "timeout: no whole answer in time|GET /payments/1, …|payments|a.test|6 of 66",
+          "took over 1 s|GET /reports/2, …|payments|a.test|20 of 66",
         ])
       // Those that timed out are slower, and have a row of their own.
       try await browser.openDrawer(at: "#wrong tr:nth-child(2) button")
       let slowest = try await browser.seen()
-      #expect(slowest.contains("GET https://a.example.com/reports/2"))
+      #expect(slowest.contains("GET https://a.test/reports/2"))
       #expect(
         slowest.contains("It took 1.1 s longer than the mean of 66 requests without a template, 903 ms:"))
     }
@@ -252,8 +252,7 @@ struct PageNowTests {
         try await browser.holds(
           "(boxes => Math.max(...boxes.map(box => box.top)) < Math.min(...boxes.map(box => box.bottom)))(\(tops))"
         ))
-      #expect(
-        try await !browser.holds("[...document.querySelectorAll('th')].some(head => head.checkVisibility())"))
+      #expect(try await !browser.holds("[...all('th')].some(head => head.checkVisibility())"))
       // A failure in two lines, and all of it.
       let seen = try await browser.seen()
       for text in [
@@ -263,11 +262,11 @@ struct PageNowTests {
       // What failed and how many stand beside each other, and not on each other.
       #expect(
         try await browser.holds(
-          "[...document.querySelectorAll('#wrong tr')].every(({ cells }) => cells[0].firstChild.getBoundingClientRect().right <= cells[4].getBoundingClientRect().left)"
+          "[...all('#wrong tr')].every(({ cells }) => cells[0].firstChild.getBoundingClientRect().right <= cells[4].getBoundingClientRect().left)"
         ))
       // At most eight tiles, two in a row.
       let tiles = try await browser.evaluate(
-        "[...document.querySelectorAll('dl div')].map(tile => tile.getBoundingClientRect().top)"
+        "[...all('dl div')].map(tile => tile.getBoundingClientRect().top)"
       ).split(separator: ",")
       #expect(tiles.count == 8 && Set(tiles).count == 4)
       try await browser.point(at: "#filtered")

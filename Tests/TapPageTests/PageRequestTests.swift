@@ -7,7 +7,7 @@ struct PageRequestTests {
 
   /// A served request, one that it made, which failed, a line of the app's own, and another trace.
   private static let log = """
-    {"timestamp":"2026-11-21T09:30:00.100000Z","severity":"ERROR","event":"http.client.request","client":"users","http.request.method":"GET","url.full":"https://a.example.com/users/1","url.template":"/users/{id}","server.address":"a.example.com","server.port":443,"http.response.status_code":503,"error.type":"503","duration_s":0.08,"time_to_first_byte_s":0.07,"queue_s":0.01,"resolve_s":0.002,"connect_s":0.008,"tls_s":0.02,"upload_s":0.004,"processing_s":0.026,"transfer_s":0.008,"local_s":0.002,"network.protocol.version":"1.1","network.peer.address":"192.0.2.1","connection.reused":false,"network.round_trip_s":0.008,"http.request.body.size":48,"http.response.body.size":2048,"outcome":"http_error","trace_id":"\(trace)","span_id":"1","user.id":"\(PageContent.hostile.replacing("\"", with: "\\\""))"}
+    {"timestamp":"2026-11-21T09:30:00.100000Z","severity":"ERROR","event":"http.client.request","client":"users","http.request.method":"GET","url.full":"https://a.test/users/1","url.template":"/users/{id}","server.address":"a.test","server.port":443,"http.response.status_code":503,"error.type":"503","duration_s":0.08,"time_to_first_byte_s":0.07,"queue_s":0.01,"resolve_s":0.002,"connect_s":0.008,"tls_s":0.02,"upload_s":0.004,"processing_s":0.026,"transfer_s":0.008,"local_s":0.002,"network.protocol.version":"1.1","network.peer.address":"192.0.2.1","connection.reused":false,"network.round_trip_s":0.008,"http.request.body.size":48,"http.response.body.size":2048,"outcome":"http_error","trace_id":"\(trace)","span_id":"1","user.id":"\(PageContent.hostile.replacing("\"", with: "\\\""))"}
     {"timestamp":"2026-11-21T09:30:00.150000Z","severity":"INFO","event":"http.client.request","trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"2","http.request.method":"GET","url.full":"https://other/","outcome":"ok","duration_s":1}
     {"timestamp":"2026-11-21T09:30:00.180000Z","severity":"WARN","event":"app","trace_id":"\(trace)","span_id":"3","message":"\(PageContent.hostile.replacing("\"", with: "\\\""))"}
     {"timestamp":"2026-11-21T09:30:00.200000Z","severity":"ERROR","event":"http.server.request","trace_id":"\(trace)","span_id":"4","http.request.method":"GET","url.path":"/cart","client.address":"192.0.2.7","http.response.status_code":502,"error.type":"502","duration_s":0.2}
@@ -19,7 +19,7 @@ struct PageRequestTests {
   /// The rows of a waterfall: their words, and how far along and how wide the bar is.
   private static func bars(_ list: String) -> String {
     """
-    [...document.querySelectorAll('.waterfall\(list) .track')].map(track => [track.parentNode.firstChild.textContent,
+    [...all('.waterfall\(list) .track')].map(track => [track.parentNode.firstChild.textContent,
       ...[track.firstChild.offsetLeft, track.firstChild.offsetWidth].map(part => Math.round(100 * part / track.clientWidth)),
       track.nextSibling.textContent].join('|')).join('\\n')
     """
@@ -31,10 +31,10 @@ struct PageRequestTests {
       // By a click anywhere in the line, however far down it is.
       _ = try await browser.evaluate("$('lines').rows[3].cells[4].click()")
       try await browser.wait(Self.isInView)
-      #expect(try await browser.text("drawer-title") == "GET https://a.example.com/users/1")
+      #expect(try await browser.text("drawer-title") == "GET https://a.test/users/1")
       #expect(try await browser.evaluate("document.activeElement.id") == "drawer-title")
       let facts = try await browser.evaluate(
-        "[...document.querySelectorAll('.facts div')].map(one => [...one.children].map(one => one.textContent).join(': ')).join('\\n')"
+        "[...all('.facts div')].map(one => [...one.children].map(one => one.textContent).join(': ')).join('\\n')"
       )
       #expect(
         facts == """
@@ -42,7 +42,7 @@ struct PageRequestTests {
           Took: 80 ms
           Status: 503
           Made by: users
-          To: a.example.com at 192.0.2.1
+          To: a.test at 192.0.2.1
           Path: /users/{id}
           Sent: 48 B
           Received: 2.05 kB
@@ -77,7 +77,7 @@ struct PageRequestTests {
       // It is in the address, and there again after a reload; Escape closes it, and so does Back.
       #expect(try await browser.evaluate("location.hash") == "#request=2026-11-21T09%3A30%3A00.100000Z+1")
       try await browser.reload()
-      try await browser.wait("\(Self.isInView) && document.querySelectorAll('.waterfall').length === 2")
+      try await browser.wait("\(Self.isInView) && all('.waterfall').length === 2")
       try await browser.press("Escape", code: 27)
       try await browser.wait("!(\(Self.isInView)) && location.hash === ''")
       _ = try await browser.evaluate("history.back()")
@@ -87,11 +87,11 @@ struct PageRequestTests {
 
   @Test func `opens a request by keyboard, and gives the focus back`() async throws {
     try await PageContent().show(log: Self.log) { browser, _ in
-      _ = try await browser.evaluate("document.querySelectorAll('#lines button')[2].focus()")
+      _ = try await browser.evaluate("all('#lines button')[2].focus()")
       try await browser.press("Enter", code: 13, text: "\r")
       try await browser.wait("document.activeElement.id === 'drawer-title'")
       try await browser.press("Escape", code: 27)
-      try await browser.wait("document.activeElement === document.querySelectorAll('#lines button')[2]")
+      try await browser.wait("document.activeElement === all('#lines button')[2]")
     }
   }
 
@@ -108,14 +108,14 @@ struct PageRequestTests {
       #expect(rows.prefix(2).map { $0[3] } == ["502 200 ms", "503 80 ms"])
       // A made request has the colours of its phases, a served one is apart.
       let classes =
-        "[...document.querySelectorAll('.trace .bar')].map(bar => [bar.className, ...[...bar.children].map(one => one.className)].join(' ')).join()"
+        "[...all('.trace .bar')].map(bar => [bar.className, ...[...bar.children].map(one => one.className)].join(' ')).join()"
       #expect(
         try await browser.evaluate(classes)
           == "bar served,bar made queue resolve connect tls upload processing transfer local,bar ")
       // From the trace to its request, and on to the one that it was made for.
       try await browser.click(".trace li:nth-child(2) button")
       try await browser.wait("$('drawer-title').textContent.endsWith('/users/1')")
-      #expect(try await browser.evaluate("document.querySelectorAll('[aria-current]').length") == "1")
+      #expect(try await browser.evaluate("all('[aria-current]').length") == "1")
       try await browser.click(".trace li:first-child button")
       try await browser.wait("$('drawer-title').textContent === 'GET /cart'")
       #expect(

@@ -5,12 +5,11 @@ import TestSupport
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing")) struct PageTests {
   @Test func `shows what the registry has`() async throws {
     let content = try PageContent()
-    content.record(1_234, content.request(host: "api.example.com"), 40)
+    content.record(1_234, content.request(host: "api.test"), 40)
     content.record(60, content.request(host: PageContent.hostile), 2_000, .response(statusCode: 503))
     content.record(
-      6, content.request(client: "search", host: "down.example.com"), 9_000,
-      .failure(.timeout, statusCode: nil))
-    content.metrics.requestStarted(content.request(host: "api.example.com"))
+      6, content.request(client: "search", host: "down.test"), 9_000, .failure(.timeout, statusCode: nil))
+    content.metrics.requestStarted(content.request(host: "api.test"))
     try await content.show { browser, _ in
       #expect(try await browser.text("made-requests") == "1,300")
       #expect(try await browser.text("made-errors") == "66 (5.08 %)")
@@ -20,23 +19,21 @@ import TestSupport
       #expect(try await browser.text("made-p99") == "≈ 2.33 s")
       try await browser.wait("$('slowest').rows.length === 3")
       let slowest = try await browser.rows("slowest")
-      #expect(slowest[0] == "GET /users/{id}|search|down.example.com|6|100 %|0 %|9 s|≈ 9.97 s")
+      #expect(slowest[0] == "GET /users/{id}|search|down.test|6|100 %|0 %|9 s|≈ 9.97 s")
       #expect(slowest[1].contains("|\(PageContent.hostile)|"))
       #expect(
         try await browser.text("slowest-title") == "Requests, the slowest by p99 first, since the start")
 
       // What happens while the page is open is in the charts.
-      content.record(300, content.request(host: "api.example.com"), 40)
+      content.record(300, content.request(host: "api.test"), 40)
       try await browser.wait("$('made-requests').textContent === '1,600'")
-      for id in ["made-rate", "made-share", "made-latency", "made-heat"] {
-        try await browser.waitForDrawing(id)
-      }
+      try await browser.waitForDrawing("made-rate", "made-share", "made-latency", "made-heat")
       try await browser.wait("$('numbers').open = true")
       try await browser.wait("$('made-by-bucket').innerText.includes('up to 50\\u00a0ms\\t300')")
 
       // The choice of a client, and of a host.
       for (select, value, requests) in [
-        ("client", "search", "6"), ("client", "", "1,600"), ("host", "api.example.com", "1,534"),
+        ("client", "search", "6"), ("client", "", "1,600"), ("host", "api.test", "1,534"),
       ] {
         try await browser.choose(select, value)
         try await browser.wait("$('made-requests').textContent === '\(requests)'")
@@ -61,7 +58,7 @@ import TestSupport
       #expect(try await browser.text("served-refused") == "5 (25 %)")
       #expect(
         try await browser.evaluate(
-          "[...document.querySelectorAll('dt')].map(node => node.innerText).filter(text => /Err/.test(text)).join('; ')"
+          "[...all('dt')].map(node => node.innerText).filter(text => /Err/.test(text)).join('; ')"
         ) == "Errors: no whole response, or 5xx; Errors: 5xx, or broken off")
       // The history says the same of the time before the page was opened, and what failed in which way.
       let wrong = try await browser.rows("wrong").map { $0.dropLast(18) }
@@ -127,15 +124,15 @@ import TestSupport
           setSpan();
           charts();
           const texts = () => ["rate-now-0", "share-now-0", "share-now-1", "latency-now-0", "heat-now-0"].map(id => $(`made-${id}`).textContent).join("|");
-          const all = [texts()];
+          const seen = [texts()];
           for (const [id, x, y] of [["rate", .25, .5], ["heat", .25, .99]]) {
             const box = $(`made-${id}`).getBoundingClientRect();
             $(`made-${id}`).dispatchEvent(new PointerEvent("pointermove",
               { bubbles: true, clientX: box.left + x * box.width, clientY: box.top + y * box.height }));
-            all.push(texts() + " " + [...document.querySelectorAll(".cross")].filter(one => one.checkVisibility()).map(one => one.style.left).join());
+            seen.push(texts() + " " + [...all(".cross")].filter(one => one.checkVisibility()).map(one => one.style.left).join());
           }
           document.body.dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
-          return [...all, texts()].join("\\n");
+          return [...seen, texts()].join("\\n");
         })()
         """)
       #expect(
@@ -155,7 +152,7 @@ import TestSupport
       let clients = "[...$('slowest').rows].map(row => row.cells[1].innerText).join('')"
       try await browser.wait("\(clients) === 'cba'")
       // By keyboard as by a click.
-      _ = try await browser.evaluate("document.querySelectorAll('#slowest button')[1].focus()")
+      _ = try await browser.evaluate("all('#slowest button')[1].focus()")
       try await browser.press("Enter", code: 13, text: "\r")
       try await browser.wait("\(clients) === 'c' && $('made-requests').textContent === '2'")
       #expect(
@@ -173,39 +170,39 @@ import TestSupport
       #expect(try await !browser.holds("\(isShown)('phases-title')"))
 
       // Requests of which no phase is known, as where the tap cannot read an account of the transfers.
-      content.record(1, content.request(host: "api.example.com"), 1_000, opened: 1)
+      content.record(1, content.request(host: "api.test"), 1_000, opened: 1)
       try await browser.wait("\(isShown)('phases-title')")
       #expect(
         try await browser.text("phases").hasSuffix(
           "100 % is unknown: no phase tells: redirects, challenges, or a wait for what never came."))
-      #expect(try await browser.evaluate("document.querySelectorAll('#phases .bar .unknown').length") == "1")
+      #expect(try await browser.evaluate("all('#phases .bar .unknown').length") == "1")
 
       // One new connection, then three requests over it.
       let served: [RequestTimings.Phase: Int] = [.processing: 80, .transfer: 0]
       let first = served.merging([.resolve: 4, .connect: 6, .tls: 30]) { $1 }
-      content.record(1, content.request(host: "api.example.com"), 120, phases: first, opened: 1)
+      content.record(1, content.request(host: "api.test"), 120, phases: first, opened: 1)
       content.record(
-        3, content.request(host: "api.example.com"), 80, phases: served, opened: 0,
+        3, content.request(host: "api.test"), 80, phases: served, opened: 0,
         roundTrip: .milliseconds(40), sentAgain: 1)
       // Two that reached no server, and one whose wait for a connection is known alone.
       content.record(
-        2, content.request(client: "search", host: "down.example.com"), 3,
+        2, content.request(client: "search", host: "down.test"), 3,
         .failure(.connect, statusCode: nil), phases: [.resolve: 1, .connect: 2], opened: 0)
       content.record(
-        1, content.request(client: PageContent.hostile, host: "busy.example.com"), 10_000, .cancelled,
+        1, content.request(client: PageContent.hostile, host: "busy.test"), 10_000, .cancelled,
         phases: [.queue: 10_000])
-      try await browser.wait("document.querySelectorAll('#phases li').length === 3")
+      try await browser.wait("all('#phases li').length === 3")
       let rows = try await browser.evaluate(
-        "[...document.querySelectorAll('#phases li')].map(row => [...row.querySelectorAll('p > b, .now > *, p span.phase, .verdict')]"
+        "[...all('#phases li')].map(row => [...row.querySelectorAll('p > b, .now > *, p span.phase, .verdict')]"
           + ".map(node => node.textContent).join('|')).join('\\n')")
       #expect(
         rows == """
-          \(PageContent.hostile) → busy.example.com|10 s mean|1 request|queue 10 s|100 % is queue: wait for a free connection of the session to this host.
-          payments → api.example.com|272 ms mean|5 requests|60 % on a reused connection|40 ms round trip|3 segments sent again|resolve 800 µs|connect 1.2 ms|tls 6 ms|processing 64 ms|transfer 0 ms|unknown 200 ms|73.5 % is unknown: no phase tells: redirects, challenges, or a wait for what never came.
-          search → down.example.com|3 ms mean|2 requests|resolve 1 ms|connect 2 ms|66.7 % is connect: TCP handshake, by the network or a server that accepts slowly.
+          \(PageContent.hostile) → busy.test|10 s mean|1 request|queue 10 s|100 % is queue: wait for a free connection of the session to this host.
+          payments → api.test|272 ms mean|5 requests|60 % on a reused connection|40 ms round trip|3 segments sent again|resolve 800 µs|connect 1.2 ms|tls 6 ms|processing 64 ms|transfer 0 ms|unknown 200 ms|73.5 % is unknown: no phase tells: redirects, challenges, or a wait for what never came.
+          search → down.test|3 ms mean|2 requests|resolve 1 ms|connect 2 ms|66.7 % is connect: TCP handshake, by the network or a server that accepts slowly.
           """)
       // The pieces of a bar are as wide as their part of the time.
-      let bar = "[...document.querySelectorAll('.bar')[1].children]"
+      let bar = "[...all('.bar')[1].children]"
       let titles = try await browser.evaluate("\(bar).map(piece => piece.title).join('; ')")
       #expect(
         titles
@@ -219,16 +216,15 @@ import TestSupport
       }
 
       try await browser.choose("client", "payments")
-      try await browser.wait("document.querySelectorAll('#phases li').length === 1")
+      try await browser.wait("all('#phases li').length === 1")
       // Of connections no path is known, and each figure of them says so.
       let facts = "document.querySelector('#phases .now').textContent"
       #expect(try await !browser.holds("\(facts).includes('on all paths')"))
       try await browser.choose("path", "/users/{id}")
-      try await browser.wait(
-        "\(facts).endsWith('round trip, on all paths3 segments sent again, on all paths')")
+      try await browser.wait("\(facts).endsWith('on all paths3 segments sent again, on all paths')")
       #expect(
         try await browser.evaluate("document.querySelector('#phases b').textContent")
-          == "payments → api.example.com /users/{id}")
+          == "payments → api.test /users/{id}")
 
       // Since the start, until the page has seen all of the time that it shows. Here that is the same: there was nothing before.
       #expect(try await browser.text("phases-title") == "Where the time goes, since the start")
@@ -267,7 +263,7 @@ import TestSupport
 
   @Test func `works by keyboard`() async throws {
     let content = try PageContent()
-    content.record(1, content.request(host: "a.example.com"), 1_000, phases: [.processing: 1_000])
+    content.record(1, content.request(host: "a.test"), 1_000, phases: [.processing: 1_000])
     try await content.show(log: "") { browser, _ in
       var order: [String] = []
       repeat {
@@ -297,7 +293,7 @@ import TestSupport
 
   @Test func `speaks to a screen reader`() async throws {
     let content = try PageContent()
-    content.record(9, content.request(host: "a.example.com"), 1_000, phases: [.processing: 1_000])
+    content.record(9, content.request(host: "a.test"), 1_000, phases: [.processing: 1_000])
     try await content.show(log: "{\"message\":\"hello\"}\n") { browser, _ in
       try await browser.wait("$('numbers').open = true")
       let nodes = try await browser.accessibleNodes()
@@ -317,7 +313,7 @@ import TestSupport
       let pictures = nodes.filter { $0.role?.value == "image" }.compactMap { $0.name?.value }
       #expect(pictures.contains { $0.hasPrefix("Requests made by percentile of their latency: now ") })
       // Only the state of the page is announced by itself, not the numbers that change all the time.
-      let live = "document.querySelectorAll('[aria-live], [role=status], [role=alert], [role=log], output')"
+      let live = "all('[aria-live], [role=status], [role=alert], [role=log], output')"
       #expect(try await browser.evaluate("[...\(live)].map(node => node.id).join()") == "status")
     }
   }

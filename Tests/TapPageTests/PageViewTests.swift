@@ -28,7 +28,7 @@ struct PageViewTests {
     try await content.show(log: log + "\n") { browser, _ in
       record()
       try await browser.waitForDrawing("made-rate")
-      try await browser.wait("document.querySelectorAll('#phases li').length === 10")
+      try await browser.wait("all('#phases li').length === 10")
       try await browser.wait("$('slowest').rows.length === 20")
       for width in [1280, 768, 390, 320] {
         try await browser.show(width: width, scheme: scheme)
@@ -39,7 +39,7 @@ struct PageViewTests {
         try await Self.keep(browser, "page-\(scheme)-\(width)")
         // With a request and its trace beside the page, or before it.
         try await browser.click("#lines tr:nth-child(2) button")
-        try await browser.wait("document.querySelectorAll('.waterfall.trace li').length === 2")
+        try await browser.wait("all('.waterfall.trace li').length === 2")
         #expect(
           try await browser.holds(
             "(one => one.scrollWidth <= one.clientWidth && one.getBoundingClientRect().right <= \(width))($('drawer'))"
@@ -64,7 +64,7 @@ struct PageViewTests {
 
   /// The numbers whose unit is in another line.
   private static let brokenNumbers = """
-    [...document.querySelectorAll('#made-p50, #made-p90, #made-p99, #served-p50, #served-p99, td.number')].filter(node => {
+    [...all('#made-p50, #made-p90, #made-p99, #served-p50, #served-p99, td.number')].filter(node => {
       const range = document.createRange();
       range.selectNodeContents(node);
       return node.checkVisibility() && range.getClientRects().length > 1;
@@ -73,7 +73,7 @@ struct PageViewTests {
 
   /// The least contrast of a text with what is behind it (WCAG 2.2, "relative luminance" and 1.4.3).
   private static let leastContrast = """
-    Math.min(...[...document.querySelectorAll('body *')].filter(node => node.checkVisibility() && !node.closest('noscript, option')
+    Math.min(...[...all('body *')].filter(node => node.checkVisibility() && !node.closest('noscript, option')
       && [...node.childNodes].some(child => child.nodeType === 3 && child.data.trim())).map(node => {
       const rgba = text => text.match(/[\\d.]+/g).map(Number);
       const luminance = ([r, g, b]) => [r, g, b].map(part => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)

@@ -95,24 +95,18 @@ import TestSupport
   }
 
   /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close` in its `http2.c`,
-  /// `curl_easy_strerror`).
+  /// `curl_easy_strerror`), and of a chunk without a size before 8.6 and since (`httpchunk_readwrite` in its `http_chunks.c`).
   @Test(arguments: [
-    "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)",
-    "HTTP/2 stream 3 was not closed cleanly before end of the underlying stream", "HTTP/2 stream 1 was reset",
-    "Stream error in the HTTP/2 framing layer",
+    ("HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", RequestErrorType.connectionLost),
+    ("HTTP/2 stream 3 was not closed cleanly before end of the underlying stream", .connectionLost),
+    ("HTTP/2 stream 1 was reset", .connectionLost),
+    ("Stream error in the HTTP/2 framing layer", .connectionLost),
+    ("Illegal or missing hexadecimal sequence in chunked-encoding", .body),
+    ("chunk hex-length char not a hex digit: 0x7a", .body), ("chunk hex-length longer than 16", .body),
+    ("invalid chunk size: 'ffffffffffffffff'", .body),
   ])
-  func `a cut by HTTP/2 is a lost connection`(message: String) {
-    #expect(RequestErrorType(curlMessage: message) == .connectionLost)
-  }
-
-  /// The words of libcurl before 8.6, and since (`httpchunk_readwrite` in its `http_chunks.c`).
-  @Test(arguments: [
-    "Illegal or missing hexadecimal sequence in chunked-encoding",
-    "chunk hex-length char not a hex digit: 0x7a", "chunk hex-length longer than 16",
-    "invalid chunk size: 'ffffffffffffffff'",
-  ])
-  func `a chunk without a size is a failure of the body`(message: String) {
-    #expect(RequestErrorType(curlMessage: message) == .body)
+  func `libcurl's words have a class`(message: String, type: RequestErrorType) {
+    #expect(RequestErrorType(curlMessage: message) == type)
   }
 
   /// Makes the exchange stock and tapped.

@@ -57,17 +57,12 @@ import TestSupport
     var expected = plain
     change.make(&expected)
     #expect(expected.tapContext == nil)
-    #expect(request.url == expected.url)
-    #expect(request.httpMethod == expected.httpMethod)
-    #expect(request.httpBody == expected.httpBody)
-    #expect((request.httpBodyStream == nil) == (expected.httpBodyStream == nil))
-    #expect(request.timeoutInterval == expected.timeoutInterval)
-    #expect(request.cachePolicy == expected.cachePolicy)
-    #expect(request.httpShouldHandleCookies == expected.httpShouldHandleCookies)
-    #expect(request.allowsCellularAccess == expected.allowsCellularAccess)
-    #expect(request.networkServiceType == expected.networkServiceType)
-    #expect(request.mainDocumentURL == expected.mainDocumentURL)
-    #expect(request.allHTTPHeaderFields?.keys.sorted() == expected.allHTTPHeaderFields?.keys.sorted())
+    let facts: [@Sendable (URLRequest) -> AnyHashable?] = [
+      { $0.url }, { $0.httpMethod }, { $0.httpBody }, { $0.httpBodyStream == nil }, { $0.timeoutInterval },
+      { $0.cachePolicy }, { $0.httpShouldHandleCookies }, { $0.allowsCellularAccess },
+      { $0.networkServiceType }, { $0.mainDocumentURL }, { $0.allHTTPHeaderFields?.keys.sorted() },
+    ]
+    #expect(facts.map { $0(request) } == facts.map { $0(expected) })
   }
 
   @Test func `it can be replaced and taken away`() throws {
@@ -127,7 +122,7 @@ import TestSupport
 
   @Test(
     arguments: [
-      ("/users/42/posts/7?x=1", nil, "/users/{id}/*"), ("/elsewhere", nil, nil),
+      ("/users/42/posts?x=1", nil, "/users/{id}/*"), ("/elsewhere", nil, nil),
       ("/users/42", "/mine", "/mine"),
     ] as [(String, String?, String?)])
   func `templates come from the tap, unless the request has its own`(

@@ -35,9 +35,7 @@ import TestSupport
     return try await observer.end()
   }
 
-  private static func milliseconds(_ duration: Duration?) -> Double? {
-    duration.map { $0 / .milliseconds(1) }
-  }
+  static func milliseconds(_ duration: Duration?) -> Double? { duration.map { $0 / .milliseconds(1) } }
 
   @Test func `libcurl's info can be read on this toolchain`() {
     let info = CurlInfo.shared
@@ -132,8 +130,7 @@ import TestSupport
   @Test func `a redirect's phases are those of the last leg`() async throws {
     let origin = try Origin { request in
       request.path == "/end"
-        ? [.think(150), .response(body: [1, 2])]
-        : [.think(200), .response("302 Found", headers: [("Location", "/end")])]
+        ? [.think(150), .response(body: [1, 2])] : [.think(200), .redirect(to: "/end")]
     }
     let observation = try await observation(.async, origin.url("/start"))
     #expect(observation.resendCount == 1)
@@ -188,9 +185,7 @@ import TestSupport
 
   @Test(arguments: [Way.async, .handler, .delegate, .download])
   func `a body that is reset has the size of what had come`(way: Way) async throws {
-    let origin = try Origin { _ in
-      [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .think(50), .close]
-    }
+    let origin = try Origin { _ in [.torn, .think(50), .close] }
     let observation = try await observation(way, origin.url())
     #expect(observation.end == .failure(.connectionLost, statusCode: 200))
     #expect(observation.responseBodySize == 9 && observation.cutOffPhase == .transfer)
@@ -200,17 +195,12 @@ import TestSupport
   }
 
   @Test func `a cancel in the body leaves the size of what had come`() async throws {
-    let arrived = Gate()
-    let over = Gate()
-    let origin = try Origin { _ in
-      [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .signal(arrived), .hold(over)]
-    }
+    let (arrived, over) = (Gate(), Gate())
+    let origin = try Origin { _ in [.torn, .signal(arrived), .hold(over)] }
     defer { over.open() }
     var exchange = Exchange(kind: .data, style: .sessionDelegate, request: URLRequest(url: origin.url()))
-    exchange.interruption = .cancel
-    exchange.isDue = arrived
-    exchange.waitsForData = true
-    exchange.goOn = over
+    (exchange.interruption, exchange.waitsForData) = (.cancel, true)
+    (exchange.isDue, exchange.goOn) = (arrived, over)
     _ = try await exchange.run(configuration())
     let observation = try await observer.end()
     #expect(observation.end == .cancelled)

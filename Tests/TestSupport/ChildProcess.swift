@@ -1,11 +1,6 @@
 /// A program that a test starts, watches and ends.
 package final class ChildProcess: Sendable {
-  private struct State {
-    var output: [UInt8] = []
-    var waiting: [(text: String, gate: Gate)] = []
-  }
-
-  private let state = Mutex(State())
+  private let written = Watched((output: [UInt8](), isOver: false))
   private let process: Process
   package let ended = Gate()
   /// Opened when nothing more will be written, also not by the program's own children.
@@ -27,10 +22,12 @@ package final class ChildProcess: Sendable {
     self.process = process
     process.terminationHandler = { [ended] _ in ended.open() }
     try process.run()
-    Thread.detachNewThread { [weak self, outputEnded] in
-      while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty { self?.append(data) }
+    Thread.detachNewThread { [written, outputEnded] in
+      while case let data = pipe.fileHandleForReading.availableData, !data.isEmpty {
+        written.change { $0.output += data }
+      }
       outputEnded.open()
-      self?.stopWaiting()
+      written.change { $0.isOver = true }
     }
   }
 
@@ -42,9 +39,18 @@ package final class ChildProcess: Sendable {
     try self.init(folder.appendingPathComponent(product), arguments)
   }
 
+  /// Starts a server in Python that says `port N.` when it listens there.
+  package static func python(
+    _ script: String, _ arguments: String...
+  ) async throws -> (server: ChildProcess, port: String) {
+    let server = try ChildProcess(Tool("python3").url, ["-c", script] + arguments)
+    try await server.waitForOutput(".\n")
+    return (server, String(server.output.prefix { $0 != "." }.dropFirst(5)))
+  }
+
   package var output: String { String(decoding: bytes, as: UTF8.self) }
 
-  package var bytes: [UInt8] { state.withLock { $0.output } }
+  package var bytes: [UInt8] { written.state.output }
 
   package var status: Int32 { process.terminationStatus }
 
@@ -54,15 +60,9 @@ package final class ChildProcess: Sendable {
 
   /// Waits until the program has written this. Throws if it ends without it.
   package func waitForOutput(_ text: String) async throws {
-    let gate = Gate()
-    let isThere = state.withLock { state in
-      if String(decoding: state.output, as: UTF8.self).contains(text) { return true }
-      state.waiting.append((text, gate))
-      return false
+    try await written.wait("'\(text)' in the output of \(name)") { written in
+      written.isOver || String(decoding: written.output, as: UTF8.self).contains(text)
     }
-    if isThere { return }
-    if outputEnded.isOpen { stopWaiting() }
-    try await gate.wait("'\(text)' in the output of \(name)")
     let output = output
     guard output.contains(text) else { throw EndedWithout(text: text, output: output) }
   }
@@ -93,24 +93,5 @@ package final class ChildProcess: Sendable {
   package func waitForEnd(seconds: Double = 120) async throws {
     try await waitForExit(seconds: seconds)
     try await outputEnded.wait(seconds: seconds, "the end of the output of \(name)")
-  }
-
-  private func stopWaiting() {
-    let waiting = state.withLock { state in
-      defer { state.waiting = [] }
-      return state.waiting
-    }
-    for (_, gate) in waiting { gate.open() }
-  }
-
-  private func append(_ data: Data) {
-    let reached = state.withLock { state in
-      state.output += data
-      guard !state.waiting.isEmpty else { return [Gate]() }
-      let output = String(decoding: state.output, as: UTF8.self)
-      defer { state.waiting.removeAll { output.contains($0.text) } }
-      return state.waiting.filter { output.contains($0.text) }.map(\.gate)
-    }
-    for gate in reached { gate.open() }
   }
 }

@@ -7,14 +7,12 @@ package final class CompletionDelegate: NSObject, URLSessionDataDelegate, URLSes
   }
 
   package func urlSession(
-    _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
+    _: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo file: URL
   ) {
-    try? FileManager.default.removeItem(at: location)
+    try? FileManager.default.removeItem(at: file)
   }
 
-  package func urlSession(
-    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
-  ) {
+  package func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     completions.withLock { $0.removeValue(forKey: task.taskIdentifier) }?()
   }
 }

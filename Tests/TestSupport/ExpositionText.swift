@@ -21,11 +21,10 @@ package struct ExpositionText {
   package subscript(metric: String) -> Double { sums[metric] ?? 0 }
 
   /// The sum over the series of a metric, or of those with a label, without a look at anything else.
-  package static func sum(of metric: String, with label: String = "", in text: some StringProtocol) -> Double
-  {
+  package static func sum(of name: String, with label: String = "", in text: some StringProtocol) -> Double {
     text.split(separator: "\n").lazy
       .filter { line in
-        line.hasPrefix(metric) && ["{", " "].contains(line.dropFirst(metric.count).first)
+        line.hasPrefix(name) && ["{", " "].contains(line.dropFirst(name.count).first)
           && (label.isEmpty || line.contains(label))
       }
       .reduce(0) { $0 + ($1.split(separator: " ").last.flatMap { Double($0) } ?? .nan) }
@@ -86,18 +85,11 @@ package struct ExpositionText {
     }
   }
 
+  private static let digits = Set("0123456789".utf8)
+  private static let letters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_".utf8).union(digits)
+
   private static func isName(_ text: Substring, colons: Bool) -> Bool {
-    guard let first = text.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
-      return false
-    }
-    return text.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-        true
-      case UInt8(ascii: ":"): colons
-      default: false
-      }
-    }
+    guard let first = text.utf8.first, !digits.contains(first) else { return false }
+    return text.utf8.allSatisfy { letters.contains($0) || colons && $0 == UInt8(ascii: ":") }
   }
 }

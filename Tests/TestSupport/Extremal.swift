@@ -49,15 +49,11 @@ private let lists: NamedValues<[String]> =
   [("no element", [])] + String.extremes.map { ("an element: \($0.name)", [$0.value]) }
   + [("many elements", (0..<manyElements).map { "element-\($0)" })]
 
-extension Array: Extremal where Element == String {
-  package static var extremes: NamedValues<[String]> { lists }
-}
+extension Array: Extremal where Element == String { package static var extremes: NamedValues<Self> { lists } }
 
 private let sets = lists.map { (name: $0.name, value: Set($0.value)) }
 
-extension Set: Extremal where Element == String {
-  package static var extremes: NamedValues<Set<String>> { sets }
-}
+extension Set: Extremal where Element == String { package static var extremes: NamedValues<Self> { sets } }
 
 private let texts: NamedValues<[String: String]> =
   [("no element", [:])] + String.extremes.map { ("a key: \($0.name)", [$0.value: "value"]) }

@@ -32,8 +32,7 @@ package enum LoopbackSocket {
   }
 
   /// Answers the requests of one connection until either side ends it.
-  static func serve(_ connection: Int32, greeting: [OriginStep] = [], script: (OriginRequest) -> [OriginStep])
-  {
+  static func serve(_ connection: Int32, greeting: [OriginStep], script: (OriginRequest) -> [OriginStep]) {
     var noDelay: Int32 = 1
     setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
     var pending: [UInt8] = []
@@ -68,14 +67,13 @@ package enum LoopbackSocket {
   }
 
   /// Sends all of the bytes. `false` if the other end closes before.
+  @discardableResult
   static func send(_ bytes: [UInt8], to connection: Int32) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes {
-        Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
-      guard count > 0 else { return false }
-      rest = rest.dropFirst(count)
+      let n = rest.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+      guard n > 0 else { return false }
+      rest = rest.dropFirst(n)
     }
     return true
   }
@@ -114,11 +112,9 @@ package enum LoopbackSocket {
     return OriginRequest(method: String(words[0]), target: String(words[1]), headers: headers, body: body)
   }
 
-  private static func take(
-    until separator: [UInt8], from connection: Int32, pending: inout [UInt8]
-  ) -> [UInt8]? {
+  private static func take(until end: [UInt8], from connection: Int32, pending: inout [UInt8]) -> [UInt8]? {
     while true {
-      if let range = pending.firstRange(of: separator) {
+      if let range = pending.firstRange(of: end) {
         defer { pending.removeSubrange(..<range.upperBound) }
         return Array(pending[..<range.lowerBound])
       }

@@ -121,23 +121,25 @@ package enum OriginStep: Sendable {
 
   package static func text(_ text: String) -> OriginStep { .send(Array(text.utf8)) }
 
+  /// A head with a length, and less of a body.
+  package static let torn = OriginStep.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this")
+
+  package static func redirect(_ status: String = "302 Found", to url: String?, body: String = "") -> Self {
+    .response(status, headers: url.map { [("Location", $0)] } ?? [], body: Array(body.utf8))
+  }
+
   /// A whole response with a Content-Length.
   package static func response(
     _ status: String = "200 OK", headers: [(String, String)] = [], body: [UInt8] = [], head: Bool = false
   ) -> OriginStep {
-    var text = "HTTP/1.1 \(status)\r\n"
-    for (name, value) in headers { text += "\(name): \(value)\r\n" }
-    text += "Content-Length: \(body.count)\r\n\r\n"
-    return .send(Array(text.utf8) + (head ? [] : body))
+    .send(Self.head(status, headers + [("Content-Length", "\(body.count)")]) + (head ? [] : body))
   }
 
   /// A response in chunks of at most this many bytes.
   package static func chunked(
     _ status: String = "200 OK", headers: [(String, String)] = [], body: [UInt8], chunk: Int
   ) -> OriginStep {
-    var text = "HTTP/1.1 \(status)\r\n"
-    for (name, value) in headers { text += "\(name): \(value)\r\n" }
-    var bytes = Array((text + "Transfer-Encoding: chunked\r\n\r\n").utf8)
+    var bytes = head(status, headers + [("Transfer-Encoding", "chunked")])
     var rest = body[...]
     while !rest.isEmpty {
       let piece = rest.prefix(chunk)
@@ -145,5 +147,9 @@ package enum OriginStep: Sendable {
       bytes += Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8)
     }
     return .send(bytes + Array("0\r\n\r\n".utf8))
+  }
+
+  private static func head(_ status: String, _ headers: [(String, String)]) -> [UInt8] {
+    Array("HTTP/1.1 \(status)\r\n\(headers.map { "\($0): \($1)\r\n" }.joined())\r\n".utf8)
   }
 }

@@ -28,7 +28,7 @@ package struct RandomRequest: Sendable {
     self.id = id
     let kind = Kind.allCases.randomElement(using: &generator) ?? .data
     let style = Style.allCases.randomElement(using: &generator) ?? .async
-    let isCancelled = Self.isSafeToCancel(kind, style) && Int.random(in: 0..<3, using: &generator) == 0
+    let isCancelled = Self.canCancel(kind, style) && Int.random(in: 0..<3, using: &generator) == 0
     let others = Answer.allCases.filter { $0 != .hanging && Self.isSafe($0, kind) }
     // Half of the rest is plain: what else happens is to happen between that.
     let other = Bool.random(using: &generator) ? .sized : others.randomElement(using: &generator) ?? .sized
@@ -47,16 +47,12 @@ package struct RandomRequest: Sendable {
   /// - a Swift task while its request runs (`CancelState.activate`): the cancel holds the lock of the task and waits for
   ///   Foundation's queue, on which the end waits for that lock;
   /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`).
-  package static func isSafeToCancel(_ kind: Kind, _ style: Style) -> Bool {
-    style != .async && kind != .uploadFile
-  }
+  package static func canCancel(_ kind: Kind, _ how: Style) -> Bool { how != .async && kind != .uploadFile }
 
   private static let safeToCancel: [Answer] = [.sized, .chunked, .missing, .reset, .short, .hanging]
 
   /// A refused connection fails while an upload's file is being read, as a cancel does.
-  package static func isSafe(_ answer: Answer, _ kind: Kind) -> Bool {
-    answer != .refused || kind != .uploadFile
-  }
+  package static func isSafe(_ end: Answer, _ kind: Kind) -> Bool { end != .refused || kind != .uploadFile }
 
   /// Whether the request goes so far that it counts as started.
   package var starts: Bool { cancel != .beforeResume }
@@ -64,8 +60,7 @@ package struct RandomRequest: Sendable {
   func urlRequest(port: Int, closedPort: Int) -> URLRequest {
     let port = answer == .refused ? closedPort : port
     let url = URL(string: "http://127.0.0.1:\(port)/\(id)/\(answer.rawValue)")
-    let request = with(URLRequest(url: url ?? URL(fileURLWithPath: "/"))) { $0.httpMethod = method }
-    return request
+    return with(URLRequest(url: url ?? URL(fileURLWithPath: "/"))) { $0.httpMethod = method }
   }
 
   private static let body = [UInt8](repeating: UInt8(ascii: "x"), count: 2_000)
@@ -80,9 +75,9 @@ package struct RandomRequest: Sendable {
     case .chunked: return isHead ? [.response(head: true)] : [.chunked(body: body, chunk: 700)]
     case .missing: return [.response("404 Not Found", body: body, head: isHead)]
     case .failing: return [.response("500 Internal Server Error", body: body, head: isHead)]
-    case .moved: return [.response("302 Found", headers: [("Location", "/\(parts[0])/sized")])]
+    case .moved: return [.redirect(to: "/\(parts[0])/sized")]
     case .reset: return [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
-    case .short: return [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
+    case .short: return [.torn, .close]
     case .slow: return [.think(100), .response(body: body, head: isHead)]
     case .trickling:
       let head = OriginStep.text("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\r\n")

@@ -13,9 +13,7 @@ package final class RawClient: Sendable {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = UInt16(truncatingIfNeeded: port).bigEndian
-    guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else {
-      throw Failure(description: "no address: \(host)")
-    }
+    guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw Failure(description: "no \(host)") }
     try self.init(AF_INET, &address, receiveBuffer: receiveBuffer, deadline: deadline)
   }
 
@@ -34,10 +32,8 @@ package final class RawClient: Sendable {
     try self.init(AF_UNIX, &address, receiveBuffer: nil, deadline: 120)
   }
 
-  private init<Address>(
-    _ family: Int32, _ address: inout Address, receiveBuffer: Int32?, deadline: Int
-  ) throws {
-    descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+  private init<A>(_ kind: Int32, _ address: inout A, receiveBuffer: Int32?, deadline: Int) throws {
+    descriptor = socket(kind, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(description: "socket: \(errno)") }
     // A `timeval`, which an optimised build takes for that of a module that cannot be imported.
     var limit: (time_t, suseconds_t) = (deadline, 0)
@@ -46,7 +42,7 @@ package final class RawClient: Sendable {
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
     if var receiveBuffer { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
-    let length = socklen_t(MemoryLayout<Address>.size)
+    let length = socklen_t(MemoryLayout<A>.size)
     let result = withUnsafePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
     }
@@ -68,9 +64,7 @@ package final class RawClient: Sendable {
   }
 
   /// Sends all of the bytes, or as many as the other end takes before it closes.
-  package func sendAll(_ bytes: [UInt8]) async {
-    await perform { _ = LoopbackSocket.send(bytes, to: $0.descriptor) }
-  }
+  package func sendAll(_ all: [UInt8]) async { await perform { LoopbackSocket.send(all, to: $0.descriptor) } }
 
   package func endOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
@@ -94,11 +88,7 @@ package final class RawClient: Sendable {
   package func receive(until end: String, times: Int = 1) async -> String {
     await perform { client in
       var text = ""
-      while text.split(separator: end, omittingEmptySubsequences: false).count <= times,
-        let more = client.receive()
-      {
-        text += more
-      }
+      while text.ranges(of: end).count < times, let more = client.receive() { text += more }
       return text
     }
   }
@@ -122,8 +112,7 @@ package final class RawClient: Sendable {
   }
 
   private func perform<Result: Sendable>(_ work: @escaping @Sendable (RawClient) -> Result) async -> Result {
-    await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work(self)) }
-    }
+    await withCheckedContinuation { end in queue.async { end.resume(returning: work(self)) } }
   }
 
   // MARK: Requests
@@ -159,7 +148,7 @@ package final class RawClient: Sendable {
   /// Sends a text as the last, and reads all that comes.
   package func exchange(_ text: String) async -> String {
     await perform { client in
-      _ = LoopbackSocket.send(Array(text.utf8), to: client.descriptor)
+      LoopbackSocket.send(Array(text.utf8), to: client.descriptor)
       client.endOutput()
       return client.receiveAllBlocking()
     }

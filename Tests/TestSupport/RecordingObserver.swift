@@ -9,9 +9,7 @@ package final class RecordingObserver: RequestConsumer {
 
   package func requestStarted(_ request: RequestDescription) { state.change { $0.started.append(request) } }
 
-  package func requestEnded(_ observation: RequestObservation) {
-    state.change { $0.ended.append(observation) }
-  }
+  package func requestEnded(_ request: RequestObservation) { state.change { $0.ended.append(request) } }
 
   package func waitForStarts(_ count: Int) async throws {
     try await state.wait("start number \(count)") { $0.started.count >= count }

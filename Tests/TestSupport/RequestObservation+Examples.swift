@@ -33,15 +33,9 @@ extension RequestObservation {
       duration: .zero, end: end)
   }
 
-  package func with(url: String) -> RequestObservation {
-    var copy = self
-    copy.request.url = url
-    return copy
-  }
+  package func with(url: String) -> RequestObservation { TestSupport.with(self) { $0.request.url = url } }
 
   package func with(fields: [String: FieldValue]) -> RequestObservation {
-    var copy = self
-    copy.request.fields = fields
-    return copy
+    TestSupport.with(self) { $0.request.fields = fields }
   }
 }

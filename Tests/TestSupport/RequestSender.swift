@@ -1,5 +1,7 @@
 /// Makes requests of each kind in each style, in any session, and tells of their ends.
 package final class RequestSender: Sendable {
+  package typealias Kind = RandomRequest.Kind
+
   private let folder: TemporaryFolder
   private let file: URL
   private let body = Data(repeating: 7, count: 500)
@@ -15,7 +17,7 @@ package final class RequestSender: Sendable {
   /// - Returns: What cancels it.
   @discardableResult
   package func start(
-    _ request: URLRequest, _ kind: RandomRequest.Kind, _ style: RandomRequest.Style, in session: URLSession,
+    _ request: URLRequest, _ kind: Kind, _ style: RandomRequest.Style, in session: URLSession,
     resumes: Bool = true, whenDone done: @escaping @Sendable () -> Void
   ) -> @Sendable () -> Void {
     guard style != .async else {
@@ -31,7 +33,7 @@ package final class RequestSender: Sendable {
     return { task.cancel() }
   }
 
-  private func send(_ request: URLRequest, _ kind: RandomRequest.Kind, _ session: URLSession) async {
+  private func send(_ request: URLRequest, _ kind: Kind, _ session: URLSession) async {
     switch kind {
     case .data: _ = try? await session.data(for: request)
     case .upload: _ = try? await session.upload(for: request, from: body)
@@ -41,8 +43,7 @@ package final class RequestSender: Sendable {
   }
 
   private func handled(
-    _ request: URLRequest, _ kind: RandomRequest.Kind, _ session: URLSession,
-    _ done: @escaping @Sendable () -> Void
+    _ request: URLRequest, _ kind: Kind, _ session: URLSession, _ done: @escaping @Sendable () -> Void
   ) -> URLSessionTask {
     switch kind {
     case .data: session.dataTask(with: request) { _, _, _ in done() }
@@ -56,9 +57,7 @@ package final class RequestSender: Sendable {
     }
   }
 
-  private func delegated(
-    _ request: URLRequest, _ kind: RandomRequest.Kind, _ session: URLSession
-  ) -> URLSessionTask {
+  private func delegated(_ request: URLRequest, _ kind: Kind, _ session: URLSession) -> URLSessionTask {
     switch kind {
     case .data: session.dataTask(with: request)
     case .upload: session.uploadTask(with: request, from: body)

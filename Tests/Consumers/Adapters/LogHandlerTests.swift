@@ -53,9 +53,7 @@ import Testing
     (.notice, "INFO", "notice"), (.warning, "WARN", nil), (.error, "ERROR", nil),
     (.critical, "ERROR", "critical"),
   ])
-  func `levels become severities, and none is lost`(level: Logger.Level, severity: String, name: String?)
-    throws
-  {
+  func `levels become severities, none is lost`(level: Logger.Level, severity: String, name: String?) throws {
     var logger = logger()
     logger.logLevel = .trace
     logger.log(level: level, "m")

@@ -7,9 +7,7 @@ import Testing
 @Suite struct ServiceContextTests {
   private struct Headers: Extractor, Injector {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
-    func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
-      carrier[key] = value
-    }
+    func inject(_ value: String, forKey key: String, into map: inout [String: String]) { map[key] = value }
   }
 
   private static let traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

@@ -50,9 +50,7 @@ import Tracing
   /// Other tests run beside these, and their requests have spans of this tracer: not in this trace.
   private let root = TraceContext.random(isSampled: true)
 
-  private var ended: [FinishedInMemorySpan] {
-    tracer.memory.finishedSpans.filter { $0.traceID == root.traceID }
-  }
+  var ended: [FinishedInMemorySpan] { tracer.memory.finishedSpans.filter { $0.traceID == root.traceID } }
   private var active: [InMemorySpan] { tracer.memory.activeSpans.filter { $0.traceID == root.traceID } }
 
   private func tap(_ change: (inout Tap.Configuration) -> Void = { _ in }) throws -> Tap {

@@ -37,9 +37,7 @@ struct DashboardContract {
     // Which labels a recorded series has, its rule says: they are checked there.
     if folder.recorded.contains(metric) { return every }
     // A pattern: of it, one metric has to be there.
-    guard metric.contains(where: { "()?|*+.".contains($0) }), let pattern = try? Regex(metric) else {
-      return nil
-    }
+    guard metric.contains(where: "()?|*+.".contains), let pattern = try? Regex(metric) else { return nil }
     return emitted.types.keys.first { $0.wholeMatch(of: pattern) != nil }.flatMap(emitted.labels(of:))
   }
 }

@@ -38,9 +38,7 @@ struct EmittedMetrics {
     let port = try #require(tap.address?.port)
     _ = try await RawClient.get("/stuck", port: port)
     // On a busy machine a scrape may miss the deadline, too. It counts without a format then.
-    for _ in 0..<100 {
-      if try await RawClient.get("/metrics", port: port).hasPrefix("HTTP/1.1 200 ") { break }
-    }
+    for _ in 0..<100 { if try await RawClient.status("/metrics", port: port) == "200" { break } }
     // A scrape is counted when its answer has been sent, which may be after it was received.
     let exposition = try await Poll.until("the count of the scrape and of the handler") {
       let exposition = tap.registry.exposition(in: .text)
@@ -106,16 +104,11 @@ struct EmittedMetrics {
 
   /// The same without a family: what is left when somebody renames it.
   func without(_ family: String) -> EmittedMetrics {
-    var other = self
-    other.types[family] = nil
-    other.labels[family] = nil
-    return other
+    with(self) { ($0.types[family], $0.labels[family]) = (nil, nil) }
   }
 
   func without(label: String) -> EmittedMetrics {
-    var other = self
-    other.labels = labels.mapValues { $0.subtracting([label]) }
-    return other
+    with(self) { $0.labels = labels.mapValues { $0.subtracting([label]) } }
   }
 
   private mutating func read(_ exposition: Exposition) {

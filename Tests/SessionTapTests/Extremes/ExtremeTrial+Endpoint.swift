@@ -3,75 +3,62 @@ import TestSupport
 
 /// The table: the endpoint, its routes and what they answer, and pushes.
 extension ExtremeTrial {
-  static var endpoint: [ExtremeTrial] {
+  static var endpoint: [Self] {
     /// The endpoint starts there, or says with this error why not.
     func listen<Value: Sendable>(
       _ setting: String, at values: NamedValues<Value>, refusedAs code: EndpointError.Code? = nil,
       _ make: @escaping @Sendable (Value) -> EndpointAddress
-    ) -> [ExtremeTrial] {
-      use("EndpointAddress.\(setting)", at: values) { running, value in
+    ) -> [Self] {
+      use("EndpointAddress.\(setting)", at: values) { run, value in
         do {
-          try await running.serveAll([.liveness()], .init(address: make(value)))
-          try running.expect(code == nil, "the address is not refused")
-        } catch let error as EndpointError {
-          try running.expect(code == nil || error.code == code, "\(error)")
-        }
+          try await run.serveAll(by: .init(address: make(value)))
+          try run.expect(code == nil, "the address is not refused")
+        } catch let error as EndpointError { try run.expect(code == nil || error.code == code, "\(error)") }
       }
     }
     let hosts = String.extremes + ["127.0.0.1\0b", "[", "[]", "[::1", "a b"].map { ($0, $0) }
     // 1 may be in use or not allowed, and 0 is any.
+    let invalid = EndpointError.Code.invalidConfiguration
     let ports = Int.extremes.filter { !(0...1).contains($0.value) } + [("65536", 65_536)]
     let access = properties(
       of: Endpoint.Configuration.Access.self, \.bearerTokenFile, \.basicPasswordFile, \.openPaths,
       \.allowedHosts
     ) { setting, changes in
-      use(setting, at: changes) { running, change in
+      use(setting, at: changes) { run, change in
         var configuration = Endpoint.Configuration(address: .loopback(port: 0))
         change(&configuration.access)
-        do {
-          try await running.serveAll([.liveness()], configuration)
-        } catch let error as EndpointError {
-          try running.expect([.invalidConfiguration, .noCredentials].contains(error.code), "\(error)")
-        }
+        try await run.serveAll(by: configuration, or: .invalidConfiguration, .noCredentials)
       }
     }
     let readiness =
-      use("Readiness.add(_:_:)") { (running, text: String) in
+      use("Readiness.add(_:_:)") { (run, text: String) in
         let readiness = Readiness()
         readiness.add(text) { text }
-        try await running.serveAll(
-          [.readiness(readiness)], .init(address: .loopback(port: 0)), [get("/readyz")])
+        try await run.serveAll([.readiness(readiness)], [get("/readyz")])
       }
-      + use("Readiness.add(_:_:)", at: [("many checks", 3 * manyElements)]) { running, count in
+      + use("Readiness.add(_:_:)", at: [("many checks", 3 * manyElements)]) { run, count in
         let readiness = Readiness()
         // A search through all of them for each takes longer than a trial may.
         for number in 0..<count { readiness.add("check-\(number)") { nil } }
         for number in 1..<count { readiness.remove("check-\(number)") }
-        try await running.serveAll(
-          [.readiness(readiness)], .init(address: .loopback(port: 0)), [get("/readyz")])
+        try await run.serveAll([.readiness(readiness)], [get("/readyz")])
       }
       + use("Readiness.remove(_:)") { Readiness().remove($1) }
     return access + readiness + routes
       + listen("tcp(host:port:)", at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }
-      + listen("tcp(host:port:)", at: ports, refusedAs: .invalidConfiguration) {
-        .tcp(host: "127.0.0.1", port: $0)
-      }
-      + listen("loopback(port:)", at: ports, refusedAs: .invalidConfiguration) { .loopback(port: $0) }
+      + listen("tcp(host:port:)", at: ports, refusedAs: invalid) { .tcp(host: "127.0.0.1", port: $0) }
+      + listen("loopback(port:)", at: ports, refusedAs: invalid) { .loopback(port: $0) }
       + listen("unix(path:)", at: String.extremes) { .unix(path: $0) }
       + use("Endpoint.shutdown(within:)") { try await $0.serve(within: $1) }
   }
 
   private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
 
-  private static var routes: [ExtremeTrial] {
-    func route(_ function: String, _ make: @escaping @Sendable (String) throws -> EndpointRoute)
-      -> [ExtremeTrial]
-    {
+  private static var routes: [Self] {
+    func route(_ function: String, _ make: @escaping @Sendable (String) throws -> EndpointRoute) -> [Self] {
       use("EndpointRoute.\(function)") { try await $0.serveAll([try make($1)]) }
     }
-    return route("init(_:methods:handler:)") {
-      EndpointRoute($0, methods: [$0]) { _ in .text("") }
-    }
+    return route("init(_:methods:handler:)") { EndpointRoute($0, methods: [$0]) { _ in .text("") } }
       + route("immediate(_:methods:handler:)") { .immediate($0, methods: [$0]) { _ in .text("") } }
       + route("liveness(at:)") { .liveness(at: $0) }
       + route("metrics(of:at:createdSamples:)") { try .metrics(of: Registry(), at: $0) }
@@ -82,7 +69,7 @@ extension ExtremeTrial {
   }
 
   /// A limit out of its range is refused, and any other holds.
-  static var limits: [ExtremeTrial] {
+  static var limits: [Self] {
     let requests = [
       get("/"), post("Content-Length: \(Int.max)\r\n\r\nx"),
       post("Content-Length: 99999999999999999999\r\n\r\nx"),
@@ -94,14 +81,10 @@ extension ExtremeTrial {
       \.idleDeadline, \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount,
       \.requestsInFlight, \.unsentBytes
     ) { setting, changes in
-      use(setting, at: changes) { running, change in
+      use(setting, at: changes) { run, change in
         var configuration = Endpoint.Configuration(address: .loopback(port: 0))
         change(&configuration.limits)
-        do {
-          try await running.serveAll([whole], configuration, requests)
-        } catch let error as EndpointError {
-          try running.expect(error.code == .invalidConfiguration, "\(error)")
-        }
+        try await run.serveAll([whole], by: configuration, requests, or: .invalidConfiguration)
       }
     }
   }
@@ -109,18 +92,16 @@ extension ExtremeTrial {
   private static func post(_ rest: String) -> String { "POST / HTTP/1.1\r\nHost: localhost\r\n\(rest)" }
 
   /// What the app's own routes are asked and answer.
-  static var messages: [ExtremeTrial] {
+  static var messages: [Self] {
     func answer<Value: Sendable>(
       _ setting: String, at values: NamedValues<Value>, with start: String = "HTTP/1.1 ",
       _ make: @escaping @Sendable (Value) -> EndpointResponse
-    ) -> [ExtremeTrial] {
-      use(setting, at: values) { running, value in
-        let routes = [
-          EndpointRoute.immediate("/immediate") { _ in make(value) },
-          EndpointRoute("/later") { _ in make(value) },
+    ) -> [Self] {
+      use(setting, at: values) { run, value in
+        let routes: [EndpointRoute] = [
+          .immediate("/now") { _ in make(value) }, EndpointRoute("/later") { _ in make(value) },
         ]
-        try await running.serveAll(
-          routes, .init(address: .loopback(port: 0)), [get("/immediate"), get("/later")], with: start)
+        try await run.serveAll(routes, [get("/now"), get("/later")], with: start)
       }
     }
     let bytes: NamedValues<[UInt8]> = [("no element", []), ("1 MB", Array(repeating: 0, count: 1_000_000))]

@@ -9,73 +9,57 @@ extension ExtremeTrial {
   }
 
   /// Names, help texts, units and labels of metrics, and what is asked of a registry.
-  static var families: [ExtremeTrial] {
+  static var families: [Self] {
     /// A text as a name and as a part of it; then as all the rest.
     func register(
       _ function: String, _ name: @escaping @Sendable (Registry, String) throws -> Void,
       _ others: @escaping @Sendable (Registry, String) throws -> Void
-    ) -> [ExtremeTrial] {
-      use("Registry.\(function)") { running, text in
-        for text in [text, "\(text)_total", "a_\(text)_total"] { try? name(running.registry, text) }
-        try others(running.registry, text)
+    ) -> [Self] {
+      use("Registry.\(function)") { run, text in
+        for text in [text, "\(text)_total", "a_\(text)_total"] { try? name(run.registry, text) }
+        try others(run.registry, text)
       }
     }
     let keyed = ExtremeLabels.self
     let reserved: NamedValues<[String: String]> = ["le", "__x", "quantile", "otel_metric_overflow"].map {
       ("a key: \($0)", [$0: "value"])
     }
-    return use("Labels.init(_:)", and: reserved) { running, dictionary in
+    return use("Labels.init(_:)", and: reserved) { run, dictionary in
       let labels = Labels(dictionary)
-      try? running.registry.counter("jobs_total", help: "Jobs.", labels: labels).increment()
+      try? run.registry.counter("jobs_total", help: "Jobs.", labels: labels).increment()
       // A histogram has a line for each bucket.
       if dictionary.count == manyElements { return }
-      try? running.registry.histogram("job_seconds", help: "Jobs.", labels: labels).record(1)
-      try running.registry.gauge("jobs", help: "Jobs.", labels: labels).set(1)
+      try? run.registry.histogram("job_seconds", help: "Jobs.", labels: labels).record(1)
+      try run.registry.gauge("jobs", help: "Jobs.", labels: labels).set(1)
     }
-      + register("counter(_:help:unit:labels:)") {
-        _ = try $0.counter($1, help: "Jobs.")
-      } _: {
-        try $0.counter("jobs_total", help: $1, unit: $1.isEmpty ? $1 : nil, labels: ["kind": $1]).increment()
-      }
-      + register("counter(_:help:unit:labels:value:)") {
-        try $0.counter($1, help: "Jobs.") { 1 }
-      } _: {
-        try $0.counter("jobs_total", help: $1, labels: ["kind": $1]) { .nan }
-      }
-      + register("counter(_:help:unit:by:configuration:)") {
-        _ = try $0.counter($1, help: "Jobs.", by: keyed)
-      } _: {
-        try $0.counter("jobs_total", help: $1, by: keyed)[ExtremeLabels(value: $1)].increment()
-      }
-      + register("gauge(_:help:unit:labels:)") {
-        _ = try $0.gauge($1, help: "Jobs.")
-      } _: {
-        try $0.gauge("jobs", help: "Jobs.", unit: $1, labels: ["kind": $1]).set(1)
-      }
-      + register("gauge(_:help:unit:labels:value:)") {
-        try $0.gauge($1, help: "Jobs.") { 1 }
-      } _: {
-        try $0.gauge("jobs", help: $1, labels: ["kind": $1]) { .infinity }
-      }
-      + register("gauge(_:help:unit:by:configuration:)") {
-        _ = try $0.gauge($1, help: "Jobs.", by: keyed)
-      } _: {
-        try $0.gauge("jobs", help: $1, by: keyed)[ExtremeLabels(value: $1)].set(1)
-      }
-      + register("histogram(_:help:unit:buckets:labels:)") {
-        _ = try $0.histogram($1, help: "Jobs.")
-      } _: {
-        try $0.histogram("job_seconds", help: $1, labels: ["kind": $1]).record(1)
-      }
-      + register("histogram(_:help:unit:buckets:by:configuration:)") {
-        _ = try $0.histogram($1, help: "Jobs.", by: keyed)
-      } _: {
-        try $0.histogram("job_seconds", help: $1, by: keyed)[ExtremeLabels(value: $1)].record(1)
-      }
-      + use("Label.init(_:_:)") { running, name in
+      + register(
+        "counter(_:help:unit:labels:)", { _ = try $0.counter($1, help: "Jobs.") },
+        { try $0.counter("a_total", help: $1, unit: $1.isEmpty ? $1 : nil, labels: ["k": $1]).increment() })
+      + register(
+        "counter(_:help:unit:labels:value:)", { try $0.counter($1, help: "Jobs.") { 1 } },
+        { try $0.counter("jobs_total", help: $1, labels: ["kind": $1]) { .nan } })
+      + register(
+        "counter(_:help:unit:by:configuration:)", { _ = try $0.counter($1, help: "Jobs.", by: keyed) },
+        { try $0.counter("jobs_total", help: $1, by: keyed)[ExtremeLabels(value: $1)].increment() })
+      + register(
+        "gauge(_:help:unit:labels:)", { _ = try $0.gauge($1, help: "Jobs.") },
+        { try $0.gauge("jobs", help: "Jobs.", unit: $1, labels: ["kind": $1]).set(1) })
+      + register(
+        "gauge(_:help:unit:labels:value:)", { try $0.gauge($1, help: "Jobs.") { 1 } },
+        { try $0.gauge("jobs", help: $1, labels: ["kind": $1]) { .infinity } })
+      + register(
+        "gauge(_:help:unit:by:configuration:)", { _ = try $0.gauge($1, help: "Jobs.", by: keyed) },
+        { try $0.gauge("jobs", help: $1, by: keyed)[ExtremeLabels(value: $1)].set(1) })
+      + register(
+        "histogram(_:help:unit:buckets:labels:)", { _ = try $0.histogram($1, help: "Jobs.") },
+        { try $0.histogram("job_seconds", help: $1, labels: ["kind": $1]).record(1) })
+      + register(
+        "histogram(_:help:unit:buckets:by:configuration:)",
+        { _ = try $0.histogram($1, help: "Jobs.", by: keyed) },
+        { try $0.histogram("job_seconds", help: $1, by: keyed)[ExtremeLabels(value: $1)].record(1) })
+      + use("Label.init(_:_:)") { run, name in
         try ExtremeLabels.$name.withValue(name) {
-          try running.registry.counter("jobs_total", help: "Jobs.", by: keyed)[ExtremeLabels(value: name)]
-            .increment()
+          try run.registry.counter("a_total", help: "", by: keyed)[ExtremeLabels(value: name)].increment()
         }
       }
       + use("ExpositionFormat.init(accept:)") { _ = ExpositionFormat(accept: $1) }
@@ -89,33 +73,29 @@ extension ExtremeTrial {
       + use("Registry.exposition(in:names:createdSamples:)") {
         _ = $0.tap.registry.exposition(in: .openMetrics, names: $1)
       }
-      + use("Registry.value(of:labels:)") { (running, text: String) in
-        try running.registry.counter("values_total", help: "", labels: ["kind": text]).increment()
-        let value = running.registry.value(of: "values_total", labels: ["kind": text])
-        try running.expect(value.map { $0 >= 1 } ?? false, "the series has no value")
-        _ = running.registry.value(of: text, labels: [text: text])
+      + use("Registry.value(of:labels:)") { (run, text: String) in
+        try run.registry.counter("values_total", help: "", labels: ["kind": text]).increment()
+        let value = run.registry.value(of: "values_total", labels: ["kind": text])
+        try run.expect(value.map { $0 >= 1 } ?? false, "the series has no value")
+        _ = run.registry.value(of: text, labels: [text: text])
       }
-      + use("Registry.removeSeries(of:labels:)") { (running, text: String) in
-        try running.registry.counter("jobs_total", help: "Jobs.", labels: ["kind": text]).increment()
-        running.registry.removeSeries(of: text, labels: Labels([text: text]))
-        let isRemoved = running.registry.removeSeries(of: "jobs_total", labels: ["kind": text])
-        try running.expect(isRemoved, "the series is not removed")
+      + use("Registry.removeSeries(of:labels:)") { (run, text: String) in
+        try run.registry.counter("jobs_total", help: "Jobs.", labels: ["kind": text]).increment()
+        run.registry.removeSeries(of: text, labels: Labels([text: text]))
+        let isRemoved = run.registry.removeSeries(of: "jobs_total", labels: ["kind": text])
+        try run.expect(isRemoved, "the series is not removed")
       }
       + use("Registry.removeAllSeries(of:)") { $0.registry.removeAllSeries(of: $1) }
   }
 
   /// What instruments record.
-  static var instruments: [ExtremeTrial] {
-    use("Registry.Counter.increment(by:)") {
-      try increase($0, by: $1, Double.extremes) { $0.increment(by: $1) }
-    }
-      + use("Registry.Counter.increment(by:)") {
-        try increase($0, by: $1, Int.extremes) { $0.increment(by: $1) }
-      }
+  static var instruments: [Self] {
+    use("Registry.Counter.increment(by:)") { try add($0, $1, Double.extremes) { $0.increment(by: $1) } }
+      + use("Registry.Counter.increment(by:)") { try add($0, $1, Int.extremes) { $0.increment(by: $1) } }
       + use("Registry.Gauge.set(_:)") { try $0.registry.gauge("jobs", help: "Jobs.").set($1 as Double) }
       + use("Registry.Gauge.set(_:)") { try $0.registry.gauge("jobs", help: "Jobs.").set($1 as Int) }
-      + use("Registry.Gauge.increment(by:)") { running, value in
-        let gauge = try running.registry.gauge("jobs", help: "Jobs.")
+      + use("Registry.Gauge.increment(by:)") { run, value in
+        let gauge = try run.registry.gauge("jobs", help: "Jobs.")
         for first in Double.extremes {
           gauge.set(first.value)
           gauge.increment(by: value)
@@ -124,34 +104,34 @@ extension ExtremeTrial {
       + use("Registry.Gauge.decrement(by:)") {
         try $0.registry.gauge("jobs", help: "Jobs.").decrement(by: $1)
       }
-      + use("Registry.Histogram.record(_:)") { running, value in try record(running, value) { $0.record($1) }
+      + use("Registry.Histogram.record(_:)") { run, value in try record(run, value) { $0.record($1) }
       }
-      + use("Registry.Histogram.record(_:)") { running, duration in
-        let histogram = try running.registry.histogram("job_seconds", help: "Jobs.")
+      + use("Registry.Histogram.record(_:)") { run, duration in
+        let histogram = try run.registry.histogram("job_seconds", help: "Jobs.")
         histogram.record(duration as Duration)
         let snapshot = histogram.snapshot
-        try running.expect(snapshot.count == 1 && snapshot.sum.isFinite, "\(snapshot.count) are recorded")
+        try run.expect(snapshot.count == 1 && snapshot.sum.isFinite, "\(snapshot.count) are recorded")
       }
-      + use("Registry.Histogram.record(_:trace:at:)") { running, value in
-        try record(running, value) { $0.record($1, trace: .random(isSampled: true)) }
+      + use("Registry.Histogram.record(_:trace:at:)") { run, value in
+        try record(run, value) { $0.record($1, trace: .random(isSampled: true)) }
       }
-      + use("Timestamp.nanosecondsSinceEpoch") { running, nanoseconds in
-        try running.registry.histogram("job_seconds", help: "Jobs.")
+      + use("Timestamp.nanosecondsSinceEpoch") { run, nanoseconds in
+        try run.registry.histogram("job_seconds", help: "Jobs.")
           .record(1, trace: .random(isSampled: true), at: Timestamp(nanosecondsSinceEpoch: nanoseconds))
       }
       + use("Registry.Histogram.quantile(_:)") { try quantile($0, $1) { $0.quantile($1) } }
   }
 
   /// A counter never falls, whatever is added behind whatever.
-  private static func increase<Value>(
-    _ running: RunningExtreme, by value: Value, _ others: NamedValues<Value>,
+  private static func add<Value>(
+    _ run: RunningExtreme, _ value: Value, _ others: NamedValues<Value>,
     _ add: (Registry.Counter, Value) -> Void
   ) throws {
-    let counter = try running.registry.counter("jobs_total", help: "Jobs.")
+    let counter = try run.registry.counter("jobs_total", help: "Jobs.")
     var last = 0.0
     for amount in others.flatMap({ [$0.value, value, value] }) {
       add(counter, amount)
-      try running.expect(
+      try run.expect(
         counter.value >= last && counter.value.isFinite, "the counter goes from \(last) to \(counter.value)")
       last = counter.value
     }
@@ -159,19 +139,19 @@ extension ExtremeTrial {
 
   /// A sum is finite, whatever is recorded beside whatever.
   private static func record(
-    _ running: RunningExtreme, _ value: Double, _ record: (Registry.Histogram, Double) -> Void
+    _ run: RunningExtreme, _ value: Double, _ record: (Registry.Histogram, Double) -> Void
   ) throws {
     for (number, other) in Double.extremes.enumerated() {
-      let histogram = try running.registry.histogram("h", help: "", buckets: [1], labels: ["n": "\(number)"])
+      let histogram = try run.registry.histogram("h", help: "", buckets: [1], labels: ["n": "\(number)"])
       for value in [value, other.value, other.value, value] { record(histogram, value) }
       let sum = histogram.snapshot.sum
-      try running.expect(sum.isFinite, "with \(other.name) the sum is \(sum)")
+      try run.expect(sum.isFinite, "with \(other.name) the sum is \(sum)")
     }
   }
 
   /// A quantile is finite or none, whatever was recorded.
   private static func quantile(
-    _ running: RunningExtreme, _ share: Double, _ quantile: (Registry.Histogram, Double) -> Double?
+    _ run: RunningExtreme, _ share: Double, _ quantile: (Registry.Histogram, Double) -> Double?
   ) throws {
     let values = Double.extremes
     for (number, first) in values.enumerated() {
@@ -179,24 +159,24 @@ extension ExtremeTrial {
         let histogram = try Registry().histogram("h", help: "", buckets: [1])
         for value in [first.value, second.value] { histogram.record(value) }
         let found = quantile(histogram, share)
-        try running.expect(found?.isFinite ?? true, "of \(first.name) and \(second.name) it is \(found ?? 0)")
+        try run.expect(found?.isFinite ?? true, "of \(first.name) and \(second.name) it is \(found ?? 0)")
       }
     }
   }
 
   /// Families that a collector of the app's makes at each scrape, and values that are read then.
-  static var collected: [ExtremeTrial] {
+  static var collected: [Self] {
     func collect<Value: Sendable>(
       _ property: String, at values: NamedValues<Value>,
       _ change: @escaping @Sendable (inout MetricFamily, Value) -> Void
-    ) -> [ExtremeTrial] {
-      use("MetricFamily.\(property)", at: values) { running, value in
+    ) -> [Self] {
+      use("MetricFamily.\(property)", at: values) { run, value in
         for kind in [MetricFamily.Kind.counter, .gauge, .info] {
           let suffix = [.counter: "_total", .info: "_info"][kind] ?? ""
           var family = MetricFamily(
             name: "collected_\(kind)\(suffix)", help: "Jobs.", kind: kind, samples: [.init(value: 1)])
           change(&family, value)
-          try running.registry.register(OneFamily(family: family))
+          try run.registry.register(OneFamily(family: family))
         }
       }
     }
@@ -213,9 +193,9 @@ extension ExtremeTrial {
         try $0.registry.register(
           OneFamily(family: MetricFamily(name: "collected", help: "", kind: .gauge, samples: $1)))
       }
-      + use("Registry.gauge(_:help:unit:labels:value:)", at: Double.extremes) { running, value in
-        try running.registry.counter("jobs_total", help: "") { value }
-        try running.registry.gauge("jobs", help: "") { value }
+      + use("Registry.gauge(_:help:unit:labels:value:)", at: Double.extremes) { run, value in
+        try run.registry.counter("jobs_total", help: "") { value }
+        try run.registry.gauge("jobs", help: "") { value }
       }
   }
 }

@@ -3,12 +3,12 @@ import TestSupport
 
 /// The table: the log and what is read of it.
 extension ExtremeTrial {
-  static var log: [ExtremeTrial] {
+  static var log: [Self] {
     /// The log takes the nearest value that works.
     func works<Value: Sendable>(
       _ setting: String, at values: NamedValues<Value>,
       _ change: @escaping @Sendable (inout RequestLog.Configuration, Value) -> Void
-    ) -> [ExtremeTrial] {
+    ) -> [Self] {
       start(setting, at: values) {
         $0.refusal = .never
         change(&$0.logging, $1)
@@ -17,7 +17,7 @@ extension ExtremeTrial {
     func each<Owner: Sendable, each Value: Extremal>(
       _ owner: any WritableKeyPath<RequestLog.Configuration, Owner> & Sendable,
       _ settings: repeat (any WritableKeyPath<Owner, each Value> & Sendable)
-    ) -> [ExtremeTrial] {
+    ) -> [Self] {
       properties(of: Owner.self, repeat each settings) { setting, changes in
         works(setting, at: changes) { $1(&$0[keyPath: owner]) }
       }
@@ -28,9 +28,7 @@ extension ExtremeTrial {
     let redaction = each(\.redaction, \.allowedQueryKeys, \.allowedRequestHeaders, \.allowedResponseHeaders)
     return options + redaction + rotations + each(\.sampling, \.rate)
       + works("LogSampling.slow", at: Duration?.extremes) { $0.sampling = LogSampling(rate: 0, slow: $1) }
-      + works("LogSampling.rate", at: Double.extremes) {
-        $0.clientSampling["extreme"] = LogSampling(rate: $1)
-      }
+      + works("LogSampling.rate", at: Double.extremes) { $0.clientSampling["client"] = LogSampling(rate: $1) }
       + works("RequestLog.Configuration.clientSampling", at: [String].extremes) { configuration, names in
         for name in names { configuration.clientSampling[name] = LogSampling(rate: 0) }
       }
@@ -58,18 +56,16 @@ extension ExtremeTrial {
   }
 
   /// With lines enough to rotate, one at a time.
-  private static var rotations: [ExtremeTrial] {
-    func rotate<Value: Extremal>(
-      _ setting: String, _ make: @escaping @Sendable (Value) -> LogRotation
-    ) -> [ExtremeTrial] {
-      start("LogRotation.\(setting)", at: Value.extremes) { setup, value in
+  private static var rotations: [Self] {
+    func rotate<V: Extremal>(_ name: String, _ make: @escaping @Sendable (V) -> LogRotation) -> [Self] {
+      start("LogRotation.\(name)", at: V.extremes) { setup, value in
         setup.refusal = .never
         setup.logging.rotation = make(value)
         setup.keepsLines = false
-      } then: { running in
+      } then: { run in
         for number in 0..<4 {
-          running.tap.log(.info, "line \(number)")
-          running.tap.requestLog?.flush()
+          run.tap.log(.info, "line \(number)")
+          run.tap.requestLog?.flush()
         }
       }
     }
@@ -78,31 +74,29 @@ extension ExtremeTrial {
       + rotate("keep") { LogRotation(maximumSize: 1, keep: $0, compresses: true) }
   }
 
-  static var logQueries: [ExtremeTrial] {
-    @Sendable func ask(_ running: RunningExtreme, _ query: LogQuery) {
-      _ = running.tap.requestLog?.recent(query)
-    }
+  static var logQueries: [Self] {
+    @Sendable func ask(_ run: RunningExtreme, _ query: LogQuery) { _ = run.tap.requestLog?.recent(query) }
     @Sendable func log() throws -> RequestLog {
       let log = try RequestLog(to: .memory)
       log.log(.info, "line")
       return log
     }
     let queries = properties(of: LogQuery.self, \.limit, \.client, \.traceID) { setting, changes in
-      use(setting, at: changes) { running, change in
+      use(setting, at: changes) { run, change in
         var query = LogQuery()
         change(&query)
-        ask(running, query)
+        ask(run, query)
       }
     }
     return queries  // A log ends with its shutdown, however little time there is for it.
-      + use("RequestLog.flush(within:)") { running, limit in
+      + use("RequestLog.flush(within:)") { run, limit in
         let log = try log()
-        try running.expect(log.flush(within: limit) || limit < .seconds(1), "the log is not flushed")
+        try run.expect(log.flush(within: limit) || limit < .seconds(1), "the log is not flushed")
       }
-      + use("RequestLog.shutdown(within:)") { running, limit in
+      + use("RequestLog.shutdown(within:)") { run, limit in
         let log = try log()
-        try running.expect(log.shutdown(within: limit) || limit < .seconds(1), "the log is not shut down")
-        try running.expect(log.statistics.pending == 0, "\(log.statistics.pending) lines are pending")
+        try run.expect(log.shutdown(within: limit) || limit < .seconds(1), "the log is not shut down")
+        try run.expect(log.statistics.pending == 0, "\(log.statistics.pending) lines are pending")
       }
       + use("RequestLog.log(_:_:_:)") { $0.tap.requestLog?.log(.info, $1 as String) }
       + use("RequestLog.log(_:_:_:)") { $0.tap.requestLog?.log(.info, "fields", $1) }

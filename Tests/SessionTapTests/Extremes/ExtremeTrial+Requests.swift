@@ -3,11 +3,11 @@ import TestSupport
 
 /// The table: requests that no session makes, and their metrics.
 extension ExtremeTrial {
-  static var metrics: [ExtremeTrial] {
+  static var metrics: [Self] {
     func change<Value: Sendable>(
       _ setting: String, at values: NamedValues<Value>,
       _ change: @escaping @Sendable (inout RequestConfiguration, Value) -> Void
-    ) -> [ExtremeTrial] {
+    ) -> [Self] {
       start(setting, at: values) { setup, value in
         change(&setup.configuration.outbound, value)
         change(&setup.configuration.inbound, value)
@@ -15,11 +15,9 @@ extension ExtremeTrial {
     }
     func buckets<Value: Extremal>(
       _ setting: String, _ make: @escaping @Sendable (Value, _ count: Int) -> [HistogramBuckets]
-    ) -> [ExtremeTrial] {
-      use(setting) { running, value in
-        for count in Int.extremes {
-          for buckets in make(value, count.value) { try record(in: buckets, running) }
-        }
+    ) -> [Self] {
+      use(setting) { run, value in
+        for count in Int.extremes { for some in make(value, count.value) { try record(in: some, run) } }
       }
     }
     let single: NamedValues<[Double]> = Double.extremes.map { ("an element: \($0.name)", [$0.value]) }
@@ -53,9 +51,9 @@ extension ExtremeTrial {
         ]
       }
       + change("SeriesConfiguration.limit", at: Int.extremes) { $0.series.limit = $1 }
-      + use("SeriesConfiguration.limit") { running, limit in
+      + use("SeriesConfiguration.limit") { run, limit in
         for expiry in Duration?.extremes {
-          try scrape(SeriesConfiguration(limit: limit, idleExpiry: expiry.value), running)
+          try scrape(SeriesConfiguration(limit: limit, idleExpiry: expiry.value), run)
         }
       }  // What has ended may have expired before the scrape.
       + start("SeriesConfiguration.idleExpiry", at: Duration?.extremes) {
@@ -66,19 +64,19 @@ extension ExtremeTrial {
   }
 
   /// A histogram has these buckets, or none.
-  private static func record(in buckets: HistogramBuckets, _ running: RunningExtreme) throws {
+  private static func record(in buckets: HistogramBuckets, _ run: RunningExtreme) throws {
     let registry = Registry()
     do {
       try registry.histogram("h", help: "", buckets: buckets).record(1)
     } catch {
-      try running.expect(error.code == .invalidBuckets, "\(error)")
+      try run.expect(error.code == .invalidBuckets, "\(error)")
       return
     }
-    try running.expect(ExtremeWalk.faults(of: registry).isEmpty, "\(buckets.upperBounds.prefix(10))")
+    try run.expect(ExtremeWalk.faults(of: registry).isEmpty, "\(buckets.upperBounds.prefix(10))")
   }
 
   /// What was recorded since the last scrape is shown, however short the expiry.
-  private static func scrape(_ configuration: SeriesConfiguration, _ running: RunningExtreme) throws {
+  private static func scrape(_ configuration: SeriesConfiguration, _ run: RunningExtreme) throws {
     let registry = Registry()
     let family = try registry.counter(
       "a_total", help: "", by: ExtremeLabels.self, configuration: configuration)
@@ -87,20 +85,20 @@ extension ExtremeTrial {
       family[ExtremeLabels(value: value)].increment()
       gauge[ExtremeLabels(value: value)].set(1)
       let text = registry.text
-      try running.expect(
+      try run.expect(
         text.contains("\na_total{") && ExpositionText(text).faults.isEmpty, "the exposition is \(text)")
     }
   }
 
-  static var inbound: [ExtremeTrial] {
-    func begin(_ make: @escaping @Sendable (InboundRequests, String) -> ActiveRequest) -> [ExtremeTrial] {
+  static var inbound: [Self] {
+    func begin(_ make: @escaping @Sendable (InboundRequests, String) -> ActiveRequest) -> [Self] {
       use("InboundRequests.begin(method:path:scheme:traceparent:clientAddress:fields:headers:)") {
         make($0.tap.inbound, $1).end(statusCode: 200)
       }
     }
     func end<Value: Extremal>(
       _ function: String, _ end: @escaping @Sendable (ActiveRequest, Value) -> Void
-    ) -> [ExtremeTrial] {
+    ) -> [Self] {
       use("ActiveRequest.\(function)") { end($0.tap.inbound.begin(method: "GET", path: "/"), $1) }
     }
     let ends = "end(statusCode:route:requestBodySize:responseBodySize:responseHeaders:)"
@@ -121,7 +119,7 @@ extension ExtremeTrial {
       + end("cancel(route:)") { $0.cancel(route: $1) } + end("add(_:)") { $0.add($1) }
   }
 
-  static var outbound: [ExtremeTrial] {
+  static var outbound: [Self] {
     let begin = "OutboundRequests.begin(client:method:url:urlTemplate:trace:fields:headers:)"
     return use(begin, requests: 1) {
       $0.tap.outbound.begin(client: $1, method: $1, url: $1, urlTemplate: $1).end(statusCode: 200)
@@ -129,41 +127,41 @@ extension ExtremeTrial {
       + use(begin, requests: 1) {
         $0.tap.outbound.begin(client: "c", method: "GET", url: "http://h/", fields: $1).end(statusCode: 200)
       }
-      + use(begin, requests: 1) { (running, text: String) in
-        running.tap.outbound.begin(client: "c", method: "GET", url: "http://h/", headers: { _ in text })
+      + use(begin, requests: 1) { (run, text: String) in
+        run.tap.outbound.begin(client: "c", method: "GET", url: "http://h/", headers: { _ in text })
           .end(statusCode: 200)
       }
   }
 
   /// Requests of another client, which an app describes itself: given to the metrics and to the log.
-  static var observations: [ExtremeTrial] {
+  static var observations: [Self] {
     func observe<Value: Extremal>(
       _ setting: String, _ change: @escaping @Sendable (inout RequestObservation, Value) -> Void
-    ) -> [ExtremeTrial] {
-      use(setting) { running, value in
+    ) -> [Self] {
+      use(setting) { run, value in
         var observation = example
         change(&observation, value)
-        try running.record(observation)
+        try run.record(observation)
       }
     }
     let descriptions = properties(
       of: RequestDescription.self, \.client, \.fields, \.headers, \.method, \.clientAddress, \.scheme,
       \.serverAddress, \.serverPort, \.url, \.urlTemplate
     ) { setting, changes in
-      use(setting, at: changes) { running, change in
+      use(setting, at: changes) { run, change in
         var observation = example
         change(&observation.request)
-        try running.record(observation)
+        try run.record(observation)
       }
     }
     let ended = properties(
       of: RequestObservation.self, \.requestBodySize, \.responseBodySize, \.resendCount, \.openedConnections,
       \.retransmittedSegments, \.peerAddress, \.responseHeaders
     ) { setting, changes in
-      use(setting, at: changes) { running, change in
+      use(setting, at: changes) { run, change in
         var observation = example
         change(&observation)
-        try running.record(observation)
+        try run.record(observation)
       }
     }
     return descriptions + ended + observe("RequestObservation.duration") { $0.duration = $1 }
@@ -188,7 +186,7 @@ extension ExtremeTrial {
     duration: .seconds(1), end: .response(statusCode: 200))
 
   /// The line of a request, and of one that waits, has the nearest time that it can have.
-  private static func line(of duration: Duration, _ running: RunningExtreme) throws {
+  private static func line(of duration: Duration, _ run: RunningExtreme) throws {
     let configuration = with(RequestLog.Configuration()) { $0.recentLineLimit = 10 }
     let log = try RequestLog(to: .memory, configuration: configuration)
     var observation = example
@@ -199,9 +197,9 @@ extension ExtremeTrial {
     let nearest = min(max(duration, .zero), .nanoseconds(Int64.max))
     let expected =
       nearest == .seconds(86_400) ? "86400" : nearest > .seconds(1) ? "9223372036.854775807" : "0"
-    let text = String(decoding: log.recent(), as: UTF8.self)
+    let text = log.recentText
     let count = text.ranges(of: "\"duration_s\":\(expected)").count
-    try running.expect(count == 2, "not two times of \(expected) s: \(text)")
+    try run.expect(count == 2, "not two times of \(expected) s: \(text)")
   }
 }
 

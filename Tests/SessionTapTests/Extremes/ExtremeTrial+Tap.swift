@@ -11,7 +11,7 @@ extension ExtremeTrial {
     func requestEnded(_ observation: RequestObservation) {}
   }
 
-  private static var tap: [ExtremeTrial] {
+  private static var tap: [Self] {
     let environment = [
       "OTEL_EXPORTER_PROMETHEUS_HOST", "OTEL_EXPORTER_PROMETHEUS_PORT", "OTEL_SERVICE_NAME",
       "OTEL_RESOURCE_ATTRIBUTES", "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS", "SESSION_TAP_LOG",
@@ -54,43 +54,36 @@ extension ExtremeTrial {
       + start("Tap.Configuration.readinessChecks", at: [String].extremes) { setup, names in
         for name in names { setup.configuration.readinessChecks[name] = { name } }
       }
-      + use("Tap.flush(within:)") { running, limit in
-        let isDone = await running.tap.flush(within: limit)
-        try running.expect(isDone || limit < .seconds(1), "the flush has not ended in time")
+      + use("Tap.flush(within:)") { run, limit in
+        let isDone = await run.tap.flush(within: limit)
+        try run.expect(isDone || limit < .seconds(1), "the flush has not ended in time")
       }
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, $1 as String) }
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, "", $1) }
   }
 
-  private static var sessions: [ExtremeTrial] {
-    use("Tap.sessionConfiguration(from:client:)", requests: 1) {
+  private static var sessions: [Self] {
+    func filter<V: Extremal>(_ function: String, _ make: @escaping @Sendable (V) -> RequestFilter) -> [Self] {
+      start("RequestFilter.\(function)(_:)") { setup, texts in
+        setup.configuration.outbound.filter = make(texts)
+        setup.requests = nil
+      }
+    }
+    return use("Tap.sessionConfiguration(from:client:)", requests: 1) {
       try await $0.request($0.session(client: $1 as String))
     }
-      + use("Tap.session(client:configuration:delegate:delegateQueue:)", requests: 1) { running, client in
-        try await running.request(running.tap.session(client: client as String, configuration: .ephemeral))
+      + use("Tap.session(client:configuration:delegate:delegateQueue:)", requests: 1) { run, client in
+        try await run.request(run.tap.session(client: client as String, configuration: .ephemeral))
       }
-      + use("Tap.sessionConfiguration(from:client:)", at: [("1,000 clients", 1_000)]) { running, count in
-        for number in 0..<count {
-          _ = running.tap.sessionConfiguration(from: .ephemeral, client: "client-\(number)")
-        }
+      + use("Tap.sessionConfiguration(from:client:)", at: [("1,000 clients", 1_000)]) { run, count in
+        for n in 0..<count { _ = run.tap.sessionConfiguration(from: .ephemeral, client: "\(n)") }
       }
-      + use("Tap.install(on:client:)", requests: 1) { running, client in
+      + use("Tap.install(on:client:)", requests: 1) { run, client in
         let session = URLSession(configuration: .ephemeral)
-        running.tap.install(on: session, client: client as String)
-        try await running.request(session)
+        run.tap.install(on: session, client: client as String)
+        try await run.request(session)
       }
-      + start("RequestFilter.hosts(_:)") { setup, hosts in
-        setup.configuration.outbound.filter = .hosts(hosts)
-        setup.requests = nil
-      }
-      + start("RequestFilter.paths(_:)") { setup, prefixes in
-        setup.configuration.outbound.filter = .paths(prefixes)
-        setup.requests = nil
-      }
-      + start("RequestFilter.clients(_:)") { setup, names in
-        setup.configuration.outbound.filter = .clients(names)
-        setup.requests = nil
-      }
+      + filter("hosts") { .hosts($0) } + filter("paths") { .paths($0) } + filter("clients") { .clients($0) }
       + use("TapRequestContext.urlTemplate", requests: 1) {
         try await $0.request($0.session(), context: TapRequestContext(urlTemplate: $1))
       }
@@ -104,10 +97,10 @@ extension ExtremeTrial {
       + start("URLSessionTap.Configuration.waitingLimit", at: Duration?.extremes) { setup, limit in
         setup.configuration.sessions.waitingLimit = limit
         setup.requests = 2
-      } then: { running in
-        let session = running.session(client: "waits")
+      } then: { run in
+        let session = run.session(client: "waits")
         let done = Gate()
-        let task = session.dataTask(with: running.origin.url("/challenge")) { _, _, _ in done.open() }
+        let task = session.dataTask(with: run.origin.url("/challenge")) { _, _, _ in done.open() }
         task.resume()
         _ = try await Poll.until("response") { task.response }
         task.cancel()
@@ -116,7 +109,7 @@ extension ExtremeTrial {
       }
   }
 
-  private static var templates: [ExtremeTrial] {
+  private static var templates: [Self] {
     let few: NamedValues<[String]> = [
       ("only a star", ["*"]), ("a colon for a brace", ["/users/:id"]), ("an open brace", ["/users/{id"]),
     ]
@@ -132,14 +125,14 @@ extension ExtremeTrial {
       $0.configuration.inbound.pathTemplates = PathTemplates($1)
       $0.logging.redaction.allowedPaths = PathTemplates($1)
     }
-      + use("PathTemplates.init(_:)", at: many) { running, paths in
+      + use("PathTemplates.init(_:)", at: many) { run, paths in
         let templates = PathTemplates(paths)
         try templates.validate()
         let last = paths.last ?? ""
         let found = templates.template(for: last)
-        try running.expect(found == last || paths.count < 10_001, "\(found ?? "nothing") is found")
+        try run.expect(found == last || paths.count < 10_001, "\(found ?? "nothing") is found")
         if paths.count == 10_001 {
-          try running.expect(templates.template(for: "/9999/1") == "/9999/{a}", "/9999/1 is not found")
+          try run.expect(templates.template(for: "/9999/1") == "/9999/{a}", "/9999/1 is not found")
         }
         for text in String.extremes { _ = templates.template(for: text.value) }
       }

@@ -47,7 +47,7 @@ struct ExtremeTrial: Sendable {
     _ setting: String, at values: NamedValues<Value>,
     _ change: @escaping @Sendable (inout ExtremeSetup, Value) throws -> Void,
     then run: @escaping @Sendable (RunningExtreme) async throws -> Void = { _ in }
-  ) -> [ExtremeTrial] {
+  ) -> [Self] {
     values.map { name, value in
       ExtremeTrial(
         setting: setting, prepare: { try change(&$0, value) }, steps: [Step(value: name, run: run)])
@@ -58,7 +58,7 @@ struct ExtremeTrial: Sendable {
   static func start<Value: Extremal>(
     _ setting: String, _ change: @escaping @Sendable (inout ExtremeSetup, Value) throws -> Void,
     then run: @escaping @Sendable (RunningExtreme) async throws -> Void = { _ in }
-  ) -> [ExtremeTrial] {
+  ) -> [Self] {
     start(setting, at: Value.extremes, change, then: run)
   }
 
@@ -68,7 +68,7 @@ struct ExtremeTrial: Sendable {
   static func use<Value: Sendable>(
     _ setting: String, at values: NamedValues<Value>, requests: Int? = 0,
     _ use: @escaping @Sendable (RunningExtreme, Value) async throws -> Void
-  ) -> [ExtremeTrial] {
+  ) -> [Self] {
     let steps = values.map { name, value in Step(value: name) { try await use($0, value) } }
     return [
       ExtremeTrial(
@@ -80,18 +80,18 @@ struct ExtremeTrial: Sendable {
   static func use<Value: Extremal>(
     _ setting: String, requests: Int? = 0, and others: NamedValues<Value> = [],
     _ use: @escaping @Sendable (RunningExtreme, Value) async throws -> Void
-  ) -> [ExtremeTrial] {
+  ) -> [Self] {
     Self.use(setting, at: Value.extremes + others, requests: requests, use)
   }
 
   /// Properties of a type, each at all extremes of its own type.
   static func properties<Owner, each Value: Extremal>(
     of type: Owner.Type, _ properties: repeat (any WritableKeyPath<Owner, each Value> & Sendable),
-    trial: (_ setting: String, NamedValues<@Sendable (inout Owner) -> Void>) -> [ExtremeTrial]
-  ) -> [ExtremeTrial] {
+    trial: (_ setting: String, NamedValues<@Sendable (inout Owner) -> Void>) -> [Self]
+  ) -> [Self] {
     // `TapLog.RequestLog.Configuration` and `\Configuration.fields`.
     let owner = String(reflecting: type).split(separator: ".").dropFirst().joined(separator: ".")
-    var trials: [ExtremeTrial] = []
+    var trials: [Self] = []
     func add<OneValue: Extremal>(_ property: any WritableKeyPath<Owner, OneValue> & Sendable) {
       let name = "\(property)".split(separator: ".").last ?? ""
       trials += trial(

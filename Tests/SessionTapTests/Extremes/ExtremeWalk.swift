@@ -22,9 +22,9 @@ struct ExtremeWalk {
       for (index, body) in trial.steps.enumerated().dropFirst(first) {
         step = index
         if step > first { willTry(step) }
-        let running = RunningExtreme(tap: tap, origin: origin)
-        await judge(step) { try await body.run(running) }
-        for fault in Self.faults(of: running.registry) { report(fault, step) }
+        let run = RunningExtreme(tap: tap, origin: origin)
+        await judge(step) { try await body.run(run) }
+        for fault in Self.faults(of: run.registry) { report(fault, step) }
       }
       await judge(step) { try await use(tap, setup, isWhole: first == 0) }
     } catch  where setup.refusal != .never {
@@ -69,11 +69,9 @@ struct ExtremeWalk {
       + (wrong.map { ["\($0.prefix(200))"] } ?? [])
   }
 
-  // MARK: - A tap that works
-
   private func use(_ tap: Tap, _ setup: ExtremeSetup, isWhole: Bool) async throws {
-    let running = RunningExtreme(tap: tap, origin: origin)
-    try await running.request(running.session())
+    let run = RunningExtreme(tap: tap, origin: origin)
+    try await run.request(run.session())
     for method in ["GET", "PROPPATCH"] { tap.inbound.begin(method: method, path: "/in").end(statusCode: 200) }
     tap.requestLog?.requestWaits(RequestDescription(client: "c", method: "GET"), for: .seconds(60))
     tap.log(.error, "message", ["key": "value"])
@@ -83,15 +81,14 @@ struct ExtremeWalk {
     var text: String?
     if let address = tap.address {
       let answer = await (try RawClient(address)).get("/metrics")
-      try running.expect(
-        answer.hasPrefix("HTTP/1.1 200 "), "the scrape is answered with \(answer.prefix(30))")
+      try run.expect(answer.hasPrefix("HTTP/1.1 200 "), "a scrape is answered with \(answer.prefix(30))")
       text = answer.ranges(of: "\r\n\r\n").first.map { String(answer[$0.upperBound...]) }
     }
     var faults = recordFaults(text ?? tap.registry.text, isWhole ? setup.requests : nil)
     await tap.shutdown()
     withExtendedLifetime(idle) {}
     if let log = tap.requestLog { faults += try logFaults(log.statistics, setup) }
-    try running.expect(faults.isEmpty, faults.joined(separator: "; "))
+    try run.expect(faults.isEmpty, faults.joined(separator: "; "))
   }
 
   private func recordFaults(_ text: String, _ requests: Int?) -> [String] {
@@ -130,9 +127,7 @@ struct ExtremeWalk {
       // The log may have been told to make a file that cannot be read.
       chmod(name, 0o600)
       // A rotated file may be compressed, as a part first, and removed meanwhile.
-      guard !name.contains(".gz"), let bytes = try? Data(contentsOf: URL(fileURLWithPath: name)) else {
-        continue
-      }
+      guard !name.contains(".gz"), let bytes = FileManager.default.contents(atPath: name) else { continue }
       for line in bytes.split(separator: UInt8(ascii: "\n")) {
         lines += 1
         let isObject = (try? JSONSerialization.jsonObject(with: line)) is [String: Any]

@@ -34,8 +34,7 @@ import TestSupport
       let (trial, step) = try #require(last, "the process ended before it began")
       let end = try String(contentsOfFile: report + ".stderr", encoding: .utf8)
       Issue.record(
-        "\(trials[trial].setting) = \(trials[trial].steps[step].value): the process ended. \(end.suffix(2_000))"
-      )
+        "\(trials[trial].setting) = \(trials[trial].steps[step].value): the process ended \(end.suffix(999))")
       next = step + 1 < trials[trial].steps.count ? (trial, step + 1) : (trial + 1, 0)
     }
   }

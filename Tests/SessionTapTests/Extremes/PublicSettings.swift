@@ -8,10 +8,7 @@ struct PublicSettings {
 
   init() throws {
     let folder = Repository.folder.appendingPathComponent("Tests/PublicAPI")
-    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter {
-      $0.hasSuffix(".txt")
-    }
-    for file in files {
+    for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file.hasSuffix("txt") {
       let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
       for line in text.split(separator: "\n") where !line.hasPrefix("#") { read(String(line)) }
     }
@@ -58,22 +55,12 @@ struct PublicSettings {
 
   /// Splits `(label name: Type = value, …)` at the commas that stand outside of brackets.
   private static func parameters(_ text: Substring) -> [(label: Substring, type: Substring)] {
-    var depth = 0
-    var parts: [Substring] = []
-    var start = text.index(after: text.startIndex)
-    var index = text.startIndex
-    while index < text.endIndex {
-      switch text[index] {
-      case "(", "[": depth += 1
-      case ")", "]": depth -= 1
-      default: break
-      }
-      if depth == 0 || depth == 1 && text[index] == "," {
-        parts.append(text[start..<index])
-        if depth == 0 { break }
-        start = text.index(after: index)
-      }
-      index = text.index(after: index)
+    var (depth, parts) = (1, [Substring("")])
+    for character in text.dropFirst() {
+      if ")]".contains(character) { depth -= 1 }
+      if depth == 0 { break }
+      if depth == 1, character == "," { parts.append("") } else { parts[parts.count - 1].append(character) }
+      if "([".contains(character) { depth += 1 }
     }
     return parts.map { part in
       let halves = part.split(separator: ":", maxSplits: 1)
@@ -88,11 +75,10 @@ struct PublicSettings {
     if type.contains("->") { return false }
     let declared = type.split(separator: "=").first ?? type
     let words = declared.split { !$0.isLetter && !$0.isNumber && $0 != "[" && $0 != "." }
-    return words.contains { word in
-      ["Int", "Int32", "Int64", "Double", "Duration", "String", "StringProtocol", "Set", "Sequence"].contains(
-        word)
-        || word.hasPrefix("[")
-    }
+    let taken = [
+      "Int", "Int32", "Int64", "Double", "Duration", "String", "StringProtocol", "Set", "Sequence",
+    ]
+    return words.contains { taken.contains(String($0)) || $0.hasPrefix("[") }
   }
 
   /// What has no trial, and why.

@@ -38,11 +38,10 @@ struct RunningExtreme: Sendable {
   /// - Returns: The answers.
   @discardableResult
   func serve(
-    _ routes: [EndpointRoute] = [.liveness()],
-    _ configuration: Endpoint.Configuration = .init(address: .loopback(port: 0)),
-    _ requests: [String] = ["GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"],
-    within time: Duration = .seconds(60)
+    _ routes: [EndpointRoute] = [.liveness()], by configuration: Endpoint.Configuration? = nil,
+    _ requests: [String] = ["GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"], within time: Duration = .seconds(60)
   ) async throws -> [String] {
+    let configuration = configuration ?? Endpoint.Configuration(address: .loopback(port: 0))
     let endpoint = Endpoint(configuration: configuration, routes: routes)
     let address = try endpoint.start()
     var answers: [String] = []
@@ -54,15 +53,18 @@ struct RunningExtreme: Sendable {
     return answers
   }
 
-  /// The same, with an answer to each request.
+  /// The same, with an answer to each request, if the start is not refused with one of these errors.
   func serveAll(
-    _ routes: [EndpointRoute] = [.liveness()],
-    _ configuration: Endpoint.Configuration = .init(address: .loopback(port: 0)),
-    _ requests: [String] = ["GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"],
-    with start: String = "HTTP/1.1 "
+    _ routes: [EndpointRoute] = [.liveness()], by configuration: Endpoint.Configuration? = nil,
+    _ requests: [String] = ["GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"], with start: String = "HTTP/1.1 ",
+    or codes: EndpointError.Code...
   ) async throws {
-    for (request, answer) in zip(requests, try await serve(routes, configuration, requests)) {
-      try expect(answer.hasPrefix(start), "\(request.prefix(50)) is answered with \(answer.prefix(50))")
+    do {
+      for (request, answer) in zip(requests, try await serve(routes, by: configuration, requests)) {
+        try expect(answer.hasPrefix(start), "\(request.prefix(50)) is answered with \(answer.prefix(50))")
+      }
+    } catch let error as EndpointError where !codes.isEmpty {
+      try expect(codes.contains(error.code), "\(error)")
     }
   }
 
@@ -78,8 +80,6 @@ struct RunningExtreme: Sendable {
     let recorded = ExpositionText(registry.text)["http_client_request_duration_seconds_count"]
     try expect(recorded == 1, "the observation is recorded \(recorded) times")
   }
-
-  // MARK: - Origin
 
   private static let body = [UInt8](repeating: UInt8(ascii: "b"), count: 100)
 

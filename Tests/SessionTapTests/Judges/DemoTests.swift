@@ -24,6 +24,13 @@ import TestSupport
     return (process, try #require(port))
   }
 
+  /// What a command says that ends by itself.
+  private static func end(_ words: [String]) async throws -> (status: Int32, output: String) {
+    let process = try ChildProcess(product: "session-tap", words)
+    try await process.waitForEnd()
+    return (process.status, process.output)
+  }
+
   static func sum(_ metric: String, in text: String) -> Int { Int(ExpositionText.sum(of: metric, in: text)) }
 
   @Test(.enabled(if: Tool.isUsable("promtool") && Tool.isUsable("jq"), "promtool or jq is missing"))
@@ -73,14 +80,11 @@ import TestSupport
         && has(phases, #"client="tokens""#, #"phase="resolve""#)
     }
     func counts() async throws -> (opened: Int, ended: Int) {
-      let lines = try await RawClient.get("/metrics", port: port).split(separator: "\n").filter {
-        $0.contains(#"client="tokens""#)
+      let text = try await RawClient.get("/metrics", port: port)
+      func sum(_ metric: String) -> Int {
+        Int(ExpositionText.sum(of: metric, with: #"client="tokens""#, in: text))
       }
-      let text = lines.joined(separator: "\n")
-      return (
-        Self.sum("http_client_connections_opened_total", in: text),
-        Self.sum("http_client_request_duration_seconds_count", in: text)
-      )
+      return (sum("http_client_connections_opened_total"), sum("http_client_request_duration_seconds_count"))
     }
     // Each request opens one. The traffic goes on while a scrape reads one value after another.
     let first = try await counts()
@@ -132,12 +136,10 @@ import TestSupport
 
   @Test func `a port in use is exit code 69 and one line`() async throws {
     let taken = try Origin { _ in [] }
-    let process = try ChildProcess(
-      product: "session-tap", ["demo", "--port", "\(taken.port)", "--log", "off"])
-    try await process.waitForExit()
-    try await process.waitForOutput("address in use: 127.0.0.1:\(taken.port)")
-    #expect(process.status == 69)
-    #expect(process.output.split(separator: "\n").count == 1)
+    let (status, output) = try await Self.end(["demo", "--port", "\(taken.port)", "--log", "off"])
+    #expect(status == 69)
+    #expect(output.contains("address in use: 127.0.0.1:\(taken.port)"))
+    #expect(output.split(separator: "\n").count == 1)
   }
 
   @Test(arguments: [
@@ -146,35 +148,26 @@ import TestSupport
     ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""], ["fly"],
   ])
   func `bad usage is exit code 64 and one line`(words: [String]) async throws {
-    let process = try ChildProcess(product: "session-tap", words)
-    try await process.waitForExit()
-    try await process.waitForOutput("see --help")
-    #expect(process.status == 64)
-    #expect(process.output.split(separator: "\n").count == 1)
+    let (status, output) = try await Self.end(words)
+    #expect(status == 64)
+    #expect(output.contains("see --help") && output.split(separator: "\n").count == 1)
   }
 
   @Test(arguments: [("demo", "--rate", "--every"), ("probe", "--every", "--rate")])
   func `a command has a help text of its own`(command: String, own: String, other: String) async throws {
-    let process = try ChildProcess(product: "session-tap", [command, "--help"])
-    try await process.waitForExit()
-    try await process.waitForOutput("Exit codes")
-    #expect(process.status == 0)
-    #expect(process.output.contains(own) && process.output.contains("--port"))
-    #expect(!process.output.contains(other))
+    let (status, output) = try await Self.end([command, "--help"])
+    #expect(status == 0)
+    for text in [own, "--port", "Exit codes"] { #expect(output.contains(text)) }
+    #expect(!output.contains(other))
   }
 
   @Test func `the probe makes its rounds and ends`() async throws {
     let origin = try Origin { _ in [.response()] }
     let folder = try TemporaryFolder()
     let log = folder("requests.jsonl")
-    let process = try ChildProcess(
-      product: "session-tap",
-      [
-        "probe", "\(origin.url("/a"))", "\(origin.url("/b"))", "--every", "10ms", "--count", "3", "--port",
-        "0", "--log", log,
-      ])
-    try await process.waitForExit()
-    #expect(process.status == 0)
+    let urls = ["/a", "/b"].map { "\(origin.url($0))" }
+    let options = ["--every", "10ms", "--count", "3", "--port", "0", "--log", log]
+    #expect(try await Self.end(["probe"] + urls + options).status == 0)
     #expect(origin.requests.count == 6)
     #expect(try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").count == 6)
   }

@@ -9,16 +9,14 @@ enum ProgramBatch {
     var failure: String?
   }
 
-  /// How long one program may take, and what makes a failing one shorter, before the process is ended.
+  /// How long one program may take before the process is ended.
   private static let secondsPerProgram: UInt32 = 120
 
   /// Runs the programs. Ends after the first one that fails: what it leaves behind may disturb the next.
   static func run(_ seeds: Range<UInt64>, notes path: String) async throws {
     try Data().write(to: URL(fileURLWithPath: path))
     let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-    func write(_ note: Note) throws {
-      try file.write(contentsOf: JSONEncoder().encode(note) + Data("\n".utf8))
-    }
+    func write(_ note: Note) throws { try file.write(contentsOf: JSONEncoder().encode(note) + "\n".utf8) }
     for seed in seeds {
       // Where a lock is held for ever, no deadline of the program's own is noticed.
       alarm(secondsPerProgram)
@@ -26,8 +24,7 @@ enum ProgramBatch {
       let program = ProgramGenerator.program(seed: seed)
       let findings = try await ProgramRunner.findings(program)
       if findings.isEmpty { continue }
-      let text = await text(of: findings, program)
-      return try write(Note(seed: seed, failure: text))
+      return try write(Note(seed: seed, failure: "\(findings.joined(separator: "\n"))\n\(program)"))
     }
   }
 
@@ -36,18 +33,5 @@ enum ProgramBatch {
     try Data(contentsOf: URL(fileURLWithPath: path)).split(separator: UInt8(ascii: "\n")).map {
       try JSONDecoder().decode(Note.self, from: Data($0))
     }
-  }
-
-  private static func text(of findings: [String], _ program: RandomProgram) async -> String {
-    // The same fault, and not another one: what differs is names and numbers.
-    let fault = findings.first?.filter(\.isLetter)
-    let shortest = await program.shrunk(within: .seconds(15)) { candidate in
-      let findings = try? await ProgramRunner.findings(candidate, deadline: 2)
-      return findings?.contains { $0.filter(\.isLetter) == fault } ?? false
-    }
-    let text = "\(findings.joined(separator: "\n"))\n\(program)"
-    // What fails now and then only cannot be made shorter.
-    guard shortest.steps.count < program.steps.count else { return text }
-    return "\(text)\n\nmade shorter:\n\(shortest)"
   }
 }

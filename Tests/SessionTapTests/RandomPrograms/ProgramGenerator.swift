@@ -90,11 +90,7 @@ struct ProgramGenerator {
   }
 
   private mutating func session() -> RandomProgram.Step? {
-    let making: RandomProgram.SessionMaking
-    switch Int.random(in: 0..<12, using: &random) {
-    case 0: making = .shared
-    default: making = .stock(source())
-    }
+    let making: RandomProgram.SessionMaking = chance(1, in: 12) ? .shared : .stock(source())
     return .session(name("s"), making, hasDelegate: chance(1, in: 2))
   }
 
@@ -107,11 +103,8 @@ struct ProgramGenerator {
 
   /// Mostly what was patched before.
   private mutating func source() -> RandomProgram.Source {
-    let isLive = chance(1, in: 6)
-    if isLive, let session = any(of: model.sessions.keys) { return .session(session) }
-    if chance(3, in: 4), let configuration = any(of: model.configurations.keys) {
-      return .configuration(configuration)
-    }
+    if chance(1, in: 6), let session = any(of: model.sessions.keys) { return .session(session) }
+    if chance(3, in: 4), let one = any(of: model.configurations.keys) { return .configuration(one) }
     return chance(3, in: 4) ? .ephemeral : .standard
   }
 
@@ -121,13 +114,7 @@ struct ProgramGenerator {
     let cancel: ProgramRequest.Cancel =
       !isHeld && chance(1, in: 4) ? pick([.beforeResume, .atOnce, .atOnce]) : .never
     let target: ProgramRequest.Target =
-      if isHeld {
-        .held(halfway: chance(1, in: 2))
-      } else if cancel != .never {
-        .origin(.hanging)
-      } else {
-        target()
-      }
+      isHeld ? .held(halfway: chance(1, in: 2)) : cancel != .never ? .origin(.hanging) : target()
     return ProgramRequest(
       name: name("r"), session: session, kind: kind, style: style, target: target, cancel: cancel,
       method: kind.sendsBody ? "POST" : chance(1, in: 10) ? "HEAD" : "GET")
@@ -142,20 +129,14 @@ struct ProgramGenerator {
     }
   }
 
-  // MARK: Choices
-
   private mutating func name(_ kind: String) -> ProgramName {
     counts[kind, default: 0] += 1
     return "\(kind)\(counts[kind] ?? 0)"
   }
 
-  private mutating func chance(_ part: Int, in whole: Int) -> Bool {
-    Int.random(in: 0..<whole, using: &random) < part
-  }
+  mutating func chance(_ part: Int, in all: Int) -> Bool { Int.random(in: 0..<all, using: &random) < part }
 
-  private mutating func pick<T>(_ choices: [T]) -> T {
-    choices[Int.random(in: choices.indices, using: &random)]
-  }
+  private mutating func pick<T>(_ all: [T]) -> T { all[Int.random(in: all.indices, using: &random)] }
 
   private mutating func client() -> String { pick(Self.clients) }
 

@@ -6,8 +6,7 @@ extension ProgramModel {
   func allows(_ step: Step) -> Bool {
     switch step {
     case .tap(let name, _, _): taps[name] == nil
-    case .patch(let name, let tap, let source, _):
-      configurations[name] == nil && taps[tap] != nil && has(source)
+    case .patch(let name, let tap, let old, _): configurations[name] == nil && taps[tap] != nil && has(old)
     case .session(let name, let making, let hasDelegate):
       sessions[name] == nil && allows(making, hasDelegate: hasDelegate)
     case .install(let tap, let session, _), .uninstall(let tap, let session):
@@ -18,7 +17,7 @@ extension ProgramModel {
       allows(request) && request.isHeld && request.cancel == .never
         && open.values.count { $0.session == request.session } < 3
     case .finish(let name): open[name] != nil
-    case .cancel(let name): open[name]?.isSafeToCancel == true
+    case .cancel(let name): open[name]?.canCancel == true
     // Beside a run that may not have begun, which of the two is the first is not known.
     case .start(let tap): taps[tap]?.phases.count == 1
     case .shutdown(let tap), .scrape(let tap), .watch(let tap): taps[tap] != nil
@@ -64,10 +63,6 @@ extension ProgramModel {
         }
       }
   }
-}
-
-extension RandomProgram.Step {
-  fileprivate var isBegin: Bool { if case .begin = self { true } else { false } }
 }
 
 extension ProgramModel.Tap {

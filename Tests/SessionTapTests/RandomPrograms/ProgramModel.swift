@@ -98,11 +98,8 @@ struct ProgramModel {
       open[request.name] = request
     case .finish(let name), .cancel(let name):
       guard let request = open.removeValue(forKey: name) else { break }
-      if case .cancel = step {
-        end(request, isCancelled: true, besideShutdownOf: stopping)
-      } else {
-        end(request, isCancelled: false, besideShutdownOf: stopping)
-      }
+      let isCancelled = if case .cancel = step { true } else { false }
+      end(request, isCancelled: isCancelled, besideShutdownOf: stopping)
     case .start(let tap):
       let isFirst = taps[tap]?.phases == [.idle]
       if isFirst { taps[tap]?.phases = [.running] }
@@ -140,21 +137,19 @@ struct ProgramModel {
     }
   }
 
-  private mutating func begin(_ request: ProgramRequest, besideShutdownOf stopping: Set<ProgramName>) {
+  private mutating func begin(_ request: ProgramRequest, besideShutdownOf others: Set<ProgramName>) {
     guard request.cancel != .beforeResume else { return }
     for (tap, client) in sessions[request.session]?.clients ?? [:] {
       guard taps[tap]?.phases != [.stopped], request.target != .endpoint(of: tap) else { continue }
-      let started = stopping.contains(tap) ? 0...1 : 1...1
+      let started = others.contains(tap) ? 0...1 : 1...1
       observations[tap, default: []].append(
         Observation(request: request.name, client: client, started: started))
     }
   }
 
-  private mutating func end(
-    _ request: ProgramRequest, isCancelled: Bool, besideShutdownOf stopping: Set<ProgramName>
-  ) {
+  mutating func end(_ request: ProgramRequest, isCancelled: Bool, besideShutdownOf others: Set<ProgramName>) {
     for tap in observations.keys {
-      let isCertain = taps[tap]?.phases != [.stopped] && !stopping.contains(tap)
+      let isCertain = taps[tap]?.phases != [.stopped] && !others.contains(tap)
       for index in (observations[tap] ?? []).indices where observations[tap]?[index].request == request.name {
         observations[tap]?[index].end(isCertain: isCertain, isCancelled: isCancelled)
       }
@@ -185,4 +180,5 @@ struct ProgramModel {
 
 extension RandomProgram.Step {
   var stoppedTap: ProgramName? { if case .shutdown(let tap) = self { tap } else { nil } }
+  var isBegin: Bool { if case .begin = self { true } else { false } }
 }

@@ -25,8 +25,8 @@ struct ProgramRequest: Sendable {
 
   /// Whether a cancel after the start would be one that stock Foundation survives: only what would never end by itself is
   /// cancelled.
-  var isSafeToCancel: Bool {
-    guard RandomRequest.isSafeToCancel(kind, style) else { return false }
+  var canCancel: Bool {
+    guard RandomRequest.canCancel(kind, style) else { return false }
     return switch target {
     case .held, .origin(.hanging): true
     case .origin, .endpoint, .schemeless: false
@@ -39,7 +39,7 @@ struct ProgramRequest: Sendable {
   /// - challenges, which do not end without an answer;
   /// - responses with trailers or an absurd length (`NativeProtocol.swift`).
   var isSafe: Bool {
-    guard cancel == .never || isSafeToCancel else { return false }
+    guard cancel == .never || canCancel else { return false }
     return switch target {
     case .origin(.hanging): cancel != .never
     case .origin(let answer): RandomRequest.isSafe(answer, kind)
@@ -61,7 +61,6 @@ struct ProgramRequest: Sendable {
   /// - Parameter port: Of the server, where there is one.
   func urlRequest(port: Int?) -> URLRequest {
     let url = URL(string: port.map { "http://127.0.0.1:\($0)\(location)" } ?? location)
-    let request = with(URLRequest(url: url ?? URL(fileURLWithPath: "/"))) { $0.httpMethod = method }
-    return request
+    return with(URLRequest(url: url ?? URL(fileURLWithPath: "/"))) { $0.httpMethod = method }
   }
 }

@@ -27,16 +27,14 @@ final class ProgramRunner: Sendable {
   }
 
   let state = Mutex(State())
-  let deadline: Double
+  /// The seconds that a step may take.
+  let deadline = 30.0
   let origin: ProgramOrigin
   let sender: RequestSender
 
-  /// Runs a program.
-  ///
-  /// - Parameter deadline: The seconds that a step may take.
-  /// - Returns: What is not as the model says.
-  static func findings(_ program: RandomProgram, deadline: Double = 30) async throws -> [String] {
-    let runner = try ProgramRunner(deadline: deadline)
+  /// Runs a program, and gives what is not as the model says.
+  static func findings(_ program: RandomProgram) async throws -> [String] {
+    let runner = try ProgramRunner()
     // The shared session outlives the program.
     let shared = URLSession.shared.configuration.protocolClasses
     await runner.run(program)
@@ -44,8 +42,7 @@ final class ProgramRunner: Sendable {
     return runner.state.withLock { $0.findings }
   }
 
-  private init(deadline: Double) throws {
-    self.deadline = deadline
+  private init() throws {
     origin = try ProgramOrigin()
     sender = try RequestSender()
   }
@@ -79,8 +76,6 @@ final class ProgramRunner: Sendable {
     }
     origin.stop()
   }
-
-  // MARK: Steps
 
   private func perform(_ step: RandomProgram.Step, _ outcome: ProgramModel.Outcome) async {
     switch step {
@@ -122,8 +117,6 @@ final class ProgramRunner: Sendable {
     }
   }
 
-  // MARK: Checks
-
   private func checkAddresses(_ model: ProgramModel, after step: RandomProgram.Step) {
     for (name, tap) in model.taps where tap.phases.count == 1 {
       let address = self.tap(name)?.address
@@ -155,8 +148,6 @@ final class ProgramRunner: Sendable {
       note("a log cannot be read: \(error)")
     }
   }
-
-  // MARK: State
 
   private var isStuck: Bool { state.withLock { $0.isStuck } }
 

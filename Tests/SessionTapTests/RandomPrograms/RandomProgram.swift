@@ -2,7 +2,7 @@
 /// `r1`, `run1`.
 typealias ProgramName = String
 
-/// A short program over the public API: a value, which can be printed, run, compared with a model and made shorter.
+/// A short program over the public API: a value, which can be printed, run and compared with a model.
 struct RandomProgram: Sendable {
   enum Source: Sendable {
     case ephemeral, standard
@@ -44,37 +44,6 @@ struct RandomProgram: Sendable {
 
   let seed: UInt64
   var steps: [Step]
-
-  /// The program without some of its steps, and without those that make no sense then.
-  func without(_ places: Range<Int>) -> RandomProgram {
-    var model = ProgramModel()
-    var shorter = self
-    shorter.steps = []
-    for (place, step) in steps.enumerated() where !places.contains(place) && model.allows(step) {
-      model.take(step)
-      shorter.steps.append(step)
-    }
-    return shorter
-  }
-
-  /// The shortest program found that still fails: without halves of the steps, then quarters, and so on.
-  ///
-  /// - Parameter fails: Whether a program fails. Not asked any more when the time is over.
-  func shrunk(within time: Duration, _ fails: (RandomProgram) async -> Bool) async -> RandomProgram {
-    let deadline = ContinuousClock.now + time
-    var shortest = self
-    var size = steps.count / 2
-    while size > 0 {
-      var end = shortest.steps.count
-      while end > 0, ContinuousClock.now < deadline {
-        let candidate = shortest.without(max(0, end - size)..<end)
-        if await fails(candidate) { shortest = candidate }
-        end = min(end - size, shortest.steps.count)
-      }
-      size /= 2
-    }
-    return shortest
-  }
 }
 
 extension RandomProgram: CustomStringConvertible {

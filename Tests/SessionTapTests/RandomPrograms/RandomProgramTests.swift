@@ -34,10 +34,9 @@ import TestSupport
   private func run(_ seeds: Range<UInt64>) async throws -> (last: UInt64, failure: String?) {
     let folder = try TemporaryFolder()
     let path = folder("report")
-    try ExitValues.give("RandomProgramTests", path, seeds.lowerBound, seeds.upperBound)
+    try ExitValues.give("RandomPrograms", path, seeds.lowerBound, seeds.upperBound)
     let result = await #expect(processExitsWith: .success) {
-      let (path, first, end) = try ExitValues.take(
-        "RandomProgramTests", String.self, UInt64.self, UInt64.self)
+      let (path, first, end) = try ExitValues.take("RandomPrograms", String.self, UInt64.self, UInt64.self)
       try await ProgramBatch.run(first..<end, notes: path)
     }
     let note = try #require(ProgramBatch.notes(path).last)

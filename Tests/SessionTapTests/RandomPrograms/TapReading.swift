@@ -37,13 +37,10 @@ extension ProgramModel {
   ///
   /// - Parameter hasLines: Whether every line has been written.
   func findings(_ readings: [ProgramName: TapReading], hasLines: Bool) -> [String] {
-    readings.keys.sorted().flatMap { tap in
-      readings[tap].map { reading in
-        let observations = observations[tap] ?? []
-        return Self.findings(reading.exposition, observations).map { "\(tap): \($0)" }
-          + (hasLines && taps[tap]?.hasLog == true
-            ? Self.findings(reading.lines, observations).map { "\(tap): \($0)" } : [])
-      } ?? []
+    readings.sorted { $0.key < $1.key }.flatMap { tap, reading in
+      let observations = observations[tap] ?? []
+      let lines = hasLines && taps[tap]?.hasLog == true ? Self.findings(reading.lines, observations) : []
+      return (Self.findings(reading.exposition, observations) + lines).map { "\(tap): \($0)" }
     }
   }
 

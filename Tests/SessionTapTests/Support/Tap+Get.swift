@@ -21,6 +21,17 @@ extension Tap {
   }
 }
 
+extension RequestLog { var recentText: String { String(decoding: recent(), as: UTF8.self) } }
+
+/// With a handler the signal does not end the process.
+func waitForHandler(of signal: Int32) async {
+  var action = sigaction()
+  repeat {
+    await Task.yield()
+    sigaction(signal, nil, &action)
+  } while action.__sigaction_handler.sa_handler == nil
+}
+
 extension RawClient {
   convenience init(_ address: EndpointAddress) throws {
     if let port = address.port { try self.init(port: port) } else { try self.init(path: address.description) }

@@ -66,11 +66,7 @@ struct AddUpTests {
 
   private static func protobufSeries(_ exposition: Exposition) -> [Series]? {
     ProtobufExposition(exposition.body)?.histograms.map { histogram in
-      var total: UInt64 = 0
-      let buckets = histogram.bucketCounts.map { count in
-        total &+= count
-        return total
-      }
+      let buckets = histogram.bucketCounts.reduce(into: []) { $0.append(($0.last ?? 0) &+ $1) }
       return Series(buckets: buckets, count: histogram.count, native: histogram.nativeCount)
     }
   }

@@ -96,9 +96,7 @@ final class PrometheusServer: Sendable {
     throw NoAnswer(expression: expression, last: value)
   }
 
-  func series(_ matcher: String) async throws -> [[String: String]] {
-    try await samples(matcher).map(\.labels)
-  }
+  func series(_ match: String) async throws -> [[String: String]] { try await samples(match).map(\.labels) }
 
   struct NoAnswer: Error {
     let expression: String

@@ -108,9 +108,7 @@ struct ProtobufReader {
     return messages
   }
 
-  func number(_ field: Int) -> UInt64? {
-    if case .number(let number)? = fields[field]?.last { number } else { nil }
-  }
+  func number(_ field: Int) -> UInt64? { if case .number(let n)? = fields[field]?.last { n } else { nil } }
 
   func double(_ field: Int) -> Double? { number(field).map(Double.init(bitPattern:)) }
 
@@ -128,9 +126,7 @@ struct ProtobufReader {
     return numbers
   }
 
-  static func zigZag(_ number: UInt64) -> Int64 {
-    Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
-  }
+  static func zigZag(_ bits: UInt64) -> Int64 { Int64(bitPattern: bits >> 1) ^ -Int64(bitPattern: bits & 1) }
 
   private func bytes(_ field: Int) -> [ArraySlice<UInt8>] {
     (fields[field] ?? []).compactMap { if case .bytes(let bytes) = $0 { bytes } else { nil } }

@@ -148,11 +148,7 @@ struct ClashingFamilies {
       // At a later scrape some other families and values.
       var random = self
       let first = families()
-      let later = first.map { family in
-        var family = family
-        family.samples += random.families()[0].samples
-        return family
-      }
+      let later = first.map { with($0) { $0.samples += random.families()[0].samples } }
       try registry.register(ChangingCollector(first: first, later: later + random.families()))
     }
   }

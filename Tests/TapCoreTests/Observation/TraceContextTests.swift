@@ -30,9 +30,7 @@ import TestSupport
     "00_0af7651916cd43dd8448eb211c80319c_b7ad6b7169203331_01",
     " 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
   ])
-  func `is not guessed from anything else`(header: String) {
-    #expect(TraceContext(traceparent: header) == nil)
-  }
+  func `is guessed from nothing else`(header: String) { #expect(TraceContext(traceparent: header) == nil) }
 
   @Test func `takes no byte for a digit that is none, at any place`() {
     let header = Array("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".utf8)

@@ -106,10 +106,10 @@ struct RegistryTests {
   }
 
   @Test func `a full family puts the rest into one series`() throws {
-    let family = try registry.counter(
-      "jobs_total", help: "", by: JobLabels.self, configuration: SeriesConfiguration(limit: 2))
-    for kind in ["a", "b", "c", "d", "a", "c"] { family[JobLabels(kind: kind)].increment() }
-    #expect(family[JobLabels(kind: "e")] === family[JobLabels(kind: "f")])
+    let jobs = try registry.counter(
+      "jobs_total", help: "", by: JobLabels.self, configuration: .init(limit: 2))
+    for kind in ["a", "b", "c", "d", "a", "c"] { jobs[JobLabels(kind: kind)].increment() }
+    #expect(jobs[JobLabels(kind: "e")] === jobs[JobLabels(kind: "f")])
 
     let lines = registry.text.split(separator: "\n")
     #expect(
@@ -120,9 +120,7 @@ struct RegistryTests {
   }
 
   @Test func `labels named at run time overflow too`() throws {
-    for number in 0..<2_003 {
-      try registry.counter("a_total", help: "", labels: ["n": "\(number)"]).increment()
-    }
+    for n in 0..<2_003 { try registry.counter("a_total", help: "", labels: ["n": "\(n)"]).increment() }
     try registry.counter("b_total", help: "").increment()
     let lines = registry.text.split(separator: "\n")
     #expect(lines.contains(#"a_total{otel_metric_overflow="true"} 3"#))

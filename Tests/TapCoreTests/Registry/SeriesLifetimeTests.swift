@@ -40,8 +40,7 @@ struct SeriesLifetimeTests {
   }
 
   @Test func `room is free again after a removal`() throws {
-    let family = try registry.gauge(
-      "g", help: "", by: JobLabels.self, configuration: SeriesConfiguration(limit: 1))
+    let family = try registry.gauge("g", help: "", by: JobLabels.self, configuration: .init(limit: 1))
     family[JobLabels(kind: "a")].set(1)
     family[JobLabels(kind: "b")].set(2)
     #expect(names(after: 0) == [#"g{kind="a"} 1"#, #"g{otel_metric_overflow="true"} 2"#])
@@ -52,7 +51,7 @@ struct SeriesLifetimeTests {
 
   @Test func `idle series expire and come back with all they had`() throws {
     let family = try registry.counter(
-      "a_total", help: "", by: JobLabels.self, configuration: SeriesConfiguration(idleExpiry: .seconds(60)))
+      "a_total", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(60)))
     let kept = family[JobLabels(kind: "kept")]
     kept.increment(by: 5)
     family[JobLabels(kind: "lost")].increment()
@@ -73,7 +72,7 @@ struct SeriesLifetimeTests {
 
   @Test func `an expired series that is asked for is the same`() throws {
     let family = try registry.gauge(
-      "g", help: "", by: JobLabels.self, configuration: SeriesConfiguration(idleExpiry: .seconds(1)))
+      "g", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(1)))
     let kept = family[JobLabels(kind: "a")]
     kept.set(1)
     _ = names(after: 0)

@@ -2,9 +2,7 @@ import TestSupport
 
 /// Which requests are recorded, whoever makes or serves them.
 @Suite struct RequestFilterTests {
-  private static func request(
-    _ url: String, method: String = "GET", client: String = "shop"
-  ) -> RequestDescription {
+  static func request(_ url: String, method: String = "GET", client: String = "shop") -> RequestDescription {
     RequestDescription(client: client, method: method, url: url, serverAddress: URLAuthority(url)?.host)
   }
 
@@ -60,10 +58,8 @@ import TestSupport
     let options = with(RequestConfiguration()) { $0.pathTemplates = ["/users/{id}"] }
     let registry = Registry()
     let recorder = try RequestRecorder(registry: registry, outbound: options, inbound: options)
-    recorder.outbound.begin(
-      client: "shop", method: "GET", url: "http://a.test/users/42?x=y", urlTemplate: said
-    )
-    .end(statusCode: 200)
+    recorder.outbound.begin(client: "shop", method: "GET", url: "http://a/users/42?x=y", urlTemplate: said)
+      .end(statusCode: 200)
     recorder.inbound.begin(method: "GET", path: "/users/42?x=y").end(statusCode: 200, route: said)
     let count = { registry.value(of: $0, labels: [$1: template]) }
     #expect(count("http_client_request_duration_seconds_count", "url_template") == 1)

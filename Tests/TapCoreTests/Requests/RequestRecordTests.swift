@@ -7,21 +7,17 @@ struct RequestRecordTests {
   enum Step: CaseIterable, Sendable { case start, startAgain, end, endAgain }
 
   private final class Transcript: RequestConsumer {
-    private let lines = Mutex<[String]>([])
-    var text: [String] { lines.withLock { $0 } }
+    private let all = Mutex<[String]>([])
+    var text: [String] { all.withLock { $0 } }
 
-    func requestStarted(_ request: RequestDescription) {
-      lines.withLock { $0.append("start \(request.url)") }
-    }
+    func requestStarted(_ request: RequestDescription) { all.withLock { $0.append("start \(request.url)") } }
     func requestEnded(_ observation: RequestObservation) {
-      lines.withLock { $0.append("\(observation.outcome) \(observation.request.url)") }
+      all.withLock { $0.append("\(observation.outcome) \(observation.request.url)") }
     }
   }
 
   /// Lives through the steps, with a drain before those that `drains` has a bit for, and is released.
-  private func delivered(of steps: some Sequence<Step>, drains: Int, observers count: Int = 1) throws
-    -> [[String]]
-  {
+  func delivered(of steps: some Sequence<Step>, drains: Int, observers count: Int = 1) throws -> [[String]] {
     let observers = (0..<count).map { _ in Transcript() }
     let recorder = try RequestRecorder(registry: Registry(), consumers: observers)
     let description = RequestDescription(client: "test", method: "GET", url: "http://localhost/")

@@ -9,9 +9,7 @@ struct RequestSeriesTests {
   private let start = Instant.now
 
   private func driver(limit: Int = 2_000, idleExpiry: Duration? = nil) throws -> RequestDriver {
-    try RequestDriver(registry: registry) {
-      $0.series = SeriesConfiguration(limit: limit, idleExpiry: idleExpiry)
-    }
+    try RequestDriver(registry: registry) { $0.series = .init(limit: limit, idleExpiry: idleExpiry) }
   }
 
   private func request(_ host: String = "a", template: String? = nil) -> RequestDescription {

@@ -7,7 +7,7 @@ import TestSupport
 
   private let observer = RecordingObserver()
 
-  private func make(_ exemplars: ExemplarPolicy = .sampled, _ registry: Registry = Registry()) throws
+  func make(_ exemplars: ExemplarPolicy = .sampled, _ registry: Registry = .init()) throws
     -> RequestRecorder
   {
     try RequestRecorder(registry: registry, exemplars: exemplars, consumers: [observer])
@@ -89,9 +89,7 @@ import TestSupport
   @Test func `an error is a failure, whose text is in no log`() async throws {
     let recorder = try make()
     await #expect(throws: Refused.self) {
-      try await recorder.outbound.withRequest(client: "c", method: "GET", url: "http://h/") { _ in
-        throw Refused()
-      }
+      try await recorder.outbound.withRequest(client: "c", method: "GET", url: "h") { _ in throw Refused() }
     }
     let seen = try end(recorder)
     #expect(seen.end == .failure(.other, statusCode: nil))
@@ -137,8 +135,8 @@ import TestSupport
   ) async throws {
     let registry = Registry()
     let recorder = try make(policy, registry)
-    let header = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-\(flags)"
-    await recorder.inbound.withRequest(method: "GET", path: "/", traceparent: header) {
+    let sent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-\(flags)"
+    await recorder.inbound.withRequest(method: "GET", path: "/", traceparent: sent) {
       $0.end(statusCode: 200)
     }
     let text = registry.exposition(in: .openMetrics).text

@@ -27,9 +27,7 @@ struct WrittenAgainTests {
       ),
       ("WhatTheTapSees.md", try words(#"(?m)^\| `(\w+)` \|"#, in: Repository.article("WhatTheTapSees"))),
       ("LabelsAndCardinality.md", try words(#"`(\w+)`"#, in: row)),
-    ] {
-      #expect(Set(names).subtracting(found) == [], "\(place)")
-    }
+    ] { #expect(Set(names).subtracting(found) == [], "\(place)") }
   }
 
   /// That the table of metrics has them follows from what is emitted (`DashboardContractTests`).

@@ -54,9 +54,7 @@ import TestSupport
       ("/users/:id?", "/users/{id}"), ("https://api.example.com/users/{id}", "/users/{id}"),
       ("https://api.example.com", "/"), ("", "/"), ("*", "/*"), ("?", "/"),
     ] as [(String, String)])
-  func `a template in another spelling is refused, and the right one shown`(
-    template: String, spelling: String
-  ) throws {
+  func `another spelling is refused, and the right one shown`(template: String, spelling: String) throws {
     let error = #expect(throws: PathTemplateError.self) { try PathTemplates(["/", template]).validate() }
     #expect(error?.template == template)
     #expect(error?.spelling == spelling)

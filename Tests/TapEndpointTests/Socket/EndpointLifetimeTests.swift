@@ -63,13 +63,11 @@ import TestSupport
 
   @Test func `lets a request finish before it shuts down`() async throws {
     let (started, release) = (Gate(), Gate())
-    let route = EndpointRoute(
-      "/slow",
-      handler: { _ in
-        started.open()
-        try await release.wait()
-        return .text("done")
-      })
+    let route = EndpointRoute("/slow") { _ in
+      started.open()
+      try await release.wait()
+      return .text("done")
+    }
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
     let port = try #require(try endpoint.start().port)
     let client = try RawClient(port: port, asking: "/slow")
@@ -87,13 +85,11 @@ import TestSupport
 
   @Test func `does not wait for a request that does not finish`() async throws {
     let started = Gate()
-    let route = EndpointRoute(
-      "/stuck",
-      handler: { _ in
-        started.open()
-        for await _ in AsyncStream<Never>.makeStream().stream {}
-        return .text("")
-      })
+    let route = EndpointRoute("/stuck") { _ in
+      started.open()
+      for await _ in AsyncStream<Never>.makeStream().stream {}
+      return .text("")
+    }
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
     let port = try #require(try endpoint.start().port)
     let client = try RawClient(port: port, asking: "/stuck")

@@ -12,9 +12,7 @@ import TestSupport
         let clients = try (0..<3).map { _ in try RawClient(host: "127.0.0.1", port: port) }
         // Its answer does not fit, so that both directions of the socket are waited for.
         clients[0].send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        let watched = try await Poll.until(
-          "three connections and the listener, and one that waits for its reader"
-        ) {
+        let watched = try await Poll.until("three connections, the listener, and one that waits to be read") {
           let polls = try EventPolls()
           return polls.sockets.count == 4 && polls.sockets.contains { $0.events & 4 != 0 } ? polls : nil
         }
@@ -34,10 +32,8 @@ private struct EventPolls {
   var socketsOfDispatch: [Int] = []
 
   init() throws {
-    let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
-      Int($0)
-    }
-    let polls = descriptors.filter { Self.target($0) == "anon_inode:[eventpoll]" }
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int($0) }
+    let polls = open.filter { Self.target($0) == "anon_inode:[eventpoll]" }
     var watched: [Int: [(descriptor: Int, events: Int)]] = [:]
     for poll in polls {
       let info = try String(contentsOfFile: "/proc/self/fdinfo/\(poll)", encoding: .utf8)

@@ -142,32 +142,24 @@ import TestSupport
     let stuck = StuckHandler()
     defer { stuck.releaseAll() }
     let registry = Registry()
-    let routes = [
-      try EndpointRoute.metrics(of: registry), stuck.route, EndpointRoute("/other") { _ in .text("fine\n") },
-    ]
-    func overdue(_ port: Int) async throws -> String? {
-      try await RawClient.get("/metrics", port: port).split(separator: "\n").first {
-        $0.hasPrefix("session_tap_overdue_handlers{")
-      }.map(String.init)
-    }
+    let routes = [stuck.route, EndpointRoute("/other") { _ in .text("fine\n") }]
+    func late() -> Double? { registry.value(of: "session_tap_overdue_handlers", labels: ["path": "/stuck"]) }
     try await withEndpoint(routes: routes, limits: Self.room(for: 2), registry: registry) { port in
-      #expect(try await overdue(port) == nil)
+      #expect(late() == nil)
       for _ in 0..<8 {
         for client in try await stuck.hang(1, port) { client.reset() }
         try await stuck.waitForCancel()
       }
-      #expect(try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 8"#)
+      #expect(late() == 8)
       for _ in 0..<20 {
         let answer = try await RawClient.get("/stuck", port: port)
         #expect(answer.hasPrefix("HTTP/1.1 503 "))
         #expect(answer.hasSuffix("too many handlers of this path have not returned\n"))
       }
       #expect(try await RawClient.status("/other", port: port) == "200")
-      #expect(try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 8"#)
+      #expect(late() == 8)
       stuck.releaseAll()
-      try await Poll.until("the return of the handlers") {
-        try await overdue(port) == #"session_tap_overdue_handlers{path="/stuck"} 0"#
-      }
+      try await Poll.until("the return of the handlers") { late() == 0 }
       withExtendedLifetime(try await stuck.hang(2, port)) {}
     }
   }
@@ -258,19 +250,18 @@ import TestSupport
     try registry.register(collector)
     let routes = [try EndpointRoute.metrics(of: registry)]
     // Another registry, whose values can be read meanwhile.
-    let overdue = Registry()
+    let other = Registry()
+    func late() -> Double? {
+      other.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"])
+    }
     try await withEndpoint(
-      routes: routes, limits: { $0.answerDeadline = .milliseconds(50) }, registry: overdue
+      routes: routes, limits: { $0.answerDeadline = .milliseconds(50) }, registry: other
     ) { port in
       #expect(try await RawClient.status("/metrics", port: port) == "503")
       // Counted behind the answer.
-      try await Poll.until("the count of the handler") {
-        overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 1
-      }
+      try await Poll.until("the count of the handler") { late() == 1 }
       collector.gate.open()
-      try await Poll.until("the end of the handler") {
-        overdue.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"]) == 0
-      }
+      try await Poll.until("the end of the handler") { late() == 0 }
       #expect(registry.value(of: "session_tap_scrapes_total", labels: ["code": "503"]) == 1)
       #expect(registry.value(of: "session_tap_scrapes_in_flight") == 0)
     }

@@ -63,14 +63,13 @@ import TestSupport
     #expect(directory.mode(of: "left") != nil)
   }
 
-  @Test(arguments: ["", String(repeating: "x", count: 200), "a\u{0}b"])
-  func `refuses a path that is none`(_ path: String) {
+  @Test(arguments: [
+    ("", EndpointError.Code.invalidConfiguration),
+    (String(repeating: "x", count: 200), .invalidConfiguration),
+    ("a\u{0}b", .invalidConfiguration), ("/tmp/no-such-directory/socket", .addressNotAvailable),
+  ])
+  func `refuses a path that is none`(_ path: String, code: EndpointError.Code) {
     let error = #expect(throws: EndpointError.self) { try endpoint(path).start() }
-    #expect(error?.code == .invalidConfiguration)
-  }
-
-  @Test func `names a directory that is not there`() {
-    let error = #expect(throws: EndpointError.self) { try endpoint("/tmp/no-such-directory/socket").start() }
-    #expect(error?.code == .addressNotAvailable)
+    #expect(error?.code == code)
   }
 }

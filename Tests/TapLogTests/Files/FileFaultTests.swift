@@ -3,15 +3,11 @@ import TestSupport
 @testable import TapLog
 
 @Suite(.needs(.thread)) struct FileFaultTests {
-  private func message(_ line: String) -> String {
-    line.firstMatch(of: /"message":"([^"]*)"/).map { String($0.1) } ?? ""
-  }
+  func message(_ line: String) -> String { String(line.firstMatch(of: /"message":"([^"]*)"/)?.1 ?? "") }
 
   @Test func `follows the path when the file is moved away and another one is there`() throws {
-    let folder = try TemporaryFolder()
-    let log = try RequestLog(to: .file(folder("requests.jsonl")))
-    log.log(.info, "old")
-    #expect(log.flush())
+    let (folder, log) = try RequestLog.inFolder()
+    log.write("old")
     try FileManager.default.moveItem(atPath: folder("requests.jsonl"), toPath: folder("requests.jsonl.1"))
     try Data().write(to: URL(fileURLWithPath: folder("requests.jsonl")))
     log.log(.info, "new")
@@ -22,10 +18,8 @@ import TestSupport
   }
 
   @Test func `creates the file again when it is removed`() throws {
-    let folder = try TemporaryFolder()
-    let log = try RequestLog(to: .file(folder("requests.jsonl")))
-    log.log(.info, "gone")
-    #expect(log.flush())
+    let (folder, log) = try RequestLog.inFolder()
+    log.write("gone")
     try FileManager.default.removeItem(atPath: folder("requests.jsonl"))
     log.log(.info, "new")
     #expect(log.shutdown())
@@ -34,10 +28,8 @@ import TestSupport
   }
 
   @Test func `goes on at the new end of a file that was truncated, without a hole`() throws {
-    let folder = try TemporaryFolder()
-    let log = try RequestLog(to: .file(folder("requests.jsonl")))
-    log.log(.info, "old")
-    #expect(log.flush())
+    let (folder, log) = try RequestLog.inFolder()
+    log.write("old")
     #expect(truncate(folder("requests.jsonl"), 0) == 0)
     log.log(.info, "new")
     #expect(log.shutdown())
@@ -49,8 +41,7 @@ import TestSupport
     let inner = folder("logs")
     try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
     let log = try RequestLog(to: .file(inner + "/requests.jsonl"))
-    log.log(.info, "a")
-    #expect(log.flush())
+    log.write("a")
     try FileManager.default.moveItem(atPath: inner, toPath: folder("away"))
     log.log(.info, "b")
     try await Poll.until("a write error") { log.statistics.writeErrors > 0 }
@@ -71,7 +62,7 @@ import TestSupport
     #expect(log.statistics.droppedLines(.writeError) == 90)
     #expect(!log.flush(within: .milliseconds(1)))
     #expect(!log.shutdown(within: .milliseconds(1)))
-    try await Poll.until("a count of all lines") { log.statistics.droppedLines == 101 }
+    try await Poll.until("all to be counted") { log.statistics.droppedLines == 101 }
     #expect(log.statistics.lines == 0)
   }
 
@@ -163,9 +154,7 @@ import TestSupport
     close(ends[0])
     try await Poll.until("EPIPE") { log.statistics.writeErrors > 0 }
     #expect(!log.shutdown(within: .milliseconds(1)))
-    try await Poll.until("a count of all lines") {
-      log.statistics.lines + log.statistics.droppedLines == 2_000
-    }
+    try await Poll.until("all to be counted") { log.statistics.lines + log.statistics.droppedLines == 2_000 }
     close(ends[1])
   }
 }

@@ -30,6 +30,16 @@ import TestSupport
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
   }
 
+  @Test(arguments: [
+    ("missing/requests.jsonl", "No such file or directory", "make the directory first"),
+    (".", "Is a directory", "name a file in that directory"),
+  ])
+  func `says why no file can be opened, and what helps`(name: String, reason: String, remedy: String) throws {
+    let folder = try TemporaryFolder()
+    let text = try refusal(.file(folder(name)))
+    for part in ["\"\(folder(name))\"", reason, remedy] { #expect(text.contains(part)) }
+  }
+
   @Test func `is no empty path`() throws {
     #expect(try refusal(.file("")) == "cannot open the log file \"\": the path is empty; name a file")
   }
@@ -38,9 +48,8 @@ import TestSupport
   @Test func `says what a relative path is relative to`() throws {
     let folder = FileManager.default.currentDirectoryPath
     #expect(
-      try refusal(.file("no folder/requests.jsonl")).hasPrefix(
-        "cannot open the log file \"no folder/requests.jsonl\" in \"\(folder)\": No such file or directory; ")
-    )
+      try refusal(.file("no folder/log.jsonl")).hasPrefix(
+        "cannot open the log file \"no folder/log.jsonl\" in \"\(folder)\": No such file or directory; "))
   }
 
   @Test func `is no path that is too long, nor one whose rotated files' would be`() throws {

@@ -28,10 +28,7 @@ import TestSupport
   }
 
   @Test func `moves full files aside, and loses no line`() throws {
-    let folder = try TemporaryFolder()
-    var configuration = RequestLog.Configuration()
-    configuration.rotation = LogRotation(maximumSize: 10_000, keep: 1_000)
-    let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
+    let (folder, log) = try RequestLog.inFolder { $0.rotation = LogRotation(maximumSize: 10_000, keep: 999) }
     for index in 0..<1_000 { log.log(.info, "\(index)") }
     #expect(log.shutdown())
     let names = try rotated(folder)
@@ -47,13 +44,12 @@ import TestSupport
 
   @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
   func `keeps some old files, compresses all but the newest, and leaves other files alone`() async throws {
-    let folder = try TemporaryFolder()
-    for name in ["requests.jsonl.1", "requests.jsonl.20261121T093000.123456Z.txt", "other"] {
-      try Data("x".utf8).write(to: URL(fileURLWithPath: folder(name)))
+    let (folder, log) = try RequestLog.inFolder {
+      $0.rotation = LogRotation(maximumSize: 2_000, keep: 3, compresses: true)
     }
-    var configuration = RequestLog.Configuration()
-    configuration.rotation = LogRotation(maximumSize: 2_000, keep: 3, compresses: true)
-    let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
+    for name in ["requests.jsonl.1", "requests.jsonl.20261121T093000.123456Z.txt", "other"] {
+      try folder.write("x", to: name)
+    }
     for index in 0..<200 { log.log(.info, "\(index)") }
     #expect(log.shutdown())
     let names = try await Poll.until("compressed files") {
@@ -122,17 +118,9 @@ import TestSupport
   }
 
   @Test func `counts files with stamps of the future as the oldest: the clock was ahead then`() async throws {
-    let folder = try TemporaryFolder()
-    for number in 0..<5 {
-      try folder.write("ahead\n", to: "requests.jsonl.2262010\(number + 1)T000000.000000Z")
-    }
-    var configuration = RequestLog.Configuration()
-    configuration.rotation = LogRotation(maximumSize: 1, keep: 5)
-    let log = try RequestLog(to: .file(folder("requests.jsonl")), configuration: configuration)
-    for number in 0..<3 {
-      log.log(.info, "\(number)")
-      #expect(log.flush())
-    }
+    let (folder, log) = try RequestLog.inFolder { $0.rotation = LogRotation(maximumSize: 1, keep: 5) }
+    for number in 1...5 { try folder.write("ahead\n", to: "requests.jsonl.2262010\(number)T000000.000000Z") }
+    for number in 0..<3 { log.write("\(number)") }
     #expect(log.shutdown())
     // Two of the new ones are old by now, and so are the three newest of the others.
     let names = try await Poll.until("the newest five") {

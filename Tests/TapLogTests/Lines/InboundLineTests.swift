@@ -33,23 +33,19 @@ import TestSupport
     #expect(try lines(of: observation, configuration: configuration) == [expected])
   }
 
-  @Test(
-    arguments: [
-      (
-        RequestEnd.response(statusCode: 404), "INFO",
-        #""http.response.status_code":404,"duration_s":0.012345,"outcome":"ok","#
-      ),
-      (
-        .response(statusCode: 503), "ERROR",
-        #""http.response.status_code":503,"error.type":"503","duration_s":0.012345,"outcome":"http_error","#
-      ),
-      (
-        .failure(.timeout, statusCode: nil), "ERROR",
-        #""error.type":"timeout","duration_s":0.012345,"outcome":"error","#
-      ),
-      (.cancelled, "INFO", #""url.path":"/users/42","duration_s":0.012345,"outcome":"cancelled","#),
-    ])
-  func `tells how the request ended: a 4xx is its caller's error`(
+  @Test(arguments: [
+    (RequestEnd.response(statusCode: 404), "INFO", #":404,"duration_s":0.012345,"outcome":"ok","#),
+    (
+      .response(statusCode: 503), "ERROR",
+      #":503,"error.type":"503","duration_s":0.012345,"outcome":"http_error","#
+    ),
+    (
+      .failure(.tls, statusCode: nil), "ERROR",
+      #""error.type":"tls","duration_s":0.012345,"outcome":"error","#
+    ),
+    (.cancelled, "INFO", #""url.path":"/users/42","duration_s":0.012345,"outcome":"cancelled","#),
+  ])
+  func `tells how it ended: a 4xx is its caller's error`(
     end: RequestEnd, severity: String, part: String
   ) throws {
     let line = try #require(try lines(of: observation(end)).first)

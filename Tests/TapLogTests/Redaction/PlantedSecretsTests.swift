@@ -4,11 +4,9 @@ import TestSupport
 @Suite(.needs(.thread)) struct PlantedSecretsTests {
   private var observation: RequestObservation {
     var observation = RequestObservation.example.with(
-      url:
-        "https://u-s3cret:p-s3cret@api.example.com/users/path-s3cret;sid=s3cret/x?token=s3cret&page=2&s3cret#s3cret"
-    )
-    observation.request.headers = ["Authorization": "Bearer s3cret", "Accept": "text/plain"]
-    observation.responseHeaders = ["Set-Cookie": "sid=s3cret", "Server": "nginx"]
+      url: "https://s3cret:s3cret@a.example/users/path-s3cret;sid=s3cret/x?t=s3cret&page=2&s3cret#s3cret")
+    observation.request.headers = ["Authorization": "Bearer s3cret", "Accept": "a/b"]
+    observation.responseHeaders = ["Set-Cookie": "sid=s3cret", "Server": "x"]
     return observation
   }
 
@@ -17,35 +15,26 @@ import TestSupport
   }
 
   private func line(_ redaction: LogRedaction, of observation: RequestObservation) throws -> String {
-    let sink = CollectingSink()
-    let configuration = with(RequestLog.Configuration()) { $0.redaction = redaction }
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
-    log.requestEnded(observation)
-    #expect(log.shutdown())
-    return try #require(sink.lines.first)
+    try #require(lines(of: observation, configuration: with(.init()) { $0.redaction = redaction }).first)
   }
 
   @Test func `do not reach the log by default, the path apart`() throws {
     let line = try line(LogRedaction())
     #expect(
       line.contains(
-        #""url.full":"https://api.example.com/users/path-s3cret;sid=REDACTED/x?token=REDACTED&page=REDACTED&REDACTED""#
+        #""url.full":"https://a.example/users/path-s3cret;sid=REDACTED/x?t=REDACTED&page=REDACTED&REDACTED""#
       ))
     #expect(line.components(separatedBy: "s3cret").count == 2)
     #expect(!line.contains("header"))
   }
 
-  @Test(
-    arguments: [
-      (["/users/{id}/*"], "https://api.example.com/users/REDACTED/x?token=REDACTED&page=2&REDACTED"),
-      (["/{kind}/{id}/x"], "https://api.example.com/REDACTED/REDACTED/x?token=REDACTED&page=2&REDACTED"),
-      (["/users/{id}"], "https://api.example.com/REDACTED?token=REDACTED&page=2&REDACTED"),
-      (
-        ["/users/{id}/y", "users/{id}/x"],
-        "https://api.example.com/users/REDACTED/x?token=REDACTED&page=2&REDACTED"
-      ),
-      ([], "https://api.example.com/REDACTED?token=REDACTED&page=2&REDACTED"),
-    ])
+  @Test(arguments: [
+    (["/users/{id}/*"], "https://a.example/users/REDACTED/x?t=REDACTED&page=2&REDACTED"),
+    (["/{kind}/{id}/x"], "https://a.example/REDACTED/REDACTED/x?t=REDACTED&page=2&REDACTED"),
+    (["/users/{id}"], "https://a.example/REDACTED?t=REDACTED&page=2&REDACTED"),
+    (["/users/{id}/y", "users/{i}/x"], "https://a.example/users/REDACTED/x?t=REDACTED&page=2&REDACTED"),
+    ([], "https://a.example/REDACTED?t=REDACTED&page=2&REDACTED"),
+  ])
   func `do not reach it in a path where some are allowed`(templates: [String], expected: String) throws {
     var redaction = LogRedaction()
     redaction.allowedPaths = PathTemplates(templates)
@@ -61,18 +50,14 @@ import TestSupport
     redaction.allowedRequestHeaders = ["ACCEPT", "accept", "X-Missing"]
     redaction.allowedResponseHeaders = ["server"]
     let line = try line(redaction)
-    #expect(
-      line.hasSuffix(
-        #","http.request.header.accept":["text/plain"],"http.response.header.server":["nginx"]}"#))
+    #expect(line.hasSuffix(#","http.request.header.accept":["a/b"],"http.response.header.server":["x"]}"#))
     #expect(!line.contains("s3cret"))
   }
 
   @Test func `are taken out by the app's own rule`() throws {
     var redaction = LogRedaction()
     redaction.allowedRequestHeaders = ["authorization"]
-    redaction.custom = { key, value in
-      key == "note" ? nil : value.replacingOccurrences(of: "s3cret", with: "***")
-    }
+    redaction.custom = { $0 == "note" ? nil : $1.replacingOccurrences(of: "s3cret", with: "***") }
     let line = try line(redaction, fields: ["note": "s3cret", "hint": "a s3cret", "count": 1])
     #expect(!line.contains("s3cret"))
     #expect(line.contains("/users/path-***;sid=REDACTED/x?"))

@@ -7,14 +7,11 @@ import TestSupport
     _ sampling: LogSampling, _ end: RequestEnd, duration: Duration = .zero, trace: String? = nil,
     random: UInt64 = 0
   ) -> LogFilterReason? {
-    var observation = RequestObservation.bare(end)
-    observation.duration = duration
-    observation.request.traceContext = trace.flatMap {
-      TraceContext(traceparent: "00-\($0)-b7ad6b7169203331-01")
-    }
+    var one = RequestObservation.bare(end)
+    one.duration = duration
+    one.request.traceContext = trace.flatMap { TraceContext(traceparent: "00-\($0)-b7ad6b7169203331-01") }
     return sampling.decision(
-      on: observation.severity, duration: observation.duration, trace: observation.request.traceContext,
-      random: { random })
+      on: one.severity, duration: duration, trace: one.request.traceContext, random: { random })
   }
 
   @Test(arguments: [RequestEnd.cancelled, .response(statusCode: 200), .failure(.tls, statusCode: nil)])
@@ -70,10 +67,9 @@ import TestSupport
   }
 
   @Test func `leaves out the waiting of a client's requests by that client's minimum severity`() throws {
-    let sink = CollectingSink()
-    var configuration = RequestLog.Configuration()
-    configuration.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    let (sink, log) = try RequestLog.collecting {
+      $0.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
+    }
     for client in ["quiet", "other"] {
       log.requestWaits(RequestDescription(client: client, method: "GET"), for: .seconds(60))
     }
@@ -83,11 +79,10 @@ import TestSupport
   }
 
   @Test func `keeps about its share of requests without a trace, and counts the others`() throws {
-    let sink = CollectingSink()
-    var configuration = RequestLog.Configuration()
-    configuration.sampling.rate = 0.1
-    configuration.clientSampling = ["quiet": LogSampling(rate: 0)]
-    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    let (sink, log) = try RequestLog.collecting {
+      $0.sampling.rate = 0.1
+      $0.clientSampling = ["quiet": LogSampling(rate: 0)]
+    }
     var quiet = RequestObservation.bare()
     quiet.request.client = "quiet"
     for _ in 0..<10_000 {

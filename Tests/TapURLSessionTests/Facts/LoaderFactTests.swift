@@ -34,8 +34,7 @@ import TestSupport
   ) async throws {
     // A redirect is the native loader's own affair.
     let origin = try Origin { request in
-      request.path == "/end" || kind.sendsBody
-        ? [.response(body: [1, 2, 3])] : [.response("302 Found", headers: [("Location", "/end")])]
+      request.path == "/end" || kind.sendsBody ? [.response(body: [1, 2, 3])] : [.redirect(to: "/end")]
     }
     let (events, transcript) = try await Self.events(kind, style, origin)
     #expect(events == ["init", "body none", "start"] + told + ["finish 200"])

@@ -24,25 +24,16 @@ struct MatrixRun: Sendable {
     request.httpMethod = scenario.method ?? (testCase.kind.sendsBody ? "POST" : "GET")
     var exchange = Exchange(kind: testCase.kind, style: testCase.style, request: request)
     exchange.sessionHasDelegate = testCase.sessionHasDelegate
-    exchange.behaviour = scenario.behaviour
-    exchange.interruption = scenario.interruption
-    exchange.isDue = gates.arrived
-    exchange.waitsForData = scenario.waitsForData
-    exchange.waitsForChallenge = scenario.waitsForChallenge
-    exchange.goOn = gates.goOn
+    (exchange.behaviour, exchange.interruption) = (scenario.behaviour, scenario.interruption)
+    (exchange.waitsForData, exchange.waitsForChallenge) = (scenario.waitsForData, scenario.waitsForChallenge)
+    (exchange.isDue, exchange.goOn) = (gates.arrived, gates.goOn)
     if let tap { exchange.makeSession = testCase.sessionMaker.make(tap) }
     var transcript = try await exchange.run(configuration)
     // The app may have its answer before the server has read the request.
-    if !scenario.greeting.isEmpty {
-      _ = try await Poll.until("the request") { origin.requests.isEmpty ? nil : true }
-    }
+    if !scenario.greeting.isEmpty { try await Poll.until("the request") { !origin.requests.isEmpty } }
     // The two runs have two ports.
     transcript.headers["Host"] = nil
     self.transcript = transcript
-    wire = origin.requests.map { request in
-      var request = request
-      request.headers["host"] = nil
-      return request
-    }
+    wire = origin.requests.map { with($0) { $0.headers["host"] = nil } }
   }
 }

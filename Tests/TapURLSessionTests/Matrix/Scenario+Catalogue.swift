@@ -10,29 +10,25 @@ extension Scenario {
     0x26, 0x08, 0xf2, 0xd9, 0x00, 0x00, 0x00,
   ]
 
-  static let whole = Scenario(name: "200 sized", end: .response(statusCode: 200)) { _, _, _ in
-    [.response(headers: [("X-Origin", "yes"), ("Set-Cookie", "flavour=oat; Path=/")], body: body)]
-  }
+  static let answered = RequestEnd.response(statusCode: 200)
+  static let lost = RequestEnd.failure(.connectionLost, statusCode: nil)
 
-  static let redirected = Scenario(name: "redirect once", end: .response(statusCode: 200)) { _, request, _ in
-    request.path == "/end"
-      ? [.response(body: body)] : [.response("302 Found", headers: [("Location", "/end")])]
+  static let whole = Scenario(
+    "200 sized", .response(headers: [("X-Origin", "yes"), ("Set-Cookie", "flavour=oat; Path=/")], body: body))
+
+  static let redirected = Scenario(name: "redirect once", end: answered) { _, request, _ in
+    request.path == "/end" ? [.response(body: body)] : [.redirect(to: "/end")]
   }
 
   static let refused = Scenario(name: "connection refused", end: .failure(.connect, statusCode: nil))
 
   /// A response that comes whole.
   static let responses: [Scenario] = [
-    whole,
-    Scenario(name: "200 chunked", end: .response(statusCode: 200)) { _, _, _ in
-      [.chunked(body: body, chunk: 7_001)]
-    },
-    Scenario(name: "200 cacheable", end: .response(statusCode: 200)) { _, _, _ in
-      [.response(headers: [("Cache-Control", "max-age=60")], body: body)]
-    },
+    whole, Scenario("200 chunked", .chunked(body: body, chunk: 7_001)),
+    Scenario("200 cacheable", .response(headers: [("Cache-Control", "max-age=60")], body: body)),
     // Stock stores nothing in a cache by itself, and serves what the app has stored there.
     Scenario(
-      name: "200 from the cache", end: .response(statusCode: 200), script: { _, _, _ in [.close] },
+      name: "200 from the cache", end: answered, script: { _, _, _ in [.close] },
       configure: { configuration, port in
         guard let url = URL(string: "http://127.0.0.1:\(port)/"),
           let response = HTTPURLResponse(
@@ -42,43 +38,34 @@ extension Scenario {
         configuration.urlCache?.storeCachedResponse(
           CachedURLResponse(response: response, data: Data(body)), for: URLRequest(url: url))
       }, isFromCache: true, applies: { kind, _ in kind == .data }),
+    with(Scenario("gzip", .response(headers: [("Content-Encoding", "gzip")], body: gzipBody))) {
+      $0.contentSize = gzipBody.count
+    }, Scenario("empty 204", end: .response(statusCode: 204), .text("HTTP/1.1 204 No Content\r\n\r\n")),
+    with(Scenario("HEAD", .response(body: body, head: true))) { $0.method = "HEAD" },
     Scenario(
-      name: "gzip", end: .response(statusCode: 200),
-      script: { _, _, _ in [.response(headers: [("Content-Encoding", "gzip")], body: gzipBody)] },
-      contentSize: gzipBody.count),
-    Scenario(name: "empty 204", end: .response(statusCode: 204)) { _, _, _ in
-      [.text("HTTP/1.1 204 No Content\r\n\r\n")]
-    },
-    Scenario(name: "HEAD", end: .response(statusCode: 200), method: "HEAD") { _, _, _ in
-      [.response(body: body, head: true)]
-    },
-    Scenario(name: "304", end: .response(statusCode: 304)) { _, _, _ in
-      [.text("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n")]
-    },
-    Scenario(name: "404", end: .response(statusCode: 404)) { _, _, _ in
-      [.response("404 Not Found", body: Array("nothing here".utf8))]
-    },
-    Scenario(name: "503", end: .response(statusCode: 503)) { _, _, _ in [.response("503 Service Unavailable")]
-    },
+      "304", end: .response(statusCode: 304), .text("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n")),
+    Scenario(
+      "404", end: .response(statusCode: 404), .response("404 Not Found", body: Array("nothing here".utf8))),
+    Scenario("503", end: .response(statusCode: 503), .response("503 Service Unavailable")),
   ]
 
   /// A chain of redirects.
   static let redirects: [Scenario] = [
     redirected,
-    Scenario(name: "redirect with 307 and a body", end: .response(statusCode: 200), method: "POST") {
-      _, request, _ in
-      request.path == "/end"
-        ? [.response(body: body)] : [.response("307 Temporary Redirect", headers: [("Location", "/end")])]
+    Scenario(name: "redirect with 307 and a body", end: answered, method: "POST") { _, request, _ in
+      request.path == "/end" ? [.response(body: body)] : [.redirect("307 Temporary Redirect", to: "/end")]
     },
-    Scenario(
-      name: "redirect refused by the delegate", end: .response(statusCode: 302),
-      script: { _, _, _ in
-        [.response("302 Found", headers: [("Location", "/end")], body: Array("moved".utf8))]
-      }, behaviour: .init(followsRedirects: false),
+    with(
+      Scenario(
+        "redirect refused by the delegate", end: .response(statusCode: 302),
+        .redirect(to: "/end", body: "moved"))
+    ) {
+      $0.behaviour.followsRedirects = false
       // Stock never asks a task's own delegate, and crashes for a download: `urlProtocol(_:didLoad:)` in `URLSessionTask.swift`.
-      applies: { kind, style in style == .sessionDelegate && kind != .download }),
+      $0.applies = { kind, style in style == .sessionDelegate && kind != .download }
+    },
     Scenario(name: "21 redirects", end: .failure(.tooManyRedirects, statusCode: nil)) { earlier, _, _ in
-      [.response("302 Found", headers: [("Location", "/hop\(earlier + 1)")])]
+      [.redirect(to: "/hop\(earlier + 1)")]
     },
   ]
 
@@ -87,67 +74,46 @@ extension Scenario {
     refused,
     Scenario(
       name: "DNS failure", end: .failure(.dns, statusCode: nil), url: { _ in "http://nothing.invalid/" }),
-    Scenario(
-      name: "TLS to a server without TLS", end: .failure(.tls, statusCode: nil),
-      script: { _, _, _ in [.close] }, url: { "https://127.0.0.1:\($0)/" }),
-    Scenario(name: "reset in the head", end: .failure(.connectionLost, statusCode: nil)) { _, _, _ in
-      [.text("HTTP/1.1 200 OK\r\nContent-"), .reset]
-    }, Scenario(name: "no answer", end: .failure(.connectionLost, statusCode: nil)) { _, _, _ in [.close] },
-    Scenario(name: "short body", end: .failure(.connectionLost, statusCode: nil), headStatus: 200) {
-      _, _, _ in [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .close]
-    },
+    with(Scenario("TLS to a server without TLS", end: .failure(.tls, statusCode: nil), .close)) {
+      $0.url = { "https://127.0.0.1:\($0)/" }
+    }, Scenario("reset in the head", end: lost, .text("HTTP/1.1 200 OK\r\nContent-"), .reset),
+    Scenario("no answer", end: lost, .close),
+    with(Scenario("short body", end: lost, .torn, .close)) { $0.headStatus = 200 },
     Scenario(
       name: "slow head that times out", end: .failure(.timeout, statusCode: nil),
-      script: { _, _, gates in [.hold(gates.goOn)] },
-      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 }),
+      script: { _, _, gates in [.hold(gates.goOn)] }, configure: timesOut),
     Scenario(
       name: "slow body that times out", end: .failure(.timeout, statusCode: nil), headStatus: 200,
-      script: { _, _, gates in
-        [.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .hold(gates.goOn)]
-      }, configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 }),
+      script: { _, _, gates in [.torn, .hold(gates.goOn)] }, configure: timesOut),
   ]
 
   static let interruptions: [Scenario] = [
+    Scenario(name: "cancel before the head", end: .cancelled, script: held, interruption: .cancel),
     Scenario(
-      name: "cancel before the head", end: .cancelled,
-      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn)] }, interruption: .cancel),
+      name: "cancel in the body", end: .cancelled, script: { [.torn] + held($0, $1, $2) },
+      interruption: .cancel, waitsForData: true),
     Scenario(
-      name: "cancel in the body", end: .cancelled,
-      script: { _, _, gates in
-        [
-          .text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"), .signal(gates.arrived),
-          .hold(gates.goOn),
-        ]
-      }, interruption: .cancel, waitsForData: true),
-    Scenario(
-      name: "suspend and resume", end: .response(statusCode: 200),
-      script: { earlier, _, gates in
-        earlier == 0
-          ? [.signal(gates.arrived), .hold(gates.goOn), .response(body: body)] : [.response(body: body)]
+      name: "suspend and resume", end: answered,
+      script: { earlier, request, gates in
+        (earlier == 0 ? held(earlier, request, gates) : []) + [.response(body: body)]
       }, interruption: .suspendAndResume, applies: { kind, _ in !kind.hasFixedBody }),
     // Stock starts the request again with the body used up, and waits for ever: libcurl misses the body from 8.7 on.
     Scenario(
       name: "suspend and resume an upload", end: .failure(isCurl("8.7") ? .body : .timeout, statusCode: nil),
-      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .close] },
-      configure: { configuration, _ in configuration.timeoutIntervalForRequest = 2 },
+      script: { held($0, $1, $2) + [.close] }, configure: timesOut,
       interruption: .suspendAndResume, applies: { kind, _ in kind.hasFixedBody }),
+    Scenario(name: "invalidateAndCancel", end: .cancelled, script: held, interruption: .invalidateAndCancel),
     Scenario(
-      name: "invalidateAndCancel", end: .cancelled,
-      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn)] },
-      interruption: .invalidateAndCancel),
-    Scenario(
-      name: "finishTasksAndInvalidate", end: .response(statusCode: 200),
-      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .response(body: body)] },
+      name: "finishTasksAndInvalidate", end: answered, script: { held($0, $1, $2) + [.response(body: body)] },
       interruption: .finishTasksAndInvalidate),
     Scenario(
-      name: "session dropped", end: .response(statusCode: 200),
-      script: { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn), .response(body: body)] },
+      name: "session dropped", end: answered, script: { held($0, $1, $2) + [.response(body: body)] },
       interruption: .dropSession),
   ]
 
   static let challenges: [Scenario] = [
     Scenario(
-      name: "401 answered from a delegate", end: .response(statusCode: 200), script: guarded,
+      name: "401 answered from a delegate", end: answered, script: guarded,
       behaviour: .init(credential: credential), asksForCredentials: true,
       applies: { _, style in style == .sessionDelegate }),
     // Stock finds no credential in the storage and waits for ever: the app cancels.
@@ -164,16 +130,20 @@ extension Scenario {
       behaviour: .init(answersChallenges: false), interruption: .cancel, waitsForChallenge: true,
       asksForCredentials: true),
     Scenario(
-      name: "401 without a challenge", end: .response(statusCode: 401),
-      script: { _, _, _ in [.response("401 Unauthorized", body: Array("no".utf8))] }),
-    Scenario(
-      name: "401 with a scheme that Foundation cannot read", end: .response(statusCode: 401),
-      script: { _, _, _ in [.response("401 Unauthorized", headers: [("WWW-Authenticate", ",")])] },
-      asksForCredentials: true),
+      "401 without a challenge", end: .response(statusCode: 401),
+      .response("401 Unauthorized", body: Array("no".utf8))),
+    with(
+      Scenario(
+        "401 with a scheme that Foundation cannot read", end: .response(statusCode: 401),
+        .response("401 Unauthorized", headers: [("WWW-Authenticate", ",")]))
+    ) { $0.asksForCredentials = true },
   ]
 
-  static let guardedUntilArrival: Script = { earlier, request, gates in
-    guarded(earlier, request, gates) + [.signal(gates.arrived)]
+  static let held: Script = { _, _, gates in [.signal(gates.arrived), .hold(gates.goOn)] }
+  static let guardedUntilArrival: Script = { guarded($0, $1, $2) + [.signal($2.arrived)] }
+
+  @Sendable static func timesOut(_ configuration: URLSessionConfiguration, port _: Int) {
+    configuration.timeoutIntervalForRequest = 2
   }
 
   static let credential = URLCredential(user: "ada", password: "lovelace", persistence: .forSession)

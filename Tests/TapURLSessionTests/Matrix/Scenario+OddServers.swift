@@ -9,12 +9,10 @@ extension Scenario {
     odd(
       "Content-Length and chunked", answered, "\(ok)Content-Length: 2\r\n\(chunked)5\r\nhello\r\n0\r\n\r\n"),
     // From 8.17 on libcurl reads no response with two lengths.
+    odd("two lengths, the second right", isStrict ? unread : answered, "\(ok)Content-Length: 3\r\n\(hello)"),
     odd(
-      "two lengths, and the second is right", isCurl("8.17") ? unread : answered,
-      "\(ok)Content-Length: 3\r\n\(hello)"),
-    odd(
-      "two lengths, and the second is too large", isCurl("8.17") ? unread : lost,
-      head: isCurl("8.17") ? nil : 200, "\(ok)\(length(5))\(length(7))\r\nhello"),
+      "two lengths, the second too large", isStrict ? unread : lost, head: isStrict ? nil : 200,
+      "\(ok)\(length(5))\(length(7))\r\nhello"),
     odd("the same length twice", answered, "\(ok)\(length(5))\(hello)"),
     odd("a list of lengths", answered, "\(ok)Content-Length: 5, 5\r\n\r\nhello"),
     odd("a negative length", .failure(.other, statusCode: nil), "\(ok)\(length(-5))\r\nhello"),
@@ -29,8 +27,7 @@ extension Scenario {
     odd("a body with 204", .response(statusCode: 204), "HTTP/1.1 204 No Content\r\n\(hello)"),
     odd("a body with 304", .response(statusCode: 304), "HTTP/1.1 304 Not Modified\r\n\(hello)"),
     odd("a chunk that ends early", lost, head: 200, "\(ok)\(chunked)ff\r\nhello"),
-    odd(
-      "a chunk without a size", .failure(.body, statusCode: nil), head: 200, "\(ok)\(chunked)zz\r\nhello\r\n"),
+    odd("a chunk without a size", brokenBody, head: 200, "\(ok)\(chunked)zz\r\nhello\r\n"),
     odd("nothing after the head", answered, "\(ok)\r\n"),
   ]
 
@@ -104,27 +101,23 @@ extension Scenario {
   ]
 
   private static let contents = [
-    odd(
-      "gzip that is none", .failure(.body, statusCode: nil), head: 200,
-      "\(ok)Content-Encoding: gzip\r\n\(hello)"),
-    Scenario(
-      name: "gzip that ends early", end: answered,
-      script: { _, _, _ in
-        [.response(headers: [("Content-Encoding", "gzip")], body: Array(gzipBody.prefix(20))), .close]
-      }, contentSize: 20, applies: chosen),
-    odd(
-      "an unknown coding", .failure(.body, statusCode: nil), head: 200,
-      "\(ok)Content-Encoding: new\r\n\(hello)"),
+    odd("gzip that is none", brokenBody, head: 200, "\(ok)Content-Encoding: gzip\r\n\(hello)"),
+    with(
+      Scenario(
+        "gzip that ends early",
+        .response(headers: [("Content-Encoding", "gzip")], body: Array(gzipBody.prefix(20))), .close)
+    ) { ($0.contentSize, $0.applies) = (20, chosen) },
+    odd("an unknown coding", brokenBody, head: 200, "\(ok)Content-Encoding: new\r\n\(hello)"),
   ]
 
-  private static let answered = RequestEnd.response(statusCode: 200)
-  private static let lost = RequestEnd.failure(.connectionLost, statusCode: nil)
+  private static let brokenBody = RequestEnd.failure(.body, statusCode: nil)
   /// A head that libcurl or Foundation gives up on.
   private static let unread = RequestEnd.failure(.other, statusCode: nil)
   /// A status line that libcurl does not take for one. Foundation calls that an unsupported URL
   /// (`urlErrorCode(for:)` in `MultiHandle.swift`), and so does the tap.
   private static let notHTTP = RequestEnd.failure(.unsupportedURL, statusCode: nil)
 
+  private static let isStrict = isCurl("8.17")
   private static let ok = "HTTP/1.1 200 OK\r\n"
   private static let hello = "Content-Length: 5\r\n\r\nhello"
   private static let chunked = "Transfer-Encoding: chunked\r\n\r\n"
@@ -169,9 +162,7 @@ extension Scenario {
     Scenario(
       name: "redirect \(name)", end: end,
       script: { earlier, _, _ in
-        earlier == 0 || always
-          ? [.response("302 Found", headers: location.map { [("Location", $0)] } ?? [])]
-          : [.response(body: Array("hello".utf8))]
+        [earlier == 0 || always ? .redirect(to: location) : .response(body: Array("hello".utf8))]
       }, applies: chosen)
   }
 }

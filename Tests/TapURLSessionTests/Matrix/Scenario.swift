@@ -46,6 +46,13 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   }
 }
 
+extension Scenario {
+  /// A server that answers every request with these steps.
+  init(_ name: String, end: RequestEnd = answered, _ steps: OriginStep...) {
+    self.init(name: name, end: end) { _, _, _ in steps }
+  }
+}
+
 extension MatrixTests.Case {
   /// How the tap records the request. The head of a response that fails later passes the tap only on its way to a delegate
   /// of a data or upload task.

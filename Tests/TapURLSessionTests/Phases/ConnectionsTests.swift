@@ -85,9 +85,7 @@ import TestSupport
     let missing = observer.ended.count { $0.roundTrip == nil }
     #expect(Double(missing) == unknown.value)
     if way != .tlsThatCloses || !Scenario.isCurl("8.9") {
-      #expect(
-        missing == 0, "\(observer.ended.map { ($0.roundTrip, $0.openedConnections, $0.elapsed, $0.timings) })"
-      )
+      #expect(missing == 0, "\(observer.ended.map { ($0.roundTrip, $0.openedConnections, $0.elapsed) })")
     }
   }
 }

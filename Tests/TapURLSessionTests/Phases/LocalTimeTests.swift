@@ -9,17 +9,17 @@ import TestSupport
   /// The response arrives while the queue is held: the server sends it only then, and the queue is let go after that.
   @Test(.needs(.sessionQueue), arguments: Holder.allCases, [false, true])
   func `a response that lies unread is not the server's time`(holder: Holder, isUpload: Bool) async throws {
-    let (arrived, answers, answered) = (Gate(), Gate(), Gate())
+    let (arrived, goOn, answered) = (Gate(), Gate(), Gate())
     let held = 100
     let heldUntil = Mutex<Int64?>(nil)
     let hold = QueueHold.url {
-      answers.open()
+      goOn.open()
       answered.waitBlocking()
       heldUntil.withLock { $0 = Timestamp.now.nanosecondsSinceEpoch }
       _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(held))
     }
     let origin = try Origin { _ in
-      [.signal(arrived), .hold(answers), .response(body: [1, 2, 3]), .signal(answered)]
+      [.signal(arrived), .hold(goOn), .response(body: [1, 2, 3]), .signal(answered)]
     }
     let (tap, observer) = URLSessionTap.observed()
     let base = URLSessionConfiguration.ephemeral(with: QueueHold.self)
@@ -37,7 +37,7 @@ import TestSupport
     session.dataTask(with: request) { _, _, _ in }.resume()
     try await arrived.wait()
     if holder == .nobody {
-      answers.open()
+      goOn.open()
     } else {
       (holder == .sameSession ? session : other).dataTask(with: hold) { _, _, _ in }.resume()
     }
@@ -63,29 +63,23 @@ import TestSupport
   func `a process that gets no processor has taken the time itself`() async {
     await #expect(processExitsWith: .success) {
       alarm(100)
-      let server = try ChildProcess(
-        Tool("python3").url,
-        [
-          "-c",
-          """
-          import os, signal, socket, time
-          client = os.getppid()
-          def state(): return open(f"/proc/{client}/stat").read().rpartition(")")[2].split()[0]
-          listener = socket.create_server(("127.0.0.1", 0))
-          print(f"port {listener.getsockname()[1]}.", flush=True)
-          connection = listener.accept()[0]
-          connection.recv(65536)
-          time.sleep(0.03)
-          os.kill(client, signal.SIGSTOP)
-          while state() != "T": pass
-          connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\nx")
-          time.sleep(0.15)
-          os.kill(client, signal.SIGCONT)
-          connection.recv(1)
-          """,
-        ])
-      try await server.waitForOutput(".\n")
-      let port = server.output.split(separator: ".").first?.split(separator: " ").last ?? ""
+      let (server, port) = try await ChildProcess.python(
+        """
+        import os, signal, socket, time
+        client = os.getppid()
+        def state(): return open(f"/proc/{client}/stat").read().rpartition(")")[2].split()[0]
+        listener = socket.create_server(("127.0.0.1", 0))
+        print(f"port {listener.getsockname()[1]}.", flush=True)
+        connection = listener.accept()[0]
+        connection.recv(65536)
+        time.sleep(0.03)
+        os.kill(client, signal.SIGSTOP)
+        while state() != "T": pass
+        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\nx")
+        time.sleep(0.15)
+        os.kill(client, signal.SIGCONT)
+        connection.recv(1)
+        """)
       let (tap, observer) = URLSessionTap.observed()
       let session = tap.session()
       let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))

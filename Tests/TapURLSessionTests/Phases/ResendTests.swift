@@ -26,38 +26,32 @@ import TestSupport
     await #expect(processExitsWith: .success) {
       let delay = try ExitValues.take("ResendTests", Int.self)
       alarm(300)
-      let server = try ChildProcess(
-        Tool("python3").url,
-        [
-          "-c",
-          """
-          import socket, ssl, struct, sys, threading, time
-          context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-          context.load_cert_chain(sys.argv[1], sys.argv[2])
-          listener = socket.create_server(("127.0.0.1", 0))
-          print(f"port {listener.getsockname()[1]}.", flush=True)
-          seen = set()
-          def serve(plain):
-            connection = context.wrap_socket(plain, server_side=True)
-            while True:
-              head = b""
-              while b"\\r\\n\\r\\n" not in head:
-                data = connection.recv(65536)
-                if not data: return
-                head += data
-              path = head.split()[1]
-              if path.endswith(b"b") and path not in seen:
-                seen.add(path)
-                time.sleep(float(sys.argv[3]) / 1000)
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                socket.socket.close(connection)
-                return
-              connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\nx")
-          while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-          """, TrustedCertificate.certificate, TrustedCertificate.key, "\(delay)",
-        ])
-      try await server.waitForOutput(".\n")
-      let port = server.output.split(separator: ".").first?.split(separator: " ").last ?? ""
+      let (server, port) = try await ChildProcess.python(
+        """
+        import socket, ssl, struct, sys, threading, time
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[1], sys.argv[2])
+        listener = socket.create_server(("127.0.0.1", 0))
+        print(f"port {listener.getsockname()[1]}.", flush=True)
+        seen = set()
+        def serve(plain):
+          connection = context.wrap_socket(plain, server_side=True)
+          while True:
+            head = b""
+            while b"\\r\\n\\r\\n" not in head:
+              data = connection.recv(65536)
+              if not data: return
+              head += data
+            path = head.split()[1]
+            if path.endswith(b"b") and path not in seen:
+              seen.add(path)
+              time.sleep(float(sys.argv[3]) / 1000)
+              connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+              socket.socket.close(connection)
+              return
+            connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\nx")
+        while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+        """, TrustedCertificate.certificate, TrustedCertificate.key, "\(delay)")
       try await ResendTests.run("https://127.0.0.1:\(port)", delay)
       server.send(SIGKILL)
       try await server.waitForExit()

@@ -9,7 +9,7 @@ import TestSupport
     var transfer: TransferInfo
     /// In microseconds.
     var phases: [RequestTimings.Phase: Int64]
-    /// In microseconds from the start.
+    /// In microseconds from the start; of what has been transferred after 300 ms, unless a case says otherwise.
     var firstByte: Int64?
     /// The phase in which it ended without a whole response.
     var cutOff: RequestTimings.Phase?
@@ -21,7 +21,8 @@ import TestSupport
       isFree: Bool = false, isSecure: Bool = false, isAnswered: Bool = true,
       end: TransferInfo.End = .complete, _ change: (inout TransferInfo) -> Void = { _ in }
     ) {
-      (testDescription, self.phases, self.firstByte, self.cutOff) = (description, phases, firstByte, cutOff)
+      (testDescription, self.phases, self.cutOff) = (description, phases, cutOff)
+      self.firstByte = firstByte ?? (phases[.transfer] == nil ? nil : 300_100)
       // A GET by HTTP/1.1 on a connection that was open: 300 ms of the server's, 100 µs around libcurl.
       transfer = TransferInfo()
       (transfer.statusCode, transfer.protocolVersion) = isAnswered ? (200, version) : (0, nil)
@@ -38,7 +39,7 @@ import TestSupport
   }
 
   /// What the kernel says, in milliseconds.
-  private static func connection(
+  private static func tcp(
     sent: Int64, received: Int64 = 0, segments: Int = 2, retransmitted: Int = 0, knowsPrevious: Bool = true
   ) -> TCPInfo.Reading {
     var (info, previous) = (TCPInfo(), TCPInfo())
@@ -60,7 +61,7 @@ import TestSupport
       total: 801_000, elapsed: 803_000_000
     ) { ($0.queue, $0.seen.head) = (500_000, 800_150_000) },
     Case(
-      "libcurl counts all from the begin, and the wait twice",
+      "libcurl counts from the begin, and the wait twice",
       [.queue: 500_019, .processing: 299_931, .transfer: 1_000, .local: 150], firstByte: 800_100,
       total: 801_000
     ) {
@@ -75,43 +76,40 @@ import TestSupport
       firstByte: 305_100, total: 306_000
     ) { ($0.queue, $0.hadFreeConnection) = (5_000, true) },
     Case(
-      "the response took less than 10 ms, so the wait did",
-      [.processing: 299_950, .transfer: 9_999, .local: 150], firstByte: 300_100, total: 309_999),
-    Case("nobody says it", [.processing: 299_950, .local: 150], total: 801_000),
+      "the response took less than 10 ms", [.processing: 299_950, .transfer: 9_999, .local: 150],
+      total: 309_999), Case("nobody says it", [.processing: 299_950, .local: 150], total: 801_000),
     Case(
       "the kernel says it", [.queue: 500_950, .processing: 299_950, .transfer: 50, .local: 150],
-      firstByte: 801_050, total: 801_000, kernel: connection(sent: 300)),
+      firstByte: 801_050, total: 801_000, kernel: tcp(sent: 300)),
     Case(
       "the kernel says that there was none", [.processing: 299_950, .transfer: 500_950, .local: 150],
-      firstByte: 300_100, total: 800_950, kernel: connection(sent: 796)),
+      total: 800_950, kernel: tcp(sent: 796)),
     Case(
       "by HTTP/2 others send on the socket", [.processing: 299_950, .local: 150],
-      total: 801_000, kernel: connection(sent: 300), version: .http2),
+      total: 801_000, kernel: tcp(sent: 300), version: .http2),
     Case(
-      "even by HTTP/2 nothing was sent before the wait's end",
-      [.processing: 299_950, .transfer: 500_950, .local: 150], firstByte: 300_100, total: 800_950,
-      kernel: connection(sent: 792), version: .http2),
+      "by HTTP/2, and nothing was sent before", [.processing: 299_950, .transfer: 500_950, .local: 150],
+      total: 800_950, kernel: tcp(sent: 792), version: .http2),
     Case(
       "the request may have been sent again", [.processing: 299_950, .local: 150],
-      total: 801_000, kernel: connection(sent: 300, retransmitted: 1)),
+      total: 801_000, kernel: tcp(sent: 300, retransmitted: 1)),
     Case(
       "something was sent after the request", [.processing: 299_950, .local: 150],
-      total: 801_000, kernel: connection(sent: 0)),
+      total: 801_000, kernel: tcp(sent: 0)),
     Case(
-      "the end of a TLS connection sends an alert", [.processing: 299_950, .local: 150],
-      total: 801_000, kernel: connection(sent: 300), isSecure: true
+      "the end of TLS sends an alert", [.processing: 299_950, .local: 150],
+      total: 801_000, kernel: tcp(sent: 300), isSecure: true
     ) { $0.isClosing = true },
     Case(
       "a failure over TLS sends an alert", [.processing: 299_950], cutOff: .transfer,
-      total: 801_000, kernel: connection(sent: 300), isSecure: true, end: .failed
+      total: 801_000, kernel: tcp(sent: 300), isSecure: true, end: .failed
     ) { $0.seen.isRestarted = true },
     Case(
-      "there was a connection for each transfer", [.processing: 299_950, .transfer: 501_000, .local: 150],
-      firstByte: 300_100, total: 801_000, isFree: true),
+      "each transfer had a connection", [.processing: 299_950, .transfer: 501_000, .local: 150],
+      total: 801_000, isFree: true),
     Case(
-      "a delegate had the head before there could be a wait",
-      [.processing: 299_950, .transfer: 501_000, .local: 150], firstByte: 300_100, total: 801_000,
-      elapsed: 801_100_000
+      "a delegate had the head before any wait", [.processing: 299_950, .transfer: 501_000, .local: 150],
+      total: 801_000, elapsed: 801_100_000
     ) { $0.seen.head = 300_600_000 },
     Case(
       "a head that comes late says nothing", [.processing: 299_950, .local: 150],
@@ -123,7 +121,7 @@ import TestSupport
     Case(
       "a first request has all phases",
       [.resolve: 100, .connect: 400, .tls: 1_500, .processing: 297_900, .transfer: 1_000, .local: 200],
-      firstByte: 300_100, isSecure: true
+      isSecure: true
     ) {
       ($0.connectionCount, $0.nameLookup, $0.connect, $0.appConnect) = (1, 100, 500, 2_000)
       $0.preTransfer = 2_100
@@ -157,11 +155,11 @@ import TestSupport
     },
     Case(
       "a silent server", [.processing: 1_999_950, .local: 150], cutOff: .processing, total: 2_000_000,
-      kernel: connection(sent: 2_000), isAnswered: false, end: .failed
+      kernel: tcp(sent: 2_000), isAnswered: false, end: .failed
     ) { $0.startTransfer = 0 },
     Case(
       "a cancel after a wait", [.queue: 249_950, .processing: 200_000], cutOff: .processing,
-      total: 76, kernel: connection(sent: 200), elapsed: 450_000_000, isAnswered: false, end: .cancelled
+      total: 76, kernel: tcp(sent: 200), elapsed: 450_000_000, isAnswered: false, end: .cancelled
     ) { $0.startTransfer = 0 },
     Case(
       "a cancel after a redirect", [.processing: 299_950], cutOff: .transfer, elapsed: 900_000_000,
@@ -176,47 +174,46 @@ import TestSupport
       elapsed: 899_999_000
     ) { $0.seen.isRestarted = true },
     Case(
-      "a redirect that the app took 500 ms to refuse",
-      [.processing: 299_950, .transfer: 1_000, .local: 500_050], firstByte: 300_000,
-      kernel: connection(sent: 800, received: 500, segments: 1), elapsed: 801_000_000
+      "a redirect that the app refused late", [.processing: 299_950, .transfer: 1_000, .local: 500_050],
+      firstByte: 300_000, kernel: tcp(sent: 800, received: 500, segments: 1), elapsed: 801_000_000
     ) { $0.isHeldByApp = true },
   ]
 
   static let unread: [Case] = [
     Case(
       "a response in one piece that lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
-      firstByte: 213_100, kernel: connection(sent: 300, received: 88, segments: 1)),
+      firstByte: 213_100, kernel: tcp(sent: 300, received: 88, segments: 1)),
     Case(
       "the last of a long response lay unread", [.processing: 299_950, .transfer: 412_950, .local: 88_150],
-      firstByte: 300_100, total: 800_950, kernel: connection(sent: 800, received: 88, segments: 90)),
+      total: 800_950, kernel: tcp(sent: 800, received: 88, segments: 90)),
     Case(
       "all of a response in pieces lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
-      firstByte: 213_100, kernel: connection(sent: 300, received: 88, segments: 3)),
+      firstByte: 213_100, kernel: tcp(sent: 300, received: 88, segments: 3)),
     Case(
       "less than the kernel's clock can tell", [.processing: 299_950, .transfer: 1_000, .local: 150],
-      firstByte: 300_100, kernel: connection(sent: 300, received: 8, segments: 1)),
+      kernel: tcp(sent: 300, received: 8, segments: 1)),
     Case(
       "the end was that of the connection", [.processing: 299_950, .transfer: 501_000, .local: 150],
-      firstByte: 300_100, total: 801_000, kernel: connection(sent: 800, received: 400, segments: 1)
+      total: 801_000, kernel: tcp(sent: 800, received: 400, segments: 1)
     ) { $0.connection?.info.state = 8 },
     Case(
       "by HTTP/2 others receive on the socket", [.processing: 299_950, .transfer: 1_000, .local: 150],
-      firstByte: 300_100, kernel: connection(sent: 300, received: 88, segments: 1), version: .http2),
+      kernel: tcp(sent: 300, received: 88, segments: 1), version: .http2),
   ]
 
   /// libcurl has noted late that it has sent the request.
   static let late: [Case] = [
     Case(
       "by what the kernel can tell", [.processing: 290_000, .transfer: 1_000, .local: 10_100],
-      firstByte: 300_100, kernel: connection(sent: 291, segments: 2)
+      kernel: tcp(sent: 291, segments: 2)
     ) { ($0.preTransfer, $0.nameLookup) = (60_000, 20) },
     Case(
       "by no more than was idle before", [.processing: 300_000, .transfer: 1_000, .local: 100],
-      firstByte: 300_100, kernel: connection(sent: 400, segments: 2)
+      kernel: tcp(sent: 400, segments: 2)
     ) { $0.preTransfer = 60_000 },
     Case(
       "by less than a round trip", [.processing: 40_000, .transfer: 5_000, .local: 1_100], firstByte: 41_100,
-      total: 46_000, kernel: connection(sent: 46, segments: 2)
+      total: 46_000, kernel: tcp(sent: 46, segments: 2)
     ) {
       ($0.preTransfer, $0.startTransfer) = (2_000, 41_000)
       $0.connection?.info.roundTrip = 40_000
@@ -226,70 +223,67 @@ import TestSupport
   static let uploads: [Case] = [
     Case(
       "a short one", [.processing: 300_950, .transfer: 0, .local: 150], firstByte: 301_100, upload: 200,
-      kernel: connection(sent: 296, segments: 1)),
+      kernel: tcp(sent: 296, segments: 1)),
     Case(
       "the first of a process, whose kernel's clock has not been seen to move",
       [.processing: 4_950, .transfer: 0, .local: 150], firstByte: 5_100, upload: 200, total: 5_000,
-      kernel: connection(sent: 0, segments: 1)
+      kernel: tcp(sent: 0, segments: 1)
     ) {
       $0.startTransfer = 4_000
       $0.connection?.info.sinceDataSent = nil
     },
     Case(
       "the same for longer than that clock can tell", [.local: 150], upload: 200,
-      total: 50_000, kernel: connection(sent: 0, segments: 1)
+      total: 50_000, kernel: tcp(sent: 0, segments: 1)
     ) {
       $0.startTransfer = 4_000
       $0.connection?.info.sinceDataSent = nil
     },
     Case(
       "a long one", [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100,
-      upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 1), isFree: true),
+      upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 1), isFree: true),
     Case(
       "one whose wait is unknown", [.processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100,
-      upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 1)),
+      upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 1)),
     Case(
       "one whose response lay unread, by ticks for longer than there was",
       [.processing: 0, .transfer: 0, .local: 301_100], firstByte: 150, upload: 200,
-      kernel: connection(sent: 304, received: 304, segments: 1)),
+      kernel: tcp(sent: 304, received: 304, segments: 1)),
     Case(
       "one whose response came in pieces", [.upload: 500_950, .response: 300_000, .local: 150],
-      upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 2), isFree: true),
-    Case(
-      "one by HTTP/2", [.local: 150], upload: 200, kernel: connection(sent: 300, segments: 1), version: .http2
-    ),
+      upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 2), isFree: true),
+    Case("one by HTTP/2", [.local: 150], upload: 200, kernel: tcp(sent: 300, segments: 1), version: .http2),
     Case("one that nothing is known of", [.local: 150], upload: 200),
     Case(
       "one of which all may have been sent again", [.local: 150], upload: 60_000,
-      total: 801_000, kernel: connection(sent: 300, segments: 1, retransmitted: 1), isFree: true),
+      total: 801_000, kernel: tcp(sent: 300, segments: 1, retransmitted: 1), isFree: true),
     Case(
-      "a long one of which a part was sent again",
-      [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150], firstByte: 801_100,
-      upload: 9_000_000, total: 801_000, kernel: connection(sent: 300, segments: 1, retransmitted: 1),
-      isFree: true),
+      "a long one, partly sent again", [.upload: 500_950, .processing: 300_000, .transfer: 0, .local: 150],
+      firstByte: 801_100, upload: 9_000_000, total: 801_000,
+      kernel: tcp(sent: 300, segments: 1, retransmitted: 1), isFree: true),
     Case(
       "a short one that was sent again", [.processing: 300_950, .transfer: 0, .local: 150],
-      firstByte: 301_100, upload: 200, kernel: connection(sent: 296, segments: 1, retransmitted: 1)),
+      firstByte: 301_100, upload: 200, kernel: tcp(sent: 296, segments: 1, retransmitted: 1)),
     Case(
       "one whose response lay unread", [.processing: 212_950, .transfer: 0, .local: 88_150],
-      firstByte: 213_100, upload: 200, kernel: connection(sent: 300, received: 88, segments: 1)),
+      firstByte: 213_100, upload: 200, kernel: tcp(sent: 300, received: 88, segments: 1)),
     Case(
       "one that was answered before its end", [.upload: 276_950, .response: 0, .local: 24_150],
-      upload: 9_000_000, kernel: connection(sent: 24, received: 88, segments: 1), isFree: true),
+      upload: 9_000_000, kernel: tcp(sent: 24, received: 88, segments: 1), isFree: true),
     Case(
       "one that got stuck", [.upload: 1_999_950, .local: 150], cutOff: .upload, upload: 2_000_000,
-      total: 2_000_000, kernel: connection(sent: 1_600), isFree: true, isAnswered: false, end: .failed
+      total: 2_000_000, kernel: tcp(sent: 1_600), isFree: true, isAnswered: false, end: .failed
     ) { $0.bodySize = 9_000_000 },
     Case(
       "one that got stuck in the kernel", [.upload: 1_999_950, .local: 150], cutOff: .upload, upload: 60_000,
-      total: 2_000_000, kernel: connection(sent: 1_600), isFree: true, isAnswered: false, end: .failed
+      total: 2_000_000, kernel: tcp(sent: 1_600), isFree: true, isAnswered: false, end: .failed
     ) {
       $0.bodySize = 60_000
       $0.connection?.info.unsentBytes = 1
     },
     Case(
       "one that was not answered, over TLS", [.local: 150], cutOff: .processing, upload: 200,
-      total: 2_000_000, kernel: connection(sent: 0), isSecure: true, isAnswered: false, end: .failed
+      total: 2_000_000, kernel: tcp(sent: 0), isSecure: true, isAnswered: false, end: .failed
     ) { $0.bodySize = 200 },
     Case(
       "one that was not answered, and no kernel", [.local: 150], upload: 200, total: 2_000_000,
@@ -297,25 +291,23 @@ import TestSupport
     ) { $0.bodySize = 200 },
     Case(
       "one that was not answered", [.upload: 399_950, .processing: 1_600_000, .local: 150],
-      cutOff: .processing, upload: 9_000_000, total: 2_000_000, kernel: connection(sent: 1_600), isFree: true,
+      cutOff: .processing, upload: 9_000_000, total: 2_000_000, kernel: tcp(sent: 1_600), isFree: true,
       isAnswered: false, end: .failed
     ) { $0.bodySize = 9_000_000 },
   ]
 
   /// As libcurl says it from 8.10 on.
   static let uploadsOfNewerLibcurl: [Case] = [
-    Case(
-      "a short one by HTTP/2", [.processing: 299_950, .transfer: 1_000, .local: 150], firstByte: 300_100,
-      version: .http2
-    ) { ($0.sentBytes, $0.postTransfer, $0.queue) = (200, 90, 0) },
+    Case("a short one by HTTP/2", [.processing: 299_950, .transfer: 1_000, .local: 150], version: .http2) {
+      ($0.sentBytes, $0.postTransfer, $0.queue) = (200, 90, 0)
+    },
     Case(
       "a long one by HTTP/2", [.upload: 200_000, .processing: 99_950, .transfer: 1_000, .local: 150],
-      firstByte: 300_100, version: .http2
+      version: .http2
     ) { ($0.sentBytes, $0.postTransfer, $0.queue) = (9_000_000, 200_050, 0) },
     Case(
-      "one that the kernel knows better",
-      [.upload: 205_000, .processing: 95_000, .transfer: 950, .local: 150], firstByte: 300_150,
-      kernel: connection(sent: 95, segments: 2)
+      "one the kernel knows better", [.upload: 205_000, .processing: 95_000, .transfer: 950, .local: 150],
+      firstByte: 300_150, kernel: tcp(sent: 95, segments: 2)
     ) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 100_050, 0, 300_050)
       $0.connection?.info.sinceDataSent = 95_950
@@ -323,10 +315,7 @@ import TestSupport
     Case("one with an interim response", [.upload: 199_950, .response: 101_000, .local: 150]) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 200_000, 0, 400)
     },
-    Case(
-      "one whose answer came late", [.processing: 301_000 - 50, .local: 150], cutOff: .processing,
-      end: .failed
-    ) {
+    Case("one with a late answer", [.processing: 300_950, .local: 150], cutOff: .processing, end: .failed) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.bodySize) = (200, 90, 0, 200)
       ($0.statusCode, $0.startTransfer) = (0, 0)
     },
@@ -370,7 +359,7 @@ import TestSupport
     },
     Case(
       "with a body", [.resolve: 60, .connect: 440, .processing: 300_500, .transfer: 0, .local: 100],
-      firstByte: 321_100, kernel: connection(sent: 300, segments: 1)
+      firstByte: 321_100, kernel: tcp(sent: 300, segments: 1)
     ) {
       ($0.resend, $0.total, $0.connectionCount, $0.nameLookup) = (20_000, 321_000, 1, 60)
       ($0.connect, $0.preTransfer, $0.sentBytes, $0.startTransfer) = (500, 610, 200, 620)

@@ -81,8 +81,7 @@ import TestSupport
     let origin = try Origin(greeting: [.think(pause), .text("this is no TLS\r\n"), .close]) { _ in [] }
     let (tap, observer) = URLSessionTap.observed()
     let base = URLSessionConfiguration.ephemeral
-    let session = URLSession(
-      configuration: isInstalled ? base : tap.sessionConfiguration(from: base, client: "test"))
+    let session = isInstalled ? URLSession(configuration: base) : tap.session(base)
     if isInstalled { tap.install(on: session, client: "test") }
     let url = try #require(URL(string: "https://127.0.0.1:\(origin.port)/"))
     await #expect(throws: URLError.self) { try await session.data(from: url) }
@@ -126,9 +125,7 @@ final class WaitRun: Sendable {
   init(limit: Int, isInstalled: Bool = false) throws {
     let (letGo, arrivals) = (Gate(), Arrivals())
     origin = try Origin { request in
-      if request.path.hasSuffix("/moved") {
-        return [.response("302 Found", headers: [("Location", "/held")])]
-      }
+      if request.path.hasSuffix("/moved") { return [.redirect(to: "/held")] }
       if request.path.hasSuffix("/secret"), request.headers["authorization"] == nil {
         return [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"x\"")])]
       }
@@ -150,9 +147,7 @@ final class WaitRun: Sendable {
       if limit < 6 { _ = session.dataTask(with: origin.url()) }
       tap.install(on: session, client: "test")
     } else {
-      session = URLSession(
-        configuration: tap.sessionConfiguration(from: base, client: "test"), delegate: delegate,
-        delegateQueue: nil)
+      session = tap.session(base, delegate: delegate)
     }
   }
 
@@ -251,9 +246,7 @@ final class Arrivals: Sendable {
 
   func note(_ path: String) { all.change { $0.append((path, Timestamp.now.nanosecondsSinceEpoch)) } }
 
-  func wait(for count: Int) async throws {
-    try await all.wait("arrival number \(count)") { $0.count >= count }
-  }
+  func wait(for count: Int) async throws { try await all.wait("arrival \(count)") { $0.count >= count } }
 
   func instant(ofPathEnding suffix: String) async throws -> Int64 {
     try await all.wait("an arrival of \(suffix)") { $0.contains { $0.path.hasSuffix(suffix) } }

@@ -3,9 +3,7 @@ import TestSupport
 extension URLSessionConfiguration {
   /// An ephemeral one with these classes before Foundation's.
   static func ephemeral(with classes: AnyClass...) -> URLSessionConfiguration {
-    TestSupport.with(URLSessionConfiguration.ephemeral) {
-      $0.protocolClasses = classes + ($0.protocolClasses ?? [])
-    }
+    TestSupport.with(Self.ephemeral) { $0.protocolClasses = classes + ($0.protocolClasses ?? []) }
   }
 }
 

@@ -62,28 +62,22 @@ struct Exchange: Sendable {
   private func load(with session: URLSession, delegate: TranscriptDelegate?) async -> Transcript {
     var transcript = Transcript()
     do {
+      let (data, response): (Data, URLResponse)
       switch kind {
       case .download:
-        let (file, response) = try await session.download(for: request, delegate: delegate)
-        transcript.note(response)
-        transcript.body = Array(try Data(contentsOf: file))
+        let (file, head) = try await session.download(for: request, delegate: delegate)
+        (data, response) = (try Data(contentsOf: file), head)
         try? FileManager.default.removeItem(at: file)
       case .uploadFile:
-        let (data, response) = try await withUploadFile {
+        (data, response) = try await withUploadFile {
           try await session.upload(for: request, fromFile: $0, delegate: delegate)
         }
-        transcript.note(response)
-        transcript.body = Array(data)
       case .uploadData:
-        let (data, response) = try await session.upload(
-          for: request, from: Data(uploadBody), delegate: delegate)
-        transcript.note(response)
-        transcript.body = Array(data)
-      case .data, .uploadStream:
-        let (data, response) = try await session.data(for: request, delegate: delegate)
-        transcript.note(response)
-        transcript.body = Array(data)
+        (data, response) = try await session.upload(for: request, from: Data(uploadBody), delegate: delegate)
+      case .data, .uploadStream: (data, response) = try await session.data(for: request, delegate: delegate)
       }
+      transcript.note(response)
+      transcript.body = Array(data)
     } catch {
       transcript.note(error)
     }

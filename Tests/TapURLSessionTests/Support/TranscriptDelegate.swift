@@ -95,14 +95,12 @@ final class TranscriptDelegate: NSObject, URLSessionDataDelegate, URLSessionDown
     firstData.open()
   }
 
-  func urlSession(
-    _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
-  ) {
+  func urlSession(_: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo file: URL) {
     state.withLock {
       $0.note("file")
-      $0.body = (try? Data(contentsOf: location)).map(Array.init) ?? []
+      $0.body = (try? Data(contentsOf: file)).map(Array.init) ?? []
     }
-    try? FileManager.default.removeItem(at: location)
+    try? FileManager.default.removeItem(at: file)
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

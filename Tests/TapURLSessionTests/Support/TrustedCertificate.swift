@@ -34,9 +34,7 @@ import TestSupport
     }
 
     /// This process, or the one that has started it.
-    private static var ownerOfFolder: pid_t {
-      access(folder(of: getppid()), F_OK) == 0 ? getppid() : getpid()
-    }
+    static var ownerOfFolder: pid_t { access(folder(of: getppid()), F_OK) == 0 ? getppid() : getpid() }
 
     private static func folder(of process: pid_t) -> String { "/tmp/session-tap-trust-\(process)" }
   }

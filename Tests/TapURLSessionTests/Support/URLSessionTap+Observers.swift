@@ -19,12 +19,10 @@ extension URLSessionTap {
     self.init(recorder: Self.recorder(observers, options), configuration: configuration)
   }
 
-  private static func recorder(
-    _ consumers: [any RequestConsumer], _ options: RequestConfiguration
-  ) -> RequestRecorder {
+  static func recorder(_ all: [any RequestConsumer], _ options: RequestConfiguration) -> RequestRecorder {
     // The registry is new and the metrics are the default ones: the first is made.
     while true {
-      let recorder = try? RequestRecorder(registry: Registry(), outbound: options, consumers: consumers)
+      let recorder = try? RequestRecorder(registry: Registry(), outbound: options, consumers: all)
       if let recorder { return recorder }
     }
   }
