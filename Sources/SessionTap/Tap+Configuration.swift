@@ -31,7 +31,7 @@ extension Tap {
     public var exemplars = ExemplarPolicy.sampled
     /// Settings for URLSessions alone.
     public var sessions = URLSessionTap.Configuration()
-    /// Whether the tap exposes the metrics of the process, `process_*`. Not beside the app's own.
+    /// Whether the tap exposes the metrics of the process, `process_*`. Switch it off if the app registers its own.
     public var exposesProcess = true
     /// Whether OpenMetrics has a sample `_created`, when it began, for each counter and histogram. `false` by
     /// default, because servers store each as a series of its own.
