@@ -97,6 +97,7 @@ import TestSupport
   @Test func `says how to begin`() async throws {
     let content = try PageContent()
     try await content.show { browser, _ in
+      try await browser.wait("$('none-yet').checkVisibility()")
       #expect(try await browser.text("none-yet").contains("No session goes through this tap yet"))
       #expect(try await browser.text("none-yet").contains("let session = tap.session(client: \"users\")"))
       #expect(try await !browser.holds("$('totals-title').checkVisibility()"))
@@ -256,6 +257,7 @@ import TestSupport
     let content = try PageContent()
     content.record(1, content.request(), 1)
     try await content.show { browser, _ in
+      try await browser.wait("document.getElementById('made-requests')?.textContent === '1'")
       _ = try await browser.evaluate("window.isOld = known.made.bounds = [1]")
       try await browser.wait("!window.isOld && document.getElementById('made-requests')?.textContent === '1'")
     }
