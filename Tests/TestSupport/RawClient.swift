@@ -64,7 +64,9 @@ package final class RawClient: Sendable {
   }
 
   /// Sends all of the bytes, or as many as the other end takes before it closes.
-  package func sendAll(_ all: [UInt8]) async { await perform { LoopbackSocket.send(all, to: $0.descriptor) } }
+  package func sendAll(_ all: [UInt8]) async {
+    _ = await perform { LoopbackSocket.send(all, to: $0.descriptor) }
+  }
 
   package func endOutput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
