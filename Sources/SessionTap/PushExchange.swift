@@ -40,7 +40,7 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     self.gateway = gateway
     calls.maxConcurrentOperationCount = 1
     // On Linux a class with threads of its own, as the endpoint's.
-    calls.qualityOfService = .background
+    calls.qualityOfService = .utility
   }
 
   /// Replaces the group's metrics, unless the task is cancelled. The time counts up to a day.

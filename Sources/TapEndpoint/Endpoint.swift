@@ -11,8 +11,8 @@ public import TapCore
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
 /// One serial queue of Dispatch serves all connections, and each route has threads of its own for its handlers.
-/// On Linux the queue has the class `.background`, which has no lower priority there: do not block hundreds of
-/// queues of this class. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse proxy.
+/// On Linux the queue has the class `.utility`, whose threads serve no other: do not block hundreds of queues of
+/// this class. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse proxy.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. Releasing a running
 /// endpoint closes its connections.

@@ -230,11 +230,12 @@ actor EventLoop {
 /// queue, are isolated to the actor. (`DispatchSerialQueue`, which is such an executor, is not on Linux.)
 final class QueueExecutor: SerialExecutor {
   /// Of a class that shares its threads with no other, so that an app's queues that block in another one take none of them. On Linux
-  /// `.userInteractive` and `.userInitiated` share theirs, and no class has a lower priority than another; elsewhere this one has.
+  /// `.userInteractive` and `.userInitiated` share theirs, and `.background` is served with a nice value of 10, so that an endpoint of
+  /// that class hardly answers while processors are short; that of `.utility` is 2.
   #if canImport(Darwin)
     private static let qos = DispatchQoS.userInteractive
   #else
-    private static let qos = DispatchQoS.background
+    private static let qos = DispatchQoS.utility
   #endif
   let queue = DispatchQueue(label: "session-tap.endpoint", qos: qos)
 
