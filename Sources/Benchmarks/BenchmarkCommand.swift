@@ -74,7 +74,7 @@ enum AllBenchmarks {
     .requestTappedC8, .requestTappedBurst, .requestTappedDescriptorsC1, .requestTappedDescriptorsC16,
     .downloadTapped,
     .requestAllocations,
-    .requestInstructions, .requestDrainInstructions,
+    .requestInstructions, .requestTraceInstructions, .requestDrainInstructions,
     .accountRead, .connectionRead,
     .observationRecord,
     .observationP99UnderAttack,

@@ -49,6 +49,16 @@ extension Benchmark {
     },
     referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
 
+  /// Instructions that a `traceparent` takes: of a stock GET that carries one beyond one that does not, most of them Foundation's.
+  static let requestTraceInstructions = Benchmark(
+    "request.trace.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
+    rounds: 1, isUsable: Valgrind.isInstalled,
+    value: {
+      let traced = try Valgrind.instructions(of: .tracedRequests, count: 1_000, after: 500)
+      return try traced - Valgrind.instructions(of: .stockRequests, count: 1_000, after: 500)
+    },
+    referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
+
   private static func requests(_ name: String, inFlight: Int, rounds: Int = 301) -> Benchmark {
     Benchmark(
       name, unit: "us", reference: "the same without the tap", rounds: rounds,
@@ -148,10 +158,12 @@ actor LoopbackTransfers {
   }
 
   /// Makes some requests, one after another, after a few that open the connection and fill the caches.
-  func get(_ count: Int, isTapped: Bool) async throws {
+  func get(_ count: Int, isTapped: Bool, isTraced: Bool = false) async throws {
     let running = try start()
     let session = try await freshSession(isTapped: isTapped)
-    for _ in 0..<Self.firstRequests + count { _ = try await session.data(from: running.small) }
+    for _ in 0..<Self.firstRequests + count {
+      _ = try await session.data(for: isTraced ? .traced(running.small) : URLRequest(url: running.small))
+    }
     // A scrape delivers the requests that wait for the metrics and the log.
     _ = running.tap.registry.exposition()
   }

@@ -69,6 +69,7 @@ enum Valgrind {
     case drain
     case stockRequests
     case tappedRequests
+    case tracedRequests
     case servedRequests
     case shortTaps
     case keptTaps
@@ -92,6 +93,8 @@ enum Valgrind {
         try await LoopbackTransfers.shared.get(count, isTapped: false)
       case .tappedRequests:
         try await LoopbackTransfers.shared.get(count, isTapped: true)
+      case .tracedRequests:
+        try await LoopbackTransfers.shared.get(count, isTapped: false, isTraced: true)
       case .servedRequests:
         try await LoopbackTransfers.shared.serve(count)
       case .shortTaps:

@@ -54,6 +54,17 @@ struct HistoryWindow: Sendable {
     /// Counted from the zero of the monotonic clock.
     let number: Int64
     var totals: [Totals] = []
+
+    fileprivate mutating func add(_ nanoseconds: Int64, _ failure: String?, at place: Int, _ bounds: [Double]) {
+      let index = totals.firstIndex { $0.place == place } ?? totals.count
+      if index == totals.count {
+        totals.append(Totals(place: place, counts: Array(repeating: 0, count: bounds.count + 1)))
+      }
+      let seconds = Double(max(0, nanoseconds)) / 1e9
+      totals[index].sum += seconds
+      totals[index].counts[bounds.firstIndex { seconds <= $0 } ?? bounds.count] &+= 1
+      if let failure { totals[index].add(failure) }
+    }
   }
 
   /// One of the slowest requests of a party.
@@ -66,6 +77,14 @@ struct HistoryWindow: Sendable {
     let trace: TraceContext?
     let timings: RequestTimings
     let cutOffPhase: RequestTimings.Phase?
+  }
+
+  /// A class, whose constants are compared without a copy.
+  private final class Found: Sendable {
+    let party: Party
+    let place: Int
+
+    init(_ party: Party, _ place: Int) { (self.party, self.place) = (party, place) }
   }
 
   static let slotNanoseconds: Int64 = 5_000_000_000
@@ -92,6 +111,8 @@ struct HistoryWindow: Sendable {
   private(set) var slow: [[Slow]] = []
   private var places: [Party: Int] = [:]
   private var partyCounts: [RequestDirection: Int] = [:]
+  /// What was found last in each direction: most requests are of the same party as the one before.
+  private var latest: (outbound: Found?, inbound: Found?)
 
   init(outbound: HistogramBuckets, inbound: HistogramBuckets, start: Instant) {
     outboundBounds = Self.kept(outbound.upperBounds)
@@ -105,39 +126,28 @@ struct HistoryWindow: Sendable {
   }
 
   /// Adds a request that has ended: with an error type or a status code, if it failed.
-  mutating func add(
-    _ party: Party, nanoseconds: Int64, failure: String?, of observation: RequestObservation? = nil,
-    at now: Instant
-  ) {
+  ///
+  /// - Returns: The place of its party, or of the one that stands for it.
+  @discardableResult
+  mutating func add(_ party: Party, nanoseconds: Int64, failure: String?, at now: Instant) -> Int {
     advance(to: now)
     let place = place(of: party)
     let bounds = party.direction == .outbound ? outboundBounds : inboundBounds
-    let seconds = Double(max(0, nanoseconds)) / 1e9
-    let bucket = bounds.firstIndex { seconds <= $0 } ?? bounds.count
-    let last = slots.count - 1
-    let index = slots[last].totals.firstIndex { $0.place == place } ?? slots[last].totals.count
-    if index == slots[last].totals.count {
-      slots[last].totals.append(Totals(place: place, counts: Array(repeating: 0, count: bounds.count + 1)))
-    }
-    slots[last].totals[index].sum += seconds
-    slots[last].totals[index].counts[bucket] &+= 1
-    if let failure { slots[last].totals[index].add(failure) }
-    if let observation { keep(observation, nanoseconds, slots[last].number, at: place) }
+    slots[slots.count - 1].add(nanoseconds, failure, at: place, bounds)
+    return place
   }
 
-  /// Keeps a request while it is the slowest of its slot and of those after it.
-  private mutating func keep(
-    _ observation: RequestObservation, _ nanoseconds: Int64, _ slot: Int64, at place: Int
-  ) {
-    if let last = slow[place].last, last.slot == slot, last.nanoseconds >= nanoseconds { return }
+  /// Keeps the request that was just added while it is the slowest of its slot and of those after it.
+  mutating func keep(_ observation: borrowing RequestObservation, at place: Int) {
+    let (slot, nanoseconds, last) = (slots[slots.count - 1].number, observation.elapsed, slow[place].count - 1)
+    if last >= 0, slow[place][last].slot == slot, slow[place][last].nanoseconds >= nanoseconds { return }
     slow[place].removeAll { $0.nanoseconds <= nanoseconds || $0.slot <= slot - Int64(Self.slotCount) }
     // The slowest of all stays.
     if slow[place].count == Self.slowLimit { slow[place].remove(at: 1) }
     slow[place].append(
       Slow(
-        slot: slot, nanoseconds: nanoseconds, end: observation.endTime,
-        statusCode: observation.end.statusCode, errorType: observation.errorType,
-        trace: observation.request.traceContext,
+        slot: slot, nanoseconds: nanoseconds, end: observation.endTime, statusCode: observation.statusCode,
+        errorType: observation.errorType, trace: observation.request.traceContext,
         timings: observation.timings, cutOffPhase: observation.cutOffPhase))
   }
 
@@ -150,6 +160,7 @@ struct HistoryWindow: Sendable {
     let count = slots.count
     slots.removeAll { $0.number <= number - Int64(Self.slotCount) }
     if slots.count == count { return }
+    latest = (nil, nil)
     let used = Set(slots.lazy.flatMap(\.totals).map(\.place))
     for (place, party) in parties.enumerated() {
       guard let party, !used.contains(place) else { continue }
@@ -162,11 +173,19 @@ struct HistoryWindow: Sendable {
 
   /// The place of a party, or of the one that stands for the others of its direction.
   private mutating func place(of party: Party) -> Int {
+    let isOutbound = party.direction == .outbound
+    if let latest = isOutbound ? latest.outbound : latest.inbound, latest.party == party { return latest.place }
+    let found = Found(party, findPlace(of: party))
+    if isOutbound { latest.outbound = found } else { latest.inbound = found }
+    return found.place
+  }
+
+  private mutating func findPlace(of party: Party) -> Int {
     if let place = places[party] { return place }
     // The one that stands for all others has a place of its own.
     let count = partyCounts[party.direction, default: 0]
     if count - (places[Party(direction: party.direction, isOther: true)] == nil ? 0 : 1) >= party.limit {
-      return self.place(of: party.coarser)
+      return findPlace(of: party.coarser)
     }
     partyCounts[party.direction] = count + 1
     let place = parties.firstIndex { $0 == nil } ?? parties.count

@@ -28,7 +28,8 @@ package final class RequestHistory: RequestConsumer {
     let refusal = observation.statusCode.flatMap { (400..<500).contains($0) ? String($0) : nil }
     let failure = observation.errorType ?? refusal
     state.withLock { state in
-      state.window.add(party, nanoseconds: observation.elapsed, failure: failure, of: observation, at: .now)
+      let place = state.window.add(party, nanoseconds: observation.elapsed, failure: failure, at: .now)
+      state.window.keep(observation, at: place)
     }
   }
 

@@ -55,7 +55,12 @@ extension URLRequest {
   ///   ``/TapCore/TraceContext/next()``: a child of the trace of the request that the app serves, or a new trace if there
   ///   is none.
   public mutating func setTrace(_ trace: TraceContext = .next()) {
-    setValue(trace.traceparent, forHTTPHeaderField: "traceparent")
+    var headers = allHTTPHeaderFields ?? [:]
+    if !headers.isEmpty { headers = headers.filter { $0.key.lowercased() != "traceparent" } }
+    // As `setValue(_:forHTTPHeaderField:)` stores it. On Linux that looks at each character of a value for line breaks
+    // (`httpHeaderValueIsValid`), which takes as long as all that the tap does.
+    headers["Traceparent"] = trace.traceparent
+    allHTTPHeaderFields = headers
     guard trace.span != nil else { return }
     var context = tapContext ?? TapRequestContext()
     context.traceContext = trace
@@ -63,7 +68,8 @@ extension URLRequest {
   }
 
   /// A copy of the request with a trace; see ``setTrace(_:)``.
-  public func traced(_ trace: TraceContext = .next()) -> URLRequest {
+  public consuming func traced(_ trace: TraceContext = .next()) -> URLRequest {
+    // Not a copy where the caller has no further use for the request: Foundation's copies are deep.
     var request = self
     request.setTrace(trace)
     return request

@@ -145,6 +145,21 @@ import TestSupport
     #expect(headers[0] != nil && headers[0] != headers[1])
   }
 
+  @Test(arguments: [
+    [:], ["Accept": "a"], ["traceparent": "b", "Accept": "a"], ["Traceparent": "b"],
+    ["TRACEPARENT": "b", "X": "c"],
+  ])
+  func `a trace takes the place of the one before, as Foundation sets a header`(
+    headers: [String: String]
+  ) throws {
+    let trace = TraceContext.random(isSampled: true)
+    let plain = try with(Self.request()) { $0.allHTTPHeaderFields = headers }
+    let expected = with(plain) { $0.setValue(trace.traceparent, forHTTPHeaderField: "traceparent") }
+    #expect(with(plain) { $0.setTrace(trace) }.allHTTPHeaderFields == expected.allHTTPHeaderFields)
+    #expect(plain.traced(trace).allHTTPHeaderFields == expected.allHTTPHeaderFields)
+    #expect(plain.allHTTPHeaderFields == headers)
+  }
+
   @Test(arguments: ["traceparent", "Traceparent", "TraceParent", "TRACEPARENT"])
   func `the header's trace is read in any case of its name, is sent, and wins`(name: String) async throws {
     let origin = try Origin { _ in [.response()] }

@@ -88,7 +88,19 @@ public struct TraceContext: Sendable, Hashable {
   }
 
   /// The value of a `traceparent` header, version 00.
-  public var traceparent: String { "00-\(traceID)-\(spanID)-0\(isSampled ? 1 : 0)" }
+  public var traceparent: String {
+    // Not pieces that are put together, which takes ten times as long.
+    String(unsafeUninitializedCapacity: 55) { memory in
+      guard let base = memory.baseAddress, memory.count >= 55 else { return 0 }
+      memory.initialize(repeating: UInt8(ascii: "-"))
+      (base[0], base[1]) = (UInt8(ascii: "0"), UInt8(ascii: "0"))
+      HexadecimalDigits.write(high, to: base + 3)
+      HexadecimalDigits.write(low, to: base + 19)
+      HexadecimalDigits.write(spanBits, to: base + 36)
+      (base[53], base[54]) = (UInt8(ascii: "0"), UInt8(ascii: isSampled ? "1" : "0"))
+      return 55
+    }
+  }
 }
 
 extension TraceContext {

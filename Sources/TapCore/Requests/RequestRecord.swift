@@ -101,16 +101,14 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work.
-    var begun: RequestDescription?
     let (phase, target) = state.withLock { state in
       state.isQueued = false
-      if state.phase == .active, state.target == nil { begun = known.observation.request }
       return (state.phase, state.target)
     }
     if phase == .ended {
       deliverEnd(of: known, in: target)
-    } else if let begun {
-      let row = deliverBegin(begun)
+    } else if phase == .active, target == nil {
+      let row = deliverBegin(description)
       state.withLock { $0.target = row }
     }
   }
