@@ -55,7 +55,8 @@ struct HistoryWindow: Sendable {
     let number: Int64
     var totals: [Totals] = []
 
-    fileprivate mutating func add(_ nanoseconds: Int64, _ failure: String?, at place: Int, _ bounds: [Double]) {
+    fileprivate mutating func add(_ nanoseconds: Int64, _ failure: String?, at place: Int, _ bounds: [Double])
+    {
       let index = totals.firstIndex { $0.place == place } ?? totals.count
       if index == totals.count {
         totals.append(Totals(place: place, counts: Array(repeating: 0, count: bounds.count + 1)))
@@ -139,7 +140,9 @@ struct HistoryWindow: Sendable {
 
   /// Keeps the request that was just added while it is the slowest of its slot and of those after it.
   mutating func keep(_ observation: borrowing RequestObservation, at place: Int) {
-    let (slot, nanoseconds, last) = (slots[slots.count - 1].number, observation.elapsed, slow[place].count - 1)
+    let (slot, nanoseconds, last) = (
+      slots[slots.count - 1].number, observation.elapsed, slow[place].count - 1
+    )
     if last >= 0, slow[place][last].slot == slot, slow[place][last].nanoseconds >= nanoseconds { return }
     slow[place].removeAll { $0.nanoseconds <= nanoseconds || $0.slot <= slot - Int64(Self.slotCount) }
     // The slowest of all stays.
@@ -174,7 +177,9 @@ struct HistoryWindow: Sendable {
   /// The place of a party, or of the one that stands for the others of its direction.
   private mutating func place(of party: Party) -> Int {
     let isOutbound = party.direction == .outbound
-    if let latest = isOutbound ? latest.outbound : latest.inbound, latest.party == party { return latest.place }
+    if let latest = isOutbound ? latest.outbound : latest.inbound, latest.party == party {
+      return latest.place
+    }
     let found = Found(party, findPlace(of: party))
     if isOutbound { latest.outbound = found } else { latest.inbound = found }
     return found.place
