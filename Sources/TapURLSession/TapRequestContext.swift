@@ -68,8 +68,7 @@ extension URLRequest {
   }
 
   /// A copy of the request with a trace; see ``setTrace(_:)``.
-  public consuming func traced(_ trace: TraceContext = .next()) -> URLRequest {
-    // Not a copy where the caller has no further use for the request: Foundation's copies are deep.
+  public func traced(_ trace: TraceContext = .next()) -> URLRequest {
     var request = self
     request.setTrace(trace)
     return request
@@ -80,7 +79,12 @@ extension URLRequest {
   /// ```swift
   /// let (data, response) = try await session.data(for: .traced(url))
   /// ```
-  public static func traced(_ url: URL) -> URLRequest { URLRequest(url: url).traced() }
+  public static func traced(_ url: URL) -> URLRequest {
+    // Not a copy of one that is not needed any more: Foundation's copies are deep.
+    var request = URLRequest(url: url)
+    request.setTrace()
+    return request
+  }
 }
 
 /// A request that keeps a context through copies and changes.
