@@ -40,24 +40,22 @@ extension Benchmark {
 
   /// Instructions of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after 500, in all threads. The
   /// median of five, since what Foundation does differs by 2,000.
-  static let requestInstructions = Benchmark(
-    "request.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
-    rounds: 5, isUsable: Valgrind.isInstalled,
-    value: {
-      let tapped = try Valgrind.instructions(of: .tappedRequests, count: 1_000, after: 500)
-      return try tapped - Valgrind.instructions(of: .stockRequests, count: 1_000, after: 500)
-    },
-    referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
+  static let requestInstructions = instructions("request.instructions", of: .tappedRequests, rounds: 5)
 
   /// Instructions that a `traceparent` takes: of a stock GET that carries one beyond one that does not, most of them Foundation's.
-  static let requestTraceInstructions = Benchmark(
-    "request.trace.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
-    rounds: 1, isUsable: Valgrind.isInstalled,
-    value: {
-      let traced = try Valgrind.instructions(of: .tracedRequests, count: 1_000, after: 500)
-      return try traced - Valgrind.instructions(of: .stockRequests, count: 1_000, after: 500)
-    },
-    referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
+  static let requestTraceInstructions = instructions(
+    "request.trace.instructions", of: .tracedRequests, rounds: 1)
+
+  private static func instructions(_ name: String, of loop: Valgrind.Loop, rounds: Int) -> Benchmark {
+    Benchmark(
+      name, unit: "instructions", reference: "one uncontended Mutex lock and unlock", rounds: rounds,
+      isUsable: Valgrind.isInstalled,
+      value: {
+        let instructions = try Valgrind.instructions(of: loop, count: 1_000, after: 500)
+        return try instructions - Valgrind.instructions(of: .stockRequests, count: 1_000, after: 500)
+      },
+      referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
+  }
 
   private static func requests(_ name: String, inFlight: Int, rounds: Int = 301) -> Benchmark {
     Benchmark(

@@ -55,8 +55,7 @@ extension URLRequest {
   ///   ``/TapCore/TraceContext/next()``: a child of the trace of the request that the app serves, or a new trace if there
   ///   is none.
   public mutating func setTrace(_ trace: TraceContext = .next()) {
-    var headers = allHTTPHeaderFields ?? [:]
-    if !headers.isEmpty { headers = headers.filter { $0.key.lowercased() != "traceparent" } }
+    var headers = (allHTTPHeaderFields ?? [:]).filter { $0.key.lowercased() != "traceparent" }
     // As `setValue(_:forHTTPHeaderField:)` stores it. On Linux that looks at each character of a value for line breaks
     // (`httpHeaderValueIsValid`), which takes as long as all that the tap does.
     headers["Traceparent"] = trace.traceparent

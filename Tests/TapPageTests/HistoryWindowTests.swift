@@ -116,8 +116,7 @@ import TestSupport
     var window = window()
     func add(_ ms: Int64, _ slot: Int64, _ number: Int = 0, _ end: RequestEnd = .response(statusCode: 200)) {
       let one = observation(ms, end)
-      window.keep(
-        one, at: window.add(party(number), nanoseconds: one.elapsed, failure: nil, at: after(slot)))
+      window.keep(one, at: window.add(party(number), one.elapsed, at: after(slot)))
     }
     for (slot, milliseconds) in [(0, 50), (1, 900), (2, 30), (2, 40), (2, 35), (3, 20)] as [(Int64, Int64)] {
       add(milliseconds, slot)
