@@ -221,9 +221,11 @@ actor LoopbackTransfers {
       ])
     let address = try origin.start()
     var configuration = Tap.Configuration(environment: [:])
-    configuration.endpoint = nil
+    // As in an app: with an endpoint, the page keeps its history of each request, and requests to its port are left out.
+    configuration.endpoint = .init(address: .loopback(port: 0))
+    configuration.isQuiet = true
     configuration.log = .file("/dev/null")
-    let tap = try Tap(configuration)
+    let tap = try Tap.start(configuration)
     guard let small = URL(string: "http://\(address)/small"),
       let large = URL(string: "http://\(address)/large")
     else { throw URLError(.badURL) }

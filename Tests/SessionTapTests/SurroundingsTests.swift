@@ -82,8 +82,7 @@ import TestSupport
 
   @Test func `a signal ends a process that has no free descriptor in order`() async throws {
     let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    try ExitValues.give("SurroundingsTests.2", path)
+    try ExitValues.give("SurroundingsTests.2", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("SurroundingsTests.2", String.self)
       alarm(60)
@@ -98,13 +97,12 @@ import TestSupport
       await run.value
       exit(7)
     }
-    #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"url.path\":\"/last\""))
+    #expect(try folder.lines("requests.jsonl").contains { $0.contains("\"url.path\":\"/last\"") })
   }
 
   @Test func `signals that interrupt the calls of every thread change nothing`() async throws {
     let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    try ExitValues.give("SurroundingsTests.3", path)
+    try ExitValues.give("SurroundingsTests.3", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("SurroundingsTests.3", String.self)
       alarm(60)

@@ -4,8 +4,7 @@ import TestSupport
 @Suite(.needs(.thread)) struct ProcessEndTests {
   @Test func `waits for the lines that are on their way, when it is a normal one`() async throws {
     let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    try ExitValues.give("ProcessEndTests.1", path)
+    try ExitValues.give("ProcessEndTests.1", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("ProcessEndTests.1", String.self)
       let log = try RequestLog(to: .file(path))
@@ -30,8 +29,7 @@ import TestSupport
 
   @Test func `loses no line of an app that shuts its log down on SIGTERM`() async throws {
     let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    try ExitValues.give("ProcessEndTests.3", path)
+    try ExitValues.give("ProcessEndTests.3", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("ProcessEndTests.3", String.self)
       let configuration = with(RequestLog.Configuration()) { $0.flushesAtExit = false }
@@ -69,8 +67,7 @@ import TestSupport
 
   @Test func `by SIGPIPE or SIGXFSZ does not come from the log`() async throws {
     let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    try ExitValues.give("ProcessEndTests.5", path)
+    try ExitValues.give("ProcessEndTests.5", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("ProcessEndTests.5", String.self)
       var limit = rlimit(rlim_cur: 10_000, rlim_max: 10_000)

@@ -171,8 +171,7 @@ import TestSupport
   /// Else it would get the end of a line that it does not lack.
   @Test func `the end of a file is not looked for in the one that has taken its path`() throws {
     let folder = try TemporaryFolder()
-    let path = folder("requests.jsonl")
-    try Data("whole\n".utf8).write(to: URL(fileURLWithPath: path))
+    let path = try folder.write("whole\n", to: "requests.jsonl")
     let file = try System.status(ofPath: path)
     #expect(System.lastByte(ofPath: path, file) == UInt8(ascii: "\n"))
     try System.rename(path, to: folder("requests.jsonl.1"))
