@@ -39,7 +39,7 @@ extension Benchmark {
     referenceValue: { try Valgrind.allocations(of: .stockRequests, count: 200) })
 
   /// Instructions of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after 500, in all threads. The
-  /// median of five, since what Foundation does differs by 2,000.
+  /// median of five, which still differs by some 3,000: by what Foundation does, and by how many requests a batch has under valgrind.
   static let requestInstructions = instructions("request.instructions", of: .tappedRequests, rounds: 5)
 
   /// Instructions that a `traceparent` takes: of a stock GET that carries one beyond one that does not, most of them Foundation's.
