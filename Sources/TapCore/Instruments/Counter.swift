@@ -16,8 +16,8 @@ extension Registry {
     /// `session_tap_dropped_values_total`.
     public func increment(by amount: Int = 1) { increment(by: Double(amount)) }
 
-    /// Adds an amount, such as seconds. An amount that is below 0, infinite or not a number is dropped, and counted
-    /// in `session_tap_dropped_values_total`.
+    /// Adds an amount, such as seconds. An amount that is below 0, infinite or not a number is dropped, and
+    /// counted in `session_tap_dropped_values_total`.
     public func increment(by amount: Double) {
       guard amount >= 0, amount.isFinite else { return dropped.increment() }
       cells.withCell { sum, _ in sum += amount }
@@ -31,20 +31,7 @@ extension Registry {
       return min(sum, .greatestFiniteMagnitude)
     }
 
-    var activity: UInt64? { value.bitPattern }
-
-    var moveFromNow: (@Sendable (Counter, Counter) -> Void)? {
-      let mark = value
-      return { $0.move(after: mark, to: $1) }
-    }
-
-    private func move(after mark: Double, to other: Counter) {
-      var sum = 0.0
-      cells.forEachCell { part, _ in sum += exchange(&part, with: 0) }
-      // The sums of the cells are rounded.
-      other.increment(by: max(0, min(sum, .greatestFiniteMagnitude) - mark))
-      increment(by: mark)
-    }
+    var activity: UInt64 { value.bitPattern }
 
     func content(of column: Int) -> GatheredFamily.Content? { .number(value, isSinceCreation: true) }
   }

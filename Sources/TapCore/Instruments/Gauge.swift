@@ -25,10 +25,7 @@ extension Registry {
     public var value: Double { state.withLock { $0.value } }
 
     /// Changes with every write, even of the same value.
-    var activity: UInt64? { state.withLock { $0.writes } }
-
-    /// Every write is the value of one moment: the overflow series has the latest, whose ever it is.
-    var moveFromNow: (@Sendable (Gauge, Gauge) -> Void)? { { $1.set($0.value) } }
+    var activity: UInt64 { state.withLock { $0.writes } }
 
     func content(of column: Int) -> GatheredFamily.Content? { .number(value) }
 

@@ -18,8 +18,8 @@ extension Registry {
       cells = StripedCells({ Cell() }, counterCount: layout.bucketCount)
     }
 
-    /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is dropped, and
-    /// counted in `session_tap_dropped_values_total`.
+    /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is
+    /// dropped, and counted in `session_tap_dropped_values_total`.
     public func record(_ value: Double) {
       guard value.isFinite else { return dropped.increment() }
       record(value) { _, _ in }
@@ -54,7 +54,8 @@ extension Registry {
       return try operation()
     }
 
-    /// Runs an asynchronous operation and counts how long it took, in seconds, also if it throws or is cancelled. Waits count too.
+    /// Runs an asynchronous operation and counts how long it took, in seconds, also if it throws or is
+    /// cancelled. Waits count too.
     ///
     ///     let lookups = try registry.histogram("user_lookup_seconds", help: "Duration of look-ups.")
     ///     let (user, _) = try await lookups.measure { try await session.data(from: url) }
@@ -103,11 +104,11 @@ extension Registry {
       return snapshot
     }
 
-    /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the median,
-    /// 0.99 the 99th percentile. `nil` if nothing was recorded, or `quantile` is not within 0 and 1.
+    /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the
+    /// median, 0.99 the 99th percentile. `nil` if nothing was recorded, or `quantile` is not within 0 and 1.
     ///
-    /// Assumes that values are spread evenly on a logarithmic scale within a bucket, as Prometheus 3 does. The
-    /// error is at most one bucket's width.
+    /// Assumes that values are spread evenly on a logarithmic scale within a bucket, as Prometheus 3 does.
+    /// The error is at most one bucket's width.
     public func quantile(_ quantile: Double) -> Double? { snapshot.native.quantile(quantile) }
 
     func read(into snapshot: inout HistogramSnapshot, native: Bool, exemplars: Bool) {
@@ -119,41 +120,13 @@ extension Registry {
       }
     }
 
-    var activity: UInt64? {
+    var activity: UInt64 {
       var count: UInt64 = 0
       cells.forEachCell { _, counts in for index in 0..<layout.bucketCount { count &+= counts[index] } }
       return count
     }
 
     func content(of column: Int) -> GatheredFamily.Content? { .histogram(self) }
-
-    var moveFromNow: (@Sendable (Histogram, Histogram) -> Void)? {
-      let mark = snapshot
-      return { $0.move(after: mark, to: $1) }
-    }
-
-    private func move(after mark: HistogramSnapshot, to other: Histogram) {
-      var contents = HistogramSnapshot()
-      contents.clear(bucketCount: layout.bucketCount)
-      cells.forEachCell { cell, counts in
-        contents.add(sum: cell.sum, counts: counts)
-        contents.add(cell.native)
-        contents.add(cell.exemplars)
-        cell = Cell()
-        counts.update(repeating: 0, count: layout.bucketCount)
-      }
-      other.add(contents.subtracting(mark))
-      add(mark)
-    }
-
-    private func add(_ contents: HistogramSnapshot) {
-      cells.withCell { cell, counts in
-        for (index, count) in contents.counts.enumerated() { counts[index] &+= count }
-        cell.sum += contents.sum
-        cell.native.add(contents.native)
-        if cell.exemplars.isEmpty { cell.exemplars = contents.exemplars }
-      }
-    }
 
     /// The part of a cell beside the counts of its classic buckets.
     private struct Cell {

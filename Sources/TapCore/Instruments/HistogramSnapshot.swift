@@ -32,16 +32,6 @@ package struct HistogramSnapshot: Sendable, Hashable {
     if native.isEmpty { native = other } else { native.add(other) }
   }
 
-  /// What has been recorded since an earlier moment of the same histogram.
-  func subtracting(_ earlier: HistogramSnapshot) -> HistogramSnapshot {
-    var difference = self
-    difference.sum = Self.finite(sum - earlier.sum)
-    difference.counts = zip(counts, earlier.counts).map { $0 &- $1 }
-    difference.native = native.subtracting(earlier.native)
-    difference.exemplars = exemplars.map { earlier.exemplars.contains($0) ? nil : $0 }
-    return difference
-  }
-
   mutating func add(_ others: [Exemplar?]) {
     guard !exemplars.isEmpty else { return exemplars = others }
     for (index, other) in others.enumerated() {

@@ -1,10 +1,10 @@
 /// The native part of a histogram: exponential buckets, as fine as 160 of them allow.
 ///
-/// The resolution begins at the finest schema. A value that would take one bucket too many halves it: every two
-/// neighbours become one.
+/// The resolution begins at the finest schema. A value that would take one bucket too many halves it: every
+/// two neighbours become one.
 struct NativeBuckets: Sendable, Hashable {
-  /// The most buckets that have a count, on both sides of zero together (the default of OpenTelemetry's exponential
-  /// histograms, and what Prometheus advises).
+  /// The most buckets that have a count, on both sides of zero together (the default of OpenTelemetry's
+  /// exponential histograms, and what Prometheus advises).
   static let maximumCount = 160
 
   /// 2^schema buckets to an octave.
@@ -36,16 +36,6 @@ struct NativeBuckets: Sendable, Hashable {
     }
   }
 
-  /// What has been counted since an earlier moment of the same histogram, whose resolution is the same or finer.
-  func subtracting(_ earlier: NativeBuckets) -> NativeBuckets {
-    var (earlier, difference) = (earlier, self)
-    while earlier.schema > schema { earlier.halve() }
-    difference.zeroCount &-= earlier.zeroCount
-    difference.positive = positive.subtracting(earlier.positive)
-    difference.negative = negative.subtracting(earlier.negative)
-    return difference
-  }
-
   var isEmpty: Bool {
     zeroCount == 0 && positive.populatedCount == 0 && negative.populatedCount == 0
   }
@@ -67,7 +57,8 @@ struct NativeBuckets: Sendable, Hashable {
       let bucket = bucket >> (fine - schema)
       return isNegative ? negative.add(amount, to: bucket) : positive.add(amount, to: bucket)
     }
-    // The coarsest schema has 72 buckets a side between the zero bucket and the largest value: it always fits.
+    // The coarsest schema has 72 buckets a side between the zero bucket and the largest value: it always
+    // fits.
     while !add(), schema > NativeScale.schemas.lowerBound { halve() }
     while positive.populatedCount + negative.populatedCount > Self.maximumCount,
       schema > NativeScale.schemas.lowerBound
@@ -110,8 +101,9 @@ struct NativeBuckets: Sendable, Hashable {
 
 /// Counts of the numbered buckets on one side of zero.
 ///
-/// The counts of a range of buckets stand side by side, so that an increment is one load and one store wherever it
-/// falls. They are 16 bits wide, which most stay within; the rest of a larger count is carried to a second array.
+/// The counts of a range of buckets stand side by side, so that an increment is one load and one store
+/// wherever it falls. They are 16 bits wide, which most stay within; the rest of a larger count is carried to
+/// a second array.
 ///
 /// The range is at most ``maximumRange`` buckets wide.
 struct NativeCounts: Sendable, Hashable {
@@ -171,15 +163,6 @@ struct NativeCounts: Sendable, Hashable {
     return halved
   }
 
-  func subtracting(_ earlier: NativeCounts) -> NativeCounts {
-    let known = Dictionary(uniqueKeysWithValues: earlier.entries.map { ($0.bucket, $0.count) })
-    var difference = NativeCounts()
-    for entry in entries {
-      _ = difference.add(entry.count &- known[entry.bucket, default: 0], to: entry.bucket)
-    }
-    return difference
-  }
-
   struct Entry: Sendable, Hashable {
     let bucket: Int
     let count: UInt64
@@ -213,19 +196,20 @@ struct NativeCounts: Sendable, Hashable {
 /// The exponential buckets of native histograms: bucket `i` of schema `s` is `(base^(i-1), base^i]`, where
 /// `base = 2^(2^-s)`.
 ///
-/// Here buckets are numbered from 0, `j = i - 1`, so that halving the resolution is `j >> 1`, for negative numbers
-/// too.
+/// Here buckets are numbered from 0, `j = i - 1`, so that halving the resolution is `j >> 1`, for negative
+/// numbers too.
 struct NativeScale: Sendable {
-  /// The finest and the coarsest resolution that Prometheus knows (Native Histograms specification, "Schema").
+  /// The finest and the coarsest resolution that Prometheus knows (Native Histograms specification,
+  /// "Schema").
   static let schemas = -4...8
-  /// A magnitude up to this counts as zero. It is never 0, or an empty native histogram would look like a classic
-  /// one to Prometheus.
+  /// A magnitude up to this counts as zero. It is never 0, or an empty native histogram would look like a
+  /// classic one to Prometheus.
   static let zeroThreshold = 0x1p-128
 
   /// The number of the bucket that a magnitude above ``zeroThreshold`` falls in, at the finest schema.
   ///
-  /// The exponent of the value counts octaves; the place within the octave is looked up by the first nine bits of
-  /// the significand, which leaves at most one bound to compare with.
+  /// The exponent of the value counts octaves; the place within the octave is looked up by the first nine
+  /// bits of the significand, which leaves at most one bound to compare with.
   @inline(__always)
   func bucket(of magnitude: Double) -> Int {
     // Buckets include their upper bound: the neighbour below belongs to the same bucket as a bound itself.

@@ -5,7 +5,8 @@ import Synchronization
 ///     let jobs = try registry.counter("jobs_total", help: "Jobs done.", by: JobLabels.self)
 ///     jobs[JobLabels(kind: "email")].increment()
 ///
-/// A look-up holds a lock for one dictionary access. Keep the instrument in a hot path. Any thread may use it.
+/// A look-up holds a lock for one dictionary access. Keep the instrument in a hot path. Any thread may use
+/// it.
 public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendable>: Sendable {
   let descriptor: FamilyDescriptor
   let buckets: HistogramBuckets?
@@ -24,21 +25,22 @@ public final class Family<Key: Hashable & Sendable, Element: AnyObject & Sendabl
   /// The instrument of a label set, made on first use. If the family is full, that of the overflow series
   /// (``SeriesConfiguration/limit``).
   public subscript(key: Key) -> Element {
-    if let known = table.withLock({ $0.find(key)?.row }) { return known }
+    if let known = table.withLock({ $0.row(of: key) }) { return known }
     // Outside the lock: the app's code reads the values.
     let labels = render(key)
-    return table.withLock { $0.find(key, labels: labels).row }
+    return table.withLock { $0.row(of: key, labels: labels) } ?? self[key]
   }
 
   /// Adds the instrument of a label set. `false` if it has one.
   func add(_ instrument: Element, for key: Key) -> Bool {
     let labels = render(key)
-    return table.withLock { $0.find(key, labels: labels, new: instrument).row } === instrument
+    return table.withLock { $0.row(of: key, labels: labels, new: instrument) } === instrument
   }
 
   /// Removes the series of a label set, from the next scrape on.
   ///
-  /// An instrument that the app has kept goes on recording, but is no longer exposed. The set then gets a new series.
+  /// An instrument that the app has kept goes on recording, but is no longer exposed. The set then gets a new
+  /// series.
   ///
   /// - Returns: whether the series existed.
   @discardableResult public func remove(_ key: Key) -> Bool { remove(render(key)) }

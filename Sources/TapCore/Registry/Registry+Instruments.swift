@@ -139,8 +139,7 @@ extension Registry {
 
 /// A value that the app computes. Its family does not expire.
 private final class Callback: SeriesRow {
-  let activity: UInt64? = nil
-  let moveFromNow: (@Sendable (Callback, Callback) -> Void)? = nil
+  let activity: UInt64 = 0
   private let value: @Sendable () -> Double
 
   init(_ value: @escaping @Sendable () -> Double) { self.value = value }

@@ -6,9 +6,9 @@ public struct SeriesConfiguration: Sendable, Hashable {
 
   /// How long an idle series stays. `nil`, the default, keeps it forever.
   ///
-  /// Scrapes remove idle series. An instrument that the app has kept stays usable: its series returns with
-  /// its values at the next record. If the family is full by then, the new records move to the overflow
-  /// series. With zero or less, a series is exposed only by the first scrape after a record.
+  /// A scrape removes the series in which nothing has been recorded for so long. A series whose instrument
+  /// the app still holds stays; a weak reference does not hold it. With zero or less, a series is exposed
+  /// only by the first scrape after its last record.
   public var idleExpiry: Duration?
 
   /// 2,000 series, the default of the OpenTelemetry metrics SDK, without expiry.

@@ -1,18 +1,23 @@
-/// The series of metrics that share their labels: rows of instruments, one for each column, found by key, found by labels,
-/// listed in order, bounded in number. Kept under a lock by its owner.
-struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable> {
+/// The series of metrics that share their labels: a row of values for each label set, found by key and by
+/// labels, listed in order, bounded in number. Kept under a lock by its owner.
+struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
   private let columns: [SeriesColumn]
   private let configuration: SeriesConfiguration
   private let make: @Sendable () -> Row
+  /// By place. `nil` is a free place.
+  private var series: [Series<Row>?] = []
+  /// How often each place has been given up: an id of before leads to no series.
+  private var generations: [UInt32] = []
+  private var free: [UInt32] = []
   /// The keys seen: a cache of `byLabels`. Many keys may lead to one series, so it has its own bound.
-  private var byKey: [Key: Series<Row>] = [:]
-  private var byLabels: [RenderedLabels: Series<Row>] = [:]
-  /// Those of `byLabels` and the overflow series. In order, but for those that were added since they were last asked for.
-  private var listed: [Series<Row>] = []
-  private var isSorted = true
-  private var overflow: Series<Row>?
-  private var parked: [RenderedLabels: ParkedSeries<Row>] = [:]
+  private var byKey: [Key: SeriesID] = [:]
+  /// All but the overflow series.
+  private var byLabels: [RenderedLabels: SeriesID] = [:]
+  private var overflow: SeriesID?
   private var overflowCount: UInt64 = 0
+  /// The places of all series, by their labels, but for those that were added since they were last asked for.
+  private var order: [UInt32] = []
+  private var isSorted = true
 
   init(_ columns: [SeriesColumn], _ configuration: SeriesConfiguration, make: @escaping @Sendable () -> Row) {
     self.columns = columns
@@ -20,85 +25,103 @@ struct SeriesTable<Key: Hashable & Sendable, Row: AnyObject & Sendable> {
     self.make = make
   }
 
-  var isEmpty: Bool { listed.isEmpty }
+  var isEmpty: Bool { order.isEmpty }
 
-  var rows: some Sequence<Row> { listed.lazy.map(\.row) }
+  var rows: some Sequence<Row> { order.lazy.compactMap { series[Int($0)]?.row } }
+
+  func isOverflow(_ id: SeriesID) -> Bool { id == overflow }
+
+  /// The row of a series, `nil` once the series is gone.
+  subscript(id: SeriesID) -> Row? { generations[id.index] == id.generation ? series[id.index]?.row : nil }
 
   /// The series of a key seen before.
-  func find(_ key: Key) -> Series<Row>? {
-    guard let series = byKey[key] else { return nil }
-    series.idleSince = .never
-    return series
+  mutating func find(_ key: Key) -> SeriesID? {
+    guard let id = byKey[key] else { return nil }
+    series[id.index]?.idleSince = .never
+    return id
   }
 
-  /// The series of a label set: the one there is, a new one with that row, or the overflow series where there is no room.
-  mutating func find(_ key: Key, labels: RenderedLabels, new: Row? = nil) -> Series<Row> {
-    if let series = byLabels[labels] {
-      series.idleSince = .never
-      remember(series, for: key)
-      return series
+  /// The series of a label set: the one there is, a new one with that row, or the overflow series where there
+  /// is no room.
+  mutating func find(_ key: Key, labels: RenderedLabels, new: Row? = nil) -> SeriesID {
+    if let id = byLabels[labels] {
+      series[id.index]?.idleSince = .never
+      remember(id, labels, for: key)
+      return id
     }
     guard byLabels.count < configuration.limit else { return findOverflow() }
-    let former = parked.removeValue(forKey: labels)
-    let series =
-      if let former, let row = former.row {
-        Series(labels: labels, row: row, created: former.created)
-      } else {
-        Series(labels: labels, row: new ?? make())
-      }
-    insert(series)
-    remember(series, for: key)
-    return series
+    let id = insert(labels, new ?? make())
+    byLabels[labels] = id
+    remember(id, labels, for: key)
+    return id
   }
 
-  /// The series of a key, where each key has labels of its own and none is too long to be one: a flood of new keys then
-  /// costs no more than known ones.
-  mutating func find(_ key: Key, labels: (Key) -> RenderedLabels) -> Series<Row> {
-    if let series = find(key) { return series }
+  /// The series of a key, where each key has labels of its own and none is too long to be one: a flood of new
+  /// keys then costs no more than known ones.
+  mutating func find(_ key: Key, labels: (Key) -> RenderedLabels) -> SeriesID {
+    if let id = find(key) { return id }
     guard byLabels.count < configuration.limit else { return findOverflow() }
     return find(key, labels: labels(key))
+  }
+
+  /// The row of a key seen before.
+  mutating func row(of key: Key) -> Row? {
+    guard let id = find(key) else { return nil }
+    return self[id]
+  }
+
+  /// The row of a label set.
+  mutating func row(of key: Key, labels: RenderedLabels, new: Row? = nil) -> Row? {
+    let id = find(key, labels: labels, new: new)
+    return self[id]
   }
 
   /// Forgets the series of a label set, or all. An instrument of it that the app keeps records unseen.
   mutating func remove(_ labels: RenderedLabels?) -> Bool {
     guard let labels else {
-      let count = overflowCount
-      self = SeriesTable(columns, configuration, make: make)
-      overflowCount = count
+      forget(order)
       return true
     }
-    parked[labels] = nil
-    guard listed.contains(where: { $0.labels == labels }) else { return false }
-    forget([labels])
+    guard let id = labels == .overflow ? overflow : byLabels[labels] else { return false }
+    forget([id.place])
     return true
   }
 
-  private mutating func forget(_ labels: Set<RenderedLabels>) {
-    for labels in labels { byLabels[labels] = nil }
-    byKey = byKey.filter { !labels.contains($0.value.labels) }
-    listed.removeAll { labels.contains($0.labels) }
-    if labels.contains(.overflow) { overflow = nil }
+  private mutating func forget(_ places: [UInt32]) {
+    for place in places {
+      if let labels = series[Int(place)]?.labels { byLabels[labels] = nil }
+      if overflow?.place == place { overflow = nil }
+      series[Int(place)] = nil
+      generations[Int(place)] &+= 1
+    }
+    free += places
+    byKey = byKey.filter { generations[$0.value.index] == $0.value.generation }
+    order.removeAll { series[Int($0)] == nil }
   }
 
-  private mutating func insert(_ series: Series<Row>) {
-    byLabels[series.labels] = series
-    listed.append(series)
+  private mutating func insert(_ labels: RenderedLabels, _ row: Row) -> SeriesID {
+    let place = free.popLast() ?? UInt32(series.count)
+    if Int(place) == series.count {
+      series.append(nil)
+      generations.append(0)
+    }
+    series[Int(place)] = Series(labels: labels, row: row)
+    order.append(place)
     isSorted = false
+    return SeriesID(place: place, generation: generations[Int(place)])
   }
 
   /// Keys whose values were cut are not kept: nothing bounds their size.
-  private mutating func remember(_ series: Series<Row>, for key: Key) {
-    if !series.labels.isCut, byKey.count < configuration.limit { byKey[key] = series }
+  private mutating func remember(_ id: SeriesID, _ labels: RenderedLabels, for key: Key) {
+    if !labels.isCut, byKey.count < configuration.limit { byKey[key] = id }
   }
 
-  private mutating func findOverflow() -> Series<Row> {
+  private mutating func findOverflow() -> SeriesID {
     overflowCount &+= 1
     if let overflow { return overflow }
-    let series = Series(labels: .overflow, row: make())
-    overflow = series
-    listed.append(series)
-    isSorted = false
-    return series
+    let id = insert(.overflow, make())
+    overflow = id
+    return id
   }
 }
 
@@ -106,55 +129,46 @@ extension SeriesTable where Row: SeriesRow {
   /// All columns as they are now, each with its series by label values.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
     // Nearly all are in order already, which the sort of the standard library takes as a run.
-    if !isSorted { listed.sort { $0.labels < $1.labels } }
+    if !isSorted {
+      let labels = series.map { $0?.labels ?? .overflow }
+      order.sort { labels[Int($0)] < labels[Int($1)] }
+    }
     isSorted = true
     // Labels that are named at run time most often make a single series, for which a 0 would say nothing.
     let overflowCount = Key.self == Labels.self && overflowCount == 0 ? nil : overflowCount
     return columns.enumerated().map { index, column in
       // A `compactMap`, which nothing specializes for the app's own type of key, takes three times as long.
       var gathered: [GatheredFamily.Series] = []
-      gathered.reserveCapacity(listed.count)
-      for series in listed {
-        guard let content = series.row.content(of: index) else { continue }
-        gathered.append((series.labels, series.created, content))
+      gathered.reserveCapacity(order.count)
+      for place in order {
+        guard let one = series[Int(place)], let content = one.row.content(of: index) else { continue }
+        gathered.append((one.labels, one.created, content))
       }
       return GatheredFamily(
         column.descriptor, overflowCount: overflowCount, droppedCount: column.dropped.count, series: gathered)
     }
   }
 
-  /// Takes back the expired series that are no longer idle, and parks those that have been idle for too long. `true` if there were
-  /// any.
+  /// Forgets the series that have been idle for too long. `true` if there were any.
   @discardableResult
   mutating func expire(at now: Instant) -> Bool {
     // At least so long that what has just been recorded is not idle.
     guard let expiry = configuration.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return false }
-    for (labels, former) in parked {
-      guard let row = former.row else {
-        parked[labels] = nil
-        continue
-      }
-      guard row.activity != former.activity else { continue }
-      if byLabels.count < configuration.limit {
-        insert(Series(labels: labels, row: row, created: former.created))
-        parked[labels] = nil
-      } else {
-        former.moveRecords(row, findOverflow().row)
-      }
-    }
-    var expired: Set<RenderedLabels> = []
-    for (labels, series) in byLabels {
-      guard let activity = series.row.activity,
-        series.idleNanoseconds(at: now, activity: activity) >= expiry
-      else { continue }
-      expired.insert(labels)
-      guard let moveRecords = series.row.moveFromNow else { continue }
-      parked[labels] = ParkedSeries(
-        row: series.row, created: series.created, activity: activity, moveRecords: moveRecords)
+    var expired: [UInt32] = []
+    for place in order where place != overflow?.place {
+      if series[Int(place)]?.isIdle(for: expiry, at: now) == true { expired.append(place) }
     }
     if !expired.isEmpty { forget(expired) }
     return !expired.isEmpty
   }
+}
+
+/// A series of a table. It leads nowhere once that series is gone.
+struct SeriesID: Hashable, Sendable {
+  fileprivate let place: UInt32
+  fileprivate let generation: UInt32
+
+  fileprivate var index: Int { Int(place) }
 }
 
 /// One metric of a table.
@@ -163,47 +177,44 @@ struct SeriesColumn: Sendable {
   let dropped = DroppedValues()
 }
 
-/// What a table keeps under one label set: an instrument for each column.
-protocol SeriesRow: AnyObject, Sendable {
-  /// A number that changes with every record. `nil` for a row that is in use and does not expire.
-  var activity: UInt64? { get }
+/// What a table keeps under one label set: a value, or the value of each column.
+protocol SeriesRow: Sendable {
+  /// Whether the row is in use outside of its table. Such a row does not expire.
+  static func isHeld(_ row: inout Self) -> Bool
+  /// A number that changes with every record.
+  var activity: UInt64 { get }
   /// What a column shows, or `nil` where nothing has been recorded in it.
   func content(of column: Int) -> GatheredFamily.Content?
-  /// What moves all that is recorded from now on to another row. `nil` for a row in which nothing can be recorded once it has expired.
-  var moveFromNow: (@Sendable (_ row: Self, _ other: Self) -> Void)? { get }
 }
 
-/// One series, or as many as its table has columns. A table alone refers to it, so the lock of the table guards it.
-final class Series<Row: AnyObject & Sendable> {
+extension SeriesRow where Self: AnyObject {
+  /// Whether the app has an instrument: nothing else but the table refers to it, a scrape under way apart.
+  static func isHeld(_ row: inout Self) -> Bool { !isKnownUniquelyReferenced(&row) }
+}
+
+/// One series, or as many as its table has columns.
+private struct Series<Row: Sendable>: Sendable {
   let labels: RenderedLabels
-  let row: Row
-  let created: Timestamp
+  let created = Timestamp.now
+  var row: Row
   private var activity: UInt64 = 0
-  /// Since when nothing has been recorded, `never` if that is unknown: an optional would take another 16 bytes of each series.
-  fileprivate(set) var idleSince = Instant.never
+  /// Since when nothing has been recorded, `never` if that is unknown: an optional would take another 16
+  /// bytes of each series.
+  var idleSince = Instant.never
 
-  fileprivate init(labels: RenderedLabels, row: Row, created: Timestamp = .now) {
-    self.labels = labels
-    self.row = row
-    self.created = created
-  }
+  init(labels: RenderedLabels, row: Row) { (self.labels, self.row) = (labels, row) }
+}
 
-  var isOverflow: Bool { labels == .overflow }
-
-  /// For how long nothing has been recorded, where each record changes `activity`.
-  fileprivate func idleNanoseconds(at now: Instant, activity: UInt64) -> Int64 {
+extension Series where Row: SeriesRow {
+  /// Whether nothing has been recorded for so long, and nothing can be.
+  mutating func isIdle(for expiry: Int64, at now: Instant) -> Bool {
+    // Looked at first: what the app records before it lets the row go is in `activity` then.
+    guard !Row.isHeld(&row) else { return false }
+    let activity = row.activity
     guard idleSince != .never, activity == self.activity else {
       (self.activity, idleSince) = (activity, now)
-      return 0
+      return false
     }
-    return now.nanoseconds - idleSince.nanoseconds
+    return now.nanoseconds - idleSince.nanoseconds >= expiry
   }
-}
-
-/// An expired series, as long as the app keeps its instrument: it returns when something is recorded.
-private struct ParkedSeries<Row: AnyObject & Sendable> {
-  private(set) weak var row: Row?
-  let created: Timestamp
-  let activity: UInt64
-  let moveRecords: @Sendable (_ row: Row, _ other: Row) -> Void
 }

@@ -50,7 +50,9 @@ package final class RequestRow: Sendable {
 }
 
 extension RequestRow: SeriesRow {
-  var activity: UInt64? { state.withLock { $0.openCount == 0 ? $0.recordCount : nil } }
+  static func isHeld(_ row: inout RequestRow) -> Bool { row.state.withLock { $0.openCount > 0 } }
+
+  var activity: UInt64 { state.withLock { $0.recordCount } }
 
   func content(of column: Int) -> GatheredFamily.Content? {
     switch state.withLock({ $0.cells[column] }) {
@@ -59,8 +61,6 @@ extension RequestRow: SeriesRow {
     case .histogram(let histogram): .histogram(histogram)
     }
   }
-
-  var moveFromNow: (@Sendable (RequestRow, RequestRow) -> Void)? { nil }
 }
 
 // MARK: - From one row to another
@@ -77,8 +77,8 @@ extension RequestRow {
   /// The most rows that a row remembers: more than a request has phases.
   private static let foundLimit = 16
 
-  /// The row that was found before, or is found now, so that the next request needs no look-up and builds no labels. What is found in
-  /// or from an overflow row is not remembered: another time there may be room.
+  /// The row that was found before, or is found now, so that the next request needs no look-up and builds no
+  /// labels. What is found in or from an overflow row is not remembered: another time there may be room.
   func related(_ relation: Relation, find: () -> (row: RequestRow, isOverflow: Bool)) -> RequestRow {
     if let known = state.withLock({ $0.row(for: relation) }) { return known }
     let (row, isOverflow) = find()

@@ -25,13 +25,15 @@ struct RequestTable<Key: RequestLabelSet> {
 
   mutating func find(_ key: Key) -> (row: RequestRow, isOverflow: Bool) {
     if let latest, latest.key == key { return (latest.row, false) }
-    let found = series.find(key, labels: \.rendered)
-    if found.isOverflow {
-      found.row.state.withLock { $0.isOverflow = true }
+    let id = series.find(key, labels: \.rendered)
+    guard let row = series[id] else { return find(key) }
+    let isOverflow = series.isOverflow(id)
+    if isOverflow {
+      row.state.withLock { $0.isOverflow = true }
     } else {
-      latest = Latest(key, found.row)
+      latest = Latest(key, row)
     }
-    return (found.row, found.isOverflow)
+    return (row, isOverflow)
   }
 
   /// Counts a request that begins. Its row does not expire before its end.

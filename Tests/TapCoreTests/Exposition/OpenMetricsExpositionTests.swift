@@ -92,5 +92,15 @@ struct OpenMetricsExpositionTests {
       histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: Int64(number)))
     }
     #expect(histogram.snapshot.exemplars.map(\.?.trace.traceID) == [traces.last?.traceID, nil])
+    // The cells of a histogram in either order.
+    for order in [[0, 1], [1, 0]] {
+      var sum = HistogramSnapshot()
+      for place in order {
+        sum.add([
+          Exemplar(value: 1, timestamp: .init(nanosecondsSinceEpoch: Int64(place)), trace: traces[place])
+        ])
+      }
+      #expect(sum.exemplars.map(\.?.trace.traceID) == [traces[1].traceID])
+    }
   }
 }

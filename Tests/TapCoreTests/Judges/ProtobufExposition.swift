@@ -4,6 +4,8 @@
 struct ProtobufExposition {
   private(set) var samples: [SampleKey: Double] = [:]
   private(set) var histograms: [Histogram] = []
+  /// When the series of counters and histograms began, in nanoseconds since 1970.
+  private(set) var created: [SampleKey: UInt64] = [:]
 
   struct Histogram {
     let key: SampleKey
@@ -25,6 +27,11 @@ struct ProtobufExposition {
         let labels = Dictionary(
           metric.messages(1).map { ($0.text(1) ?? "", $0.text(2) ?? "") }, uniquingKeysWith: { $1 })
         let key = SampleKey(name: name, labels: labels)
+        for time in metric.messages(3).flatMap({ $0.messages(3) })
+          + metric.messages(7).flatMap({ $0.messages(15) })
+        {
+          created[key] = (time.number(1) ?? 0) * 1_000_000_000 + (time.number(2) ?? 0)
+        }
         if let value = (metric.messages(2) + metric.messages(3)).first?.double(1) { samples[key] = value }
         if let message = metric.messages(7).first { read(message, key) }
       }

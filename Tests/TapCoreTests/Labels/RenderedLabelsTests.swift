@@ -37,8 +37,8 @@ struct RenderedLabelsTests {
       [], SeriesConfiguration(limit: 10), make: DroppedValues.init)
     func labels(_ value: String) -> RenderedLabels { RenderedLabels([.init(name: "a", value: value)]) }
     let long = String(repeating: "x", count: 1_000)
-    let made = table.find(long, labels: labels(long)).row
+    let made = table.find(long, labels: labels(long))
     #expect(table.find(long) == nil)
-    #expect(table.find(long + "y", labels: labels(long + "y")).row === made)
+    #expect(table.find(long + "y", labels: labels(long + "y")) == made)
   }
 }

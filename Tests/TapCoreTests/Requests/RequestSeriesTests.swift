@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import TapCore
 
-/// What a target remembers of its requests is what the tables have: nothing counts in a series that is gone, and nothing that is
-/// gone is kept.
+/// What a target remembers of its requests is what the tables have: nothing counts in a series that is gone,
+/// and nothing that is gone is kept.
 struct RequestSeriesTests {
   private let registry = Registry()
   private let start = Instant.now
@@ -76,6 +76,17 @@ struct RequestSeriesTests {
     let metrics = try driver(limit: 1)
     for host in ["a", "b", "a", "c"] { run(request(host, template: "/" + host), metrics) }
     #expect(values() == [[2, 2], [2, 2], [2, 2]])
+  }
+
+  @Test func `each client counts its own requests, whatever their targets share`() throws {
+    let metrics = try driver(limit: 2)
+    for (client, host) in [("c", "a"), ("c", "b"), ("d", "a"), ("c", "x"), ("d", "y"), ("d", "z")] {
+      run(RequestDescription(client: client, method: "GET", serverAddress: host), metrics)
+    }
+    for name in ["started", "ended"] {
+      let counts = samples(of: "session_tap_\(name)_requests_total")
+      #expect(counts == [#"{client="c"}"#: 3, #"{client="d"}"#: 3])
+    }
   }
 
   @Test(arguments: 0..<4)
