@@ -10,9 +10,10 @@ public import TapCore
 ///     // … it serves …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
-/// One serial queue of Dispatch serves all connections, and each route has threads of its own for its handlers.
-/// On Linux the queue has the class `.utility`, whose threads serve no other: do not block hundreds of queues of
-/// this class. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse proxy.
+/// One serial queue of Dispatch serves all connections, and each route has threads of its own for its
+/// handlers. On Linux the queue has the class `.utility`, whose threads serve no other: do not block hundreds
+/// of queues of this class. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse
+/// proxy.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. Releasing a running
 /// endpoint closes its connections.
@@ -59,11 +60,7 @@ public final class Endpoint: Sendable {
         .invalidConfiguration,
         "invalid allowed host: \(host) (a name without a port, such as metrics.example.com)")
     }
-    let authenticator = Authenticator(configuration.access)
-    if let file = authenticator?.unusableFile {
-      throw EndpointError(
-        .noCredentials, "no credentials: \(file) (write one a line, and let this process read the file)")
-    }
+    let authenticator = try Authenticator(configuration.access)
     guard case .stopped = phase.withLock({ $0 }) else { throw Self.alreadyRunning }
     let socket = try ListeningSocket(configuration.address)
     do {
@@ -102,7 +99,8 @@ public final class Endpoint: Sendable {
   }
 
   /// Stops accepting, closes idle connections, waits for the responses under way, bodies included, and closes
-  /// the remaining connections when the time is over. When this returns, the port is free. Does nothing unless it runs.
+  /// the remaining connections when the time is over. When this returns, the port is free. Does nothing
+  /// unless it runs.
   ///
   /// - Parameter time: how long to wait. Zero or less closes at once. Values are clamped to 292 years.
   public func shutdown(within time: Duration = .seconds(5)) async {
@@ -124,7 +122,8 @@ public final class Endpoint: Sendable {
     }
   }
 
-  /// The handlers that still run although their request is over, because its deadline has passed or its client is
-  /// gone: `session_tap_overdue_handlers`, by path. Register it in the registry that the endpoint serves.
+  /// The handlers that still run although their request is over, because its deadline has passed or its
+  /// client is gone: `session_tap_overdue_handlers`, by path. Register it in the registry that the endpoint
+  /// serves.
   public var overdueHandlers: any Collector { overdue }
 }

@@ -1,3 +1,5 @@
+import TapCore
+
 extension Endpoint {
   /// The settings of an endpoint.
   public struct Configuration: Sendable {
@@ -8,7 +10,8 @@ extension Endpoint {
     /// Who may read: by default every client on this machine, and no other.
     public var access = Access()
     /// Receives a line for each refused request: malformed, over a limit, or without valid credentials. At
-    /// most ten lines a minute, with a count of the omitted ones. Called on the endpoint's queue: it must not block.
+    /// most ten lines a minute, with a count of the omitted ones. Called on the endpoint's queue: it must not
+    /// block.
     public var logRefusal: (@Sendable (String) -> Void)?
 
     /// Makes the default configuration for an address: 127.0.0.1:9464, OpenTelemetry's default.
@@ -20,8 +23,9 @@ extension Endpoint.Configuration {
   /// Which clients may read.
   ///
   /// If a file is set, every request needs credentials from it, or from either of two, except for the
-  /// ``openPaths``. The files are read for each request. To rotate a secret, add the new one, switch the
-  /// clients, and remove the old one. While a file cannot be read, no credentials of its scheme are valid.
+  /// ``openPaths``. A change of a file takes effect within a second. To rotate a secret, add the new one,
+  /// switch the clients, and remove the old one. While a file cannot be read, no credentials of its scheme
+  /// are valid; while its file system hangs, requests that need credentials wait for it.
   public struct Access: Sendable {
     /// A file with one bearer token per line (RFC 6750).
     public var bearerTokenFile: String?
@@ -38,6 +42,9 @@ extension Endpoint.Configuration {
     /// Whether to listen at an address that other machines reach without credentials. By default such a start
     /// is refused, because metrics and logs reveal a lot about an app.
     public var allowsAnyoneFromNetwork = false
+
+    /// Reads a file of credentials of at most so many bytes.
+    package var readFile: @Sendable (String, _ limit: Int) throws -> [UInt8] = System.contents
 
     /// Makes the default: every client on this machine, and no other.
     public init() {}

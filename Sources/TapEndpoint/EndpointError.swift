@@ -29,5 +29,10 @@ public struct EndpointError: Error, Sendable, CustomStringConvertible {
   /// The cause and the remedy in one line, such as `address in use: 127.0.0.1:9464 (…)`.
   public let description: String
 
+  /// Whether another try with the same configuration fails as well.
+  package var isLasting: Bool {
+    [.invalidConfiguration, .accessNotRestricted, .alreadyRunning].contains(code)
+  }
+
   package init(_ code: Code, _ description: String) { (self.code, self.description) = (code, description) }
 }

@@ -9,6 +9,10 @@ import TestSupport
       #expect(!credentials.contain(Array(other.utf8)), "\(other)")
     }
     #expect(Credentials(Array(" \n\r\n".utf8), .bearer) == nil)
+    // An editor may put a byte order mark before the text (RFC 3629, section 6).
+    let marked = try #require(Credentials(Array("\u{FEFF}one\n\u{FEFF}two".utf8), .bearer))
+    #expect(marked.contain(Array("one".utf8)) && !marked.contain(Array("two".utf8)))
+    #expect(Credentials(Array("\u{FEFF}\n".utf8), .bearer) == nil)
   }
 
   @Test(arguments: [
@@ -50,11 +54,47 @@ import TestSupport
       #expect(!refusal.hasSuffix("secret"))
 
       try directory.write("token-9", to: "tokens")
-      #expect(try await status("/metrics", ["Bearer token-1"]) == "401")
+      try await Poll.until("the new token") { try await status("/metrics", ["Bearer token-1"]) == "401" }
       #expect(try await status("/metrics", ["Bearer token-9"]) == "200")
       directory.remove("tokens")
-      #expect(try await status("/metrics", ["Bearer token-9"]) == "503")
+      try await Poll.until("no token") { try await status("/metrics", ["Bearer token-9"]) == "503" }
       #expect(try await status("/metrics", ["Basic cHJvbTpwYXNz"]) == "200")
+    }
+  }
+
+  @Test func `a file system that hangs holds up no request but those that need its credentials`() async throws
+  {
+    let hangs = Atomic(false)
+    let (isReading, release) = (Gate(), Gate())
+    defer { release.open() }
+    var access = Endpoint.Configuration.Access()
+    access.bearerTokenFile = "tokens"
+    access.readFile = { _, _ in
+      if hangs.load(ordering: .relaxed) {
+        isReading.open()
+        release.waitBlocking()
+      }
+      return Array("token\n".utf8)
+    }
+    let routes: [EndpointRoute] = [.liveness(), try .metrics(of: Registry())]
+    try await withEndpoint(
+      routes: routes, limits: { $0.answerDeadline = .seconds(3600) }, access: access
+    ) { port in
+      hangs.store(true, ordering: .relaxed)
+      var clients: [RawClient] = []
+      // What was read at the start is valid for a second.
+      try await Poll.until("a reading") {
+        let client = try RawClient(port: port)
+        client.send("GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer token\r\n\r\n")
+        clients.append(client)
+        return isReading.isOpen
+      }
+      #expect(try await RawClient.status("/healthz", port: port) == "200")
+      clients.removeLast().reset()
+      release.open()
+      for client in clients {
+        #expect(await client.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+      }
     }
   }
 
@@ -84,13 +124,17 @@ import TestSupport
     #expect(try await body(scraper) == refusal)
   }
 
-  @Test(arguments: ["missing", "empty"])
-  func `does not start with a file that lets nobody in`(_ name: String) throws {
+  @Test(arguments: [
+    ("missing", "No such file or directory"), ("empty", "no line has any"), (".", "Is a directory"),
+    ("large", "File too large"),
+  ])
+  func `does not start with a file that lets nobody in`(_ name: String, cause: String) throws {
     let directory = try TemporaryFolder()
     try directory.write(" \n", to: "empty")
+    try directory.write(String(repeating: "x", count: 65_537), to: "large")
     let error = startError { $0.access.bearerTokenFile = directory(name) }
     #expect(error?.code == .noCredentials)
-    #expect(error?.description.hasPrefix("no credentials: \(directory(name)) (") == true)
+    #expect(error?.description.hasPrefix("no credentials: \(directory(name)): \(cause) (") == true)
   }
 
   @Test func `listens to the network only if told`() async throws {

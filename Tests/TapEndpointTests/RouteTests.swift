@@ -92,7 +92,7 @@ import TestSupport
       most.max(running.add(1, ordering: .relaxed).newValue, ordering: .relaxed)
       try? await released.wait()
       running.subtract(1, ordering: .relaxed)
-      return "reason"
+      return Task.isCancelled ? "cancelled" : "reason"
     }
     let reports = (0..<100).map { _ in Task { await readiness.report(within: .seconds(60)) } }
     // One that gives up leaves the run to the others.

@@ -1,4 +1,5 @@
-/// The standard metrics of a process, `process_cpu_seconds_total` to `process_start_time_seconds`, from `/proc`.
+/// The standard metrics of a process, `process_cpu_seconds_total` to `process_start_time_seconds`, from
+/// `/proc`.
 ///
 /// Omits what cannot be read; without `/proc` that is everything.
 public struct ProcessMetrics: Collector {
@@ -26,16 +27,20 @@ public struct ProcessMetrics: Collector {
     let start = status.flatMap { status in bootTime.map { $0 + status.startTicks / ticksPerSecond } }
     let addressSpace = Self.limit("Max address space", in: limits)
     let (received, sent) = (Self.octets("InOctets", in: network), Self.octets("OutOctets", in: network))
+    // The help texts of Prometheus's "Writing client libraries", and of client_golang for the network: a
+    // Pushgateway, which has these metrics itself, complains about others.
     return [
-      ("cpu_seconds_total", "User and system CPU time.", cpu),
-      ("open_fds", "Open file descriptors.", openFiles),
-      ("max_fds", "Most file descriptors that may be open.", Self.limit("Max open files", in: limits)),
-      ("resident_memory_bytes", "Resident memory.", status.map { $0.residentPages * pageSize }),
-      ("virtual_memory_bytes", "Virtual memory.", status?.virtualBytes),
-      ("virtual_memory_max_bytes", "Most virtual memory that may be used.", addressSpace),
-      ("start_time_seconds", "When the process began, in seconds since 1970.", start),
-      ("network_receive_bytes_total", "Bytes received over the network that the process sees.", received),
-      ("network_transmit_bytes_total", "Bytes sent over the network that the process sees.", sent),
+      ("cpu_seconds_total", "Total user and system CPU time spent in seconds.", cpu),
+      ("open_fds", "Number of open file descriptors.", openFiles),
+      ("max_fds", "Maximum number of open file descriptors.", Self.limit("Max open files", in: limits)),
+      ("resident_memory_bytes", "Resident memory size in bytes.", status.map { $0.residentPages * pageSize }),
+      ("virtual_memory_bytes", "Virtual memory size in bytes.", status?.virtualBytes),
+      ("virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.", addressSpace),
+      ("start_time_seconds", "Start time of the process since unix epoch in seconds.", start),
+      (
+        "network_receive_bytes_total", "Number of bytes received by the process over the network.", received
+      ),
+      ("network_transmit_bytes_total", "Number of bytes sent by the process over the network.", sent),
     ].compactMap(Self.family)
   }
 
@@ -48,8 +53,8 @@ public struct ProcessMetrics: Collector {
     return value == "unlimited" ? Double(UInt64.max) : Double(value)
   }
 
-  /// A count of `/proc/self/net/netstat` about the network of the process: bytes of IP packets, loopback included. Two lines begin
-  /// with `IpExt:`, the first with names and the second with values.
+  /// A count of `/proc/self/net/netstat` about the network of the process: bytes of IP packets, loopback
+  /// included. Two lines begin with `IpExt:`, the first with names and the second with values.
   static func octets(_ name: String, in text: String) -> Double? {
     let lines = text.split(separator: "\n").filter { $0.hasPrefix("IpExt:") }.map { $0.split(separator: " ") }
     guard lines.count == 2, let index = lines[0].firstIndex(where: { $0 == name }), index < lines[1].count
@@ -69,11 +74,12 @@ public struct ProcessMetrics: Collector {
 enum ProcFile {
   /// The file's text, or `nil` if it cannot be read or is longer than a mebibyte.
   static func read(_ path: String) -> String? {
-    System.contents(ofPath: path, limit: 1 << 20).map { String(decoding: $0, as: UTF8.self) }
+    (try? System.contents(ofPath: path, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 
-/// The content of `/proc/self/stat` (proc_pid_stat(5)). Times are in clock ticks, the start since the boot of the system.
+/// The content of `/proc/self/stat` (proc_pid_stat(5)). Times are in clock ticks, the start since the boot of
+/// the system.
 struct ProcessStatus {
   let userTicks, systemTicks, startTicks, virtualBytes, residentPages: Double
 

@@ -208,18 +208,19 @@ extension System {
     return FileStatus(status)
   }
 
-  /// The bytes of a file, or `nil` if it cannot be read or has more than `limit`. Does not block on a pipe or a device.
-  package static func contents(ofPath path: String, limit: Int) -> [UInt8]? {
-    guard let descriptor = try? openForReading(path) else { return nil }
+  /// The bytes of a file. Throws also if it has more than `limit` (EFBIG). Does not block on a pipe or a device.
+  package static func contents(ofPath path: String, limit: Int) throws(Failure) -> [UInt8] {
+    let descriptor = try openForReading(path)
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16_384)
     while true {
-      guard let count = chunk.withUnsafeMutableBytes({ try? read(descriptor, into: $0) }),
-        bytes.count + count <= limit
-      else { return nil }
+      let count = try uninterrupted {
+        chunk.withUnsafeMutableBytes { TapLibc.read(descriptor, $0.baseAddress, $0.count) }
+      }
       if count == 0 { return bytes }
       bytes += chunk[..<count]
+      if bytes.count > limit { throw Failure(code: EFBIG) }
     }
   }
 

@@ -59,7 +59,8 @@ extension EndpointRequest {
   mutating func add(
     _ line: ArraySlice<UInt8>, _ limits: Endpoint.Configuration.Limits
   ) throws(RequestParser.Failure) {
-    // White space before the first field (section 2.2), before a colon (5.1) or of a folded line (5.2) is in no name.
+    // White space before the first field (section 2.2), before a colon (5.1) or of a folded line (5.2) is in
+    // no name.
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
       line[..<colon].allSatisfy(ByteClass.token.contains)
     else { throw .malformed("a field without a valid name") }
@@ -74,8 +75,8 @@ extension EndpointRequest {
 
   /// - Returns: the length of the body.
   mutating func endHead(_ limits: Endpoint.Configuration.Limits) throws(RequestParser.Failure) -> Int {
-    // Section 3.2: 400 to any HTTP/1.1 request without a Host, and to any request with more than one or with an invalid one.
-    // An http URL with an empty host is invalid too (RFC 9110, section 4.2.1).
+    // Section 3.2: 400 to any HTTP/1.1 request without a Host, and to any request with more than one or with
+    // an invalid one. An http URL with an empty host is invalid too (RFC 9110, section 4.2.1).
     let hosts = headers.values(of: "Host")
     guard hosts.count == 1 || hosts.isEmpty && minorVersion == 0,
       hosts.allSatisfy({ Self.isAuthority(Array($0.utf8)[...]) })
@@ -86,8 +87,9 @@ extension EndpointRequest {
     guard bodyLength <= limits.bodyBytes else {
       throw .init(413, "a body of more than \(limits.bodyBytes) bytes")
     }
-    // RFC 9110, section 10.1.1: either a 100 or a final status must follow, and one in HTTP/1.0 must be ignored. A client
-    // "SHOULD repeat that request without a 100-continue expectation" after a 417 (section 15.5.18).
+    // RFC 9110, section 10.1.1: either a 100 or a final status must follow, and one in HTTP/1.0 must be
+    // ignored. A client "SHOULD repeat that request without a 100-continue expectation" after a 417 (section
+    // 15.5.18).
     if minorVersion > 0, headers["Expect"] != nil { throw .init(417, "send the body at once") }
     // Section 9.3: HTTP/1.1 persists unless it says `close`, HTTP/1.0 only if it says `keep-alive`.
     let connection = headers.values(of: "Connection")
@@ -101,8 +103,8 @@ extension EndpointRequest {
   private func bodyLength() throws(RequestParser.Failure) -> Int {
     let lengths = headers.values(of: "Content-Length")
     if let codings = headers.combined("Transfer-Encoding") {
-      // Beside a Content-Length it "ought to be handled as an error", in HTTP/1.0 "the framing is faulty" (section 6.1), and
-      // where chunked is not the last coding, the answer must be 400.
+      // Beside a Content-Length it "ought to be handled as an error", in HTTP/1.0 "the framing is faulty"
+      // (section 6.1), and where chunked is not the last coding, the answer must be 400.
       let last = codings.utf8.lastIndex(of: UInt8(ascii: ",")).map { codings.utf8[$0...].dropFirst() }
       guard lengths.isEmpty, minorVersion > 0,
         (last ?? codings.utf8[...]).trimmingBlanks.isEqualIgnoringASCIICase(to: "chunked")
@@ -111,7 +113,8 @@ extension EndpointRequest {
       throw .init(411, "a body needs a Content-Length")
     }
     guard let length = lengths.first else { return 0 }
-    // Item 5: an invalid value, or more than one, is an unrecoverable error. The exception for equal numbers is optional.
+    // Item 5: an invalid value, or more than one, is an unrecoverable error. The exception for equal numbers
+    // is optional.
     guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy(\.isASCIIDigit) else {
       throw .malformed("more than one Content-Length, or an invalid one")
     }
@@ -119,9 +122,9 @@ extension EndpointRequest {
     return Int(length) ?? .max
   }
 
-  /// Normalises escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped unreserved character is decoded, the digits of
-  /// all others are put in upper case. `nil` if a byte is neither of the class nor part of an escape. An escaped NUL is
-  /// refused: it has no legitimate use and ends a string in C.
+  /// Normalises escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped unreserved character is decoded,
+  /// the digits of all others are put in upper case. `nil` if a byte is neither of the class nor part of an
+  /// escape. An escaped NUL is refused: it has no legitimate use and ends a string in C.
   private static func normalized(_ bytes: ArraySlice<UInt8>, allowing allowed: ByteClass) -> String? {
     // The usual text has no escape.
     if bytes.allSatisfy({ allowed.contains($0) }) { return String(decoding: bytes, as: UTF8.self) }
@@ -144,17 +147,18 @@ extension EndpointRequest {
     return String(decoding: normalized, as: UTF8.self)
   }
 
-  /// Whether the bytes are the authority of an http URL: `uri-host [ ":" port ]`, whose host must not be empty, without
-  /// userinfo (RFC 9110, sections 4.2.1, 4.2.4 and 7.2). Which addresses exist does not matter here.
+  /// Whether the bytes are the authority of an http URL: `uri-host [ ":" port ]`, whose host must not be
+  /// empty, without userinfo (RFC 9110, sections 4.2.1, 4.2.4 and 7.2). Which addresses exist does not matter
+  /// here.
   private static func isAuthority(_ bytes: ArraySlice<UInt8>) -> Bool {
     var rest = bytes
     if rest.first == UInt8(ascii: "[") {
-      // RFC 3986, section 3.2.2: an IPv6address, or an IPvFuture; a zone (RFC 6874).
-      let address = rest.dropFirst().prefix {
-        ByteClass.unreserved.contains($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%")
-      }
-      rest = rest.dropFirst(1 + address.count)
-      guard !address.isEmpty, rest.popFirst() == UInt8(ascii: "]") else { return false }
+      // RFC 3986, section 3.2.2: an IPv6address, here with a zone too (RFC 6874). There is no IPvFuture yet.
+      let literal = rest.prefix { $0 != UInt8(ascii: "]") }
+      rest = rest.dropFirst(literal.count)
+      guard rest.popFirst() == UInt8(ascii: "]"),
+        EndpointAddress.parseHost(String(decoding: literal, as: UTF8.self) + "]") != nil
+      else { return false }
     } else {
       let name = rest.prefix { $0 != UInt8(ascii: ":") }
       rest = rest.dropFirst(name.count)

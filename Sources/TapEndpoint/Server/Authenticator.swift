@@ -1,20 +1,68 @@
 import TapCore
 
 /// Checks the credentials of requests against the secrets of files (RFC 9110, section 11).
+///
+/// A request that comes a second after the last reading waits for the next one, which a thread of its own
+/// makes: a file system that hangs holds up no other request.
 struct Authenticator: Sendable {
-  private let files: [(path: String, scheme: Credentials.Scheme)]
-  private let openPaths: Set<String>
+  struct File: Sendable {
+    let path: String
+    let scheme: Credentials.Scheme
+    fileprivate let read: @Sendable (String, _ limit: Int) throws -> [UInt8]
 
-  /// `nil` if no request needs credentials.
-  init?(_ access: Endpoint.Configuration.Access) {
-    files = [(access.bearerTokenFile, .bearer), (access.basicPasswordFile, .basic)]
-      .compactMap { path, scheme in path.map { ($0, scheme) } }
-    openPaths = access.openPaths
-    if files.isEmpty { return nil }
+    /// `nil` if it has no secret.
+    fileprivate func credentials() throws -> Credentials? {
+      // Larger than any list of secrets.
+      Credentials(try read(path, 65_536), scheme)
+    }
+
+    /// `nil` if it cannot be read, or has no secret.
+    var current: Credentials? { try? credentials() }
   }
 
-  /// A file without credentials, so that a mistake shows at the start.
-  var unusableFile: String? { files.first { Credentials(ofFile: $0.path, $0.scheme) == nil }?.path }
+  /// How long a reading is valid.
+  private static let lifetime = Duration.seconds(1)
+
+  let files: [File]
+  private let openPaths: Set<String>
+  /// Those of the files.
+  private var credentials: [Credentials?]
+  private var readTime = ContinuousClock.now
+
+  /// Reads the files. `nil` if no request needs credentials.
+  /// - Throws: if a file has none, so that a mistake shows at the start.
+  init?(_ access: Endpoint.Configuration.Access) throws(EndpointError) {
+    let paths = [(access.bearerTokenFile, Credentials.Scheme.bearer), (access.basicPasswordFile, .basic)]
+    files = paths.compactMap { path, scheme in
+      path.map { File(path: $0, scheme: scheme, read: access.readFile) }
+    }
+    openPaths = access.openPaths
+    if files.isEmpty { return nil }
+    credentials = []
+    for file in files {
+      var cause = "no line has any"
+      do {
+        credentials.append(try file.credentials())
+      } catch {
+        cause = (error as? System.Failure)?.text ?? "\(error)"
+      }
+      guard credentials.last.flatMap({ $0 }) != nil else {
+        throw EndpointError(
+          .noCredentials,
+          "no credentials: \(file.path): \(cause) (write one a line, and let this process read the file)")
+      }
+    }
+  }
+
+  /// Whether the files are to be read before this request can be judged.
+  func isOutdated(for request: EndpointRequest, at instant: ContinuousClock.Instant) -> Bool {
+    !openPaths.contains(request.path) && readTime.duration(to: instant) >= Self.lifetime
+  }
+
+  /// - Parameter start: when the reading began; `nil` if there was none.
+  mutating func take(_ credentials: [Credentials?], readAt start: ContinuousClock.Instant?) {
+    (self.credentials, readTime) = (credentials, start ?? readTime)
+  }
 
   /// The answer to a request without valid credentials; `nil` if it has some or needs none.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {
@@ -24,11 +72,9 @@ struct Authenticator: Sendable {
       // Section 11.6.2: a scheme whose case does not count, and a token.
       let scheme = field.prefix { $0 != ByteClass.space }
       let token = field[scheme.endIndex...].drop { $0 == ByteClass.space }
-      for file in files where scheme.isEqualIgnoringASCIICase(to: file.scheme.rawValue) {
-        // Small, and read again each time, so that secrets can be exchanged.
-        guard let credentials = Credentials(ofFile: file.path, file.scheme) else {
-          return .refusal(503, "the credentials cannot be read")
-        }
+      for (file, credentials) in zip(files, credentials)
+      where scheme.isEqualIgnoringASCIICase(to: file.scheme.rawValue) {
+        guard let credentials else { return .refusal(503, "the credentials cannot be read") }
         if credentials.contain(Array(token)) { return nil }
       }
     }
@@ -60,18 +106,17 @@ package struct Credentials: Sendable {
 
   private let tokens: [[UInt8]]
 
-  /// Takes a secret from each line, without the blanks around it; empty lines do not count. `nil` if there is none.
+  /// Takes a secret from each line, without the blanks around it; empty lines do not count. `nil` if there is
+  /// none.
   package init?(_ text: [UInt8], _ scheme: Scheme) {
-    let secrets = text.split { $0 == ByteClass.lineFeed || $0 == ByteClass.carriageReturn }
-      .map(\.trimmingBlanks).filter { !$0.isEmpty }
+    // RFC 3629, section 6: a byte order mark is no part of the text.
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let secrets = text.dropFirst(text.starts(with: mark) ? mark.count : 0).split {
+      $0 == ByteClass.lineFeed || $0 == ByteClass.carriageReturn
+    }
+    .map(\.trimmingBlanks).filter { !$0.isEmpty }
     tokens = secrets.map { scheme == .basic ? $0.base64 : Array($0) }
     if tokens.isEmpty { return nil }
-  }
-
-  /// `nil` if the file cannot be read, is larger than any list of secrets, or has none.
-  init?(ofFile path: String, _ scheme: Scheme) {
-    guard let text = System.contents(ofPath: path, limit: 65_536) else { return nil }
-    self.init(text, scheme)
   }
 
   /// Whether one of the tokens was presented. The time depends on the size of the tokens alone.

@@ -4,8 +4,8 @@ import TapLibc
 /// An accepted socket with the state machine that decides what happens on it. Only the
 /// event loop uses it. No call blocks, and none raises SIGPIPE.
 final class Connection {
-  /// Counts the connections of an event loop. Unlike a descriptor, a number is never used again, so that a late event
-  /// or answer finds no other connection.
+  /// Counts the connections of an event loop. Unlike a descriptor, a number is never used again, so that a
+  /// late event or answer finds no other connection.
   typealias ID = Poller.ID
 
   let id: ID
@@ -22,6 +22,8 @@ final class Connection {
     var isScrape: Bool { route.scrapes != nil }
   }
 
+  /// The request that waits until the files of credentials are read.
+  var unauthenticated: (request: EndpointRequest, id: UInt64)?
   /// The request that has a place among those in flight.
   var place: Place?
   /// The body that is being sent, and whether it is a scrape's.

@@ -1,3 +1,5 @@
+import TapCore
+
 /// Passes requests to handlers, and their answers back.
 extension EventLoop {
   /// What scrapes or all other requests take. Each has its own, so that neither takes the other's.
@@ -8,6 +10,15 @@ extension EventLoop {
   }
 
   func handle(_ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime) {
+    if let authenticator, authenticator.isOutdated(for: request, at: time.instant) {
+      connection.unauthenticated = (request, id)
+      return readCredentials(of: authenticator.files)
+    }
+    route(request, id, on: connection, at: time)
+  }
+
+  private func route(_ request: EndpointRequest, _ id: UInt64, on connection: Connection, at time: EventTime)
+  {
     let refusal = authenticator?.refusal(request)
     let route = router.route(for: request)
     if let refusal = refusal ?? (route.isPublic ? nil : hosts?.refusal(request)) {
@@ -35,10 +46,36 @@ extension EventLoop {
     }
   }
 
+  /// Reads the files on another thread, then goes on with the requests that wait for it.
+  private func readCredentials(of files: [Authenticator.File]) {
+    guard !exchange(&isReadingCredentials, with: true) else { return }
+    do {
+      try BackgroundThread.start { [self] in
+        let start = ContinuousClock.now
+        let credentials = files.map(\.current)
+        perform { $0.continueRequests(with: credentials, readAt: start) }
+      }
+    } catch {
+      // The next request tries again.
+      perform { $0.continueRequests(with: files.map { _ in nil }, readAt: nil) }
+    }
+  }
+
+  private func continueRequests(with credentials: [Credentials?], readAt start: ContinuousClock.Instant?) {
+    isReadingCredentials = false
+    authenticator?.take(credentials, readAt: start)
+    let time = clock.now()
+    for connection in connections.open.values {
+      guard let (request, id) = exchange(&connection.unauthenticated, with: nil) else { continue }
+      if connection.state.isCurrent(id) { route(request, id, on: connection, at: time) }
+      advance(connection)
+    }
+  }
+
   private func lackOfPlaces(at route: EndpointRoute) -> String? {
     let isScrape = route.scrapes != nil
-    // A quarter of the connections for scrapes, which share gatherings, and at most half for others, so that requests
-    // that hang leave some to scrapes and probes.
+    // A quarter of the connections for scrapes, which share gatherings, and at most half for others, so that
+    // requests that hang leave some to scrapes and probes.
     let limit = isScrape ? connections.maximum / 4 : min(limits.requestsInFlight, connections.maximum / 2)
     if loads[isScrape]?.requests ?? 0 >= max(limit, 1) {
       return "too many \(isScrape ? "scrapes" : "requests") are being answered"
@@ -63,12 +100,18 @@ extension EventLoop {
     advance(connection)
   }
 
-  /// Releases what a connection no longer needs: the body that is sent, and the place of a request that is over although its handler
-  /// runs, because its deadline has passed or its client is gone. The handler is cancelled, and counted until it returns.
+  /// Releases what a connection no longer needs: the body that is sent, and the place of a request that is
+  /// over although its handler runs, because its deadline has passed or its client is gone. The handler is
+  /// cancelled, and counted until it returns.
   func release(_ connection: Connection, at time: EventTime) {
     if let body = connection.body, connection.isClosed || connection.state.output.isEmpty {
       loads[body.isScrape]?.unsent.remove(body.id)
       connection.body = nil
+    }
+    if let waiting = connection.unauthenticated,
+      connection.isClosed || !connection.state.isCurrent(waiting.id)
+    {
+      connection.unauthenticated = nil
     }
     guard let place = connection.place, connection.isClosed || !connection.state.isCurrent(place.id)
     else { return }

@@ -1,8 +1,8 @@
 import Dispatch
 import TapCore
 
-/// Serves all connections on one serial queue: it moves bytes and events between sockets, clocks and handlers, and
-/// the state machines of the connections decide.
+/// Serves all connections on one serial queue: it moves bytes and events between sockets, clocks and
+/// handlers, and the state machines of the connections decide.
 actor EventLoop {
   private static let listenerID: Poller.ID = 0
   /// A deadline is noticed at most this much late. It bounds how often all connections are visited.
@@ -13,7 +13,8 @@ actor EventLoop {
 
   let router: Router
   /// `nil` where no request needs credentials.
-  let authenticator: Authenticator?
+  var authenticator: Authenticator?
+  var isReadingCredentials = false
   /// `nil` where a request may name any host.
   let hosts: AllowedHosts?
   let limits: Endpoint.Configuration.Limits
@@ -61,8 +62,9 @@ actor EventLoop {
 
   func begin() { poller.begin(on: executor.queue) { [weak self] in self?.assumeIsolated { $0.turn() } } }
 
-  /// Serves what is ready, and looks again behind what else the queue has to do. Only when nothing is ready, Dispatch watches, since
-  /// it begins to do so on a thread of its own, which costs more than a small request.
+  /// Serves what is ready, and looks again behind what else the queue has to do. Only when nothing is ready,
+  /// Dispatch watches, since it begins to do so on a thread of its own, which costs more than a small
+  /// request.
   private func turn() {
     let ready = poller.ready()
     guard !ready.isEmpty else { return poller.watch(true) }
@@ -137,8 +139,8 @@ actor EventLoop {
     advance(connection)
   }
 
-  /// Checks all deadlines then, or somewhat later, unless they are checked earlier anyway. Most deadlines are moved before they
-  /// pass, so that a check finds the next one.
+  /// Checks all deadlines then, or somewhat later, unless they are checked earlier anyway. Most deadlines are
+  /// moved before they pass, so that a check finds the next one.
   private func checkDeadlines(at instant: ContinuousClock.Instant) {
     if let nextCheck, nextCheck <= instant { return }
     nextCheck = instant
@@ -229,9 +231,10 @@ actor EventLoop {
 /// Runs an actor on a serial dispatch queue, so that the handlers of dispatch sources, which run on the same
 /// queue, are isolated to the actor. (`DispatchSerialQueue`, which is such an executor, is not on Linux.)
 final class QueueExecutor: SerialExecutor {
-  /// Of a class that shares its threads with no other, so that an app's queues that block in another one take none of them. On Linux
-  /// `.userInteractive` and `.userInitiated` share theirs, and `.background` is served with a nice value of 10, so that an endpoint of
-  /// that class hardly answers while processors are short; that of `.utility` is 2.
+  /// Of a class that shares its threads with no other, so that an app's queues that block in another one take
+  /// none of them. On Linux `.userInteractive` and `.userInitiated` share theirs, and `.background` is served
+  /// with a nice value of 10, so that an endpoint of that class hardly answers while processors are short;
+  /// that of `.utility` is 2.
   #if canImport(Darwin)
     private static let qos = DispatchQoS.userInteractive
   #else

@@ -43,6 +43,19 @@ import TestSupport
     await first.shutdown()
   }
 
+  /// A successor may have removed the socket of this one, which still runs, and taken its path.
+  @Test func `leaves the socket of its successor`() async throws {
+    let directory = try TemporaryFolder()
+    let path = directory("socket")
+    let (first, second) = (endpoint(path), endpoint(path))
+    try first.start()
+    directory.remove("socket")
+    try second.start()
+    await first.shutdown()
+    #expect(try await RawClient(path: path).get("/healthz").hasSuffix("ok\n"))
+    await second.shutdown()
+  }
+
   @Test func `leaves a file alone`() throws {
     let directory = try TemporaryFolder()
     try directory.write("precious", to: "file")
