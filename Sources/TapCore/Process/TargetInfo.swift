@@ -7,17 +7,21 @@ public struct TargetInfo: Collector {
   private let labels: Labels
 
   /// Takes the values of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`: `key=value` pairs with commas
-  /// between them, values percent-encoded (OpenTelemetry resource SDK). The service's name takes precedence
-  /// over the attribute `service.name`. Anything that is not a pair is ignored.
+  /// between them, values percent-encoded (OpenTelemetry resource SDK). White space around names and values
+  /// belongs to neither. The service's name takes precedence over the attribute `service.name`. Anything that
+  /// is not a pair is ignored.
   public init(serviceName: String?, resourceAttributes: String?) {
     var values: [String: String] = [:]
     if let serviceName, !serviceName.isEmpty { values["service_name"] = serviceName }
     for pair in (resourceAttributes ?? "").split(separator: ",") {
-      let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let sides = pair.utf8.split(
+        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
+      )
+      .map(Self.trimmed)
       guard sides.count == 2, values.count < Self.maximumAttributeCount,
-        let name = Self.labelName(sides[0]), values[name] == nil
+        let name = Self.labelName(Substring(sides[0])), values[name] == nil
       else { continue }
-      values[name] = String(decoding: PercentEncoding.decoded(sides[1].utf8), as: UTF8.self)
+      values[name] = String(decoding: PercentEncoding.decoded(sides[1]), as: UTF8.self)
     }
     labels = Labels(values)
   }
@@ -41,10 +45,18 @@ public struct TargetInfo: Collector {
     ]
   }
 
-  /// `service.name` becomes `service_name` (OpenTelemetry, Prometheus compatibility). `nil` if no label name is left.
+  /// W3C Baggage, section 3.3.1: optional white space is around names and values. A file of variables may
+  /// also leave newlines there.
+  private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
+    let isBlank = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
+    guard let last = text.lastIndex(where: { !isBlank($0) }) else { return text[text.endIndex...] }
+    return text[...last].drop(while: isBlank)
+  }
+
+  /// `service.name` becomes `service_name` (OpenTelemetry, Prometheus compatibility). `nil` if no label name
+  /// is left.
   private static func labelName(_ key: Substring) -> String? {
-    let trimmed = key.drop { $0 == " " }.prefix { $0 != " " }
-    let name = String(trimmed.map { MetricName.isValidLabel("a\($0)") ? $0 : "_" })
+    let name = String(key.map { MetricName.isValidLabel("a\($0)") ? $0 : "_" })
     return (try? MetricName.checkLabels([name], metric: "target_info")) == nil ? nil : name
   }
 }

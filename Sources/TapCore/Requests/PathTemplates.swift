@@ -49,8 +49,8 @@ public struct PathTemplates: Sendable, ExpressibleByArrayLiteral {
 
   /// Checks the spelling of the templates.
   ///
-  /// - Throws: ``PathTemplateError`` for the first template that does not begin with a slash, has a query, or
-  ///   has a segment other than a literal, `{name}` or a final `*`.
+  /// - Throws: ``PathTemplateError`` for the first template that does not begin with a slash, has a query or
+  ///   a blank, names two parameters alike, or has a segment other than a literal, `{name}` or a final `*`.
   public func validate() throws(PathTemplateError) {
     if let error { throw error }
   }

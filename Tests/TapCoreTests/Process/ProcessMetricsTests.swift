@@ -92,7 +92,8 @@ struct ProcessMetricsTests {
         "shop", "service.name=other,deployment.environment=prod",
         #"deployment_environment="prod",service_name="shop""#
       ),
-      (nil, "service.name=a%20b, team = x,=y,z,le=1,1st=2,%=%zz", #"service_name="a b",team=" x",_="%zz""#),
+      (nil, "service.name=a%20b, team = x,=y,z,le=1,1st=2,%=%zz", #"service_name="a b",team="x",_="%zz""#),
+      (nil, " a\t=\n1 , b = %202%20\t\r\n", #"a="1",b=" 2 ""#),
     ] as [(String?, String?, String)])
   func `target info has the resource`(name: String?, attributes: String?, labels: String) throws {
     let registry = Registry()

@@ -53,6 +53,10 @@ import TestSupport
       ("/files/*/x", "/files/{name}/x"), ("/users?page={page}", "/users"), ("/users#{id}", "/users"),
       ("/users/:id?", "/users/{id}"), ("https://api.example.com/users/{id}", "/users/{id}"),
       ("https://api.example.com", "/"), ("", "/"), ("*", "/*"), ("?", "/"),
+      (" /users/{id}\t", "/users/{id}"), ("/my files/{id}", "/my%20files/{id}"), ("/a\tb\n", "/a%09b"),
+      ("/users/{user id}", "/users/{user_id}"), ("/users/{ id }", "/users/{id}"), ("/u/{ }", "/u/{name}"),
+      ("/u/{id}/posts/{id}", "/u/{id}/posts/{id2}"), ("/{a}/{a}/{a2}/{a}", "/{a}/{a3}/{a2}/{a4}"),
+      ("/:id/:id", "/{id}/{id2}"), ("/{}/{}", "/{name}/{name2}"),
     ] as [(String, String)])
   func `another spelling is refused, and the right one shown`(template: String, spelling: String) throws {
     let error = #expect(throws: PathTemplateError.self) { try PathTemplates(["/", template]).validate() }
