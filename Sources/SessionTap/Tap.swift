@@ -15,7 +15,8 @@ package import TapURLSession
 /// await tap.shutdown()
 /// ```
 ///
-/// A tap owns its registry, its log and its endpoint. Several taps share nothing. Any thread may use all members.
+/// A tap owns its registry, its log and its endpoint. Several taps share nothing. Any thread may use all
+/// members.
 ///
 /// Keep the tap for as long as its metrics are to be served: a session does not retain it. If a tap is
 /// released without a shutdown, its endpoint closes, its sessions are not observed, and the log says so.
@@ -47,7 +48,8 @@ public final class Tap: Sendable {
   ///   - configuration: What the tap does.
   ///   - registry: Where the metrics are registered. A registry holds the request metrics once, so each tap
   ///     needs its own; do not reuse one after this throws.
-  /// - Throws: ``TapError`` if a template is misspelt, the log cannot be opened or the metrics not be registered.
+  /// - Throws: ``TapError`` if a template is misspelt, the log cannot be opened or the metrics not be
+  ///   registered.
   public init(
     _ configuration: Configuration = Configuration(), registry: Registry = Registry()
   ) throws(TapError) {
@@ -133,8 +135,8 @@ public final class Tap: Sendable {
 
   /// Begins to serve the metrics, and prints where. The tap serves them until its ``shutdown()``.
   ///
-  /// - Throws: ``TapError`` if the endpoint cannot listen at the address that code gave, or the tap was started or shut down
-  ///   before.
+  /// - Throws: ``TapError`` if the endpoint cannot listen at the address that code gave, or the tap was
+  ///   started or shut down before.
   public func start() throws(TapError) {
     let before = phase.withLock { phase in
       defer { if phase == .idle { phase = .running } }
@@ -149,15 +151,14 @@ public final class Tap: Sendable {
     do throws(EndpointError) {
       try listen()
     } catch {
-      if error.code == .addressInUse, !configuration.failsIfAddressInUse {
-        warn("\(error.advice); the app runs, and its metrics are served as soon as the address is free")
-        return listenLater()
-      }
-      guard configuration.isOfEnvironment(error) else {
+      let advice = configuration.advice(on: error)
+      guard configuration.tolerates(error) else {
         phase.withLock { if $0 == .running { $0 = .idle } }
-        throw TapError(error)
+        throw TapError(.endpoint, advice, underlying: error)
       }
-      warn("\(error.advice); the app runs, and its metrics are not served")
+      if error.isLasting { return warn("\(advice); the app runs, and its metrics are not served") }
+      warn("\(advice); the app runs, and its metrics are served as soon as that is over")
+      listenLater()
     }
   }
 
@@ -167,7 +168,9 @@ public final class Tap: Sendable {
       phase.withLock { $0 == .running } ? try endpoint?.start() : nil
     }
     guard let address = started else { return }
-    sessions.exclude(ownPort: address.port)
+    if let host = address.host, let port = address.port {
+      sessions.exclude(OwnEndpoint(host: host, port: port))
+    }
     say("metrics at " + (address.port == nil ? "\(address)" : "http://\(address)/metrics"))
   }
 
@@ -182,7 +185,7 @@ public final class Tap: Sendable {
     }
   }
 
-  /// `false` if the address is still in use.
+  /// `false` if it still cannot listen.
   private func listens() -> Bool {
     do throws(EndpointError) { try listen() } catch { return false }
     if let address { log(.info, "the metrics are served at \(address) now") }
@@ -202,7 +205,8 @@ public final class Tap: Sendable {
   /// Where the metrics are served, with the actual port. `nil` while the endpoint does not listen.
   public var address: EndpointAddress? { endpoint?.address }
 
-  /// Records the requests that the app serves, in the same metrics and the same log. A framework's middleware calls it.
+  /// Records the requests that the app serves, in the same metrics and the same log. A framework's middleware
+  /// calls it.
   public var inbound: InboundRequests { recorder.inbound }
 
   /// Records requests that the app makes without a URLSession, in the same metrics and the same log.

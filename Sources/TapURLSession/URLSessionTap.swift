@@ -48,6 +48,7 @@ public final class URLSessionTap: Sendable {
   private struct State {
     var clients: Set<String> = []
     var isStopped = false
+    var ownEndpoint: OwnEndpoint?
   }
 
   let configuration: Configuration
@@ -137,23 +138,22 @@ public final class URLSessionTap: Sendable {
   /// Whether the tap observes no more. Set before the table of classes forgets the tap.
   package var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Requests to this port of this machine are never recorded: they are scrapes of the app by itself.
-  package func exclude(ownPort: Int?) { self.ownPort.store(ownPort ?? 0, ordering: .relaxed) }
+  /// Requests to the app's own endpoint are never recorded: they are scrapes of the app by itself.
+  package func exclude(_ endpoint: OwnEndpoint?) {
+    state.withLock { $0.ownEndpoint = endpoint }
+    ownPort.store(endpoint?.port ?? 0, ordering: .relaxed)
+  }
 
   /// Whether a request to a server is to be recorded. It is described only if a filter has to see it.
   func records(server: @autoclosure () -> URLAuthority?, _ description: () -> RequestDescription) -> Bool {
     let ownPort = ownPort.load(ordering: .relaxed)
-    if ownPort != 0, let server = server(), server.port == ownPort, Self.isLoopback(server.host) {
+    if ownPort != 0, let server = server(), server.port == ownPort,
+      state.withLock({ $0.ownEndpoint })?.isNamed(by: server.host) == true
+    {
       return false
     }
     let filter = recorder.outboundFilter
     return filter.isAll || filter.includes(description())
-  }
-
-  /// By one of its usual names (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
-  private static func isLoopback(_ host: String) -> Bool {
-    let host = host.lowercased()
-    return host == "localhost" || host == "::1" || host.hasPrefix("127.")
   }
 
   func install(in configuration: URLSessionConfiguration, client: String, hasOlderTasks: Bool = false) {

@@ -21,18 +21,45 @@ import TestSupport
       observer.ended.map { $0.request.url.split(separator: "/").last } == ["shop-1", "shop-0", "other"])
   }
 
-  @Test(arguments: ["127.0.0.1", "localhost", "LOCALHOST", "127.1.2.3", "[::1]"])
+  @Test(arguments: ["127.0.0.1", "app.localhost", "[::ffff:127.0.0.1]"])
   func `the endpoint of the app itself is never recorded`(host: String) async throws {
     let (tap, observer) = URLSessionTap.observed()
     let closed = try ClosedPort()
-    tap.exclude(ownPort: closed.port)
+    tap.exclude(OwnEndpoint(host: "127.0.0.1", port: closed.port))
     let session = tap.session(client: "a")
     _ = try? await session.data(from: #require(URL(string: "http://\(host):\(closed.port)/metrics")))
     tap.flush()
     #expect(observer.started.isEmpty)
-    tap.exclude(ownPort: nil)
+    tap.exclude(nil)
     _ = try? await session.data(from: #require(URL(string: "http://\(host):\(closed.port)/metrics")))
     tap.flush()
     #expect(observer.started.count == 1)
   }
+
+  /// Addresses as libcurl takes them, and names of this machine.
+  static let loopback = [
+    "127.0.0.1", "localhost", "LOCALHOST", "localhost.", "app.localhost", "127.1.2.3", "127.1", "0x7f000001",
+    "2130706433", "0.0.0.0", "0", "::1", "::", "::ffff:127.0.0.1", "::ffff:7f00:1", hostName, hostName + ".",
+  ]
+  static let others = [
+    "", "example.com", "localhost.example.com", "127.0.0.1.example.com", "192.0.2.1", "::2", "a\0b",
+  ]
+
+  @Test(arguments: [
+    ("127.0.0.1", loopback, others + ["10.1.2.3"]), ("0.0.0.0", loopback, others), ("::", loopback, others),
+    (
+      "10.1.2.3", ["10.1.2.3", "10.66051", "::ffff:10.1.2.3", hostName],
+      others + ["127.0.0.1", "::1", "localhost"]
+    ),
+    ("fe80::1%lo", [hostName], others + ["::1"]),
+  ])
+  func `the endpoint is known by its addresses and the names of the machine`(
+    host: String, own: [String], others: [String]
+  ) {
+    let endpoint = OwnEndpoint(host: host, port: 1)
+    for name in own { #expect(endpoint.isNamed(by: name), "\(name)") }
+    for name in others { #expect(!endpoint.isNamed(by: name), "\(name)") }
+  }
+
+  static let hostName = ProcessInfo.processInfo.hostName
 }
