@@ -11,7 +11,11 @@ struct ObservedRun {
   init(_ options: Options, templates: PathTemplates = []) throws {
     let port = try options.integer("--port", in: 0...65_535) ?? 9464
     let log = try options.text("--log") ?? "requests.jsonl"
-    var configuration = Tap.Configuration()
+    // The option says where to listen: else a port that the environment names too would be waited for.
+    var configuration = Tap.Configuration(
+      environment: ProcessInfo.processInfo.environment.filter {
+        !$0.key.hasPrefix("OTEL_EXPORTER_PROMETHEUS_")
+      })
     for warning in configuration.warnings { Terminal.say("warning  \(warning)") }
     configuration.exemplars = .all
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: port))
@@ -29,13 +33,15 @@ struct ObservedRun {
     configuration.failsIfAddressInUse = true
     configuration.outbound.pathTemplates = templates
     tap = try Tap.start(configuration)
-    let address = tap.address?.description ?? ""
-    Terminal.say("page     http://\(address)/")
-    Terminal.say("metrics  http://\(address)/metrics")
+    if let address = tap.address {
+      Terminal.say("page     http://\(address)/")
+      Terminal.say("metrics  http://\(address)/metrics")
+    }
     Terminal.say("log      \(log == "-" ? "standard error" : log)")
   }
 
-  /// Makes requests until the time is over, a signal asks to stop, or, if it ends with them, they come to their end.
+  /// Makes requests until the time is over, a signal asks to stop, or, if it ends with them, they come to
+  /// their end.
   func run(
     atMost duration: Duration?, endsWithRequests: Bool, requests: @escaping @Sendable (Tap) async -> Void
   ) async {

@@ -13,11 +13,12 @@ struct PushFailure: Error {
   }
 }
 
-/// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline or a cancel.
+/// One request to a gateway, in a session of its own. It ends once: with a response, an error, its deadline
+/// or a cancel.
 ///
-/// The limits of a session do not do for that: the one for a whole request has no effect on Linux, and the other begins
-/// anew with all that the gateway sends. The session has a delegate, since a completion handler's redirects are followed, with
-/// the credentials, and its body is kept as a whole.
+/// The limits of a session do not do for that: the one for a whole request has no effect on Linux, and the
+/// other begins anew with all that the gateway sends. The session has a delegate, since a completion
+/// handler's redirects are followed, with the credentials, and its body is kept as a whole.
 final class PushExchange: NSObject, URLSessionDataDelegate {
   private struct State {
     /// The task until it is complete.
@@ -28,12 +29,13 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
 
   /// The bytes of a body that are read, and those that are kept.
   private static let bodyLimit = 65_536
-  private static let reasonLimit = 200
+  private static let reasonLimit = 1_000
 
   private let gateway: PushGateway
   private let state = Mutex(State())
   private let outcome = Promise<Result<Void, PushFailure>>()
-  /// The start, the delegate's calls and the cancel, one at a time. They may wait for Foundation's one queue of all sessions.
+  /// The start, the delegate's calls and the cancel, one at a time. They may wait for Foundation's one queue
+  /// of all sessions.
   private let calls = OperationQueue()
 
   init(with gateway: PushGateway) {
@@ -84,8 +86,9 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     session.finishTasksAndInvalidate()
   }
 
-  /// Cancels what goes on after the end. Foundation on Linux ends the process where a cancel meets the end of a request
-  /// (swift-corelibs-foundation #3296); it does not where the cancel is one of the delegate's calls, before the last.
+  /// Cancels what goes on after the end. Foundation on Linux ends the process where a cancel meets the end of
+  /// a request (swift-corelibs-foundation #3296); it does not where the cancel is one of the delegate's
+  /// calls, before the last.
   private func giveUp(_ error: PushFailure) {
     outcome.fulfill(.failure(error))
     calls.addOperation { self.state.withLock { $0.task }?.cancel() }
@@ -97,14 +100,24 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
   private func result(of response: URLResponse?) -> Result<Void, PushFailure>? {
     guard let status = (response as? HTTPURLResponse)?.statusCode, status >= 200 else { return nil }
     if status < 300 { return .success(()) }
-    let line = state.withLock { $0.reason }.drop { $0 <= 0x20 }.prefix { $0 != 0x0A && $0 != 0x0D }
-    let text = String(decoding: line.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
+    let text = Self.reason(in: state.withLock { $0.reason })
     let reason = text.isEmpty ? HTTPURLResponse.localizedString(forStatusCode: status) : text
     // RFC 9110, sections 15.5.9, 15.6 and RFC 6585, section 4: these may be transient.
     return .failure(
       PushFailure(
         "\(gateway.authority) answers \(status): \(reason)",
         isTransient: status >= 500 || status == 408 || status == 429))
+  }
+
+  /// The first line of a body, and the next one where it ends in a colon. A Pushgateway answers `pushed
+  /// metrics are invalid …: 2 error(s) occurred:`, and each cause is on a line of its own.
+  private static func reason(in body: [UInt8]) -> String {
+    let lines = body.split { $0 == 0x0A || $0 == 0x0D }.map { line in
+      String(decoding: line.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
+        .trimmingCharacters(in: .whitespaces)
+    }.filter { !$0.isEmpty }
+    guard let first = lines.first else { return "" }
+    return first.hasSuffix(":") ? lines.prefix(2).joined(separator: " ") : first
   }
 
   // MARK: The delegate's calls
@@ -120,7 +133,8 @@ final class PushExchange: NSObject, URLSessionDataDelegate {
     dataTask.cancel()
   }
 
-  /// The credentials are for this gateway, and were sent with the request. A session on Linux would wait for others for ever.
+  /// The credentials are for this gateway, and were sent with the request. A session on Linux would wait for
+  /// others for ever.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -31,12 +31,14 @@ extension Tap {
     public var exemplars = ExemplarPolicy.sampled
     /// Settings for URLSessions alone.
     public var sessions = URLSessionTap.Configuration()
-    /// Whether the tap exposes the metrics of the process, `process_*`. Switch it off if the app registers its own.
+    /// Whether the tap exposes the metrics of the process, `process_*`. Switch it off if the app registers
+    /// its own.
     public var exposesProcess = true
     /// Whether OpenMetrics has a sample `_created`, when it began, for each counter and histogram. `false` by
     /// default, because servers store each as a series of its own.
     public var exposesCreatedSamples = false
-    /// The service and its attributes: `target_info`. Empty unless the environment sets it.
+    /// The service and its attributes: `target_info`, and `service.name` and `service.version` in the log,
+    /// unless ``logging`` has these fields. Empty unless the environment sets it.
     public var target = TargetInfo(serviceName: nil, resourceAttributes: nil)
     /// Where each request's line goes. `nil` writes none.
     public var log: RequestLog.Destination? { didSet { isLogOfEnvironment = false } }
@@ -54,23 +56,24 @@ extension Tap {
     public var keepsPageHistory = true
     /// Where the metrics are served; `nil` serves none. By default refusals become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
-    /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old one does in a
-    /// restart. By default it warns, and the endpoint tries again each second until the address is free.
+    /// Whether ``Tap/start()`` throws if another process uses the endpoint's address, as the old one does in
+    /// a restart. By default it warns, and the endpoint tries again each second until the address is free.
     public var failsIfAddressInUse = false
     /// The checks of `/readyz`, by name. The answer sorts them by name. ``Tap/readiness`` takes more.
     public var readinessChecks: [String: Readiness.Check] = [:]
     /// Small handlers of the app's own. They cannot take the paths of the tap's routes: `/metrics`,
     /// `/healthz`, `/readyz`, `/`, `/page/history` and `/logs`.
     public var routes: [EndpointRoute] = []
-    /// The app's own observers of the requests that it makes and serves. One thread calls them, one after another, soon after a
-    /// request's start and end. A slow observer delays neither requests nor scrapes: when 4,096 calls wait, further ones are
-    /// dropped and counted in `session_tap_observer_dropped_total`.
+    /// The app's own observers of the requests that it makes and serves. One thread calls them, one after
+    /// another, soon after a request's start and end. A slow observer delays neither requests nor scrapes:
+    /// when 4,096 calls wait, further ones are dropped and counted in `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
-    /// Makes a span of each request that the app makes with a trace, and of each that it serves. It is one of the observers too.
-    /// Requests of all URLSessions take their spans from the tracer of the newest tap that has one.
+    /// Makes a span of each request that the app makes with a trace, and of each that it serves. It is one of
+    /// the observers too. Requests of all URLSessions take their spans from the tracer of the newest tap that
+    /// has one.
     public var tracer: (any RequestTracer)?
-    /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the log.
-    /// 5 s by default. A negative time is 0.
+    /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the
+    /// log. 5 s by default. A negative time is 0.
     public var shutdownDeadline = Duration.seconds(5)
     /// Whether the start prints nothing to standard error. By default it prints where the metrics are, and
     /// each of the ``warnings`` that concerns an operator. The log has all warnings.
@@ -100,10 +103,14 @@ extension Tap.Configuration {
     try logging.redaction.allowedPaths?.validate()
   }
 
-  /// The log, if lines are wanted anywhere. Where its path cannot be opened, that of the environment is tried, and it is left out if
-  /// only the environment asks for it.
+  /// The log, if lines are wanted anywhere. Where its path cannot be opened, that of the environment is
+  /// tried, and it is left out if only the environment asks for it.
   mutating func makeLog() throws(RequestLogError) -> RequestLog? {
     var logging = logging
+    for (field, label) in [("service.name", "service_name"), ("service.version", "service_version")]
+    where logging.fields[field] == nil {
+      if let value = target[label] { logging.fields[field] = .string(value) }
+    }
     if servesLog, logging.recentLineLimit == 0 { logging.recentLineLimit = Self.servedLineLimit }
     guard let destination = log ?? (servesLog ? .memory : nil) else { return nil }
     do {
@@ -112,6 +119,8 @@ extension Tap.Configuration {
       guard error.code == .cannotOpen else { throw error }
       if isLogOfEnvironment {
         warnings.append("SESSION_TAP_LOG: \(error); the app runs without a log")
+        // It is not the code that sets none.
+        assignments.removeAll { $0.variable.name == EnvironmentVariable.log }
         log = nil
         return try makeLog()
       }

@@ -2,12 +2,13 @@ import TapCore
 import TapEndpoint
 
 extension Tap.Configuration {
-  /// Makes the default configuration, changed by an environment. The article *Metrics and limits* lists the variables.
+  /// Makes the default configuration, changed by an environment. The article *Metrics and limits* lists the
+  /// variables.
   ///
   /// An invalid environment does not end an app (OpenTelemetry, "Environment Variable Specification",
   /// "Parsing"): a value that cannot be used, or an unknown variable `SESSION_TAP_…`, is ignored and named in
   /// ``warnings``. If the start finds that the address, the credentials or the log cannot be used, the app
-  /// runs without it, and a warning says why.
+  /// runs without it, and a warning says why. The endpoint tries again each second.
   ///
   /// Values set later take precedence, and a warning names the variable. A log is an exception: where the
   /// path that the code sets cannot be opened, that of `SESSION_TAP_LOG` is used.
@@ -31,11 +32,8 @@ extension Tap.Configuration {
       taken.removeAll { $0.variable.name == EnvironmentVariable.rotationKeep }
     }
     target = TargetInfo(
-      serviceName: environment["OTEL_SERVICE_NAME"],
-      resourceAttributes: environment["OTEL_RESOURCE_ATTRIBUTES"])
-    for (field, label) in [("service.name", "service_name"), ("service.version", "service_version")] {
-      if let value = target[label] { logging.fields[field] = .string(value) }
-    }
+      serviceName: environment[EnvironmentVariable.serviceName],
+      resourceAttributes: environment[EnvironmentVariable.resourceAttributes])
     for index in taken.indices { taken[index].setting = taken[index].variable.setting(self) }
     assignments = taken
     let isAddressGiven = [EnvironmentVariable.host, EnvironmentVariable.port].contains {
@@ -45,17 +43,20 @@ extension Tap.Configuration {
     isLogOfEnvironment = taken.contains { $0.variable.name == EnvironmentVariable.log }
     environmentLog = log
     for name in environment.keys.sorted() where name.hasPrefix(EnvironmentVariable.own) {
-      if let right = Self.nearestVariable(to: name) {
-        warnings.append("there is no variable \(name): did you mean \(right)?")
-      }
+      if EnvironmentVariable.all.contains(where: { $0.name == name }) { continue }
+      let name = String(name.prefix(256))
+      let suggestion = Self.nearestVariable(to: name).map { ": did you mean \($0)?" }
+      warnings.append("there is no variable \(name)\(suggestion ?? "")")
     }
   }
 
-  /// Warns of each variable in whose place the code has set something else.
+  /// Warns of each variable that has no effect, or in whose place the code has set something else.
   mutating func warnOfIgnoredVariables() {
     for taken in assignments {
       let name = taken.variable.name
-      if !taken.holds(in: self) {
+      if endpoint == nil, EnvironmentVariable.ofEndpoint.contains(name) {
+        warn(name, taken.value, "which has no effect: the app's code sets no endpoint")
+      } else if !taken.holds(in: self) {
         warn(name, taken.value, "which is ignored: the app's code sets another value")
       } else if log?.isFile != true, name.hasPrefix(EnvironmentVariable.rotation) {
         warn(name, taken.value, "which has no effect: there is no log in a file")
@@ -63,24 +64,55 @@ extension Tap.Configuration {
     }
   }
 
-  /// Whether it is the environment that keeps the endpoint from listening.
-  func isOfEnvironment(_ error: EndpointError) -> Bool {
+  /// Whether the start goes on without the endpoint for now: because another process uses the address, or it
+  /// is the environment that keeps the endpoint from listening.
+  func tolerates(_ error: EndpointError) -> Bool {
+    if error.code == .addressInUse { return !failsIfAddressInUse }
     if environmentAddress != nil, environmentAddress == endpoint?.address { return true }
-    let files = [EnvironmentVariable.bearerTokenFile, EnvironmentVariable.basicPasswordFile]
-    return error.code == .noCredentials
-      && assignments.contains { files.contains($0.variable.name) && $0.holds(in: self) }
+    return error.code == .noCredentials && variable(ofFileIn: error) != nil
+  }
+
+  /// The description of an error of the endpoint, and which of the settings is the remedy.
+  func advice(on error: EndpointError) -> String {
+    let remedy: String? =
+      switch error.code {
+      case .addressInUse:
+        "the address is that of configuration.endpoint, or \(EnvironmentVariable.port)"
+      case .accessNotRestricted: "\(EnvironmentVariable.allowNetwork)=1 lets anybody read"
+      case .noCredentials: variable(ofFileIn: error).map { "\($0) names the file" }
+      default: nil
+      }
+    return error.description + (remedy.map { "; " + $0 } ?? "")
+  }
+
+  /// The variable that names the file without credentials, if one does.
+  private func variable(ofFileIn error: EndpointError) -> String? {
+    let names = [EnvironmentVariable.bearerTokenFile, EnvironmentVariable.basicPasswordFile]
+    return assignments.first {
+      names.contains($0.variable.name) && $0.holds(in: self) && error.description.contains(" \($0.value): ")
+    }?.variable.name
   }
 
   private mutating func warn(_ name: String, _ value: String, _ problem: String) {
     warnings.append("\(name) is '\(value)', \(problem)")
   }
 
-  /// The variable with the most similar name, or `nil` if there is one of this name.
+  /// The variable with the most similar name, or `nil` if none has anything in common with it.
   private static func nearestVariable(to name: String) -> String? {
-    let names = EnvironmentVariable.all.map(\.name).filter { $0.hasPrefix(EnvironmentVariable.own) }
-    if names.contains(name) { return nil }
-    let text = Array(name.utf8.prefix(256))
-    return names.min { distance(text, Array($0.utf8)) < distance(text, Array($1.utf8)) }
+    let word = ownWords(of: name)
+    let candidates = EnvironmentVariable.all.map { variable in
+      let other = ownWords(of: variable.name)
+      return (variable.name, distance: distance(word, other), most: max(word.count, other.count))
+    }
+    return candidates.min { $0.distance < $1.distance }.flatMap { $0.distance < $0.most ? $0.0 : nil }
+  }
+
+  /// A name without the words that only say whose it is: `PORT` of `OTEL_EXPORTER_PROMETHEUS_PORT`.
+  private static func ownWords(of name: String) -> [UInt8] {
+    let owners: Set<Substring> = [
+      "SESSION", "TAP", "OTEL", "EXPORTER", "PROMETHEUS", "INSTRUMENTATION", "HTTP",
+    ]
+    return Array(name.split(separator: "_").filter { !owners.contains($0) }.joined(separator: "_").utf8)
   }
 
   /// How many bytes to insert, to remove or to change make one text of the other (Levenshtein).

@@ -40,28 +40,15 @@ public struct TapError: Error, CustomStringConvertible {
     let code: Code =
       switch error {
       case is RegistryError: .metrics
-      case is EndpointError: .endpoint
       case is PathTemplateError: .configuration
       default: .log
       }
-    self.init(code, (error as? EndpointError)?.advice ?? "\(error)", underlying: error)
+    self.init(code, "\(error)", underlying: error)
   }
 }
 
-extension EndpointError {
-  /// The description, and what of a tap's configuration is the remedy.
-  var advice: String {
-    switch code {
-    case .addressInUse:
-      "\(description); the address is that of configuration.endpoint, or OTEL_EXPORTER_PROMETHEUS_PORT"
-    case .accessNotRestricted: "\(description); SESSION_TAP_ALLOW_NETWORK=1 lets anybody read"
-    default: description
-    }
-  }
-}
-
-// Without these, `localizedDescription` is "The operation could not be completed". The conformances stand here since the
-// modules of the errors do without Foundation.
+// Without these, `localizedDescription` is "The operation could not be completed". The conformances stand
+// here since the modules of the errors do without Foundation.
 
 extension TapError: LocalizedError {
   /// The ``description``.

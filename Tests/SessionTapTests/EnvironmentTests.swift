@@ -115,14 +115,23 @@ import TestSupport
 
   @Test(arguments: [
     ("SESSION_TAP_LOGS", "SESSION_TAP_LOG"), ("SESSION_TAP_SERVES_LOG", "SESSION_TAP_SERVE_LOG"),
-    ("SESSION_TAP_ALLOW_NETWROK", "SESSION_TAP_ALLOW_NETWORK"), ("SESSION_TAP_", "SESSION_TAP_LOG"),
+    ("SESSION_TAP_ALLOW_NETWROK", "SESSION_TAP_ALLOW_NETWORK"),
     ("SESSION_TAP_ROTATION_SIZE", "SESSION_TAP_LOG_ROTATION_SIZE"),
-    ("SESSION_TAP_" + String(repeating: "X", count: 100_000), "SESSION_TAP_ALLOW_NETWORK"),
+    ("SESSION_TAP_PORT", "OTEL_EXPORTER_PROMETHEUS_PORT"),
+    ("SESSION_TAP_HOST", "OTEL_EXPORTER_PROMETHEUS_HOST"), ("SESSION_TAP_SERVICE_NAME", "OTEL_SERVICE_NAME"),
+    ("SESSION_TAP_PROMETHEUS_PORT", "OTEL_EXPORTER_PROMETHEUS_PORT"),
+    ("SESSION_TAP_KNOWN_METHODS", "OTEL_INSTRUMENTATION_HTTP_KNOWN_METHODS"),
   ])
   func `a misspelt variable is named with the right spelling`(name: String, right: String) {
     let configuration = Tap.Configuration(environment: [name: "x"])
-    #expect(configuration.warnings.count == 1)
-    #expect(configuration.warnings.first?.hasSuffix(": did you mean \(right)?") == true)
+    #expect(configuration.warnings == ["there is no variable \(name): did you mean \(right)?"])
+  }
+
+  @Test(arguments: ["", "7", String(repeating: "7", count: 100_000)])
+  func `a variable that is like no other is named alone`(name: String) {
+    let configuration = Tap.Configuration(environment: ["SESSION_TAP_" + name: "x"])
+    let shown = name.prefix(244)
+    #expect(configuration.warnings == ["there is no variable SESSION_TAP_\(shown)"])
   }
 
   @Test(arguments: [
@@ -163,6 +172,48 @@ import TestSupport
     #expect(configuration.warnings == [])
   }
 
+  /// Each variable is named once, with what becomes of it.
+  @Test func `a log that cannot be opened is not said to be one of the code`() throws {
+    let folder = try TemporaryFolder()
+    var configuration = Tap.Configuration(environment: [
+      "SESSION_TAP_LOG": folder("no/such/requests.jsonl")
+    ])
+    _ = try configuration.makeLog()
+    configuration.warnOfIgnoredVariables()
+    #expect(configuration.warnings.count == 1)
+    #expect(configuration.warnings.first?.hasPrefix("SESSION_TAP_LOG: ") == true)
+    #expect(configuration.warnings.first?.hasSuffix("the app runs without a log") == true)
+  }
+
+  @Test func `what needs an endpoint has no effect without one`() {
+    var configuration = Tap.Configuration(environment: [
+      "SESSION_TAP_SERVE_LOG": "1", "OTEL_EXPORTER_PROMETHEUS_PORT": "9464",
+      "SESSION_TAP_ALLOW_NETWORK": "0",
+    ])
+    configuration.endpoint = nil
+    configuration.warnOfIgnoredVariables()
+    #expect(
+      configuration.warnings == [
+        "OTEL_EXPORTER_PROMETHEUS_PORT is '9464', which has no effect: the app's code sets no endpoint",
+        "SESSION_TAP_ALLOW_NETWORK is '0', which has no effect: the app's code sets no endpoint",
+        "SESSION_TAP_SERVE_LOG is '1', which has no effect: the app's code sets no endpoint",
+      ])
+  }
+
+  /// The target is what both variables set, and the log's fields come from it.
+  @Test func `a service that the code names is that of the log too`() async throws {
+    var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
+    configuration.endpoint = nil
+    configuration.log = .memory
+    configuration.logging = with(RequestLog.Configuration()) { $0.recentLineLimit = 10 }
+    configuration.target = TargetInfo(serviceName: "till", resourceAttributes: "service.version=2")
+    let tap = try Tap(configuration)
+    let log = try #require(tap.requestLog)
+    #expect(log.flush())
+    #expect(log.recentText.contains(#""service.name":"till","service.version":"2""#))
+    #expect(log.recentText.contains("OTEL_SERVICE_NAME is 'shop', which is ignored"))
+  }
+
   @Test func `a variable that the code repeats is not said to be ignored`() throws {
     var configuration = Tap.Configuration(environment: [
       "SESSION_TAP_LOG": "stderr", "OTEL_EXPORTER_PROMETHEUS_PORT": "1", "OTEL_SERVICE_NAME": "shop",
@@ -178,9 +229,8 @@ import TestSupport
   }
 
   @Test func `the article lists the variables as they are read`() throws {
-    let rows = try Repository.article("MetricsAndLimits").split(separator: "\n").map(String.init).filter {
-      $0.contains(/^\| `(OTEL|SESSION_TAP)_/)
-    }
-    #expect(rows == EnvironmentVariable.all.map { "| `\($0.name)` | \($0.meaning) | \($0.standard) |" })
+    let names = try Repository.article("MetricsAndLimits").matches(of: /\n\| `((OTEL|SESSION_TAP)_\w+)` \|/)
+      .map { String($0.1) }
+    #expect(names == EnvironmentVariable.all.map(\.name))
   }
 }

@@ -169,6 +169,11 @@ import TestSupport
     ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", nil),
     ("HTTP/1.1 400 No\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nw\r\n2\r\nhy\r\n0\r\n\r\n", "400: why"),
     ("HTTP/1.1 400 No\r\nContent-Length: 24\r\n\r\n  text\tformat\u{7}error\nmore", "400: text format error"),
+    (
+      "HTTP/1.1 400 No\r\nContent-Length: 51\r\n\r\nrefused: 2 error(s) occurred:\n* first cause\n* second",
+      "400: refused: 2 error(s) occurred: * first cause"
+    ),
+    ("HTTP/1.1 400 No\r\nContent-Length: 9\r\n\r\nrefused:\n", "400: refused:"),
   ])
   func `an answer ends where it says`(answer: String, refusal: String?) async throws {
     let end = Gate()

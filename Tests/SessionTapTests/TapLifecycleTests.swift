@@ -1,5 +1,6 @@
-import SessionTap
 import TestSupport
+
+@testable import SessionTap
 
 @Suite struct TapLifecycleTests {
   @Test func `a tap that was shut down neither starts nor runs`() async throws {
@@ -52,6 +53,40 @@ import TestSupport
     #expect(try await second.get("/metrics").contains("session_tap_build_info"))
     await second.shutdown()
     #expect(second.address == nil)
+  }
+
+  /// Whether variables name the same address or not, and whether they are valid.
+  @Test(arguments: [[:], ["OTEL_EXPORTER_PROMETHEUS_PORT": "PORT"], ["OTEL_EXPORTER_PROMETHEUS_HOST": "a b"]])
+  func `a start that is to fail at an address in use fails, and can be tried again`(
+    variables: [String: String]
+  ) async throws {
+    let first = try Tap.start(.test())
+    let port = try #require(first.address?.port)
+    let environment = variables.mapValues { $0 == "PORT" ? "\(port)" : $0 }
+    var configuration = Tap.Configuration(environment: environment)
+    configuration.endpoint?.address = .loopback(port: port)
+    (configuration.failsIfAddressInUse, configuration.isQuiet) = (true, true)
+    let second = try Tap(configuration)
+    for _ in 0..<2 { #expect(throws: TapError.self) { try second.start() } }
+    await first.shutdown()
+    try second.start()
+    #expect(second.address?.port == port)
+    await second.shutdown()
+  }
+
+  /// The folder of the socket may be made later, as an interface may get its address later.
+  @Test func `an address that cannot be used yet is waited for`() async throws {
+    let folder = try TemporaryFolder()
+    var configuration = Tap.Configuration.test()
+    let address = EndpointAddress.unix(path: folder("later/socket"))
+    configuration.endpoint?.address = address
+    configuration.environmentAddress = address
+    configuration.addressRetryInterval = .milliseconds(20)
+    let tap = try Tap.start(configuration)
+    #expect(tap.address == nil)
+    try FileManager.default.createDirectory(atPath: folder("later"), withIntermediateDirectories: false)
+    _ = try await Poll.until("the address") { tap.address }
+    await tap.shutdown()
   }
 
   @Test func `a tap that is released without a shutdown says so in its log`() async throws {

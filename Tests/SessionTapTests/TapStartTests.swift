@@ -168,8 +168,13 @@ import TestSupport
     configuration.endpoint?.address = .loopback(port: 0)
     configuration.isQuiet = true
     configuration.log = .memory
+    configuration.logging.recentLineLimit = 10
     let tap = try Tap.start(configuration)
     #expect(tap.address == nil)
+    #expect(tap.requestLog?.flush() == true)
+    let lines = try #require(tap.requestLog?.recentText)
+    #expect(lines.contains("no credentials: /no/such/file: No such file or directory ("))
+    #expect(lines.contains("; \(name) names the file; the app runs"))
     await tap.shutdown()
     configuration.endpoint?.access.bearerTokenFile = "/no/such/other"
     configuration.endpoint?.access.basicPasswordFile = nil

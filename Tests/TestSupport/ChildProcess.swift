@@ -34,9 +34,11 @@ package final class ChildProcess: Sendable {
   deinit { stop() }
 
   /// Starts a program of this package.
-  package convenience init(product: String, _ arguments: [String]) throws {
+  package convenience init(
+    product: String, _ arguments: [String], environment: [String: String] = [:]
+  ) throws {
     let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-    try self.init(folder.appendingPathComponent(product), arguments)
+    try self.init(folder.appendingPathComponent(product), arguments, environment: environment)
   }
 
   /// Starts a server in Python that says `port N.` when it listens there.

@@ -25,8 +25,10 @@ import TestSupport
   }
 
   /// What a command says that ends by itself.
-  private static func end(_ words: [String]) async throws -> (status: Int32, output: String) {
-    let process = try ChildProcess(product: "session-tap", words)
+  private static func end(
+    _ words: [String], environment: [String: String] = [:]
+  ) async throws -> (status: Int32, output: String) {
+    let process = try ChildProcess(product: "session-tap", words, environment: environment)
     try await process.waitForEnd()
     return (process.status, process.output)
   }
@@ -134,9 +136,13 @@ import TestSupport
     try await process.waitForOutput("1 cancelled")
   }
 
-  @Test func `a port in use is exit code 69 and one line`() async throws {
+  /// Also where a variable names the same port.
+  @Test(arguments: [false, true])
+  func `a port in use is exit code 69 and one line`(isInEnvironment: Bool) async throws {
     let taken = try Origin { _ in [] }
-    let (status, output) = try await Self.end(["demo", "--port", "\(taken.port)", "--log", "off"])
+    let (status, output) = try await Self.end(
+      ["demo", "--port", "\(taken.port)", "--log", "off"],
+      environment: isInEnvironment ? ["OTEL_EXPORTER_PROMETHEUS_PORT": "\(taken.port)"] : [:])
     #expect(status == 69)
     #expect(output.contains("address in use: 127.0.0.1:\(taken.port)"))
     #expect(output.split(separator: "\n").count == 1)

@@ -7,13 +7,9 @@ import TestSupport
     .enabled(if: Tool.isUsable("prometheus-pushgateway"), "prometheus-pushgateway is missing"),
     arguments: ["nightly", "a/b c"])
   func `takes a push`(job: String) async throws {
-    let process = try ChildProcess(
-      Tool("prometheus-pushgateway").url, ["--web.listen-address=127.0.0.1:0", "--persistence.file="])
-    try await process.waitForOutput("TLS is disabled")
-    let port = try #require(
-      process.output.firstMatch(of: /TLS is disabled.*address=127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) })
-
+    let (process, port) = try await Self.start()
     let registry = Registry()
+    try registry.register(ProcessMetrics())
     try registry.counter("jobs_total", help: "Jobs.").increment(by: 3)
     let durations = try registry.histogram("job_duration_seconds", help: "Durations.", unit: "seconds")
     for value in [0.01, 0.2, 30] { durations.record(value) }
@@ -28,6 +24,29 @@ import TestSupport
     #expect(metrics.contains("\njob_duration_seconds_count{instance=\"here\",job=\"\(job)\"} 3\n"))
     #expect(
       metrics.contains("\nsession_tap_pushes_total{instance=\"here\",job=\"\(job)\",outcome=\"ok\"} 1\n"))
+    // It compares what it has itself.
+    #expect(metrics.contains("\nprocess_open_fds{instance=\"here\",job=\"\(job)\"} "))
+    #expect(!process.output.contains("different help string"))
     try await process.terminate()
+  }
+
+  @Test(.enabled(if: Tool.isUsable("prometheus-pushgateway"), "prometheus-pushgateway is missing"))
+  func `the error of a push that it refuses names the cause`() async throws {
+    let (process, port) = try await Self.start()
+    let registry = Registry()
+    _ = try registry.gauge("go_memstats_frees_total", help: "Not a counter.")
+    let pusher = try MetricsPusher(
+      registry: registry, to: PushGateway("http://127.0.0.1:\(port)", job: "nightly"))
+    let error = await PushTests.error(of: pusher)
+    #expect(error?.description.contains("go_memstats_frees_total has type GAUGE but should") == true)
+    try await process.terminate()
+  }
+
+  private static func start() async throws -> (process: ChildProcess, port: Int) {
+    let process = try ChildProcess(
+      Tool("prometheus-pushgateway").url, ["--web.listen-address=127.0.0.1:0", "--persistence.file="])
+    try await process.waitForOutput("TLS is disabled")
+    let port = process.output.firstMatch(of: /TLS is disabled.*address=127\.0\.0\.1:(\d+)/)
+    return (process, try #require(port.flatMap { Int($0.1) }))
   }
 }
