@@ -7,12 +7,14 @@ import TapCore
 ///  "parties": [{"direction": "outbound", "client": "payments", "server_address": "api.example.com", "server_port": "443",
 ///               "http_request_method": "GET", "url_template": "/users/{id}"}],
 ///  "slots": [{"age_s": 12.3, "totals": [[0, 1.25, {"503": 1}, 0, 4, 7]]}],
-///  "slowest": [{"party": 0, "end_s": 1763717400.123, "duration_s": 0.25, "processing_s": 0.2}]}
+///  "slowest": [{"party": 0, "end_us": 1763717400123456, "duration_s": 0.25, "processing_s": 0.2}],
+///  "failed": [{"party": 0, "end_us": 1763717400123456, "duration_s": 0.01, "error.type": "503"}]}
 /// ```
 ///
 /// A party has the labels that it has in the metrics. Of a slot there is when it began, and for each party that had requests its
 /// place in the list, the sum of their durations, how many failed in which way, and those in each bucket; zeros at the end are left out.
-/// A slow request has keys of the log's lines.
+/// A request has keys of the log's lines. When it ended is exact to the microsecond, as in its line: by that the page knows that both
+/// are the same request.
 extension HistoryWindow {
   func json(at now: Instant) -> [UInt8] {
     let covered = covered(at: now)
@@ -23,11 +25,13 @@ extension HistoryWindow {
       return "{\"age_s\":\(Self.seconds(max(0, age))),\"totals\":[\(Self.list(slot.totals.map(\.json)))]}"
     }
     let slowest = slow.indices.flatMap { place in slow[place].map { $0.json(place) } }
+    let newest = failed.indices.flatMap { place in failed[place].values.map { $0.json(place) } }
     let text = """
       {"slot_s":\(Self.slotNanoseconds / 1_000_000_000),"covered_s":\(Self.seconds(covered)),\
       "bounds":{"outbound":[\(Self.list(outboundBounds))],"inbound":[\(Self.list(inboundBounds))]},\
       "parties":[\(Self.list(parties.map { $0?.json ?? "{}" }))],\
-      "slots":[\(Self.list(slots))],"slowest":[\(Self.list(slowest))]}
+      "slots":[\(Self.list(slots))],"slowest":[\(Self.list(slowest))],\
+      "failed":[\(Self.list(newest))]}
 
       """
     return Array(text.utf8)
@@ -48,11 +52,12 @@ extension HistoryWindow.Totals {
   }
 }
 
-extension HistoryWindow.Slow {
+extension HistoryWindow.Kept {
   fileprivate func json(_ place: Int) -> String {
     func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1e9 }
+    let (microseconds, _) = end.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000)
     var text =
-      "{\"party\":\(place),\"end_s\":\(seconds(end.nanosecondsSinceEpoch)),\"duration_s\":\(seconds(nanoseconds))"
+      "{\"party\":\(place),\"end_us\":\(microseconds),\"duration_s\":\(seconds(nanoseconds))"
     for phase in RequestTimings.Phase.allCases {
       if let time = timings[nanoseconds: phase] { text += ",\"\(phase.rawValue)_s\":\(seconds(time))" }
     }

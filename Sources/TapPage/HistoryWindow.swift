@@ -68,8 +68,8 @@ struct HistoryWindow: Sendable {
     }
   }
 
-  /// One of the slowest requests of a party.
-  struct Slow: Sendable {
+  /// A request that the page can open: one of the slowest of a party, or the newest that failed in its way.
+  struct Kept: Sendable {
     let slot: Int64
     let nanoseconds: Int64
     let end: Timestamp
@@ -109,7 +109,9 @@ struct HistoryWindow: Sendable {
   /// By place. `nil` is a free place.
   private(set) var parties: [Party?] = []
   /// By place: the slowest request of all slots, then that of the slots after its own, and so on.
-  private(set) var slow: [[Slow]] = []
+  private(set) var slow: [[Kept]] = []
+  /// By place: the newest request of each failure, at most ``kindLimit``.
+  private(set) var failed: [[String: Kept]] = []
   private var places: [Party: Int] = [:]
   private var partyCounts: [RequestDirection: Int] = [:]
   /// What was found last in each direction: most requests are of the same party as the one before.
@@ -138,20 +140,29 @@ struct HistoryWindow: Sendable {
     return place
   }
 
-  /// Keeps the request that was just added while it is the slowest of its slot and of those after it.
-  mutating func keep(_ observation: borrowing RequestObservation, at place: Int) {
-    let (slot, nanoseconds, last) = (
-      slots[slots.count - 1].number, observation.elapsed, slow[place].count - 1
-    )
-    if last >= 0, slow[place][last].slot == slot, slow[place][last].nanoseconds >= nanoseconds { return }
-    slow[place].removeAll { $0.nanoseconds <= nanoseconds || $0.slot <= slot - Int64(Self.slotCount) }
+  /// Keeps the request that was just added: if it failed, and while it is the slowest of its slot and of those after it.
+  mutating func keep(_ observation: borrowing RequestObservation, failure: String?, at place: Int) {
+    let slot = slots[slots.count - 1].number
+    let isSlowest = slow[place].last.map { $0.slot < slot || $0.nanoseconds < observation.elapsed } ?? true
+    guard isSlowest || failure != nil else { return }
+    let kept = Kept(
+      slot: slot, nanoseconds: observation.elapsed, end: observation.endTime,
+      statusCode: observation.statusCode, errorType: observation.errorType,
+      trace: observation.request.traceContext, timings: observation.timings,
+      cutOffPhase: observation.cutOffPhase)
+    if let failure {
+      failed[place][failure] = kept
+      if failed[place].count > Self.kindLimit,
+        let oldest = failed[place].min(by: { $0.value.end < $1.value.end })
+      {
+        failed[place][oldest.key] = nil
+      }
+    }
+    guard isSlowest else { return }
+    slow[place].removeAll { $0.nanoseconds <= kept.nanoseconds || $0.slot <= slot - Int64(Self.slotCount) }
     // The slowest of all stays.
     if slow[place].count == Self.slowLimit { slow[place].remove(at: 1) }
-    slow[place].append(
-      Slow(
-        slot: slot, nanoseconds: nanoseconds, end: observation.endTime, statusCode: observation.statusCode,
-        errorType: observation.errorType, trace: observation.request.traceContext,
-        timings: observation.timings, cutOffPhase: observation.cutOffPhase))
+    slow[place].append(kept)
   }
 
   /// Drops what is older than ten minutes, and begins the slot of this moment.
@@ -169,6 +180,7 @@ struct HistoryWindow: Sendable {
       guard let party, !used.contains(place) else { continue }
       parties[place] = nil
       slow[place] = []
+      failed[place] = [:]
       places[party] = nil
       partyCounts[party.direction, default: 0] -= 1
     }
@@ -197,6 +209,7 @@ struct HistoryWindow: Sendable {
     if place == parties.count {
       parties.append(party)
       slow.append([])
+      failed.append([:])
     } else {
       parties[place] = party
     }

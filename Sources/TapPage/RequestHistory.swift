@@ -29,7 +29,7 @@ package final class RequestHistory: RequestConsumer {
     let failure = observation.errorType ?? refusal
     state.withLock { state in
       let place = state.window.add(party, nanoseconds: observation.elapsed, failure: failure, at: .now)
-      state.window.keep(observation, at: place)
+      state.window.keep(observation, failure: failure, at: place)
     }
   }
 

@@ -30,16 +30,16 @@ import TestSupport
     }
     struct Slot: Decodable { let ageS: Double, totals: [Totals] }
     struct Slow: Decodable, Equatable {
-      let party: Int, endS: Double, durationS: Double, processingS: Double?
+      let party: Int, endUs: Int, durationS: Double, processingS: Double?
       let status: Int?, error: String?, spanId: String?
 
       enum CodingKeys: String, CodingKey {
-        case party, endS, durationS, processingS, spanId
+        case party, endUs, durationS, processingS, spanId
         case status = "http.response.statusCode", error = "error.type"
       }
     }
     let slotS: Double, coveredS: Double, bounds: [String: [Double]]
-    let parties: [[String: String]], slots: [Slot], slowest: [Slow]
+    let parties: [[String: String]], slots: [Slot], slowest: [Slow], failed: [Slow]
 
     init(_ json: [UInt8]) throws {
       let decoder = JSONDecoder()
@@ -116,7 +116,7 @@ import TestSupport
     var window = window()
     func add(_ ms: Int64, _ slot: Int64, _ number: Int = 0, _ end: RequestEnd = .response(statusCode: 200)) {
       let one = observation(ms, end)
-      window.keep(one, at: window.add(party(number), one.elapsed, at: after(slot)))
+      window.keep(one, failure: nil, at: window.add(party(number), one.elapsed, at: after(slot)))
     }
     for (slot, milliseconds) in [(0, 50), (1, 900), (2, 30), (2, 40), (2, 35), (3, 20)] as [(Int64, Int64)] {
       add(milliseconds, slot)
@@ -128,7 +128,7 @@ import TestSupport
     #expect(
       answer.slowest[0]
         == .init(
-          party: 0, endS: 1.9, durationS: 0.9, processingS: 0.45, status: 200, error: nil, spanId: Self.span))
+          party: 0, endUs: 1_900_000, durationS: 0.9, processingS: 0.45, status: 200, error: nil, spanId: Self.span))
     #expect(answer.slowest[3].error == "timeout" && answer.slowest[3].status == nil)
     // What is older than ten minutes goes, of a party that goes on and of one that does not.
     add(10, 122)
@@ -137,6 +137,27 @@ import TestSupport
     for slot in 0..<Int64(100) { add(1_000 - slot, 200 + slot) }
     let few = try Answer(window.json(at: after(300))).slowest.map(\.durationS)
     #expect(few.count == HistoryWindow.slowLimit && few.first == 1 && few.last == 0.901)
+  }
+
+  /// Of each kind the newest, however fast it failed, and at most four kinds.
+  @Test func `keeps the newest failed requests of a party`() throws {
+    var window = window()
+    for (ms, code, slot) in [(90, 503, 0), (1, 503, 1), (1, 404, 1), (5, 200, 2)] as [(Int64, Int, Int64)] {
+      let one = observation(ms, .response(statusCode: code))
+      let failure = code == 200 ? nil : "\(code)"
+      window.keep(one, failure: failure, at: window.add(party(), one.elapsed, failure, at: after(slot)))
+    }
+    let failed = try Answer(window.json(at: after(2))).failed
+    #expect(failed.map(\.durationS) == [0.001, 0.001])
+    #expect(Set(failed.map(\.status)) == [404, 503] && failed.allSatisfy { $0.spanId == Self.span })
+    for code in Int64(500)..<600 {
+      let one = observation(code, .response(statusCode: Int(code)))
+      window.keep(one, failure: "\(code)", at: window.add(party(), one.elapsed, "\(code)", at: after(3)))
+    }
+    #expect(Set(try Answer(window.json(at: after(3))).failed.map(\.status)) == [596, 597, 598, 599])
+    // With its party it goes.
+    window.add(party(1), 1, at: after(200))
+    #expect(try Answer(window.json(at: after(200))).failed.isEmpty)
   }
 
   @Test func `counts parties beyond the bound together`() throws {

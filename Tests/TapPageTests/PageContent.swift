@@ -33,6 +33,8 @@ struct PageContent: Sendable {
   ) {
     for _ in 0..<count {
       metrics.record(request, end) { observation in
+        // It has just ended, as lines of the log that a test writes after it.
+        observation.start.nanosecondsSinceEpoch -= Int64(ms) * 1_000_000
         observation.duration = .milliseconds(ms)
         for (phase, time) in phases { observation.timings[phase] = .milliseconds(time) }
         (observation.openedConnections, observation.networkRoundTrip) = (opened, roundTrip)
@@ -76,7 +78,8 @@ struct PageContent: Sendable {
   static func line(
     _ members: String, host: String = "a.test", path: String = "/users/1", template: String = "/users/{id}"
   ) -> String {
-    let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    // To the next millisecond, so that it is after what was recorded before.
+    let time = (Date.now + 0.001).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     return
       #"{"timestamp":"\#(time)","severity":"ERROR","event":"http.client.request","client":"payments","http.request.method":"GET","url.full":"https://\#(host)\#(path)","url.template":"\#(template)","server.address":"\#(host)","server.port":443,\#(members)}"#
       + "\n"

@@ -47,6 +47,7 @@ struct PageNowTests {
     content.record(38, request, 4, .response(statusCode: 503))
     content.record(50, request, 4, .response(statusCode: 404))
     content.serve(38, route: "/cart", 8, statusCode: 502)
+    content.serve(164, route: "/cart", 8)
     let log = ["1", "2"].map {
       PageContent.line(
         #""span_id":"\#($0)","http.response.status_code":503,"error.type":"503","duration_s":0.004,"processing_s":0.003"#,
@@ -57,12 +58,11 @@ struct PageNowTests {
         "38 of 202 requests to GET /users/{id} failed in the last 10 minutes (503 Service Unavailable)."
       let seen = try await browser.seen(within: first)
       #expect(seen.contains("\(sentence) 1 more row below."))
-      // The made request may be why the served one failed.
       let rows = try await browser.rows("wrong").map { $0.split(separator: "|").map(String.init) }
       #expect(
         rows.map { $0.prefix(5) } == [
           ["503 Service Unavailable", "GET /users/{id}", "payments", "a.test", "38 of 202"],
-          ["502 Bad Gateway", "GET /cart", "served", "–", "38 of 38"],
+          ["502 Bad Gateway", "GET /cart", "served", "–", "38 of 202"],
         ])
       for row in rows {
         // Since when, and when last.
@@ -76,6 +76,52 @@ struct PageNowTests {
       let request = try await browser.seen()
       #expect(request.contains("GET https://a.test/users/2"))
       #expect(request.contains("The server answered 503 Service Unavailable."))
+    }
+  }
+
+  /// The process keeps the newest request of each failure, as it keeps the slowest ones.
+  @Test func `what fails leads to its request, without a log`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    let request = content.request(host: "a.test")
+    content.record(20, request, 40, phases: [.processing: 40])
+    content.record(3, request, 4, .response(statusCode: 503), phases: [.processing: 4])
+    content.record(2, request, 7, .failure(.connectionLost, statusCode: nil), phases: [.processing: 7])
+    content.record(1, request, 5, .response(statusCode: 404), phases: [.processing: 5])
+    content.serve(2, route: "/cart", 8, statusCode: 502)
+    try await Self.show(content, log: nil) { browser, _ in
+      for (row, title, text) in [
+        (1, "GET /cart", "This app answered 502 Bad Gateway."),
+        (2, "GET /users/{id}", "The server answered 503 Service Unavailable."),
+        (3, "GET /users/{id}", "It failed: connection_lost: the connection broke."),
+      ] {
+        try await browser.openDrawer(at: "#wrong tr:nth-child(\(row)) button")
+        let seen = try await browser.seen()
+        #expect(seen.contains("|\(title)|") && seen.contains(text), "\(row): \(seen)")
+        try await browser.press("Escape", code: 27)
+        try await browser.wait("$('drawer').hidden")
+      }
+      try await browser.point(at: "#refused-words")
+      try await browser.wait("$('refused').checkVisibility()")
+      try await browser.openDrawer(at: "#refused button")
+      #expect(try await browser.seen().contains("The server answered 404 Not Found."))
+      _ = try await browser.evaluate("$('refused-part').open = false")
+    }
+  }
+
+  @Test func `what always fails stands above what fails more often, but mostly works`() async throws {
+    let content = try PageContent(keepsHistory: true)
+    for (path, failed, all) in [("/some", 10, 51), ("/all", 8, 8), ("/few", 1, 1), ("/half", 20, 40)] {
+      let request = content.request(host: "a.test", template: path)
+      content.record(failed, request, 4, .response(statusCode: 503))
+      content.record(all - failed, request, 4)
+    }
+    content.serve(8, route: "/served", 8, statusCode: 502)
+    try await Self.show(content, log: nil) { browser, first in
+      let seen = try await browser.seen(within: first)
+      #expect(seen.contains("20 of 40 requests to GET /half failed"))
+      // A made request may be why the served one failed.
+      let paths = try await browser.rows("wrong").map { $0.split(separator: "|")[1] }
+      #expect(paths == ["GET /half", "GET /all", "GET /served", "GET /some", "GET /few"])
     }
   }
 
@@ -264,6 +310,13 @@ struct PageNowTests {
         try await browser.holds(
           "[...all('#wrong tr')].every(({ cells }) => cells[0].firstChild.getBoundingClientRect().right <= cells[4].getBoundingClientRect().left)"
         ))
+      // A time without a heading says nothing: it is when this began, or when it happened last.
+      let texts = try await browser.accessibleNodes().filter { $0.role?.value == "StaticText" }
+      let rows = try await browser.rows("wrong").count
+      for heading in ["Since", "Last"] {
+        let count = texts.count { $0.name?.value?.trimmingCharacters(in: .whitespaces) == heading }
+        #expect(count == rows, "\(heading)")
+      }
       // At most eight tiles, two in a row.
       let tiles = try await browser.evaluate(
         "[...all('dl div')].map(tile => tile.getBoundingClientRect().top)"

@@ -29,15 +29,19 @@ function lineOf(text) {
   const labels = Object.fromEntries(LABELS.map(([label, name]) => [label, of(name)]));
   const seconds = numberOf("duration_s"), end = timeOf(of("timestamp"));
   return { text, fields, of, numberOf, party: partyOf(sideOf(of("event")), labels), seconds, end,
-    start: end - 1000 * (seconds || 0), trace: of("trace_id"), key: `${of("timestamp")} ${of("span_id")}`.trim() || text,
+    start: end - 1000 * (seconds || 0), trace: of("trace_id"), key: keyOf(of) || text,
     failure: failureOf(of("error.type"), codeOf({ of })) || (of("severity") === "ERROR" ? "_OTHER" : "") };
 }
+
+// A request is known by its end and its span. A line that the app writes while it serves the request has the same span.
+const keyOf = of => ["timestamp", "span_id", ...sideOf(of("event")) ? [] : ["message"]].map(of).filter(Boolean).join(" ");
 
 // In milliseconds since 1970: a line says it to the microsecond, Date.parse reads the milliseconds.
 const timeOf = text => text.length < 20 ? NaN : Date.parse(`${text.slice(0, 19)}Z`) + Number(`0${text.slice(19, -1)}`) * 1000;
 
 const codeOf = ({ of }) => of("http.response.status_code");
-const statusOf = line => codeOf(line) || line.of("error.type") || line.of("outcome");
+// How it ended. A request may fail, or be cancelled, after the head of a 200.
+const statusOf = ({ of }) => of("error.type") || of("outcome") === "cancelled" && "cancelled" || codeOf({ of }) || of("outcome");
 const kindOf = ({ of, party }) => of("event").endsWith(".waiting") ? "waits" : party.side;
 const clockOf = line => line.of("timestamp").slice(11, 23);
 // What was asked for, or what the app says.

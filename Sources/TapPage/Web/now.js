@@ -23,9 +23,12 @@ function failuresNow(steps, rows) {
   return grouped(steps.flatMap(step => [...step.failures.values()]), [], one => one.key).map(one => {
     return { ...one, ...timesOf(step => step.failures.has(one.key)), line: newest.get(one.key), severity: "ERROR",
       words: failureText(one.failure), count: one.numbers[COUNT], all: rows.get(requestKey(one)).numbers[COUNT] };
-    // A made request may be why a served one failed: it comes first, unless they are twice as many.
-  }).sort((a, b) => b.count * (b.side === "made" ? 2 : 1) - a.count * (a.side === "made" ? 2 : 1));
+  }).sort((a, b) => weightOf(b) - weightOf(a));
 }
+
+// How much a row of failures says: by how many there are, and by their share, so that what always fails stands above what mostly
+// works. A made request may be why a served one failed: it counts twice.
+const weightOf = ({ count, all, side }) => count * count / all * (side === "made" ? 2 : 1);
 
 const boundOf = ({ side }) => known[side].bounds.findIndex(bound => bound >= SLOW);
 const longOf = one => one.numbers.slice(BUCKETS + boundOf(one) + 1).reduce((a, b) => a + b, 0);

@@ -10,7 +10,7 @@ const PHASES = {
   response: ["the wait and the response, with an unknown border", "answers"],
   transfer: ["response body", "writes"],
   local: ["this process"],
-  unknown: ["no phase tells: redirects, challenges, or a wait for what never came"],
+  unknown: ["in no phase, such as redirects, challenges, or a wait for what never came"],
 };
 const PHASE_NAMES = Object.keys(PHASES).slice(0, -1);
 
@@ -25,6 +25,27 @@ function piecesOf(time, timeOf, isAfterRedirect) {
 const piecesOfLine = ({ seconds = 0, numberOf }) =>
   piecesOf(seconds, name => numberOf(`${name}_s`), numberOf("http.request.resend_count") > 0);
 
+// What the app can do about some phases.
+const REMEDIES = [
+  [["queue"], "queue", "allow more connections (httpMaximumConnectionsPerHost), or make fewer requests at once"],
+  [["resolve", "connect", "tls"], "connecting", "make all requests with one session, which uses connections again"],
+  [["local"], "local", "take load off this process"],
+];
+
+// The largest part that the app can change, unless it is less than a tenth. Without an answer no connection could have been kept.
+function remedyFor(pieces, time, largest) {
+  const isAnswered = pieces.some(({ name }) => /^(processing|response|transfer)$/.test(name));
+  const [names, what, remedy, part] = REMEDIES.filter(([names]) => isAnswered || !names.includes("connect"))
+    .map(one => [...one, pieces.reduce((sum, { name, time }) => sum + (one[0].includes(name) ? time : 0), 0)])
+    .reduce((a, b) => b[3] > a[3] ? b : a);
+  if (!(part >= time / 10)) return "";
+  return names.includes(largest) ? ` The app can change it: ${remedy}.`
+    : ` The app can change ${percent(part / time)}: ${what} took ${seconds(part)}; ${remedy}.`;
+}
+
+const hasPhases = client => seriesOf("phases").some(one => one.client === client);
+const noPhases = client => `${client ? `The client ${client}` : "This client"} reports no phases.`;
+
 // Says which phase took most of it. The answer cannot come before the network's round trip: the rest of `processing` is the
 // server's, unless there was no answer.
 function verdict(pieces, time, roundTrip, cut) {
@@ -33,7 +54,8 @@ function verdict(pieces, time, roundTrip, cut) {
   const [words, slow] = !isAnswer ? PHASES[name] : [roundTrip > most / 2 ? "the network's way there and back" : "the server's work"];
   return element("p.verdict",
     `${percent(most / time)} is ${name}: ${words}${slow ? `, by the network or a server that ${slow} slowly` : ""}.`,
-    isAnswer ? ` The network's round trip is ${seconds(roundTrip)} of ${seconds(most)}.` : cut ? ` ${cut}` : "");
+    isAnswer ? ` The network's round trip is ${seconds(roundTrip)} of ${seconds(most)}.` : cut ? ` ${cut}` : "",
+    remedyFor(pieces, time, name));
 }
 
 const barOf = (pieces, total) => pieces.map(({ name, time }) => {
@@ -72,9 +94,11 @@ function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentA
   return element("li", element("p", element("b", [client || "–", "→", host || "–", chosen.path].join(" ").trim()),
     element("span.now", element("b", `${seconds(time / count)} mean`),
       [plural(count, "request"), ...facts].map(fact => element("span", fact)))),
-    element("div.bar", HIDDEN, barOf(means, time / count)),
-    element("p", means.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`))),
-    verdict(means, time / count, roundTrip, timeouts && `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`));
+    ...!hasPhases(client) ? [element("p.verdict", noPhases(client))] : [
+      element("div.bar", HIDDEN, barOf(means, time / count)),
+      element("p", means.map(({ name, time }) => element(`span.phase.${name}`, `${name} ${seconds(time)}`))),
+      verdict(means, time / count, roundTrip, timeouts
+        && `${plural(timeouts, "request")} timed out: what the server did meanwhile is unknown.`)]);
 }
 
 function phases() {

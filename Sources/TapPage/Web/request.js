@@ -8,11 +8,14 @@ const drawer = { key: "", lines: new Map() };
 
 function drawDrawer() {
   const isOpen = (hasLog || hasHistory) && (chosen.request || chosen.trace);
-  const isOne = line => line.key === chosen.request || line.of("span_id") === chosen.request;
-  const one = chosen.request && ([...log.lines, ...slowest.lines].find(isOne) || drawer.lines.get(chosen.request));
+  // The line of the log first: it has more.
+  const one = chosen.request && ([...log.lines, ...kept.lines].find(line => line.key === chosen.request)
+    || drawer.lines.get(chosen.request));
   const about = JSON.stringify([chosen.request, chosen.trace]), trace = chosen.trace || one?.trace || "";
   if (drawer.about !== about) drawer.lines.clear();
-  for (const line of one ? [...log.lines, one] : log.lines) if (line === one || trace && line.trace === trace) drawer.lines.set(line.key, line);
+  for (const line of [...kept.lines, ...log.lines, ...one ? [one] : []]) {
+    if (line === one || trace && line.trace === trace) drawer.lines.set(line.key, line);
+  }
   const key = `${about} ${drawer.lines.size} ${one?.isGone}`;
   if (isOpen && $("drawer").hidden) drawer.opener = document.activeElement;
   $("drawer").hidden = !isOpen;
@@ -41,9 +44,11 @@ function requestContent(one) {
   const fields = Object.entries(one.fields).filter(([name]) => !SAID.test(name)).map(([name, value]) => [name, textOf(value)]);
   const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
   const usual = usualOf(one.party), differs = difference(one, pieces, usual), cut = one.of("cut_off_phase");
+  const isUnknown = pieces.every(({ name }) => name === "unknown") && !hasPhases(one.party.client);
   const times = () => one.party.side === "served" ? [element("p.none", "In this app: what it asked others meanwhile is in its trace.")]
-    : [differs && element("p.verdict", differs), verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: its whole time is unknown.` : !codeOf(one) && "No answer came."),
-      waterfall(one, pieces, roundTrip, usual)];
+    : [differs && element("p.verdict", differs), ...isUnknown ? [element("p.verdict", noPhases(one.party.client))]
+      : [verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: its whole time is unknown.`
+        : !codeOf(one) && "No answer came."), waterfall(one, pieces, roundTrip, usual)]];
   return [
     trouble && element(`p.trouble.${one.of("severity")}`, trouble),
     factList(factsOf(one)),

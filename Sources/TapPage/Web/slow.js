@@ -1,31 +1,37 @@
-// Why slow: the slowest requests of each row, which the process keeps, as lines, and what its requests usually do.
-const slowest = { lines: [] };
+// What a row leads to: the requests that the process keeps, the slowest of each row and the newest of each failure, as lines of the
+// log; and what the requests of a row usually do.
+const kept = { lines: [] };
 
 async function readHistory() {
   const history = await get("page/history").then(answer => answer.json()).catch(() => undefined);
-  if (history) slowest.lines = (history.slowest || []).map(one => slowestLine(history.parties[one.party], one));
+  if (history) kept.lines = [...history.slowest, ...history.failed].map(one => keptLine(history.parties[one.party], one));
   return history;
 }
 
-function slowestLine({ direction, ...labels }, { party, end_s: end, ...fields }) {
-  const event = `http.${direction === "inbound" ? "server" : "client"}.request`, timestamp = new Date(1000 * end).toISOString();
+function keptLine({ direction, ...labels }, { party, end_us: end, ...fields }) {
+  const event = `http.${direction === "inbound" ? "server" : "client"}.request`;
+  // To the microsecond, as in the request's own line, if that is in the log: so both have one key.
+  const timestamp = `${new Date(Math.floor(end / 1000)).toISOString().slice(0, -1)}${`${end % 1000}`.padStart(3, "0")}Z`;
   const named = LABELS.filter(([label]) => labels[label]).map(([label, name]) => [name, labels[label]]);
   return Object.assign(lineOf(JSON.stringify({ timestamp, event, ...Object.fromEntries(named), ...fields })), { isGone: true });
 }
 
-// The slowest request of a row in the time chosen. Its line may be in the log, with more. What timed out
-// is a failure, with a row of its own: it comes last.
-function slowestOf(row, lines = [...log.lines, ...slowest.lines]) {
+// The slowest request of a row in the time chosen. What timed out is a failure, with a row of its own: it comes last.
+function slowestOf(row, lines) {
   const isIn = ({ party, of, end, seconds }) => seconds >= 0 && of("event").endsWith(".request")
     && end > epoch + performance.now() - (chosen.minutes * MINUTE || WINDOW) && requestKey(party) === requestKey(row);
   const isLate = ({ failure }) => failure === "timeout";
   return lines.filter(isIn).sort((a, b) => isLate(a) - isLate(b) || b.seconds - a.seconds)[0];
 }
 
-async function openSlowest(row) {
+// The newest request of a row of failures.
+const newestOf = (row, lines) => lines.filter(line => line.failure && failureKey(line.party, line.failure) === row.key)
+  .reduce((a, b) => a?.end > b.end ? a : b, undefined);
+
+async function openRow(row) {
   if (hasHistory) await readHistory();
-  const line = slowestOf(row);
-  if (line) choose({ request: line.of("span_id") || line.key, trace: "" });
+  const line = (row.failure ? newestOf : slowestOf)(row, [...log.lines, ...kept.lines]);
+  if (line) openLine(line);
   else filterBy(row);
 }
 
@@ -45,5 +51,6 @@ function difference(one, pieces, usual) {
   if (more < usual.time / 2) return `It took ${seconds(one.seconds)}: ${more < 0 ? "less than" : "about"} ${theirs}.`;
   const growth = pieces.map(({ name, time }) => ({ name, time: time - (usual.pieces.find(one => one.name === name)?.time || 0) }))
     .reduce((a, b) => b.time > a.time ? b : a);
-  return `It took ${seconds(more)} longer than ${theirs}: ${seconds(growth.time)} more in ${growth.name}.`;
+  return `It took ${seconds(more)} longer than ${theirs}${growth.name === "unknown" ? ""
+    : `: ${seconds(growth.time)} more in ${growth.name}`}.`;
 }

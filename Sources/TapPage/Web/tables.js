@@ -15,7 +15,7 @@ const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of,
 const clientOf = one => one.client || one.side;
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
 const CLIENT = column("Client", clientOf), HOST = column("Host", one => one.host || "–");
-const NOW = [link("What", one => one.words, one => !one.failure ? openSlowest(one) : one.line ? openLine(one.line) : filterBy(one)),
+const NOW = [link("What", one => one.words, row => openRow(row)),
   column("Request", one => requestIn(one)), CLIENT, HOST,
   column("Requests", one => one.count, (count, one) => `${number(count)} of ${number(one.all)}`),
   column("Since", one => one.since), column("Last", one => one.last)];
@@ -30,7 +30,7 @@ const [P50, P90, P99] = QUANTILES.map(q =>
 const TABLES = {
   wrong: { title: "Now", columns: NOW },
   refused: { title: "4xx", columns: NOW },
-  slowest: { title: "Requests, the slowest by p99 first", columns: [link("Request", pathOf, openSlowest),
+  slowest: { title: "Requests, the slowest by p99 first", columns: [link("Request", pathOf, row => openRow(row)),
     link("Client", clientOf, filterBy), HOST, REQUESTS, ...SHARES, MEAN, P99] },
   lines: { title: "The newest 100 lines of the log", limit: 100, columns: [
     link("Time", line => clockOf(line) || "–", line => openLine(line)), column("Severity", ({ of }) => of("severity")),
@@ -69,10 +69,11 @@ const makeRow = columns => element("tr", columns.map(({ name, as, act }) =>
 // A row that stays keeps its elements: a click, the focus and a selection outlast a drawing.
 function fill(id, list) {
   const { columns, limit = 20 } = TABLES[id], body = $(id);
-  const there = new Map([...body.rows].map(row => [row.dataset.key, row]));
-  const rows = list.slice(0, limit).map(one => {
-    const row = there.get(one.key) || makeRow(columns);
-    row.dataset.key = one.key;
+  const there = new Map([...body.rows].map(row => [row.dataset.key, row])), used = new Set();
+  const rows = list.slice(0, limit).map((one, i) => {
+    // Two lines may be the same to the letter.
+    const key = used.has(one.key) ? `${one.key} ${i}` : one.key, row = there.get(key) || makeRow(columns);
+    used.add(row.dataset.key = key);
     row.className = (one.severity || one.of?.("severity"))?.match(/^(WARN|ERROR)$/)?.[0] || "";
     subjects.set(row, one);
     columns.forEach(({ of, as, act }, i) => {
