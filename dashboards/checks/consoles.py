@@ -1,5 +1,5 @@
 """Every console in a real browser, on a Prometheus that scrapes the real demo: each number, graph and table has data, a number
-says the same as the graph of the same query, and each link leads somewhere."""
+says the same as the graph of the same query, no graph begins before the first process, and each link leads somewhere."""
 
 import html.parser
 import math
@@ -8,6 +8,8 @@ import subprocess
 
 from stack.programs import DASHBOARDS, get, until
 
+# The seconds that the graphs show: more than the stage has been there.
+RANGE = 3600
 # What a healthy log and observer do not have.
 EMPTY = {"Log lines dropped", "Observer calls dropped"}
 FACTORS = {"": 1, "k": 1e3, "M": 1e6, "Ki": 2 ** 10, "Mi": 2 ** 20, "Gi": 2 ** 30, "ms": 1e-3, "s": 1, "h": 3600, "%": 1e-2}
@@ -17,10 +19,13 @@ def check(stage):
     wrong, count, server = [], 0, stage.classic
     stage.is_ready(server)
     until("alerts", lambda: server.query('ALERTS{alertname=~"HTTPServer.*"}'))
+    began = min(server.query("process_start_time_seconds").values())
     for path in sorted(DASHBOARDS.glob("consoles/*.html")):
-        page = Page(_drawn(f"{server.url}/consoles/{path.name}", stage.folder))
+        page = Page(_drawn(f"{server.url}/consoles/{path.name}?range={RANGE}", stage.folder))
         count += len(page.parts)
         wrong += [f"{path.name}: {line}" for line in page.wrong()]
+        wrong += [f"{path.name}: {part['title']} begins {began - time:.0f} s before the first process" for part in page.parts
+                  for time in [page.beginning(part)] if time < began - RANGE / 150]
         wrong += [f"{path.name}: {link} is not there" for link in sorted(page.links)
                   if not get(f"{server.url}/consoles/{link.partition('#')[0]}")]
     return f"{count} numbers, graphs and tables", wrong
@@ -39,22 +44,27 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.parts, self.links, self._part, self._texts, self.is_drawn = [], set(), None, [], False
+        self.parts, self.links, self._part, self._texts, self.drawn = [], set(), None, [], None
         self.twelve_hours = []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
-        self.is_drawn |= "data-drawn" in attributes
+        self.drawn = attributes.get("data-drawn", self.drawn)
         if tag == "a":
             self.links.add(attributes["href"])
         if "data-query" in attributes:
-            self._part = {"tag": tag, "title": attributes["data-title"], "texts": [],
+            self._part = {"tag": tag, "title": attributes["data-title"], "texts": [], "left": [],
                           "queries": [value for name, value in sorted(attributes.items())
                                       if re.fullmatch(r"data-query(-\d)?", name)],
                           "legends": [value for name, value in sorted(attributes.items())
                                       if re.fullmatch(r"data-legend(-\d)?", name)]}
             self.parts.append(self._part)
+        if tag == "svg":
+            self.width = float(attributes["viewbox"].split()[2])
+        if tag == "path" and self._part:
+            # The left end of a line, as a part of the graph's width: it stands between the scale and a margin (drawFigure).
+            self._part["left"] += [(float(x) - 66) / (self.width - 70) for x in re.findall(r"[ML]([\d.]+) ", attributes["d"])]
         self._texts.append(tag)
 
     def handle_endtag(self, tag):
@@ -69,8 +79,12 @@ class Page(html.parser.HTMLParser):
         elif self._part and self._texts and self._texts[-1] == "small":
             self._part["extreme"] = data
 
+    def beginning(self, part):
+        """When the first line of a graph begins. Without one it never does."""
+        return int(self.drawn) - RANGE * (1 - min(part["left"])) if self.drawn and part["left"] else math.inf
+
     def wrong(self):
-        if not self.is_drawn or not self.parts:
+        if not self.drawn or not self.parts:
             return ["has not been drawn"]
         lines = [f"{part['title']} has no data" for part in self.parts
                  if part["title"] not in EMPTY and not any(re.search(r"\d", text) for text in part["texts"])]

@@ -81,6 +81,11 @@ def instrumented(series):
     return f"{series} and on (job, instance) session_tap_build_info"
 
 
+def or_zero(query):
+    """0 where processes ran and the query has nothing, and nothing where none ran: a graph begins with the first process."""
+    return f"{query} or on () 0 * count(session_tap_build_info{{{PROCESS}}})"
+
+
 def active(metric, labels, *group):
     """Requests that have started and not ended."""
     return f"{by(*group)}({metric}{{{labels}}})"
@@ -98,9 +103,9 @@ def alerts(*group, names="HTTP(Client|Server).*|SessionTap.*"):
 
 
 def error_share(*group, metric=DURATION, labels=HOST):
-    """Where nothing has failed yet: 0 of all requests, and no series of a group."""
+    """Where nothing has failed yet: 0 of all requests, and no series of a group. Nothing where there was no request yet."""
     failed, ended = counted(metric, *group, labels=labels, where=ERROR), counted(metric, *group, labels=labels)
-    return f"{failed} / {ended}" + ("" if group else " or vector(0)")
+    return f"{failed} / {ended}" + ("" if group else f" or 0 * {ended}")
 
 
 def served_error_share(*group, labels=ROUTE):

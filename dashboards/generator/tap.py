@@ -3,14 +3,14 @@
 from .board import board
 from .panels import graph, number, thresholds, top
 from .process import of
-from .promql import ACTIVE, PROCESS, counted, quantile, total
+from .promql import ACTIVE, DURATION, PROCESS, counted, or_zero, quantile, total
 
 NONE = thresholds("green", (0.5, "red"))
 
 
 def refused(which):
     """Scrapes that got a 503. One that was not started, or not answered in time, has no format."""
-    return total("session_tap_scrapes_total", labels=PROCESS, where=f'code="503", {which}') + " or vector(0)"
+    return or_zero(total("session_tap_scrapes_total", labels=PROCESS, where=f'code="503", {which}'))
 
 
 def tap():
@@ -53,11 +53,11 @@ def tap():
                 graph("Scrapes by instance", "More scrapers than expected?", "reqps",
                       (counted(duration, "instance", labels=PROCESS), each)),
                 graph("Pushes", "Pushes to a Pushgateway, each with its retries. 0 where nothing pushes.", "cps",
-                      (total("session_tap_pushes_total", "outcome", labels=PROCESS) + " or on () vector(0)", "{{outcome}}"),
+                      (or_zero(total("session_tap_pushes_total", "outcome", labels=PROCESS)), "{{outcome}}"),
                       height=6),
                 graph("Overdue handlers", "Handlers of the app's routes that still run although their request is over: its "
                       "deadline has passed, or its client is gone. 0 where none has ever been overdue.", "short",
-                      (f"sum by (instance, path) (session_tap_overdue_handlers{{{PROCESS}}}) or on () vector(0)",
+                      (or_zero(f"sum by (instance, path) (session_tap_overdue_handlers{{{PROCESS}}})"),
                        "{{instance}} {{path}}"), height=6, steps=thresholds("green", (0.5, "red"))),
             ]),
             ("Series", [
@@ -68,12 +68,10 @@ def tap():
                       (total("session_tap_series_overflow_total", "metric", labels=PROCESS), "{{metric}}"),
                       ),
                 graph("Requests in overflow", "Requests that count in a series without labels.", "reqps",
-                      (f"sum(rate(http_client_request_duration_seconds_count{{{PROCESS}, otel_metric_overflow=\"true\"}}"
-                       f"[$__rate_interval])) or vector(0)", "requests")),
+                      (or_zero(counted(DURATION, labels=PROCESS, where='otel_metric_overflow="true"')), "requests")),
                 graph("Values refused", "Values that no instrument can take: infinite, not a number, or below 0.",
                       "cps",
-                      (f"sum(rate(session_tap_dropped_values_total{{{PROCESS}}}[$__rate_interval])) or vector(0)",
-                       "values")),
+                      (or_zero(total("session_tap_dropped_values_total", labels=PROCESS)), "values")),
             ]),
             ("Log and observers", [
                 graph("Lines by level", "Lines written.", "cps",
