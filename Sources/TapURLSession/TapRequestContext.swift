@@ -30,8 +30,8 @@ public struct TapRequestContext: Sendable, Hashable {
 extension URLRequest {
   /// The app's additions to this request. Copies and changes of the request keep them. They are not sent.
   ///
-  /// Set it after `timeoutInterval`: otherwise Foundation on Linux replaces a time-out of exactly 60 seconds
-  /// by the configuration's. A request without a URL has no context.
+  /// The request is otherwise the same with a context and without one. A request without a URL has no
+  /// context.
   public var tapContext: TapRequestContext? {
     get {
       // Foundation on Linux cannot copy a request without a URL: to try ends the process
@@ -41,10 +41,9 @@ extension URLRequest {
     }
     set {
       guard url != nil else { return }
-      let timeout = timeoutInterval
+      let (timeout, isTimeoutSet) = (timeoutInterval, hasTimeout)
       self = ContextualURLRequest(copying: self as NSURLRequest, context: newValue) as URLRequest
-      // Foundation on Linux keeps beside the request whether its time-out was set (`isTimeoutIntervalSet`). One that was not is 60 s.
-      if timeout != 60 { timeoutInterval = timeout }
+      if isTimeoutSet { timeoutInterval = timeout }
     }
   }
 
@@ -86,6 +85,30 @@ extension URLRequest {
   }
 }
 
+extension URLRequest {
+  /// Where Foundation on Linux keeps, beside the request, whether its property `timeoutInterval` was set. It
+  /// ignores the time-out that an initialiser takes (`configureEasyHandle(for:body:)` in
+  /// HTTPURLProtocol.swift). `nil` unless the byte of a request changes from 0 to 1 when its time-out is set.
+  private static let timeoutFlag: Int? = {
+    guard let flag = StoredProperty("isTimeoutIntervalSet", of: Self.self, type: "Swift.Bool") else {
+      return nil
+    }
+    var request = URLRequest(url: URL(fileURLWithPath: "/"))
+    func byte() -> UInt8 {
+      withUnsafeBytes(of: request) { $0.indices.contains(flag.offset) ? $0[flag.offset] : .max }
+    }
+    guard byte() == 0 else { return nil }
+    request.timeoutInterval = 1
+    return byte() == 1 ? flag.offset : nil
+  }()
+
+  /// Whether the property `timeoutInterval` was set, or `nil` if that is unknown.
+  var isTimeoutSet: Bool? { Self.timeoutFlag.map { flag in withUnsafeBytes(of: self) { $0[flag] != 0 } } }
+
+  /// The same. Where it is unknown, a time-out that is not the default was probably set.
+  private var hasTimeout: Bool { isTimeoutSet ?? (timeoutInterval != 60) }
+}
+
 /// A request that keeps a context through copies and changes.
 ///
 /// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux. The reference that a
@@ -103,11 +126,13 @@ final class ContextualURLRequest: NSMutableURLRequest {
     super.init(
       url: source.url ?? URL(fileURLWithPath: "/"), cachePolicy: source.cachePolicy,
       timeoutInterval: source.timeoutInterval)
-    if source.url == nil { url = nil }
+    // The initialiser makes it absolute.
+    url = source.url
     mainDocumentURL = source.mainDocumentURL
     networkServiceType = source.networkServiceType
     allowsCellularAccess = source.allowsCellularAccess
     httpShouldHandleCookies = source.httpShouldHandleCookies
+    copyPipelining(of: source)
     httpMethod = source.httpMethod ?? "GET"
     allHTTPHeaderFields = source.allHTTPHeaderFields
     // One of the two: setting either clears the other.
@@ -123,4 +148,26 @@ final class ContextualURLRequest: NSMutableURLRequest {
     ContextualURLRequest(copying: self, context: context)
   }
   override func mutableCopy(with zone: NSZone? = nil) -> Any { copy(with: zone) }
+
+  /// An archive has the request, and no class of this module.
+  override var classForCoder: AnyClass { NSMutableURLRequest.self }
+}
+
+/// `httpShouldUsePipelining`, which Foundation on Linux acts on no more and the app reads back. It is
+/// deprecated: its name would be a warning, and a requirement that it satisfies is none.
+protocol PipelinedRequest {
+  var httpShouldUsePipelining: Bool { get }
+}
+
+protocol MutablePipelinedRequest: AnyObject {
+  var httpShouldUsePipelining: Bool { get set }
+}
+
+extension NSURLRequest: PipelinedRequest {}
+extension NSMutableURLRequest: MutablePipelinedRequest {}
+
+extension MutablePipelinedRequest {
+  fileprivate func copyPipelining(of source: some PipelinedRequest) {
+    httpShouldUsePipelining = source.httpShouldUsePipelining
+  }
 }

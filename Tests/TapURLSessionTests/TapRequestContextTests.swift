@@ -1,5 +1,6 @@
-import TapURLSession
 import TestSupport
+
+@testable import TapURLSession
 
 /// What an app says about a request: it survives copies and changes, and reaches the observers.
 @Suite struct RequestContextTests {
@@ -28,12 +29,23 @@ import TestSupport
     Change(testDescription: "body") { $0.httpBody = Data([1]) },
     Change(testDescription: "stream") { $0.httpBodyStream = InputStream(data: Data([1])) },
     Change(testDescription: "timeout") { $0.timeoutInterval = 5 },
+    Change(testDescription: "the default timeout") { $0.timeoutInterval = 60 },
+    Change(testDescription: "an initialiser's timeout") {
+      if let url = $0.url {
+        $0 = URLRequest(url: url, cachePolicy: .returnCacheDataElseLoad, timeoutInterval: 5)
+      }
+    },
+    Change(testDescription: "relative url") {
+      $0.url = URL(string: "users/42", relativeTo: URL(string: "http://host.test/"))
+    },
+    Change(testDescription: "no headers") { $0.allHTTPHeaderFields = nil },
+    Change(testDescription: "pipelining") { $0.setPipelining(false) },
     Change(testDescription: "cache policy") { $0.cachePolicy = .reloadIgnoringLocalCacheData },
     Change(testDescription: "cookies") { $0.httpShouldHandleCookies = false },
     Change(testDescription: "cellular") { $0.allowsCellularAccess = false },
     Change(testDescription: "service type") { $0.networkServiceType = .background },
     Change(testDescription: "document") { $0.mainDocumentURL = URL(string: "http://doc.test/") },
-    Change(testDescription: "trace") { $0.setTrace(.random()) },
+    Change(testDescription: "trace") { if let trace = Self.context.traceContext { $0.setTrace(trace) } },
     Change(testDescription: "bridge") { $0 = ($0 as NSURLRequest) as URLRequest },
     Change(testDescription: "mutable copy") {
       if let copy = ($0 as NSURLRequest).mutableCopy() as? NSMutableURLRequest { $0 = copy as URLRequest }
@@ -49,20 +61,56 @@ import TestSupport
     #expect(plain.tapContext == nil)
     let before = request
     change.make(&request)
-    #expect(request.tapContext == Self.context)
+    // Of what is replaced as a whole nothing is left.
+    if change.testDescription != "an initialiser's timeout" { #expect(request.tapContext == Self.context) }
     #expect(before.tapContext == Self.context)
-    #expect(before.value(forHTTPHeaderField: "X-App") == "yes")
+    #expect(try Self.facts(before) == Self.facts(plain))
 
-    // A second one without a context, to compare with.
+    // A second one without a context, to compare with: it gets its context after the change.
     var expected = plain
     change.make(&expected)
     #expect(expected.tapContext == nil)
-    let facts: [@Sendable (URLRequest) -> AnyHashable?] = [
-      { $0.url }, { $0.httpMethod }, { $0.httpBody }, { $0.httpBodyStream == nil }, { $0.timeoutInterval },
-      { $0.cachePolicy }, { $0.httpShouldHandleCookies }, { $0.allowsCellularAccess },
-      { $0.networkServiceType }, { $0.mainDocumentURL }, { $0.allHTTPHeaderFields?.keys.sorted() },
+    #expect(try Self.facts(request) == Self.facts(expected))
+    var late = expected
+    late.tapContext = Self.context
+    #expect(late.tapContext == Self.context)
+    #expect(try Self.facts(late) == Self.facts(expected))
+    let copies = try [late, expected].map {
+      try #require(($0 as NSURLRequest).mutableCopy() as? NSURLRequest)
+    }
+    #expect(copies[0] == copies[1])
+    #expect(try Self.facts(copies[0] as URLRequest) == Self.facts(copies[1] as URLRequest))
+  }
+
+  /// All that Foundation keeps of a request, and its archive.
+  private static func facts(_ request: URLRequest) throws -> [String] {
+    let properties = Mirror(reflecting: request).children.map { ($0.label ?? "", "\($0.value)") }
+    #expect(properties.count == 12)
+    let archive = try NSKeyedArchiver.archivedData(
+      withRootObject: request as NSURLRequest, requiringSecureCoding: true)
+    let headers = request.allHTTPHeaderFields.map { "\($0.sorted { $0.key < $1.key })" }
+    // In no order, and by their address.
+    let plain = properties.filter { !["allHTTPHeaderFields", "httpBodyStream"].contains($0.0) }
+    return plain.map { "\($0): \($1)" } + [
+      "has a stream: \(request.httpBodyStream != nil)",
+      "headers: \(headers ?? "none")", "base: \(request.url?.baseURL?.absoluteString ?? "none")",
+      "isTimeoutSet: \(request.isTimeoutSet.map { "\($0)" } ?? "unknown")", "archive: \(archive.count)",
     ]
-    #expect(facts.map { $0(request) } == facts.map { $0(expected) })
+  }
+
+  /// Foundation on Linux ignores the time-out of an initialiser, and one of less than a second ends a request
+  /// at once.
+  @Test(arguments: [Style.async, .completionHandler, .sessionDelegate])
+  func `a request with a trace runs into no time-out that it does not have`(style: Style) async throws {
+    let origin = try Origin { _ in [.think(50), .response()] }
+    let plain = URLRequest(url: origin.url(), cachePolicy: .useProtocolCachePolicy, timeoutInterval: 0.5)
+    let stock = try await Exchange(kind: .data, style: style, request: plain).run(.ephemeral)
+    #expect(stock.status == 200)
+    for request in [with(plain) { $0.tapContext = Self.context }, plain.traced()] {
+      let tap = URLSessionTap(observers: [])
+      let exchange = Exchange(kind: .data, style: style, request: request)
+      #expect(try await exchange.run(tap.sessionConfiguration(client: "test")).status == 200)
+    }
   }
 
   @Test func `it can be replaced and taken away`() throws {
@@ -179,5 +227,13 @@ import TestSupport
     request.setValue(header, forHTTPHeaderField: "traceparent")
     #expect(try await reported(request).traceContext == nil)
     #expect(origin.requests.first?.headers["traceparent"] ?? "" == header)
+  }
+}
+
+extension URLRequest {
+  fileprivate mutating func setPipelining(_ value: Bool) {
+    guard let copy = (self as NSURLRequest).mutableCopy() as? NSMutableURLRequest else { return }
+    (copy as any MutablePipelinedRequest).httpShouldUsePipelining = value
+    self = copy as URLRequest
   }
 }
