@@ -38,9 +38,10 @@ extension Tap {
 
   /// Observes every session that any code of the process makes from now on, under a name for each.
   ///
-  /// - Parameter client: The name for a session's `client` label and log field, by its configuration, or `nil` for a session that
-  ///   is not observed. Called once for each session, on the thread that makes it: it must return at once, and use neither the tap
-  ///   nor `URLSession`. Of more than 256 names, the last ones are `_OTHER`.
+  /// - Parameter client: The name for a session's `client` label and log field, by its configuration, or
+  ///   `nil` for a session that is not observed. Called once for each session, on the thread that makes it,
+  ///   without a lock: it should return at once. A session that it makes is not observed. Of more than 256
+  ///   names, the last ones are `_OTHER`.
   @discardableResult public func observeEverySession(
     client: @escaping @Sendable (_ configuration: URLSessionConfiguration) -> String?
   ) -> EverySession {
@@ -79,14 +80,15 @@ private struct Observer: Sendable {
 }
 
 private enum Observers {
-  struct State {
+  private struct State {
     var observers: [Observer] = []
     var count = 0
   }
 
-  static let state = Mutex(State())
-  /// Whether code has `URLSession.shared`: another thread may use it then, and its list of classes must not change.
-  static let isSharedGiven = Atomic<Bool>(false)
+  private static let state = Mutex(State())
+  /// Observes `URLSession.shared`, once: another thread that asks for it waits, and does not get it before.
+  /// Later another thread may use it, and its list of classes must not change.
+  private static let sharedIsObserved: Void = observe(.shared)
 
   /// Returns how many sessions there were before.
   static func add(_ observer: Observer) -> Int {
@@ -98,31 +100,25 @@ private enum Observers {
     return withExtendedLifetime(before.observers) { before.count }
   }
 
-  /// Before anything else gets the session.
+  /// Before anything else gets the session. An app's function names it, so no lock is held.
   static func observe(_ session: URLSession) {
-    let observers = state.withLock { state in
+    let (observers, ended) = state.withLock { state in
       state.count += 1
+      let ended = state.observers.filter(\.hasEnded)
       state.observers.removeAll(where: \.hasEnded)
-      return state.observers
+      return (state.observers, ended)
     }
-    for observer in observers { observer.observe(session) }
+    withExtendedLifetime(ended) {
+      for observer in observers { observer.observe(session) }
+    }
   }
 
-  /// Under the lock, so that no thread gets the session before it is observed.
-  static func observeShared(_ session: URLSession) {
-    state.withLock { state in
-      guard !isSharedGiven.load(ordering: .relaxed) else { return }
-      state.count += 1
-      for observer in state.observers { observer.observe(session) }
-      isSharedGiven.store(true, ordering: .releasing)
-    }
-  }
+  static func observeShared() { sharedIsObserved }
 }
 
 /// Called for each session that Foundation gives to other code, before that code has it.
 @_cdecl("tapSessionWasGiven")
 func sessionWasGiven(_ session: UnsafeRawPointer, isShared: Bool) {
-  if isShared, Observers.isSharedGiven.load(ordering: .acquiring) { return }
-  let session = Unmanaged<URLSession>.fromOpaque(session).takeUnretainedValue()
-  isShared ? Observers.observeShared(session) : Observers.observe(session)
+  if isShared { return Observers.observeShared() }
+  Observers.observe(Unmanaged<URLSession>.fromOpaque(session).takeUnretainedValue())
 }

@@ -12,6 +12,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define EXPORTED(name) "$s20FoundationNetworking10URLSessionC" name
 #define SWIFT __attribute__((swiftcall))
@@ -34,12 +36,19 @@ static void *give(void *session, bool isShared) {
   return session;
 }
 
-/// Foundation's function: the one that the linker has put aside, or the one that the dynamic linker finds after this one.
+/// Foundation's function: the one that the linker has put aside, or the one that the dynamic linker finds
+/// after this one, or first where this module is in a library that comes later. Without it the caller has no
+/// session to go on with: the process says so and ends.
 static Function *next(Function *function, Function *aside, Function *_Atomic *known, const char *name) {
   if (aside && aside != function) return aside;
   Function *next = atomic_load_explicit(known, memory_order_relaxed);
   if (!next) {
     next = (Function *)dlsym(RTLD_NEXT, name);
+    if (!next) next = (Function *)dlsym(RTLD_DEFAULT, name);
+    if (!next || next == function) {
+      fprintf(stderr, "session-tap: error: Foundation has no %s here; build without TapEverySession\n", name);
+      abort();
+    }
     atomic_store_explicit(known, next, memory_order_relaxed);
   }
   return next;
