@@ -4,9 +4,11 @@ import TapFoundation
 
 /// Learns of the end of a task whose server asked for credentials.
 ///
-/// Once a challenge is answered, Foundation serves the task with a new native loader that has no client of ours: `state`, `error` and
-/// `response` of the task are all that shows its end. They are read again after a fiftieth of the time that has passed, so the measured
-/// duration is at most 2% or 1 ms late. A task whose challenge is not answered is reported once.
+/// Once a challenge is answered, Foundation serves the task with a new native loader that has no client of
+/// ours: `state`, `error` and `response` of the task are all that shows its end. They are read again after a
+/// fiftieth of the time that has passed, so the measured duration is at most 2% or 1 ms late. A task whose
+/// challenge is not answered is reported once. From Swift 6.3.2 on a task without a credential ends by
+/// itself, with the 401; before, it never ends.
 enum ChallengedTaskWatch {
   private static let queue = DispatchQueue(label: "session-tap.challenged-tasks", qos: .utility)
   private static let shortestPause = Duration.milliseconds(1)

@@ -57,14 +57,14 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
   /// Called for a cancel and for a suspension alike, and by some paths before any start.
   override func stopLoading() {
     guard let loader, let relay else { return }
-    switch task?.state {
-    case .canceling: return relay.cancel(loader)
-    case .suspended: break
-    default:
-      // The native loader ends the process when it is stopped without a reason (`_NativeProtocol.stopLoading`): by the
-      // time that a suspension gets here, the task may run again.
-      if task?.error == nil, type(of: loader) == TapContext.nativeHTTP { return }
+    let state = task?.state
+    if state != .suspended, task?.error == nil {
+      // Of a suspension: by the time that it gets here, the task may run again, or be about to be cancelled,
+      // which stops the loader once more. A native one ends the process when it is stopped without a reason
+      // (`_NativeProtocol.stopLoading`).
+      if type(of: loader) != TapContext.nativeHTTP { loader.stopLoading() }
+      return
     }
-    loader.stopLoading()
+    if state == .canceling { relay.cancel(loader) } else { loader.stopLoading() }
   }
 }

@@ -1,7 +1,8 @@
 import TestSupport
 
 extension Scenario {
-  /// A server that answers wrongly. What stock itself does not survive is left out: see the article *What the tap sees*.
+  /// A server that answers wrongly. What stock itself does not survive is left out: see the article *What
+  /// ends a process*.
   static let oddServers = framing + interim + heads + statuses + locations + contents
 
   /// Bodies that are not as long as the head says.
