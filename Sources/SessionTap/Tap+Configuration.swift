@@ -135,7 +135,16 @@ extension Tap.Configuration {
   /// What the sessions record: headers only where the log shows some.
   func makeSessions(log: RequestLog?) -> URLSessionTap.Configuration {
     var sessions = sessions
-    if let log { sessions.reportWaiting = { log.requestWaits($0, for: $1) } }
+    if let log {
+      sessions.reportWaiting = { log.requestWaits($0, for: $1) }
+      sessions.reportDisbelief = { witness in
+        log.log(
+          .warn,
+          "what \(witness.name) says of transfers contradicts what else is known of them: "
+            + "it is not used in this process any more"
+        )
+      }
+    }
     let redaction = logging.redaction
     if !redaction.allowedRequestHeaders.isEmpty || !redaction.allowedResponseHeaders.isEmpty {
       sessions.collectsHeaders = true

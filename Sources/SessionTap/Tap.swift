@@ -56,14 +56,15 @@ public final class Tap: Sendable {
     var configuration = configuration
     do { try configuration.validate() } catch { throw TapError(error) }
     self.registry = registry
-    let readsInfo = URLSessionTap.readsTransferInfo && configuration.sessions.readsTransferInfo
+    let isReading = configuration.sessions.curl != nil
+    let readsInfo = { @Sendable in isReading && URLSessionTap.readsTransferInfo }
     readiness = Readiness(configuration.readinessChecks)
     do {
       try registry.register(
         BuildInfo {
-          let readsConnections = readsInfo && URLSessionTap.readsConnectionInfo
+          let readsConnections = readsInfo() && URLSessionTap.readsConnectionInfo
           return [
-            "transfer_info": readsInfo ? "libcurl" : "none",
+            "transfer_info": readsInfo() ? "libcurl" : "none",
             "connection_info": readsConnections ? "kernel" : "none",
           ]
         })
@@ -75,6 +76,7 @@ public final class Tap: Sendable {
     }
     do {
       try registry.register(configuration.target)
+      try registry.register(ContradictionMetrics())
       configuration.sessions.unknownConnections = try registry.counter(
         "session_tap_unknown_connections_total",
         help: "Requests whose connection the kernel could not be asked of.")
@@ -83,7 +85,7 @@ public final class Tap: Sendable {
       configuration.warnOfIgnoredVariables()
       for warning in configuration.warnings { requestLog?.log(.warn, warning) }
       if let requestLog { try registry.register(requestLog) }
-      if !readsInfo {
+      if !readsInfo() {
         requestLog?.log(
           .warn,
           "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
@@ -282,4 +284,19 @@ public final class Tap: Sendable {
 
   /// How long the endpoint may take to close what is left at its deadline.
   private static let closingTime = Duration.milliseconds(250)
+}
+
+/// `session_tap_contradictions_total`: how often what the tap reads contradicted what else is known of a
+/// transfer.
+private struct ContradictionMetrics: Collector {
+  func collect() -> [MetricFamily] {
+    [
+      MetricFamily(
+        name: "session_tap_contradictions_total",
+        help: "Transfers of which another source contradicted libcurl or the kernel.", kind: .counter,
+        samples: [Witness.libcurl, .kernel].map {
+          MetricFamily.Sample(labels: ["witness": $0.name], value: Double($0.contradictions))
+        })
+    ]
+  }
 }

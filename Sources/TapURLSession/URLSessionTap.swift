@@ -19,8 +19,8 @@ public final class URLSessionTap: Sendable {
   package static let overflowClient = "_OTHER"
 
   /// Whether this process can read libcurl's info of each transfer. If not, sizes come from headers, and there
-  /// are no phases.
-  public static var readsTransferInfo: Bool { CurlInfo.shared != nil }
+  /// are no phases. Becomes `false` for good when that info contradicts what the tap and Foundation know.
+  public static var readsTransferInfo: Bool { CurlInfo.shared != nil && Witness.libcurl.isBelieved }
 
   /// Whether the kernel's info of connections is used: if not, sandboxes answer in its place.
   package static var readsConnectionInfo: Bool { readsTransferInfo && TCPInfo.isUsed }
@@ -34,12 +34,14 @@ public final class URLSessionTap: Sendable {
     /// `httpAdditionalHeaders` are not among them, because Foundation on Linux adds those later.
     public var collectsHeaders = false
 
-    /// Whether libcurl's info of each transfer is read, where it can be. A test reads none.
-    package var readsTransferInfo = true
+    /// Reads libcurl's info of each transfer, or `nil` if nothing does. A test has none, or another one.
+    package var curl = CurlInfo.shared
     /// Counts requests at whose end the kernel was to be asked of the connection, and could not.
     package var unknownConnections: Registry.Counter?
     /// Takes a request that has waited for so long, once, on a queue of the tap's.
     package var reportWaiting: (@Sendable (RequestDescription, Duration) -> Void)?
+    /// Takes a witness that is not believed from now on, once, on Foundation's queue.
+    package var reportDisbelief: (@Sendable (Witness) -> Void)?
 
     /// Makes the default configuration.
     public init() {}
@@ -146,14 +148,16 @@ public final class URLSessionTap: Sendable {
 
   /// Whether a request to a server is to be recorded. It is described only if a filter has to see it.
   func records(server: @autoclosure () -> URLAuthority?, _ description: () -> RequestDescription) -> Bool {
-    let ownPort = ownPort.load(ordering: .relaxed)
-    if ownPort != 0, let server = server(), server.port == ownPort,
-      state.withLock({ $0.ownEndpoint })?.isNamed(by: server.host) == true
-    {
-      return false
-    }
+    if isOwnEndpoint(server()) { return false }
     let filter = recorder.outboundFilter
     return filter.isAll || filter.includes(description())
+  }
+
+  /// Whether a server is the app's own endpoint.
+  func isOwnEndpoint(_ server: @autoclosure () -> URLAuthority?) -> Bool {
+    let ownPort = ownPort.load(ordering: .relaxed)
+    guard ownPort != 0, let server = server(), server.port == ownPort else { return false }
+    return state.withLock { $0.ownEndpoint }?.isNamed(by: server.host) == true
   }
 
   func install(in configuration: URLSessionConfiguration, client: String, hasOlderTasks: Bool = false) {

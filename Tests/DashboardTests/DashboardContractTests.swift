@@ -64,7 +64,7 @@ import Testing
     "client", "http_request_method", "server_address", "server_port", "http_response_status_code",
     "error_type", "url_template", "network_protocol_version", "phase", "outcome", "otel_metric_overflow",
     "reason", "level", "format", "code", "path", "version", "transfer_info", "connection_info", "metric",
-    "http_route", "url_scheme", "service_version",
+    "http_route", "url_scheme", "service_version", "witness",
   ])
   func `a label that is renamed is missed`(label: String) {
     var renamed = contract

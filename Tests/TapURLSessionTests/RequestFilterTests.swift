@@ -1,5 +1,6 @@
-import TapURLSession
 import TestSupport
+
+@testable import TapURLSession
 
 @Suite struct RequestFilterTests {
   @Test func `it is asked with what the request is, of any client`() async throws {
@@ -62,4 +63,26 @@ import TestSupport
   }
 
   static let hostName = ProcessInfo.processInfo.hostName
+
+  /// A request that the tap does not see may hold a connection that another one waits for, if it takes one.
+  @Test(arguments: [
+    ("http://other.test/", false), ("https://127.0.0.1:4711/metrics", false), ("ws://other.test/", false),
+    ("ftp://other.test/", false), ("http://chosen.test/", true), ("http://mock.test/", true),
+    ("http://localhost:4711/metrics", true), ("data:,x", true), ("file:///etc/hosts", true),
+    ("HTTP://a.test/", true),
+    ("other.test", true),
+  ])
+  func `what needs no connection leaves waits known`(request: (url: String, isKnown: Bool)) throws {
+    let options = with(RequestConfiguration()) {
+      $0.filter = RequestFilter { $0.serverAddress == "chosen.test" }
+    }
+    let tap = URLSessionTap(observers: [], options: options)
+    if request.url.hasPrefix("http:") { tap.exclude(OwnEndpoint(host: "127.0.0.1", port: 4711)) }
+    let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "a")
+    let metricsClass: AnyClass = try #require(configuration.protocolClasses?.first)
+    let context = try #require(ProtocolClasses.context(of: metricsClass))
+    let isAccepted = context.accepts(URLRequest(url: try #require(URL(string: request.url))))
+    #expect(isAccepted == (request.url == "http://chosen.test/"))
+    #expect(context.seesAllRequests == request.isKnown)
+  }
 }

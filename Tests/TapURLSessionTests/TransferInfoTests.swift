@@ -44,7 +44,8 @@ import TestSupport
       """
       The stored properties of Foundation's native loader have changed: compare `easyHandle` and `redirectCount` in \
       NativeProtocol.swift and HTTPURLProtocol.swift, `rawHandle` in EasyHandle.swift, `session` in URLSessionTask.swift, \
-      `_configuration` in URLSession.swift and `httpMaximumConnectionsPerHost` in Configuration.swift with CurlInfo.swift
+      `_configuration` in URLSession.swift and `httpMaximumConnectionsPerHost` in Configuration.swift with \
+      FoundationLayout.swift
       """)
   }
 
@@ -58,26 +59,6 @@ import TestSupport
     var transfer = TransferInfo()
     info.read(mock, into: &transfer)
     #expect(transfer == TransferInfo())
-  }
-
-  /// Slow to find, exact, and by public means: what the fast way reads has to be the same.
-  @Test func `the fast way finds what reflection finds`() throws {
-    let loaderClass = try #require(TapContext.nativeHTTP)
-    let url = try #require(URL(string: "http://127.0.0.1/"))
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpMaximumConnectionsPerHost = 3
-    let session = URLSession(configuration: configuration)
-    let task = session.dataTask(with: url)
-    let loader = loaderClass.init(task: task, cachedResponse: nil, client: nil)
-    let info = try #require(CurlInfo.shared)
-    // The number that the session was made with.
-    session.configuration.httpMaximumConnectionsPerHost = 8
-    #expect(info.connectionLimit(of: task) == 3)
-    var fresh = TransferInfo()
-    info.read(loader, into: &fresh)
-    #expect(fresh == TransferInfo.untouched(queue: fresh.queue, port: fresh.localPort))
-    #expect(fresh.redirectCount == Mirror(reflecting: loader).descendant("redirectCount") as? Int)
-    session.invalidateAndCancel()
   }
 
   @Test(arguments: Way.allCases)
@@ -211,7 +192,7 @@ import TestSupport
 
   @Test func `without libcurl's info the sizes come from headers and nothing else is known`() async throws {
     let observer = RecordingObserver()
-    let configuration = with(URLSessionTap.Configuration()) { $0.readsTransferInfo = false }
+    let configuration = with(URLSessionTap.Configuration()) { $0.curl = nil }
     let blind = URLSessionTap(observers: [observer], configuration: configuration)
     let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
     let session = URLSession(configuration: blind.sessionConfiguration(from: .ephemeral, client: "blind"))
@@ -224,17 +205,5 @@ import TestSupport
     #expect(observation.protocolVersion == nil)
     #expect(observation.openedConnections == nil)
     #expect(observation.timeToFirstByte == nil)
-  }
-}
-
-extension TransferInfo {
-  /// That of a handle which has done nothing yet.
-  fileprivate static func untouched(queue: Int64?, port: Int?) -> TransferInfo {
-    var transfer = TransferInfo()
-    transfer.isNative = true
-    (transfer.statusCode, transfer.connectionCount) = (0, 0)
-    transfer.localPort = port
-    (transfer.sentBytes, transfer.receivedBytes, transfer.queue) = (0, 0, queue)
-    return transfer
   }
 }

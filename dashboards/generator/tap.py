@@ -91,6 +91,10 @@ def tap():
                 graph("Unknown connections", "Requests whose connection the kernel could not be asked of. Their round trip is "
                       "unknown.", "cps",
                       (total("session_tap_unknown_connections_total", "instance", labels=PROCESS), each)),
+                graph("Contradictions", "Transfers of which another source contradicted libcurl or the kernel. After some, a "
+                      "process does not use it any more: the table of versions has none then.", "cps",
+                      (total("session_tap_contradictions_total", "instance, witness", labels=PROCESS),
+                       "{{instance}} {{witness}}")),
                 top("Versions", "Which version runs where, and from what it reads transfers and connections: with none, there are "
                     "no phases or fewer, and sizes come from headers or round trips are unknown.",
                     f"sum by (job, instance, version, transfer_info, connection_info) (session_tap_build_info{{{PROCESS}}})",

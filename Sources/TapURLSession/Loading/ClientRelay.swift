@@ -60,9 +60,12 @@ final class ClientRelay: NSObject, URLProtocolClient {
     guard isFirst else { return }
     let time = Timestamp.now
     for request in requests { request.record.begin(at: now, time: time) }
-    guard let curl = context.curl, curl.isNative(loader), let task = loader.task,
-      let limit = curl.connectionLimit(of: task)
-    else { return }
+    guard let curl = context.curl, curl.isNative(loader), let task = loader.task else { return }
+    if Witness.libcurl.isUnchecked, !curl.holds(for: loader, of: task) {
+      if Witness.libcurl.reject() { report(.libcurl) }
+      return
+    }
+    guard let limit = curl.connectionLimit(of: task) else { return }
     context.count.enter(limit: limit, at: now)
     state.withLock { $0.isCounted = true }
   }
@@ -117,9 +120,11 @@ final class ClientRelay: NSObject, URLProtocolClient {
     var transfer = TransferInfo()
     guard read(&transfer, of: sender, at: now, isLast: true) else { return }
     let task = sender.task
-    // The response's getter waits for a queue of the task's: it is asked for only where libcurl's info does not do.
-    let isAsked = !transfer.isSufficient || context.keepsHeaders
+    // The response's getter waits for a queue of the task's: it is asked for only where libcurl's info does
+    // not do, or is to be compared.
+    let isAsked = !transfer.isSufficient || context.keepsHeaders || Witness.libcurl.isDue
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
+    if transfer.isNative { compare(&transfer, with: response) }
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
       // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with another loader.
       state.withLock { $0.isDone = false }
@@ -173,14 +178,28 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private func read(
     _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
   ) -> Bool {
-    let isFirst = state.withLock { state in
-      if state.isDone { return false }
+    let (isFirst, hasStarted) = state.withLock { state in
+      if state.isDone { return (false, false) }
       state.isDone = isLast
       (transfer.seen, transfer.elapsed) = (state.seen, state.elapsed(at: now))
-      return true
+      return (true, state.start != .never)
     }
-    if isFirst, !transfer.seen.isFromCache { context.curl?.read(loader, into: &transfer) }
+    if hasStarted, !transfer.seen.isFromCache { context.curl?.read(loader, into: &transfer) }
     return isFirst
+  }
+
+  /// Discards what libcurl says of a transfer if others say something else of it.
+  private func compare(_ transfer: inout TransferInfo, with response: HTTPURLResponse?) {
+    if transfer.agrees(with: response) { return Witness.libcurl.noteAgreement() }
+    if Witness.libcurl.noteContradiction() { report(.libcurl) }
+    var other = TransferInfo()
+    (other.seen, other.elapsed) = (transfer.seen, transfer.elapsed)
+    transfer = other
+  }
+
+  /// A witness is not believed any more in this process.
+  private func report(_ witness: Witness) {
+    for request in requests { request.tap.configuration.reportDisbelief?(witness) }
   }
 
   /// Ends the request, with what is known of the transfer. Without an error the whole response has arrived.
@@ -246,8 +265,12 @@ final class ClientRelay: NSObject, URLProtocolClient {
     }
     switch context.connections.read(transfer, at: now, socket: { context.curl?.socket(of: task, from: $0) }) {
     case .read(let reading): transfer.connection = reading
-    case .unknown: for request in requests { request.tap.configuration.unknownConnections?.increment() }
     case .none: break
+    case .contradiction(true):
+      report(.kernel)
+      fallthrough
+    case .unknown, .contradiction:
+      for request in requests { request.tap.configuration.unknownConnections?.increment() }
     }
     transfer.findPhases()
   }

@@ -1,6 +1,7 @@
 import Synchronization
 import TapCore
 import TapFoundation
+import TapLibc
 
 /// What a metrics protocol class leads back to: all that Foundation cannot pass on.
 ///
@@ -34,7 +35,8 @@ final class TapContext: Sendable {
   init(clients: [Client], loaders: [URLProtocol.Type], hasOlderTasks: Bool = false) {
     (self.clients, self.loaders, self.hasOlderTasks) = (clients, loaders, hasOlderTasks)
     nativeFirst = loaders.first.flatMap { $0 == Self.nativeHTTP ? $0 : nil }
-    curl = clients.allSatisfy { $0.tap.configuration.readsTransferInfo } ? .shared : nil
+    let readers = clients.map(\.tap.configuration.curl)
+    curl = readers.allSatisfy { $0 != nil } ? readers.first ?? nil : nil
     keepsHeaders = clients.contains { $0.tap.configuration.collectsHeaders }
   }
 
@@ -69,10 +71,19 @@ final class TapContext: Sendable {
     let isRecorded = clients.contains { records(request, url: url, for: $0) }
     let isOurs = url.hasPrefix("http:") || url.hasPrefix("https:")
     if isRecorded, isOurs, loader(for: request) != nil { return true }
-    // A request that is left out takes a connection to its host, and so does a WebSocket.
-    hasExcluded.store(true, ordering: .relaxed)
-    if isRecorded, refuses(request) { recordRefusal(of: request) }
+    let other = (loaders + Self.native).first { $0.canInit(with: request) }
+    if let other, takesConnection(other, url: url) { hasExcluded.store(true, ordering: .relaxed) }
+    if isRecorded, other == nil, isRefused(request) { recordRefusal(of: request) }
     return false
+  }
+
+  /// Whether a request that is left out, or a WebSocket, takes a connection of libcurl's that others may wait
+  /// for. No other goes to the app's own endpoint, unless all go to one proxy (`http_proxy(7)` of curl: the
+  /// name in capitals is not read).
+  private func takesConnection(_ loader: URLProtocol.Type, url: String) -> Bool {
+    guard Self.native.contains(where: { $0 == loader }) else { return false }
+    let hasProxy = ["http_proxy", "all_proxy", "ALL_PROXY"].contains { (name: String) in getenv(name) != nil }
+    return hasProxy || !clients.allSatisfy { $0.tap.isOwnEndpoint(URLAuthority(url)) }
   }
 
   /// Once: an app whose tap was not kept wonders where its metrics are.
@@ -147,11 +158,10 @@ final class TapContext: Sendable {
     native.first { $0.canInit(with: URLRequest(url: url)) }
   }
 
-  /// Whether no class loads the request: it has no scheme, or one in capitals that the native loader does not know, and no class
-  /// of the app's own takes it.
-  private func refuses(_ request: URLRequest) -> Bool {
+  /// Whether Foundation refuses a request that no class loads: it has no scheme, or one in capitals that the
+  /// native loader does not know.
+  private func isRefused(_ request: URLRequest) -> Bool {
     ["", "http", "https"].contains(request.url?.scheme?.lowercased() ?? "")
-      && !(loaders + Self.native).contains { $0.canInit(with: request) }
   }
 
   /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign of it.

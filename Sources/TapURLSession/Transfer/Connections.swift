@@ -34,6 +34,8 @@ package final class Connections: Sendable {
     case none
     /// The socket is not found, or the kernel does not know it.
     case unknown
+    /// What the kernel says cannot be of this connection. Whether it is not believed from now on.
+    case contradiction(isLast: Bool)
   }
 
   /// Reads what the kernel knows of the connection over which a transfer went.
@@ -43,7 +45,7 @@ package final class Connections: Sendable {
   package func read(
     _ transfer: borrowing TransferInfo, at now: Instant, socket find: (Int) -> Int32?
   ) -> Result {
-    guard TCPInfo.isKnown, transfer.preTransfer > 0, let port = transfer.localPort, port > 0,
+    guard TCPInfo.isUsed, transfer.preTransfer > 0, let port = transfer.localPort, port > 0,
       let peer = transfer.peer
     else { return .none }
     let isNew = transfer.connectionCount ?? 0 > 0
@@ -56,12 +58,16 @@ package final class Connections: Sendable {
         return .none
       }
       let old = known.flatMap { localPort(of: $0.descriptor) == port ? $0.descriptor : nil }
-      guard let descriptor = old ?? find(port), var info = TCPInfo(of: descriptor),
-        info.agrees(with: transfer)
-      else {
+      guard let descriptor = old ?? find(port), var info = TCPInfo(of: descriptor) else {
         connections[port] = nil
         return .unknown
       }
+      guard info.agrees(with: transfer) else {
+        connections[port] = nil
+        return .contradiction(isLast: Witness.kernel.noteContradiction())
+      }
+      if transfer.statusCode ?? 0 > 0 { Witness.kernel.noteAgreement() }
+      info.discardUnknown(in: transfer)
       let connection = known ?? Connection(to: peer, last: isNew ? TCPInfo() : nil)
       if known == nil {
         if connections.count >= Self.limit { connections = [:] }

@@ -24,12 +24,30 @@ struct StoredProperty {
 
   /// The class of an optional reference.
   var wrappedClass: AnyClass? { (type as? any OptionalType.Type)?.wrapped as? AnyClass }
+
+  /// What reflection says that an object, or a structure, has in a property: slow, and right for a weak one
+  /// and an indirect one too.
+  static func value(_ name: String, of owner: Any) -> Any? {
+    var mirror: Mirror? = Mirror(reflecting: owner)
+    while let current = mirror {
+      if let child = current.children.first(where: { $0.label == name }) { return unwrapped(child.value) }
+      mirror = current.superclassMirror
+    }
+    return nil
+  }
+
+  private static func unwrapped(_ value: Any) -> Any? {
+    guard let optional = value as? any OptionalType else { return value }
+    return optional.value.flatMap(unwrapped)
+  }
 }
 
 private protocol OptionalType {
   static var wrapped: any Any.Type { get }
+  var value: Any? { get }
 }
 
 extension Optional: OptionalType {
   fileprivate static var wrapped: any Any.Type { Wrapped.self }
+  fileprivate var value: Any? { self }
 }

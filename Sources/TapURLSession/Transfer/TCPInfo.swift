@@ -88,37 +88,36 @@ extension TCPInfo {
   }()
 
   private static let isClockSeen = Atomic<Bool>(false)
-  private static let agreements = Atomic<Int>(0)
-  private static let contradictions = Atomic<Int>(0)
 
-  /// Whether what the kernel says is used: it knows a new socket, and it did not contradict libcurl about each connection.
-  static var isUsed: Bool {
-    isKnown && (agreements.load(ordering: .relaxed) > 0 || contradictions.load(ordering: .relaxed) == 0)
+  /// Whether what the kernel says is used: it knows a new socket, and did not contradict libcurl too often.
+  static var isUsed: Bool { isKnown && Witness.kernel.isBelieved }
+
+  /// Whether this can be the connection at the end of a transfer.
+  func agrees(with transfer: borrowing TransferInfo) -> Bool {
+    let most = transfer.longest
+    guard 1...11 ~= state, sinceDataSent ?? 0 <= most else { return false }
+    // Without a response there is hardly anything that could contradict.
+    guard transfer.statusCode ?? 0 > 0 else { return true }
+    return sinceDataReceived <= most && receivedSegments != 0
+      && receivedBytes.map { $0 >= max(1, transfer.receivedBytes ?? 0) } != false
   }
 
-  /// Whether this can be the connection at the end of a transfer. What may be 0 since the kernel does not note it becomes `nil`.
-  mutating func agrees(with transfer: borrowing TransferInfo) -> Bool {
-    // Whatever the transfer sent and received came after its begin.
-    let most = max(transfer.elapsed / 1_000, transfer.total) + transfer.resolution
-    let hasResponse = transfer.statusCode ?? 0 > 0
-    guard 1...11 ~= state, sinceDataSent ?? 0 <= most, !hasResponse || sinceDataReceived <= most,
-      !hasResponse || receivedSegments != 0,
-      !hasResponse || receivedBytes.map({ $0 >= max(1, transfer.receivedBytes ?? 0) }) != false
-    else {
-      Self.contradictions.add(1, ordering: .relaxed)
-      return false
-    }
-    // Without a response there is hardly anything that could contradict.
-    if hasResponse { Self.agreements.add(1, ordering: .relaxed) }
+  /// What may be 0 since the kernel does not note it becomes `nil`, and so does a round trip that is too long
+  /// for the transfer.
+  mutating func discardUnknown(in transfer: borrowing TransferInfo) {
     // The response to a request comes a round trip later, at the least.
-    if let roundTrip, roundTrip > most { self.roundTrip = nil }
+    if let roundTrip, roundTrip > transfer.longest { self.roundTrip = nil }
     if sinceDataSent != 0 {
       Self.isClockSeen.store(true, ordering: .relaxed)
     } else if !Self.isClockSeen.load(ordering: .relaxed) {
       sinceDataSent = nil
     }
-    return true
   }
+}
+
+extension TransferInfo {
+  /// Whatever the transfer sent and received came no longer before its end than this.
+  fileprivate var longest: Int64 { max(elapsed / 1_000, total) + resolution }
 }
 
 extension TCPInfo {

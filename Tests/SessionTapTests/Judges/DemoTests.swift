@@ -136,6 +136,31 @@ import TestSupport
     try await process.waitForOutput("1 cancelled")
   }
 
+  /// That of git on Debian and its kin: preloaded, its functions come first, and know nothing of the handles
+  /// of Foundation's.
+  static let otherCurl = "libcurl-gnutls.so.4"
+
+  @Test(.enabled(if: Tool.isRequired || dlopen(otherCurl, RTLD_LAZY) != nil, "\(otherCurl) is missing"))
+  func `beside another libcurl, the one that Foundation uses is asked`() async throws {
+    let folder = try TemporaryFolder()
+    let log = folder("requests.jsonl")
+    let origin = try Origin { _ in [.think(30), .response(body: [1, 2, 3])] }
+    let url = origin.url().absoluteString
+    let (status, output) = try await Self.end(
+      ["probe", url, "--count", "5", "--every", "1ms", "--port", "0", "--log", log],
+      environment: ["LD_PRELOAD": Self.otherCurl])
+    #expect(status == 0 && !output.contains("cannot be preloaded"), "\(output)")
+    let lines = try folder.lines("requests.jsonl")
+    #expect(lines.count == 5)
+    for (number, line) in lines.enumerated() {
+      let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      #expect(try #require(object["processing_s"] as? Double, "\(line)") >= 0.025, "\(line)")
+      #expect((object["connect_s"] != nil) == (number == 0), "\(line)")
+      #expect(object["network.peer.address"] as? String == "127.0.0.1", "\(line)")
+      #expect(object["http.response.body.size"] as? Int == 3, "\(line)")
+    }
+  }
+
   /// Also where a variable names the same port.
   @Test(arguments: [false, true])
   func `a port in use is exit code 69 and one line`(isInEnvironment: Bool) async throws {

@@ -88,4 +88,82 @@ import TestSupport
       #expect(missing == 0, "\(observer.ended.map { ($0.roundTrip, $0.openedConnections, $0.elapsed) })")
     }
   }
+
+  /// A port of this machine that was closed may come again, for a connection to another server.
+  @Test func `what was sent again to another server is not told of this one`() throws {
+    let connections = Connections()
+    let listener = try LoopbackSocket.bind(listens: true)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { for one in [descriptor, listener.descriptor] { close(one) } }
+    var (address, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+    try withUnsafeMutablePointer(to: &address) {
+      try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        try #require(getsockname(listener.descriptor, address, &length) == 0)
+        try #require(connect(descriptor, address, length) == 0)
+      }
+    }
+    let port = try #require(localPort(of: descriptor))
+    func retransmitted(_ server: String, isNew: Bool) throws -> Int? {
+      var transfer = TransferInfo()
+      (transfer.preTransfer, transfer.localPort, transfer.connectionCount) = (1, port, isNew ? 1 : 0)
+      transfer.peer = .init(address: server, port: 80)
+      // Reading is due.
+      transfer.elapsed = transfer.resolution * 1_000
+      guard case .read(let reading) = connections.read(transfer, at: .now, socket: { _ in descriptor }) else {
+        Issue.record("no reading of \(server)")
+        return nil
+      }
+      return reading.retransmittedSegments
+    }
+    #expect(try retransmitted("192.0.2.1", isNew: true) == 0)
+    #expect(try retransmitted("192.0.2.1", isNew: false) == 0)
+    #expect(try retransmitted("192.0.2.2", isNew: false) == nil)
+    #expect(try retransmitted("192.0.2.2", isNew: false) == 0)
+  }
+
+  /// A kernel's clock cannot have begun before the transfer.
+  @Test func `what the kernel says must fit in the transfer's time`() {
+    func agrees(_ change: (inout TCPInfo, inout TransferInfo) -> Void) -> Bool {
+      var (info, transfer) = (TCPInfo(), TransferInfo())
+      (transfer.elapsed, transfer.total, transfer.statusCode) = (1_000_000_000, 900_000, 200)
+      (transfer.receivedBytes, info.receivedBytes, info.receivedSegments) = (100, 300, 1)
+      (info.sinceDataSent, info.sinceDataReceived) = (1_000_000, 1_000_000)
+      change(&info, &transfer)
+      return info.agrees(with: transfer)
+    }
+    #expect(agrees { _, _ in })
+    #expect(!agrees { info, _ in info.sinceDataSent = 1_100_000 })
+    #expect(!agrees { info, _ in info.sinceDataReceived = 1_100_000 })
+    #expect(!agrees { info, _ in info.state = 0 } && !agrees { info, _ in info.state = 12 })
+    #expect(
+      !agrees { info, _ in info.receivedBytes = 99 } && !agrees { info, _ in info.receivedSegments = 0 })
+    // Without a response nothing has been received.
+    #expect(agrees { ($0.receivedBytes, $0.receivedSegments, $1.statusCode) = (0, 0, 0) })
+    #expect(agrees { ($0.sinceDataReceived, $1.statusCode) = (.max, 0) })
+  }
+
+  /// Its task goes away without an end: it is cancelled, and takes the place of no other.
+  @Test func `a transfer that was abandoned counts no more`() throws {
+    let context = TapContext(clients: [.init(tap: tap, name: "test")], loaders: [])
+    let base = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 1 }
+    let session = URLSession(configuration: base)
+    defer { session.finishTasksAndInvalidate() }
+    let task = session.dataTask(with: try #require(URL(string: "http://a.test/")))
+    defer { task.cancel() }
+    do {
+      let client = try #require(MockProtocol(task: task, cachedResponse: nil, client: nil).client)
+      let relay = ClientRelay(
+        to: client, request: URLRequest(url: try #require(task.originalRequest?.url)), context: context)
+      let loader = try #require(TapContext.nativeHTTP).init(task: task, cachedResponse: nil, client: relay)
+      relay.start(loader)
+      let now = Instant.now
+      context.count.enter(limit: 1, at: now)
+      #expect(!context.count.leave(at: now, since: now))
+    }
+    let now = Instant.now
+    context.count.enter(limit: 1, at: now)
+    #expect(context.count.leave(at: now, since: now))
+    tap.flush()
+    #expect(observer.ended.map(\.end) == [.cancelled])
+  }
 }

@@ -1,0 +1,190 @@
+import TestSupport
+
+@testable import TapURLSession
+
+/// What the tap reads of Foundation and of libcurl is checked: it is right, or absent.
+@Suite struct WitnessTests {
+  // MARK: Foundation's memory
+
+  /// A session with seven connections for each host, and a task that is not resumed.
+  @Test func `each word of Foundation's is what it is taken for`() throws {
+    let loaderClass = try #require(TapContext.nativeHTTP)
+    let configuration = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 7 }
+    let session = URLSession(configuration: configuration)
+    let info = try #require(CurlInfo.shared)
+    #expect(!info.isUsed(session))
+    let task = session.dataTask(with: try #require(URL(string: "http://127.0.0.1/")))
+    #expect(info.isUsed(session))
+    let loader = loaderClass.init(task: task, cachedResponse: nil, client: nil)
+    #expect(info.holds(for: loader, of: task))
+    let layout = try #require(FoundationLayout(loader: loaderClass))
+    #expect(layout.session(of: task) === session)
+    // The number that the session was made with.
+    session.configuration.httpMaximumConnectionsPerHost = 8
+    #expect(info.connectionLimit(of: task) == 7)
+    #expect(layout.redirectCount(of: loader) == 0)
+    #expect(layout.handle(of: loader) != nil)
+    #expect(layout.socket(of: task) { _ in true } == nil)
+    var fresh = TransferInfo()
+    info.read(loader, into: &fresh)
+    var untouched = TransferInfo()
+    untouched.isNative = true
+    (untouched.statusCode, untouched.connectionCount) = (0, 0)
+    (untouched.sentBytes, untouched.receivedBytes) = (0, 0)
+    (untouched.queue, untouched.localPort) = (fresh.queue, fresh.localPort)
+    #expect(fresh == untouched)
+    task.cancel()
+    session.finishTasksAndInvalidate()
+  }
+
+  @Test func `a Foundation like today's holds, in any order of its properties`() throws {
+    let layout = try #require(Likeness.layout())
+    #expect(layout.holds(for: Likeness.Loader(), of: Likeness.Task(Likeness.URLSession())))
+    // Of a task that has no session there is nothing to compare with.
+    #expect(!layout.holds(for: Likeness.Loader(), of: Likeness.Task(nil)))
+  }
+
+  @Test func `a weak property has the same name and type, and is not followed`() throws {
+    let (session, handle) = (Likeness.URLSession(), Likeness._EasyHandle())
+    let ofTask = try #require(Likeness.layout(task: Likeness.WeakTask.self))
+    #expect(!ofTask.holds(for: Likeness.Loader(), of: Likeness.WeakTask(session)))
+    let ofLoader = try #require(Likeness.layout(loader: Likeness.WeakLoader.self))
+    #expect(!ofLoader.holds(for: Likeness.WeakLoader(handle), of: Likeness.Task(session)))
+    withExtendedLifetime(handle) {}
+  }
+
+  @Test func `of a missing name there is no layout`() throws {
+    #expect(Likeness.layout(loader: Likeness.OtherLoader.self) == nil)
+    #expect(Likeness.layout(task: NSObject.self) == nil)
+    // What is less important may be missing.
+    let other = try #require(Likeness.layout(session: NSObject.self))
+    #expect(other.holds(for: Likeness.Loader(), of: Likeness.Task(Likeness.URLSession())))
+  }
+
+  // MARK: Contradictions
+
+  @Test func `libcurl that contradicts is counted, not used, and soon not asked`() async throws {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
+      let rejections = Counter()
+      var configuration = URLSessionTap.Configuration()
+      configuration.curl = CurlInfo(of: TapContext.nativeHTTP) { _, info, value in
+        // CURLINFO_STRING, of CURLINFO_TYPEMASK
+        if info & 0xf0_0000 == 0x10_0000 { return 48 }
+        value.storeBytes(of: 42, as: Int.self)
+        return 0
+      }
+      configuration.reportDisbelief = { if $0 === Witness.libcurl { _ = rejections.next() } }
+      let (tap, observer) = URLSessionTap.observed(configuration: configuration)
+      let session = tap.session()
+      for _ in 0..<5 { _ = try await session.data(from: origin.url()) }
+      try await observer.waitForEnds(5)
+      for observation in observer.ended {
+        #expect(observation.end == .response(statusCode: 200) && observation.responseBodySize == 3)
+        #expect(observation.timings.isEmpty && observation.protocolVersion == nil)
+        #expect(observation.peerAddress == nil && observation.openedConnections == nil)
+      }
+      #expect(Witness.libcurl.contradictions == 3)
+      #expect(!Witness.libcurl.isBelieved && !URLSessionTap.readsTransferInfo)
+      #expect(rejections.next() == 1)
+    }
+  }
+
+  @Test func `some contradictions among many answers are not enough`() {
+    let witness = Witness("test")
+    #expect(witness.isDue)
+    for _ in 0..<24 { witness.noteAgreement() }
+    #expect((0..<3).allSatisfy { _ in !witness.noteContradiction() })
+    #expect(witness.isBelieved && witness.contradictions == 3 && !witness.isDue)
+    #expect(witness.noteContradiction())
+    #expect(!witness.noteContradiction())
+    #expect(!witness.isBelieved)
+  }
+
+  @Test func `what libcurl says must agree with what passed`() throws {
+    let url = try #require(URL(string: "http://a.test/"))
+    func response(_ headers: [String: String] = [:]) -> HTTPURLResponse? {
+      HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: headers)
+    }
+    func agrees(_ response: HTTPURLResponse?, _ change: (inout TransferInfo) -> Void = { _ in }) -> Bool {
+      var transfer = TransferInfo()
+      (transfer.statusCode, transfer.receivedBytes, transfer.seen.loadedBytes) = (200, 5, 5)
+      (transfer.elapsed, transfer.total, transfer.startTransfer) = (100_000_000, 99_000, 50_000)
+      change(&transfer)
+      return transfer.agrees(with: response)
+    }
+    #expect(agrees(response()) && agrees(nil))
+    #expect(!agrees(response()) { $0.statusCode = 404 })
+    #expect(!agrees(response()) { $0.statusCode = 0 })
+    #expect(!agrees(nil) { ($0.statusCode, $0.seen.statusCode) = (404, 200) })
+    #expect(!agrees(nil) { $0.total = 200_000 } && !agrees(nil) { $0.total = -1 })
+    #expect(!agrees(nil) { $0.startTransfer = 200_000 } && !agrees(nil) { $0.receivedBytes = -1 })
+    #expect(!agrees(response()) { $0.receivedBytes = 4 })
+    #expect(agrees(response(["Content-Encoding": "gzip"])) { $0.receivedBytes = 4 })
+    #expect(agrees(response()) { ($0.receivedBytes, $0.redirectCount) = (4, 1) })
+    #expect(agrees(response()) { ($0.receivedBytes, $0.seen.isRestarted) = (4, true) })
+  }
+}
+
+/// A Foundation for trials: the types of today's, as far as the tap reads them.
+enum Likeness {
+  protocol URLSessionProtocol: AnyObject {}
+
+  final class _EasyHandle {
+    weak var delegate: NSObject?
+    let rawHandle = UnsafeMutableRawPointer.allocate(byteCount: 8, alignment: 8)
+    deinit { rawHandle.deallocate() }
+  }
+
+  final class URLSession: URLSessionProtocol {
+    struct _Configuration {
+      let identifier: String? = nil
+      let httpMaximumConnectionsPerHost = 7
+    }
+
+    final class _MultiHandle {
+      let queue = DispatchQueue(label: "trial")
+      let socketReferences: [Int32: NSObject] = [7: NSObject()]
+    }
+
+    var nextTaskIdentifier = 2
+    let multiHandle = _MultiHandle()
+    let _configuration = _Configuration()
+  }
+
+  final class Task {
+    let name = "a task"
+    var session: (any URLSessionProtocol)?
+    init(_ session: URLSession?) { self.session = session }
+  }
+
+  final class WeakTask {
+    weak var session: (any URLSessionProtocol)?
+    init(_ session: URLSession) { self.session = session }
+  }
+
+  final class Loader {
+    var redirectCount = 3
+    // The type that Foundation's has.
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    var easyHandle: _EasyHandle! = _EasyHandle()
+  }
+
+  final class WeakLoader {
+    var redirectCount = 0
+    weak var easyHandle: _EasyHandle?
+    init(_ handle: _EasyHandle) { easyHandle = handle }
+  }
+
+  final class OtherLoader {
+    var redirectCount = 0
+    var handle: _EasyHandle? = _EasyHandle()
+  }
+
+  static func layout(
+    loader: AnyClass = Loader.self, task: AnyClass = Task.self, session: AnyClass = URLSession.self
+  ) -> FoundationLayout? {
+    FoundationLayout(loader: loader, task: task, session: session, module: "TapURLSessionTests.Likeness")
+  }
+}
