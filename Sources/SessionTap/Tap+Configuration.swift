@@ -107,6 +107,7 @@ extension Tap.Configuration {
   /// tried, and it is left out if only the environment asks for it.
   mutating func makeLog() throws(RequestLogError) -> RequestLog? {
     var logging = logging
+    logging.isQuiet = isQuiet
     for (field, label) in [("service.name", "service_name"), ("service.version", "service_version")]
     where logging.fields[field] == nil {
       if let value = target[label] { logging.fields[field] = .string(value) }

@@ -26,7 +26,8 @@ final class LogFilter: Sendable {
         random: nextRandom))
   }
 
-  /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity for all.
+  /// Whether a line that is not of an ended request is written: sampling is for those, the minimum severity
+  /// for all.
   func keeps(_ severity: LogSeverity, client: String? = nil) -> Bool {
     let sampling = client.flatMap { clients[$0] } ?? sampling
     return count(severity < sampling.minimumSeverity ? .severity : nil)
@@ -41,4 +42,13 @@ final class LogFilter: Sendable {
   private func nextRandom() -> UInt64 {
     SplitMix64.mix(sequence.wrappingAdd(SplitMix64.step, ordering: .relaxed).newValue) >> 8
   }
+}
+
+/// Why a line was filtered out: the `reason` label of `session_tap_log_filtered_lines_total`. A line that is
+/// lost is dropped, not filtered (``LogDropReason``).
+package enum LogFilterReason: String, Sendable, CaseIterable {
+  /// Below the minimum severity.
+  case severity
+  /// Not kept by the sampling rate.
+  case sampling
 }

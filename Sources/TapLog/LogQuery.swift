@@ -4,7 +4,7 @@ public struct LogQuery: Sendable {
   public var limit: Int
   /// The least severity of the lines.
   public var severity: LogSeverity
-  /// Only lines with this `client`.
+  /// Only lines with this `client.name`.
   public var client: String?
   /// Only lines with this `trace_id`.
   public var traceID: String?
@@ -18,7 +18,8 @@ public struct LogQuery: Sendable {
     (self.limit, self.severity, self.client, self.traceID) = (limit, severity, client, traceID)
   }
 
-  /// Reads the query of a URL such as `/logs?limit=20&severity=warn`. Other names are ignored; of several with one name, the last is used.
+  /// Reads the query of a URL such as `/logs?limit=20&severity=warn`. Other names are ignored; of several
+  /// with one name, the last is used.
   package init(items: [(name: String, value: String)]) throws(Invalid) {
     self.init()
     for (name, value) in items {

@@ -30,7 +30,8 @@ public struct LogSampling: Sendable {
     (self.rate, self.slow, self.minimumSeverity, self.keepsFrom) = (rate, slow, minimumSeverity, keepsFrom)
   }
 
-  /// Whether a request gets a line, and why not. `random` decides for one without a trace: any 56 bits, evenly spread.
+  /// Whether a request gets a line, and why not. `random` decides for one without a trace: any 56 bits,
+  /// evenly spread.
   func decision(
     on severity: LogSeverity, duration: Duration, trace: TraceContext?, random: () -> UInt64
   ) -> LogFilterReason? {

@@ -28,7 +28,8 @@ public enum LogSeverity: Sendable, Hashable, Comparable, CaseIterable {
 }
 
 extension RequestObservation {
-  /// How much a request that ended so matters. A 4xx status code is a warning where the app is the client; of an inbound request it is the caller's concern.
+  /// How much a request that ended so matters. A 4xx status code is a warning where the app is the client; of
+  /// an inbound request it is the caller's concern.
   package var severity: LogSeverity {
     switch outcome {
     case .ok, .cancelled: .info

@@ -8,7 +8,8 @@ public struct LogStatistics: Sendable {
 
   /// Bytes written, newlines included.
   public internal(set) var bytes: UInt64 = 0
-  /// Failed writes. A failed write is tried again, so this is not the number of lost lines.
+  /// Failed writes, rotations, removals and compressions of old files, and synchronizations. What failed is
+  /// tried again, so this is not the number of lost lines.
   public internal(set) var writeErrors: UInt64 = 0
   /// Lines in the queue and in the writer's batch.
   public internal(set) var pending: UInt64 = 0
@@ -31,7 +32,8 @@ public struct LogStatistics: Sendable {
 }
 
 /// A registry that ``RequestLog`` is registered with exposes `session_tap_log_lines_total`,
-/// `session_tap_log_dropped_lines_total`, `session_tap_log_filtered_lines_total`, `session_tap_log_bytes_total` and `session_tap_log_write_errors_total`.
+/// `session_tap_log_dropped_lines_total`, `session_tap_log_filtered_lines_total`,
+/// `session_tap_log_bytes_total` and `session_tap_log_write_errors_total`.
 extension RequestLog: Collector {
   /// The current metrics of the log.
   public func collect() -> [MetricFamily] {
@@ -53,10 +55,20 @@ extension RequestLog: Collector {
         samples(of: filtered, by: "reason", \.rawValue)),
       family("bytes", "Bytes of log written.", [.init(value: Double(statistics.bytes))]),
       family(
-        "write_errors", "Writes of log lines that failed and were tried again.",
+        "write_errors", "Writes, rotations and synchronizations of the log that failed, to be tried again.",
         [.init(value: Double(statistics.writeErrors))]),
     ]
   }
+}
+
+/// Why a line was dropped: the `reason` label of `session_tap_log_dropped_lines_total`.
+package enum LogDropReason: String, Sendable, CaseIterable {
+  /// The queue was full: lines came faster than the destination took them.
+  case queueFull = "queue_full"
+  /// The destination failed: the disk is full, the file cannot be opened, the pipe has no reader.
+  case writeError = "write_error"
+  /// The log was shut down before the line came, or before it could be written.
+  case shutdown
 }
 
 /// Numbers of lines, by severity or by reason.

@@ -3,8 +3,8 @@ import TapCore
 
 /// The last lines of a log, in memory.
 ///
-/// Each line has a number, by which a reader asks for what came later. The first line's is the microsecond in which the log began, so
-/// that after a restart of the app, too, later lines have higher numbers.
+/// Each line has a number, by which a reader asks for what came later. The first line's is the microsecond in
+/// which the log began, so that after a restart of the app, too, later lines have higher numbers.
 package final class RecentLines: Sendable {
   /// Lines, and the number of the last line that there was.
   package struct Answer: Sendable {
@@ -36,9 +36,10 @@ package final class RecentLines: Sendable {
   }
 
   func lines(_ query: LogQuery) -> Answer {
-    // `,"client":"…"` and `,"trace_id":"…"`, as a line has them, of those that are asked for. In a text each quote is escaped.
+    // `,"client.name":"…"` and `,"trace_id":"…"`, as a line has them, of those that are asked for. In a text
+    // each quote is escaped.
     let members = [
-      LineWriter.bytes(capacity: 2_048) { $0.member("client", query.client) },
+      LineWriter.bytes(capacity: 2_048) { $0.member("client.name", query.client) },
       LineWriter.bytes(capacity: 2_048) { $0.member("trace_id", query.traceID) },
     ].filter { !$0.isEmpty }
     func hasMembers(_ line: UnsafeRawBufferPointer) -> Bool {

@@ -9,7 +9,8 @@ extension RequestLog {
     public var sampling = LogSampling()
     /// Replaces ``sampling`` for the requests of some clients, by name.
     public var clientSampling: [String: LogSampling] = [:]
-    /// The maximum bytes of `url.full` and `url.path`, after redaction. A longer one ends in `…`. At most 8,192.
+    /// The maximum bytes of `url.full` and `url.path`, after redaction. A longer one ends in `…`. At most
+    /// 8,192.
     public var urlLengthLimit = 2_048
     /// Fields that every line has, such as `service.name`: at most 64, with keys of at most 256 bytes. More
     /// or longer ones are an error at the start, and so is a key that the log uses itself. Text is cut at
@@ -25,8 +26,8 @@ extension RequestLog {
     /// The permissions of a new log file, less the process's umask: `0o640`, because even a redacted log is
     /// not for all users. Only the nine lowest bits are used. The owner may always write, to reopen it.
     public var filePermissions = 0o640
-    /// When the log rotates its file itself. `nil` by default: `logrotate` can do it, without a signal. At its
-    /// next batch the log notices that the file was moved or replaced.
+    /// When the log rotates its file itself. `nil` by default: `logrotate` can do it, without a signal. At
+    /// its next batch the log notices that the file was moved or replaced.
     public var rotation: LogRotation?
     /// How long a line may stay in the system's memory before `fsync`: a loss of power takes no older lines.
     /// `nil` by default: the system decides, usually within half a minute. With 0 or less, after each batch.
@@ -37,6 +38,8 @@ extension RequestLog {
     public var recentByteLimit = 1 << 20
     /// Whether a normal exit of the process (`exit`, or the end of `main`) waits up to a second for them.
     public var flushesAtExit = true
+    /// Says nothing on standard error.
+    package var isQuiet = false
 
     /// The defaults.
     public init() {}

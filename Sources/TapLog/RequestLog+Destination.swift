@@ -7,7 +7,9 @@ extension RequestLog {
     package let name: String
     /// Whether rotation has an effect.
     package var isFile = false
-    let makeOutput: @Sendable (Configuration) throws(RequestLogError) -> any LogOutput
+    /// What messages call it.
+    var text: String { isFile ? RequestLogError.quoted(name) : "(\(name))" }
+    let makeOutput: @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
 
     /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
     /// whole (`O_APPEND`, one call per batch), so that two processes may share a file.
@@ -15,8 +17,8 @@ extension RequestLog {
     /// The path may be a FIFO, whose reader may come later while lines wait, or a character device such as
     /// `/dev/null`. The start refuses directories, Unix sockets and block devices.
     public static func file(_ path: String) -> Destination {
-      Destination(name: path, isFile: true) { configuration throws(RequestLogError) in
-        try FileOutput(path, configuration)
+      Destination(name: path, isFile: true) { configuration, faults throws(RequestLogError) in
+        try FileOutput(path, configuration, faults)
       }
     }
 
@@ -29,24 +31,55 @@ extension RequestLog {
     /// A descriptor of a file, a pipe or a connected socket, which the app has opened for writing and keeps
     /// open. The log does not close it.
     public static func descriptor(_ descriptor: Int32) -> Destination {
-      Destination(name: "descriptor \(descriptor)") { _ throws(RequestLogError) in
+      Destination(name: "descriptor \(descriptor)") { _, _ throws(RequestLogError) in
         try DescriptorOutput(descriptor)
       }
     }
 
     /// Keeps lines in memory only, as many as ``Configuration/recentLineLimit`` says.
     public static var memory: Destination {
-      Destination(name: "memory") { _ throws(RequestLogError) in MemoryOutput() }
+      Destination(name: "memory") { _, _ throws(RequestLogError) in MemoryOutput() }
     }
 
     /// A sink of the app's own.
     public static func custom(_ sink: some LogSink) -> Destination {
-      Destination(name: "custom") { _ throws(RequestLogError) in SinkOutput(sink: sink) }
+      Destination(name: "custom") { _, faults throws(RequestLogError) in
+        SinkOutput(sink: sink, faults: faults)
+      }
     }
   }
 }
 
-/// Writes to a descriptor of the app or of the process, such as standard error. It is never closed nor changed.
+/// An app's own destination for log lines: a socket, a message queue, a test's array.
+///
+/// The log's own thread calls a sink, one call at a time. A sink may block that thread: the queue then fills,
+/// and lines that do not fit are dropped and counted, but no request and no scrape waits.
+/// ``RequestLog/shutdown(within:)`` abandons the thread after its deadline. A sink may log lines. A flush of
+/// the log that a sink asks for returns `false` at once, because it would wait for itself. It must not shut
+/// down the log, which would drop the pending lines.
+public protocol LogSink: Sendable {
+  /// Takes one or more whole lines in UTF-8, each with its newline. The memory is valid only during the call.
+  ///
+  /// If this throws, the lines are dropped and counted as a write error, because some may be written.
+  func write(_ lines: UnsafeRawBufferPointer) throws
+
+  /// Makes the written lines durable. A flush calls it. Does nothing by default.
+  func flush() throws
+
+  /// Called last, when the log shuts down. Does nothing by default.
+  func close()
+}
+
+extension LogSink {
+  /// Does nothing.
+  public func flush() throws {}
+
+  /// Does nothing.
+  public func close() {}
+}
+
+/// Writes to a descriptor of the app or of the process, such as standard error. It is never closed nor
+/// changed.
 private struct DescriptorOutput: LogOutput {
   private let descriptor: Int32
 
@@ -64,7 +97,8 @@ private struct DescriptorOutput: LogOutput {
   }
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
-    guard let status = try? System.status(ofDescriptor: descriptor) else { return .failed }
+    let status: System.FileStatus
+    do { status = try System.status(ofDescriptor: descriptor) } catch { return .failed(error.text) }
     return batch.write(to: descriptor, isStream: status.kind != .regular)
   }
 }
@@ -79,16 +113,26 @@ private struct MemoryOutput: LogOutput {
 /// Gives the lines to a sink of the app's. What it refuses is dropped.
 private struct SinkOutput: LogOutput {
   let sink: any LogSink
+  let faults: LogFaults
 
   func write(_ batch: inout LineBuffer) -> LogOutputResult {
     let bytes = batch.byteCount
-    let isTaken = (try? batch.withBytes { lines in try sink.write(lines) }) != nil
-    let lines = batch.take(bytes)
-    return isTaken
-      ? LogOutputResult(written: lines, bytes: bytes) : LogOutputResult(dropped: lines.total, state: .failed)
+    do {
+      try batch.withBytes { lines in try sink.write(lines) }
+      return LogOutputResult(written: batch.take(bytes), bytes: bytes)
+    } catch {
+      return LogOutputResult(dropped: batch.take(bytes).total, state: .failed("\(error)"))
+    }
   }
 
-  func flush() -> Bool { (try? sink.flush()) != nil }
+  func flush() {
+    do {
+      try sink.flush()
+      faults.works(.synchronization)
+    } catch {
+      faults.failed(.synchronization, "\(error)")
+    }
+  }
 
   func close() { sink.close() }
 }

@@ -29,12 +29,13 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   ) throws(RequestLogError) {
     try LineFields.check(configuration.fields)
     encoder = RequestLineEncoder(configuration)
-    appFields = LineFields(shared: configuration.fields, reserved: LineFields.appKeys)
+    appFields = LineFields(shared: configuration.fields, reserved: .app)
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
     let recentLines = RecentLines(
       lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit))
+    let faults = LogFaults(of: destination.text, isQuiet: configuration.isQuiet)
     writer = LogWriter(
-      to: try destination.makeOutput(configuration),
+      to: try destination.makeOutput(configuration, faults), faults,
       recentLines: configuration.recentLineLimit > 0 ? recentLines : nil)
     limits = (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit))
     lines = BoundedQueue { [writer] in writer.write(&$0, &$1) }
@@ -42,7 +43,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
       // So that a system that gives no thread is noticed.
       try lines.start()
     } catch {
-      writer.output.close()
+      writer.closeOutput()
       throw RequestLogError(
         code: .cannotStartWriter,
         description:
@@ -68,8 +69,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   package func batchEnded() { lines.wake() }
 
-  /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling does not
-  /// leave it out; a minimum severity above `.warn` does.
+  /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling
+  /// does not leave it out; a minimum severity above `.warn` does.
   package func requestWaits(_ request: RequestDescription, for duration: Duration) {
     guard filter.keeps(.warn, client: request.client) else { return }
     LineWriter.withLine {

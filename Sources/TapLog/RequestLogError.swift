@@ -32,12 +32,17 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
   }
 
   static func cannotOpen(path: String, _ failure: System.Failure) -> RequestLogError {
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    cannotOpen(path: path, because: advice(on: failure, path: path))
+  }
+
+  /// Why a path takes no lines, and what to do.
+  static func advice(on failure: System.Failure, path: String) -> String {
+    if failure == .noReader || failure == .brokenPipe { return "it has no reader; start one" }
     let remedy =
       switch failure {
       case .denied:
         "let this process's user write to the file and search its directory, or choose another path"
-      case .missing where System.isFolder(folder):
+      case .missing where System.isFolder(RotatedFiles.folder(of: path)):
         "no file can be made in that directory, choose a path in another"
       case .missing: "make the directory first, or choose another path"
       case .isDirectory: "name a file in that directory"
@@ -47,7 +52,7 @@ public struct RequestLogError: Error, Sendable, CustomStringConvertible {
       case .nameTooLong: "choose a shorter path"
       default: "choose a path where this process can append to a file"
       }
-    return cannotOpen(path: path, because: "\(failure.text); \(remedy)")
+    return "\(failure.text); \(remedy)"
   }
 
   /// A text for a message: its beginning, on one line.

@@ -89,7 +89,7 @@ struct Fuzz {
       let values: [FieldValue] = [
         .string(text()), .integer(number()), .double(Double(bitPattern: random.next())), .boolean(true),
       ]
-      fields[pick(["zone", "client", "severity", text(), text()]) ?? ""] = pick(values)
+      fields[pick(["zone", "client.name", "client", "severity", text(), text()]) ?? ""] = pick(values)
     }
     return fields
   }

@@ -13,11 +13,14 @@ struct Soak {
   var rotationSize: Int?
   /// Whether few lines find room, and none is waited for.
   var starves = false
+  /// How long a line may wait for `fsync`.
+  var synchronizationInterval: Duration?
 
   func run() throws {
     var configuration = RequestLog.Configuration()
     configuration.rotation = rotationSize.map { LogRotation(maximumSize: $0, keep: 10_000, compresses: true) }
     if starves { configuration.queueLineLimit = 1_000 }
+    configuration.synchronizationInterval = synchronizationInterval
     let log = try RequestLog(to: .file(path), configuration: configuration)
     let pace = rate.map { Pace(perSecond: $0) }
     DispatchQueue.concurrentPerform(iterations: threads) { thread in

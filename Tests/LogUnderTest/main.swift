@@ -8,6 +8,8 @@ import TapLog
 ///     log-under-test fuzz LINES SEED                random observations, to standard output
 ///     log-under-test until-killed PATH              numbered lines for ever
 ///     log-under-test starve PATH LINES PER-SECOND   numbered lines that never wait
+///     log-under-test synchronize PATH LINES ROTATION-SIZE
+///                                                   numbered lines that a loss of power leaves on the disk
 ///     log-under-test examples PATH                  a few lines of every kind
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch (arguments.first, arguments.count) {
@@ -22,6 +24,11 @@ case ("starve", 4):
   try Soak(
     path: arguments[1], lines: Int(arguments[2]) ?? 0, threads: 1, rate: Double(arguments[3]) ?? 1,
     starves: true
+  ).run()
+case ("synchronize", 4):
+  try Soak(
+    path: arguments[1], lines: Int(arguments[2]) ?? 0, threads: 1, rate: 20_000,
+    rotationSize: Int(arguments[3]), synchronizationInterval: .seconds(60)
   ).run()
 case ("examples", 2): try Examples(path: arguments[1]).run()
 default:

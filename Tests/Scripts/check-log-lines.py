@@ -4,7 +4,7 @@ import re
 import sys
 
 ORDER = [
-    "timestamp", "severity", "event", "client", "http.request.method", "http.request.method_original", "url.full",
+    "timestamp", "severity", "event", "client.name", "http.request.method", "http.request.method_original", "url.full",
     "url.path", "url.scheme", "http.route", "client.address", "url.template", "server.address", "server.port", "http.response.status_code", "error.type", "duration_s",
     "time_to_first_byte_s", "queue_s", "resolve_s", "connect_s", "tls_s", "upload_s", "processing_s", "response_s", "transfer_s", "local_s", "cut_off_phase",
     "network.protocol.version", "network.peer.address", "connection.reused", "network.resent_after_s", "network.round_trip_s", "network.retransmits", "http.request.body.size", "http.response.body.size", "http.request.resend_count",
@@ -34,11 +34,11 @@ def check(line):
     if value["event"].startswith("http.client.request"):
         ranks = [RANK[key] for key in value if key in RANK]
         assert ranks == sorted(ranks), list(value)
-        for key in ("client", "http.request.method", "duration_s"):
+        for key in ("client.name", "http.request.method", "duration_s"):
             assert key in value, key
         assert ("outcome" in value) == (value["event"] == "http.client.request"), list(value)
     if value["event"] == "http.server.request":
-        ranks = [RANK[key] for key in value if key in RANK and key != "client"]
+        ranks = [RANK[key] for key in value if key in RANK and key != "client.name"]
         assert ranks == sorted(ranks), list(value)
         for key in ("http.request.method", "duration_s", "outcome", "trace_id", "span_id"):
             assert key in value, key

@@ -33,7 +33,7 @@ import TestSupport
     }
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
     #expect(lines.count == 1)
-    #expect(lines.first?.contains(#""client":"last""#) == true)
+    #expect(lines.first?.contains(#""client.name":"last""#) == true)
   }
 
   @Test func `a request goes the whole way to a scrape and a log line`() async throws {
@@ -71,7 +71,7 @@ import TestSupport
     let object = try #require(
       try JSONSerialization.jsonObject(with: Data(lines.joined().utf8)) as? [String: Any])
     #expect(object["url.full"] as? String == "http://127.0.0.1:\(origin.port)/v1/charges?card=REDACTED")
-    #expect(object["client"] as? String == "payments")
+    #expect(object["client.name"] as? String == "payments")
     #expect(object["http.response.status_code"] as? Int == 201)
     #expect(tap.address == nil)
   }

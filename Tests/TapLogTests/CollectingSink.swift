@@ -52,6 +52,12 @@ extension RequestLog {
     return (folder, try RequestLog(to: .file(folder("requests.jsonl")), configuration: with(.init(), change)))
   }
 
+  /// A folder, and the path of a log in it.
+  static func emptyFolder() throws -> (TemporaryFolder, String) {
+    let folder = try TemporaryFolder()
+    return (folder, folder("requests.jsonl"))
+  }
+
   /// A log into a sink.
   static func collecting(_ change: Change = { _ in }) throws -> (CollectingSink, RequestLog) {
     let sink = CollectingSink()

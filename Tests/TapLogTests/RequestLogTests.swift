@@ -85,9 +85,22 @@ import TestSupport
     #expect(log.statistics.lines == 13)
     #expect(sink.count == 13)
     let text = String(decoding: log.recent(), as: UTF8.self)
-    let messages = text.matches(of: /"(?:message":"|dropped":)(\w+)/).map { String($0.1) }
+    let messages = text.matches(of: /"(?:message":"|dropped.total":)(\w+)/).map { String($0.1) }
     #expect(messages == (0...10).map(String.init) + ["20", "after"])
-    #expect(text.contains(#""event":"session_tap.log.dropped","dropped":20,"dropped.queue_full":20}"#))
+    #expect(text.contains(#""event":"session_tap.log.dropped","dropped.total":20,"dropped.queue_full":20}"#))
+  }
+
+  @Test func `drops what exceeds the queue's bytes`() throws {
+    let sink = GatedSink()
+    let log = try RequestLog(to: .custom(sink), configuration: with(.init()) { $0.queueByteLimit = 40_000 })
+    log.log(.info, "first")
+    #expect(sink.entered.waitBlocking())
+    for _ in 0..<100 { log.log(.info, String(repeating: "x", count: 1_000)) }
+    // A line has 1,090 bytes.
+    #expect(log.statistics.pending == 37)
+    #expect(log.statistics.droppedLines(.queueFull) == 64)
+    sink.gate.open()
+    #expect(log.shutdown())
   }
 
   @Test func `writes lines of the app's own among the others`() throws {
@@ -96,14 +109,14 @@ import TestSupport
       $0.sampling.minimumSeverity = .info
     }
     log.log(.debug, "too fine")
-    log.log(.warn, "cache\nwarmed", ["entries": 42, "client": "payments", "message": "forged"])
+    log.log(.warn, "cache\nwarmed", ["entries": 42, "client.name": "payments", "message": "forged"])
     #expect(log.shutdown())
     let line = try #require(sink.lines.first)
     #expect(sink.lines.count == 1)
     #expect(line.wholeMatch(of: /\{"timestamp":"[-0-9T:.]{26}Z","severity":"WARN",.*/) != nil)
     #expect(
       line.hasSuffix(
-        #""event":"app","message":"cache\nwarmed","service.name":"shop","client":"payments","entries":42,"#
+        #""event":"app","message":"cache\nwarmed","service.name":"shop","client.name":"payments","entries":42,"#
           + #""dropped_attributes_count":1}"#))
     #expect(log.statistics.filteredLines(.severity) == 1)
   }
@@ -137,6 +150,6 @@ import TestSupport
     log.requestEnded(.bare())
     #expect(log.shutdown())
     #expect(log.statistics.lines == 2)
-    #expect(sink.lines.last?.hasSuffix(#""dropped":1,"dropped.write_error":1}"#) == true)
+    #expect(sink.lines.last?.hasSuffix(#""dropped.total":1,"dropped.write_error":1}"#) == true)
   }
 }

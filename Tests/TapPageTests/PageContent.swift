@@ -81,7 +81,7 @@ struct PageContent: Sendable {
     // To the next millisecond, so that it is after what was recorded before.
     let time = (Date.now + 0.001).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     return
-      #"{"timestamp":"\#(time)","severity":"ERROR","event":"http.client.request","client":"payments","http.request.method":"GET","url.full":"https://\#(host)\#(path)","url.template":"\#(template)","server.address":"\#(host)","server.port":443,\#(members)}"#
+      #"{"timestamp":"\#(time)","severity":"ERROR","event":"http.client.request","client.name":"payments","http.request.method":"GET","url.full":"https://\#(host)\#(path)","url.template":"\#(template)","server.address":"\#(host)","server.port":443,\#(members)}"#
       + "\n"
   }
 

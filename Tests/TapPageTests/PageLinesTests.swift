@@ -8,7 +8,7 @@ struct PageLinesTests {
   @Test func `shows the log`() async throws {
     let hostile = PageContent.hostile.replacing("\"", with: "\\\"")
     let log = """
-      {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"ERROR","client":"\(hostile)","duration_s":0.25}
+      {"timestamp":"2026-11-21T09:30:00.123456Z","severity":"ERROR","client.name":"\(hostile)","duration_s":0.25}
       {"timestamp":"2026-11-21T09:30:01.5Z","severity":"INFO","http.request.method":"GET","url.full":"https://a/b"}
       {"severity":"INFO","message":"cache warmed"}
       not JSON
@@ -30,7 +30,7 @@ struct PageLinesTests {
   }
 
   private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-  private static let made = #""event":"http.client.request","client":"#
+  private static let made = #""event":"http.client.request","client.name":"#
   private static let log =
     line(1, "INFO", made + #""a","server.address":"x","duration_s":0.05"#)
     + line(2, "ERROR", made + #""a","error.type":"timeout","duration_s":2,"trace_id":"\#(trace)""#)
@@ -54,10 +54,10 @@ struct PageLinesTests {
         try await browser.wait("\(seconds) === '\(found)'")
         for (id, _) in choices { try await browser.choose(id, "") }
       }
-      try await browser.choose("text", "client\":\"a")
+      try await browser.choose("text", "client.name\":\"a")
       try await browser.choose("only", "errors")
       try await browser.wait("\(seconds) === '02'")
-      #expect(try await browser.evaluate("location.hash") == "#only=errors&text=client%22%3A%22a")
+      #expect(try await browser.evaluate("location.hash") == "#only=errors&text=client.name%22%3A%22a")
       try await browser.reload()
       try await browser.wait("\(seconds) === '02'")
       #expect(try await browser.evaluate("$('only').value") == "errors")

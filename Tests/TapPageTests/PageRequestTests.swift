@@ -7,7 +7,7 @@ struct PageRequestTests {
 
   /// A served request, one that it made, which failed, a line of the app's own, and another trace.
   private static let log = """
-    {"timestamp":"2026-11-21T09:30:00.100000Z","severity":"ERROR","event":"http.client.request","client":"users","http.request.method":"GET","url.full":"https://a.test/users/1","url.template":"/users/{id}","server.address":"a.test","server.port":443,"http.response.status_code":503,"error.type":"503","duration_s":0.08,"time_to_first_byte_s":0.07,"queue_s":0.01,"resolve_s":0.002,"connect_s":0.008,"tls_s":0.02,"upload_s":0.004,"processing_s":0.026,"transfer_s":0.008,"local_s":0.002,"network.protocol.version":"1.1","network.peer.address":"192.0.2.1","connection.reused":false,"network.round_trip_s":0.008,"http.request.body.size":48,"http.response.body.size":2048,"outcome":"http_error","trace_id":"\(trace)","span_id":"1","user.id":"\(PageContent.hostile.replacing("\"", with: "\\\""))"}
+    {"timestamp":"2026-11-21T09:30:00.100000Z","severity":"ERROR","event":"http.client.request","client.name":"users","http.request.method":"GET","url.full":"https://a.test/users/1","url.template":"/users/{id}","server.address":"a.test","server.port":443,"http.response.status_code":503,"error.type":"503","duration_s":0.08,"time_to_first_byte_s":0.07,"queue_s":0.01,"resolve_s":0.002,"connect_s":0.008,"tls_s":0.02,"upload_s":0.004,"processing_s":0.026,"transfer_s":0.008,"local_s":0.002,"network.protocol.version":"1.1","network.peer.address":"192.0.2.1","connection.reused":false,"network.round_trip_s":0.008,"http.request.body.size":48,"http.response.body.size":2048,"outcome":"http_error","trace_id":"\(trace)","span_id":"1","user.id":"\(PageContent.hostile.replacing("\"", with: "\\\""))"}
     {"timestamp":"2026-11-21T09:30:00.150000Z","severity":"INFO","event":"http.client.request","trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"2","http.request.method":"GET","url.full":"https://other/","outcome":"ok","duration_s":1}
     {"timestamp":"2026-11-21T09:30:00.180000Z","severity":"WARN","event":"app","trace_id":"\(trace)","span_id":"3","message":"\(PageContent.hostile.replacing("\"", with: "\\\""))"}
     {"timestamp":"2026-11-21T09:30:00.200000Z","severity":"ERROR","event":"http.server.request","trace_id":"\(trace)","span_id":"4","http.request.method":"GET","url.path":"/cart","client.address":"192.0.2.7","http.response.status_code":502,"error.type":"502","duration_s":0.2}
@@ -127,7 +127,7 @@ struct PageRequestTests {
 
   @Test func `takes a trace of any text, and one that is gone`() async throws {
     let id = "%26limit=1\\\"><img src=x onerror=alert(1)>&"
-    let line = #"{"timestamp":7,"trace_id":"\#(id)","message":{"a":1},"duration_s":"long","client":[1]}"#
+    let line = #"{"timestamp":7,"trace_id":"\#(id)","message":{"a":1},"duration_s":"long","client.name":[1]}"#
     let lines = "[]\nnull\n{\"trace_id\":5}\n\(line)\n"
     try await PageContent().show(log: lines) { browser, _ in
       #expect(try await browser.evaluate("$('lines').rows.length") == "4")

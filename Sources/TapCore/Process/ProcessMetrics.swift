@@ -22,7 +22,7 @@ public struct ProcessMetrics: Collector {
     let limits = ProcFile.read("/proc/self/limits") ?? ""
     let network = ProcFile.read("/proc/self/net/netstat") ?? ""
     // One of the descriptors is that of the directory being read.
-    let openFiles = System.names(inFolder: "/proc/self/fd").map { Double($0.count - 1) }
+    let openFiles = (try? System.names(inFolder: "/proc/self/fd")).map { Double($0.count - 1) }
     let cpu = status.map { ($0.userTicks + $0.systemTicks) / ticksPerSecond }
     let start = status.flatMap { status in bootTime.map { $0 + status.startTicks / ticksPerSecond } }
     let addressSpace = Self.limit("Max address space", in: limits)

@@ -42,6 +42,8 @@ package enum System {
     package static let isDirectory = Failure(code: EISDIR)
     package static let readOnly = Failure(code: EROFS)
     package static let noSpace = Failure(code: ENOSPC)
+    package static let brokenPipe = Failure(code: EPIPE)
+    package static let invalid = Failure(code: EINVAL)
     package static let tooManyFiles = Failure(code: EMFILE)
     package static let nameTooLong = Failure(code: ENAMETOOLONG)
 
@@ -139,6 +141,8 @@ extension System {
     package let size: Int
     /// When it was last written to, in nanoseconds since 1970.
     package let modified: Int64
+    /// Who may read, write and execute it: nine bits.
+    package let permissions: Int
     package let kind: Kind
 
     package enum Kind { case regular, pipe, socket, blockDevice, folder, other }
@@ -153,6 +157,7 @@ extension System {
         let time = status.st_mtim
       #endif
       modified = Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+      permissions = Int(status.st_mode & 0o777)
       kind =
         switch status.st_mode & S_IFMT {
         case S_IFREG: .regular
@@ -242,13 +247,39 @@ extension System {
     _ = try uninterrupted { Int(fsync(descriptor)) }
   }
 
+  package static func setPermissions(_ permissions: Int, of descriptor: Int32) {
+    _ = fchmod(descriptor, mode_t(truncatingIfNeeded: permissions))
+  }
+
+  /// Sets when a file was last written to, which its owner may.
+  package static func setModified(_ nanoseconds: Int64, of descriptor: Int32) {
+    let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    // The time of the last access stays.
+    let times = [
+      timespec(tv_sec: 0, tv_nsec: utimeOmit), timespec(tv_sec: time_t(seconds), tv_nsec: Int(rest)),
+    ]
+    _ = futimens(descriptor, times)
+  }
+
+  /// `UTIME_OMIT` of `sys/stat.h`, a macro that is not imported.
+  #if canImport(Darwin)
+    private static let utimeOmit = -2
+  #else
+    private static let utimeOmit = (1 << 30) - 2
+  #endif
+
   package static func empty(_ descriptor: Int32) -> Bool { ftruncate(descriptor, 0) == 0 }
 
   package static func rename(_ path: String, to newPath: String) throws(Failure) {
     _ = try uninterrupted { Int(TapLibc.rename(path, newPath)) }
   }
 
-  package static func remove(_ path: String) { _ = unlink(path) }
+  package static func remove(_ path: String) { try? unlink(path) }
+
+  /// Removes a file. `missing` if there is none.
+  package static func unlink(_ path: String) throws(Failure) {
+    _ = try uninterrupted { Int(TapLibc.unlink(path)) }
+  }
 
   /// Locks a file against others that lock it too, or with them against one that wants it for itself, for as long as the
   /// descriptor is open. Does not block. A file system without locks gives every lock.
@@ -256,9 +287,9 @@ extension System {
     flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK
   }
 
-  /// The names in a folder but for `.` and `..`, in no order, or `nil` if it cannot be read.
-  package static func names(inFolder path: String) -> [String]? {
-    guard let folder = opendir(path) else { return nil }
+  /// The names in a folder but for `.` and `..`, in no order.
+  package static func names(inFolder path: String) throws(Failure) -> [String] {
+    guard let folder = opendir(path) else { throw Failure(code: errno) }
     defer { closedir(folder) }
     var names: [String] = []
     while let entry = readdir(folder) {

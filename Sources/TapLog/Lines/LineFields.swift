@@ -1,21 +1,22 @@
 import TapCore
 
-/// The fields that the app adds: those of every line, rendered once, and those of one line. No key ever stands
-/// twice: keys that the line has by itself are refused, and a line's own field replaces one of every line's.
+/// The fields that the app adds: those of every line, rendered once, and those of one line. No key ever
+/// stands twice: keys that the line has by itself are refused, and a line's own field replaces one of every
+/// line's.
 struct LineFields: Sendable {
   private let shared: [(key: String, text: [UInt8])]
   /// All of `shared`, for the lines that replace none of it.
   private let sharedText: [UInt8]
-  private let reserved: Set<String>
+  private let reserved: LineKeys
 
-  /// - Parameter reserved: The keys that the lines have by themselves. They stay reserved where their value is unknown: a reader
-  ///   that finds one knows what it means.
-  init(shared fields: [String: FieldValue], reserved: Set<String>) {
+  /// - Parameter reserved: The keys that the lines have by themselves. They stay reserved where their value
+  ///   is unknown: a reader that finds one knows what it means.
+  init(shared fields: [String: FieldValue], reserved: LineKeys) {
     self.reserved = reserved
     // Six bytes are the most that escaping makes of one; punctuation and a number take the rest.
     let capacity = 6 * (LineLimits.name + LineLimits.value) + 64
     shared = fields.sorted { $0.key < $1.key }
-      .filter { Self.isFree($0.key, reserved) }
+      .filter { reserved.allow($0.key) }
       .map { field in
         (field.key, LineWriter.bytes(capacity: capacity) { $0.field(field.key, field.value) })
       }
@@ -31,7 +32,7 @@ struct LineFields: Sendable {
     var count = 0
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
       // A key is not cut, because two that are cut might be one.
-      guard count < LineLimits.fields, key.utf8.count <= LineLimits.name, Self.isFree(key, reserved) else {
+      guard count < LineLimits.fields, key.utf8.count <= LineLimits.name, reserved.allow(key) else {
         line.refused += 1
         continue
       }
@@ -53,40 +54,66 @@ struct LineFields: Sendable {
     }
     for key in fields.keys.sorted() {
       let field = "the log field \(RequestLogError.quoted(key))"
-      if !isFree(key, outboundKeys) || !isFree(key, inboundKeys) {
-        throw refuse(field, "every line has it by itself; choose another key", .reservedField)
+      if !LineKeys.outbound.allow(key) || !LineKeys.inbound.allow(key) {
+        throw refuse(
+          field,
+          "lines have it by themselves, or it and such a key begin with each other; choose another key",
+          .reservedField)
       }
       if key.utf8.count > LineLimits.name {
         throw refuse(field, "its key has more than \(LineLimits.name) bytes; choose a shorter one")
       }
     }
   }
+}
 
-  private static func isFree(_ key: String, _ reserved: Set<String>) -> Bool {
-    !reserved.contains(key) && !key.hasPrefix("http.request.header.")
-      && !key.hasPrefix("http.response.header.")
+/// The keys that the lines of one kind have by themselves.
+struct LineKeys: Sendable {
+  private let keys: Set<String>
+  /// What is before the dots of the keys: a reader that expands dots makes objects of them.
+  private let namespaces: Set<String>
+
+  private init(_ keys: Set<String>) {
+    self.keys = keys.union(Self.every)
+    namespaces = Set(self.keys.flatMap { Self.namespaces(of: $0) })
   }
 
-  /// The keys of the lines of all requests.
-  private static let requestKeys: Set<String> = [
-    "timestamp", "severity", "event", "dropped_attributes_count", "trace_id", "span_id",
-    "http.request.method", "http.request.method_original", "http.response.status_code", "error.type",
-    "error.message", "duration_s", "http.request.body.size", "http.response.body.size", "outcome",
+  /// Whether a field may have a key: it is none of these, and neither of the two is the beginning of the
+  /// other up to a dot. Readers that expand dots refuse a line with such a pair.
+  func allow(_ key: String) -> Bool {
+    !keys.contains(key) && !namespaces.contains(key)
+      && Self.namespaces(of: key).allSatisfy { !keys.contains($0) }
+  }
+
+  private static func namespaces(of key: String) -> [String] {
+    key.utf8.indices.filter { key.utf8[$0] == UInt8(ascii: ".") }.map { String(key[..<$0]) }
+  }
+
+  /// The keys of every line; headers are below those two.
+  private static let every: Set<String> = [
+    "timestamp", "severity", "event", "dropped_attributes_count", "http.request.header",
+    "http.response.header",
   ]
 
-  static let outboundKeys = requestKeys.union([
-    "client", "url.full", "url.template", "server.address", "server.port", "time_to_first_byte_s",
-    "cut_off_phase",
-    "network.protocol.version", "network.peer.address", "connection.reused", "network.resent_after_s",
-    "network.round_trip_s", "network.retransmits", "http.request.resend_count", "from_cache",
-  ]).union(RequestTimings.Phase.allCases.map(\.logKey))
+  private static let request: Set<String> = [
+    "trace_id", "span_id", "http.request.method", "http.request.method_original", "http.response.status_code",
+    "error.type", "error.message", "duration_s", "http.request.body.size", "http.response.body.size",
+    "outcome",
+  ]
 
-  static let inboundKeys = requestKeys.union(["url.path", "url.scheme", "http.route", "client.address"])
+  static let outbound = LineKeys(
+    request.union([
+      "client.name", "url.full", "url.template", "server.address", "server.port", "time_to_first_byte_s",
+      "cut_off_phase", "network.protocol.version", "network.peer.address", "connection.reused",
+      "network.resent_after_s", "network.round_trip_s", "network.retransmits", "http.request.resend_count",
+      "from_cache",
+    ]).union(RequestTimings.Phase.allCases.map(\.logKey)))
+
+  static let inbound = LineKeys(
+    request.union(["url.path", "url.scheme", "http.route", "client.address"]))
 
   /// Of a line of the app's own, which may well name a client.
-  static let appKeys: Set<String> = [
-    "timestamp", "severity", "event", "message", "dropped_attributes_count",
-  ]
+  static let app = LineKeys(["message"])
 }
 
 extension LineWriter {

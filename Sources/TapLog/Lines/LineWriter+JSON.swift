@@ -45,8 +45,8 @@ extension LineWriter {
     }
   }
 
-  /// The shortest number that reads back as the same value (SE-0233's description). What JSON has no number for
-  /// stands as the strings of the Protobuf JSON mapping: `"NaN"`, `"Infinity"`, `"-Infinity"`.
+  /// The shortest number that reads back as the same value (SE-0233's description). What JSON has no number
+  /// for stands as the strings of the Protobuf JSON mapping: `"NaN"`, `"Infinity"`, `"-Infinity"`.
   mutating func double(_ value: Double) {
     if value.isFinite {
       append(Array(value.description.utf8))
@@ -74,7 +74,8 @@ extension LineWriter {
     append(digits, count: 8 &- (digits & Self.values).leadingZeroBitCount / 8)
   }
 
-  /// A point in time by RFC 3339, in UTC and to the microsecond, always 27 characters: `2026-11-21T09:30:00.123456Z`.
+  /// A point in time by RFC 3339, in UTC and to the microsecond, always 27 characters:
+  /// `2026-11-21T09:30:00.123456Z`.
   mutating func timestamp(_ time: Timestamp) {
     // Rounded down, before 1970 too, so that the order of the texts is the order of the times.
     let (seconds, nanoseconds) = time.nanosecondsSinceEpoch.flooredQuotientAndRemainder(by: 1_000_000_000)
@@ -96,10 +97,12 @@ extension LineWriter {
     next += 27
   }
 
-  /// The eight decimal digits of a number below 100,000,000, with zeros in front, as a text: the first one is the lowest byte.
+  /// The eight decimal digits of a number below 100,000,000, with zeros in front, as a text: the first one is
+  /// the lowest byte.
   ///
-  /// Halves the number three times, in all its parts at once: into two numbers of four digits, four of two, and eight of one. The
-  /// divisions by 100 and by 10 are multiplications that are exact for so small numbers.
+  /// Halves the number three times, in all its parts at once: into two numbers of four digits, four of two,
+  /// and eight of one. The divisions by 100 and by 10 are multiplications that are exact for so small
+  /// numbers.
   @inline(__always)
   private static func digits(_ value: UInt64) -> UInt64 {
     let (high, low) = value.quotientAndRemainder(dividingBy: 10_000)
@@ -125,17 +128,19 @@ extension LineWriter {
     append("\"")
   }
 
-  /// The content of a string, without its quotes (RFC 8259, section 7), cut between two characters at `limit` bytes and ended with
-  /// `…` there.
+  /// The content of a string, without its quotes (RFC 8259, section 7), cut between two characters at `limit`
+  /// bytes and ended with `…` there.
   ///
-  /// Escaped are the quote, the backslash, every control character (C0, DEL and C1) and U+2028 and U+2029, which
-  /// end a line in JavaScript and in some readers of lines. The bytes are UTF-8 as a `String` has it: well-formed.
+  /// Escaped are the quote, the backslash, every control character (C0, DEL and C1) and U+2028 and U+2029,
+  /// which end a line in JavaScript and in some readers of lines. The bytes are UTF-8 as a `String` has it:
+  /// well-formed.
   mutating func content(_ bytes: UnsafeBufferPointer<UInt8>, limit: Int) {
     guard var source = bytes.baseAddress else { return }
     let count = bytes.count <= limit ? bytes.count : bytes.characterBoundary(before: limit)
     var left = count
     while left > 0 {
-      // Eight bytes at a time, the last time with some that are written already: nearly all text of a line is plain.
+      // Eight bytes at a time, the last time with some that are written already: nearly all text of a line is
+      // plain.
       var length = min(8, left)
       let word = count < 8 ? Self.shortWord(source, left) : (source + length - 8).word
       if Self.isPlain(word) {

@@ -1,10 +1,10 @@
 import TapCore
 
-/// Writes one line of JSON, part by part, into memory of a fixed size and never past its end. A part that does not fit is left out as
-/// a whole, and how many were is the last thing that the line says.
+/// Writes one line of JSON, part by part, into memory of a fixed size and never past its end. A part that
+/// does not fit is left out as a whole, and how many were is the last thing that the line says.
 ///
-/// The first piece that does not fit closes the writer until the end of the part. All of this is in this module: the compiler
-/// inlines no function of another one that is not public, and a line has some 60 pieces.
+/// The first piece that does not fit closes the writer until the end of the part. All of this is in this
+/// module: the compiler inlines no function of another one that is not public, and a line has some 60 pieces.
 struct LineWriter {
   private let start: UnsafeMutablePointer<UInt8>
   /// The end of what the parts may fill.
@@ -44,8 +44,8 @@ struct LineWriter {
     }
   }
 
-  /// Makes a line and calls with it, newline included: on the stack if it fits into 1 KiB, the most that the compiler gives there,
-  /// and in memory of its own otherwise.
+  /// Makes a line and calls with it, newline included: on the stack if it fits into 1 KiB, the most that the
+  /// compiler gives there, and in memory of its own otherwise.
   @inline(__always)
   static func withLine(write: (inout LineWriter) -> Void, _ body: (UnsafeRawBufferPointer) -> Void) {
     func make(_ memory: UnsafeMutableBufferPointer<UInt8>, mayBeCut: Bool) -> Bool {

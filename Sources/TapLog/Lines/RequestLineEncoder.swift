@@ -17,8 +17,8 @@ struct RequestLineEncoder: Sendable {
   private let custom: (@Sendable (_ key: String, _ value: String) -> String?)?
 
   init(_ configuration: RequestLog.Configuration) {
-    outboundFields = LineFields(shared: configuration.fields, reserved: LineFields.outboundKeys)
-    inboundFields = LineFields(shared: configuration.fields, reserved: LineFields.inboundKeys)
+    outboundFields = LineFields(shared: configuration.fields, reserved: .outbound)
+    inboundFields = LineFields(shared: configuration.fields, reserved: .inbound)
     let redaction = configuration.redaction
     urls = URLRedactor(allowedQueryKeys: redaction.allowedQueryKeys, allowedPaths: redaction.allowedPaths)
     urlLimit = min(max(0, configuration.urlLengthLimit), 8_192)
@@ -72,10 +72,10 @@ struct RequestLineEncoder: Sendable {
     outboundFields.write(shown(request.fields), to: &line)
   }
 
-  /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port is left to the part that
-  /// follows, which is always there.
+  /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port
+  /// is left to the part that follows, which is always there.
   private func target(of request: borrowing RequestDescription, isInbound: Bool, to line: inout LineWriter) {
-    if !isInbound { line.part { $0.member("client", request.client) } }
+    if !isInbound { line.part { $0.member("client.name", request.client) } }
     line.part { method(of: request, to: &$0) }
     if isInbound {
       url("url.path", request.url, as: .path, to: &line)
@@ -89,8 +89,8 @@ struct RequestLineEncoder: Sendable {
     }
   }
 
-  /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP conventions,
-  /// `http.request.method_original`).
+  /// `http.request.method`, and what it was if that is not one of the known ones (OpenTelemetry HTTP
+  /// conventions, `http.request.method_original`).
   @inline(__always)
   private func method(of request: borrowing RequestDescription, to line: inout LineWriter) {
     let label = request.methodLabel

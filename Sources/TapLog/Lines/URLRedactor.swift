@@ -1,13 +1,14 @@
 import TapCore
 
-/// Removes the parts of a URL that may be secrets: a pure function of its text, which need not be a valid URL.
+/// Removes the parts of a URL that may be secrets: a pure function of its text, which need not be a valid
+/// URL.
 ///
 /// - Userinfo is removed (RFC 3986, section 3.2.1).
-/// - Every value of the query becomes `REDACTED`, unless its key is allowed. An item without `=` has no key: it
-///   is all value. Values of path parameters (`;jsessionid=…`, section 3.3) are treated alike.
+/// - Every value of the query becomes `REDACTED`, unless its key is allowed. An item without `=` has no key:
+///   it is all value. Values of path parameters (`;jsessionid=…`, section 3.3) are treated alike.
 /// - The fragment is removed (section 3.5).
-/// - Where the host cannot be distinguished from userinfo (``URLAuthority``), or there is no authority at all, the rest of the URL
-///   becomes `REDACTED`.
+/// - Where the host cannot be distinguished from userinfo (``URLAuthority``), or there is no authority at
+///   all, the rest of the URL becomes `REDACTED`.
 struct URLRedactor: Sendable {
   /// Keys whose values are kept, compared byte by byte: an encoded key is not taken for its plain form.
   private let allowedKeys: [[UInt8]]
@@ -41,8 +42,8 @@ struct URLRedactor: Sendable {
     }
   }
 
-  /// Whether nothing of a URL is to be hidden, as of most: behind its authority are no parameters, query or fragment. Others need
-  /// the exact reading.
+  /// Whether nothing of a URL is to be hidden, as of most: behind its authority are no parameters, query or
+  /// fragment. Others need the exact reading.
   private static func isPlain(_ url: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let authority = URLAuthority.find(in: url), authority.isPlain else { return false }
     return UnsafeBufferPointer(rebasing: url[authority.hostAndPort.upperBound...])

@@ -1,6 +1,7 @@
 import TapCore
 
-/// Whole lines, one behind another: their bytes, and the length and severity of each. A short write may end inside the first.
+/// Whole lines, one behind another: their bytes, and the length and severity of each. A short write may end
+/// inside the first.
 struct LineBuffer: QueueBuffer, Sendable {
   private struct Line {
     var length: UInt32
@@ -21,7 +22,8 @@ struct LineBuffer: QueueBuffer, Sendable {
   /// The bytes of the first line that are still there, or 0.
   var firstLength: Int { isEmpty ? 0 : Int(lines[takenLines].length) - takenOfFirst }
 
-  /// Appends a line, unless it exceeds a limit. There are many when a limit is half reached, or enough for one write.
+  /// Appends a line, unless it exceeds a limit. There are many when a limit is half reached, or enough for
+  /// one write.
   mutating func append(
     _ line: UnsafeRawBufferPointer, severity: LogSeverity, limits: (bytes: Int, lines: Int)
   ) -> QueueFill {

@@ -22,10 +22,10 @@ final class LogWriter: Sendable {
     var isClosed = false
     /// When to try again after an attempt that wrote nothing.
     var nextAttempt = Instant(nanoseconds: 0)
-    /// How long to wait after the next failure: doubled at each failure in a row, up to a second.
-    var pause = shortestPause
-
-    static let shortestPause = Duration.milliseconds(50)
+    /// How long to wait after a failure: twice as long after each that follows within ten seconds, up to a
+    /// second.
+    var pause = Duration.zero
+    var lastFailure = Instant(nanoseconds: 0)
 
     /// A line has to say how many are missing, as soon as lines can be written.
     var mustReport: Bool { unreported.total > 0 && !isFaulted && !hasGivenUp }
@@ -43,13 +43,12 @@ final class LogWriter: Sendable {
     }
 
     mutating func account(_ result: LogOutputResult) {
-      isFaulted = result.state == .failed
+      isFaulted = result.isFailed
       if isFaulted {
-        statistics.writeErrors &+= 1
-        nextAttempt = .now.advanced(by: pause)
-        pause = min(pause * 2, .seconds(1))
-      } else if result.state == .ready {
-        pause = Self.shortestPause
+        let now = Instant.now
+        let isAlone = lastFailure.duration(to: now) > .seconds(10)
+        pause = isAlone ? .milliseconds(50) : min(pause * 2, .seconds(1))
+        (lastFailure, nextAttempt) = (now, now.advanced(by: pause))
       }
       if isAbandoned { return }
       statistics.written.merge(result.written, uniquingKeysWith: &+)
@@ -59,16 +58,25 @@ final class LogWriter: Sendable {
     }
   }
 
-  let output: any LogOutput
+  /// Locked by the one thread that writes, while it does.
+  private let output: Mutex<any LogOutput>
+  private let faults: LogFaults
   let recentLines: RecentLines?
   private let state = Mutex(State())
 
-  init(to output: any LogOutput, recentLines: RecentLines? = nil) {
-    (self.output, self.recentLines) = (output, recentLines)
+  init(to output: any LogOutput, _ faults: LogFaults, recentLines: RecentLines? = nil) {
+    (self.faults, self.recentLines) = (faults, recentLines)
+    self.output = Mutex(output)
   }
 
   /// The counts, and how many lines of the queue have come to an end.
-  var statistics: (LogStatistics, settled: UInt64) { state.withLock { ($0.statistics, $0.settled) } }
+  var statistics: (LogStatistics, settled: UInt64) {
+    var (statistics, settled) = state.withLock { ($0.statistics, $0.settled) }
+    statistics.writeErrors = faults.count
+    return (statistics, settled)
+  }
+
+  func closeOutput() { output.withLock { $0.close() } }
 
   /// Counts a line that the queue did not take.
   func drop(isClosed: Bool) {
@@ -83,8 +91,8 @@ final class LogWriter: Sendable {
   /// Lines have been dropped because they were not written by the deadline.
   var hasGivenUp: Bool { state.withLock { $0.hasGivenUp } }
 
-  /// Drops all lines that are pending of those that were added, while the worker is stuck. The close counts as an element of the
-  /// queue, and a report of dropped lines as none that is pending.
+  /// Drops all lines that are pending of those that were added, while the worker is stuck. The close counts
+  /// as an element of the queue, and a report of dropped lines as none that is pending.
   func giveUp(_ added: UInt64) {
     state.withLock { state in
       if exchange(&state.isAbandoned, with: true) || state.isClosed { return }
@@ -107,11 +115,11 @@ final class LogWriter: Sendable {
       // There is no further turn for it.
     } while turn.isLast && report(in: &batch)
     turn.isDone = turn.isFlush
-    if turn.isFlush, !hasGivenUp, !output.flush() { state.withLock { $0.statistics.writeErrors &+= 1 } }
+    if turn.isFlush, !hasGivenUp { output.withLock { $0.flush() } }
     if turn.isLast {
       close()
     } else {
-      turn.next = state.withLock { $0.mustReport } ? .now : output.maintain(now: .now)
+      turn.next = state.withLock { $0.mustReport } ? .now : output.withLock { $0.maintain(now: .now) }
     }
   }
 
@@ -131,8 +139,10 @@ final class LogWriter: Sendable {
         break
       }
       if now < due { return min(due, deadline) }
-      let result = output.write(&batch)
+      let result = output.withLock { $0.write(&batch) }
       state.withLock { $0.account(result) }
+      if case .failed(let reason) = result.state { faults.failed(.lines, reason) }
+      if batch.isEmpty, !result.isFailed { faults.works(.lines) }
       // Not here: other threads wait for the end of the turn.
       if case .busy(let pause) = result.state { return min(.now.advanced(by: pause), deadline) }
     }
@@ -151,7 +161,7 @@ final class LogWriter: Sendable {
     guard let dropped else { return false }
     LineWriter.withLine { line in
       line.begin(.now, .warn, event: "session_tap.log.dropped")
-      line.part { $0.member("dropped", dropped.total) }
+      line.part { $0.member("dropped.total", dropped.total) }
       for reason in LogDropReason.allCases {
         guard let count = dropped[reason] else { continue }
         line.part { line in
@@ -171,6 +181,6 @@ final class LogWriter: Sendable {
       if !state.isAbandoned { state.settled &+= 1 }
       return true
     }
-    if isFirst { output.close() }
+    if isFirst { closeOutput() }
   }
 }

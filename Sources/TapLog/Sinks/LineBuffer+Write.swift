@@ -8,10 +8,12 @@ extension LineBuffer {
 
   /// Writes all lines to a file, or as many whole ones as `capacity` allows, in one call, and takes them off.
   ///
-  /// A stream, which is a pipe, a socket or a terminal, gets whole lines up to `PIPE_BUF`, which do not mix with those of another
-  /// process, and only when it has space: its descriptor may be a blocking one. If it fails within a longer line, the line's
-  /// rest is dropped: it would be the first that the next reader gets.
-  mutating func write(to descriptor: Int32, isStream: Bool, capacity: Int = .max) -> LogOutputResult {
+  /// A stream, which is a pipe, a socket or a terminal, gets whole lines up to `PIPE_BUF`, which do not mix
+  /// with those of another process, and only when it has space: its descriptor may be a blocking one. If it
+  /// fails within a longer line, the line's rest is dropped: it would be the first that the next reader gets.
+  mutating func write(
+    to descriptor: Int32, _ path: String? = nil, isStream: Bool, capacity: Int = .max
+  ) -> LogOutputResult {
     if isStream, !System.waitUntilWritable(descriptor, milliseconds: Self.readerTimeout) {
       return .busy(.zero)
     }
@@ -23,9 +25,10 @@ extension LineBuffer {
       if count > 0 { return LogOutputResult(written: take(count), bytes: count) }
     } catch {
       guard error == .again else {
-        guard isStream, takenOfFirst > 0 else { return .failed }
+        let reason = path.map { RequestLogError.advice(on: error, path: $0) } ?? error.text
+        guard isStream, takenOfFirst > 0 else { return .failed(reason) }
         removeFirst()
-        return LogOutputResult(dropped: 1, state: .failed)
+        return LogOutputResult(dropped: 1, state: .failed(reason))
       }
     }
     // A terminal that has space may lack it for a newline, of which it makes two characters.

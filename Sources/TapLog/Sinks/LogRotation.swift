@@ -5,7 +5,8 @@ import TapCore
 /// `requests.jsonl` becomes `requests.jsonl.20261121T093000.123456Z`; later only `.gz` is appended. The file
 /// is moved between two batches, so that `tail -F` misses nothing.
 public struct LogRotation: Sendable {
-  /// The maximum size of a file in bytes; only a single line may be longer. With 1 or less, each line has its own file.
+  /// The maximum size of a file in bytes; only a single line may be longer. With 1 or less, each line has its
+  /// own file.
   public var maximumSize: Int?
   /// The time that a file covers, at least a second. Counted from 1970 in UTC, so a day begins at midnight.
   /// The first line of the next period moves the file.
@@ -22,8 +23,8 @@ public struct LogRotation: Sendable {
     (self.maximumSize, self.interval, self.keep, self.compresses) = (maximumSize, interval, keep, compresses)
   }
 
-  /// The number of bytes that a file of that size can still take, or `nil` if it is time for a new one. Times are nanoseconds since
-  /// 1970; `next` is the length of the first line that comes.
+  /// The number of bytes that a file of that size can still take, or `nil` if it is time for a new one. Times
+  /// are nanoseconds since 1970; `next` is the length of the first line that comes.
   func capacity(size: Int, modified: Int64, now: Int64, next: Int) -> Int? {
     guard size > 0 else { return max(next, maximumSize ?? .max) }
     if let interval {

@@ -1,5 +1,6 @@
 import TapCore
 
+/// The file that a log writes to.
 struct OpenFile {
   let descriptor: Int32
   private let identity: System.FileStatus
@@ -12,9 +13,15 @@ struct OpenFile {
 
   /// Opens the file at the path, and ends a line that a killed process left unfinished in it.
   ///
-  /// The file stays locked, together with all that write to it, until it is closed: a process that compresses or removes it wants
-  /// it for itself (``RotatedFiles``).
-  static func open(_ path: String, permissions: Int) throws(System.Failure) -> OpenFile {
+  /// The file stays locked, together with all that write to it, until it is closed: a process that compresses
+  /// or removes it wants it for itself (``RotatedFiles``).
+  ///
+  /// - Parameters:
+  ///   - permissions: Those of a new file, less the process's umask.
+  ///   - areExact: Whether the umask is left out of account.
+  static func open(
+    _ path: String, permissions: Int, areExact: Bool = false
+  ) throws(System.Failure) -> OpenFile {
     var attempts = 10
     while true {
       attempts -= 1
@@ -25,6 +32,7 @@ struct OpenFile {
         _ = System.lock(descriptor, isShared: true)
         // What has been rotated before it was locked may be gone.
         if file.isCurrent(at: path) || attempts == 0 {
+          if areExact, file.size == 0 { System.setPermissions(permissions, of: descriptor) }
           try file.endLine(path)
           return file
         }
@@ -46,14 +54,18 @@ struct OpenFile {
     size += try withUnsafeBytes(of: &newline) { bytes throws(System.Failure) in
       try System.write(bytes, to: descriptor)
     }
+    // The file's last line is as old as before: its age decides whether a rotation is due.
+    System.setModified(modified, of: descriptor)
   }
 
-  /// Whether the last line lacks its end, and no other process is writing it: a file grows page by page while a write goes on. A
-  /// size that is the same before and after all writes that were going on is that of a file to which no process is writing.
+  /// Whether the last line lacks its end, and no other process is writing it: a file grows page by page while
+  /// a write goes on. A size that is the same before and after all writes that were going on is that of a
+  /// file to which no process is writing.
   private static func endsInsideLine(_ path: String, of descriptor: Int32) throws(System.Failure) -> Bool {
     var seen: Int?
     for _ in 0..<100 {
-      // The file is open for writing alone, and is read by its path: another process may have rotated it away since.
+      // The file is open for writing alone, and is read by its path: another process may have rotated it away
+      // since.
       let status = try System.status(ofDescriptor: descriptor)
       guard let last = System.lastByte(ofPath: path, status), last != UInt8(ascii: "\n") else { return false }
       if status.size == seen { return true }
@@ -63,17 +75,23 @@ struct OpenFile {
     return false
   }
 
-  /// Reads the file's status again. `false` if the path does not lead to it any more, or if the descriptor does not: an
-  /// app that closes descriptors of others may have reused this one for another file.
-  mutating func refresh(at path: String) -> Bool {
+  /// The file as it is now. `nil` if the descriptor is not that of the file any more: an app that closes
+  /// descriptors of others may have reused it for another file.
+  var status: System.FileStatus? {
     guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else {
-      return false
+      return nil
     }
-    (size, modified) = (own.size, own.modified)
+    return own
+  }
+
+  /// Reads the file's status again. `false` if the path or the descriptor does not lead to it any more.
+  mutating func refresh(at path: String) -> Bool {
+    guard let status else { return false }
+    (size, modified) = (status.size, status.modified)
     return isCurrent(at: path)
   }
 
-  func isCurrent(at path: String) -> Bool {
+  private func isCurrent(at path: String) -> Bool {
     (try? System.status(ofPath: path))?.isSameFile(as: identity) == true
   }
 
@@ -82,9 +100,5 @@ struct OpenFile {
     (try? System.status(ofLinkAtPath: path))?.isSameFile(as: identity) == true
   }
 
-  /// Closes the descriptor, if it is still that of the file.
-  func close() {
-    guard let own = try? System.status(ofDescriptor: descriptor), own.isSameFile(as: identity) else { return }
-    System.close(descriptor)
-  }
+  func close() { if status != nil { System.close(descriptor) } }
 }

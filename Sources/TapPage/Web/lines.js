@@ -15,8 +15,8 @@ async function readLog() {
 }
 
 const textOf = value => value && typeof value === "object" ? JSON.stringify(value) : `${value ?? ""}`;
-const LABELS = ["client", "server.address", "server.port", "url.template", "http.route", "http.request.method"]
-  .map(name => [name.replaceAll(".", "_"), name]);
+const LABELS = ["client.name", "server.address", "server.port", "url.template", "http.route", "http.request.method"]
+  .map(name => [name.replace(".name", "").replaceAll(".", "_"), name]);
 
 const sideOf = event => event.startsWith("http.client.") ? "made" : event.startsWith("http.server.") ? "served" : "";
 

@@ -1,6 +1,6 @@
 // One request, and all of its trace, in a drawer beside the page.
 // What the drawer shows in words of its own; all else in a line is a field.
-const SAID = /^(?!.*re(send|trans))(timestamp|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|client|(http|url|server|client|network|connection|error)\..*)$/;
+const SAID = /^(?!.*re(send|trans))(timestamp|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
 const GONE = "any more: look where the log is written.";
 
 // What the drawer has been drawn of, and all lines of it that there were: older ones may have been dropped since.
@@ -75,7 +75,7 @@ function factsOf(one) {
     [of("event") === "app" ? "Said" : "Began", dateAndTime(start)],
     [kindOf(one) === "waits" ? "Waits for" : "Took", seconds(one.seconds)],
     ["Status", codeOf(one)],
-    [party.side === "served" ? "Asked by" : "Made by", of("client.address") || of("client")],
+    [party.side === "served" ? "Asked by" : "Made by", of("client.address") || party.client],
     ["To", `${party.host} ${address && `at ${address}`}`.trim()], ["Path", party.path],
     ["Sent", bytes(numberOf("http.request.body.size"))], ["Received", bytes(numberOf("http.response.body.size"))],
     ["First byte after", seconds(numberOf("time_to_first_byte_s"))],
@@ -124,7 +124,7 @@ function traceContent(trace, one) {
     const bar = element(`span.bar.${party.side}`, party.side === "made" ? barOf(piecesOfLine(line), time) : []);
     return element("li", element(`button.step.${of("severity")}`, { onclick: () => openLine(line),
       ...line === one && { "aria-current": true } },
-      rowOf(`${kindOf(line) || "said"} ${of("client")}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
+      rowOf(`${kindOf(line) || "said"} ${party.client}`.trim(), nameOf(line), bar, (start - first) / total, (end - start) / total,
         `${statusOf(line)} ${time === undefined ? "" : seconds(time)}`.trim())));
   });
   return [element("h3", `Trace: ${plural(spans.length, "line")}, ${seconds(total / 1000)} in all`),

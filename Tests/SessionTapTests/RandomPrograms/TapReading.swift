@@ -11,7 +11,7 @@ struct TapReading: Equatable {
     let event: String
     let url: String?
     let client: String?
-    private enum CodingKeys: String, CodingKey { case event, client, url = "url.full" }
+    private enum CodingKeys: String, CodingKey { case event, client = "client.name", url = "url.full" }
   }
 
   let exposition: String

@@ -27,6 +27,23 @@ import TestSupport
     #expect(log.statistics.droppedLines == 0)
   }
 
+  @Test func `leaves it to logrotate to put a file in the place of the one that it moves away`() throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
+    try System.rename(path, to: folder("requests.jsonl.1"))
+    var batch = LineBuffer("line\n")
+    guard case .busy = output.write(&batch).state else {
+      Issue.record("the log does not wait")
+      return
+    }
+    #expect(!FileManager.default.fileExists(atPath: path))
+    try folder.write("", to: "requests.jsonl")
+    #expect(output.write(&batch).state == .ready)
+    output.close()
+    #expect(try folder.lines("requests.jsonl") == ["line"])
+    #expect(try folder.lines("requests.jsonl.1").isEmpty)
+  }
+
   @Test func `goes on at the new end of a file that was truncated, without a hole`() throws {
     let (folder, log) = try RequestLog.inFolder()
     log.write("old")
@@ -90,7 +107,7 @@ import TestSupport
 
   @Test func `does not write into another file that has got the descriptor of its own`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
+    var output = try FileOutput(folder("requests.jsonl"), .init(), LogFaults(of: "under test"))
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     let other = open(folder("other"), O_WRONLY | O_CREAT, 0o600)
     #expect(dup2(other, descriptor) == descriptor)
@@ -107,7 +124,7 @@ import TestSupport
 
   @Test func `reopens the file when its descriptor is closed by other code`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
+    var output = try FileOutput(folder("requests.jsonl"), .init(), LogFaults(of: "under test"))
     let descriptor = try #require(OpenDescriptors.of(folder("requests.jsonl")).first)
     // Closed as the log sees it: no other thread may get the number in between.
     let null = open("/dev/null", O_WRONLY)
@@ -122,14 +139,14 @@ import TestSupport
 
   @Test func `gives up the rest of a line that another process has written behind`() throws {
     let folder = try TemporaryFolder()
-    let output = try FileOutput(folder("requests.jsonl"), RequestLog.Configuration())
+    var output = try FileOutput(folder("requests.jsonl"), .init(), LogFaults(of: "under test"))
     var batch = LineBuffer("torn\n", "next\n")
     _ = batch.take(2)  // As after a short write that went unnoticed.
     try Data("other\n".utf8).write(to: URL(fileURLWithPath: folder("requests.jsonl")))
     let result = output.write(&batch)
     #expect(result.dropped == 1)
     output.close()
-    #expect(try folder.lines("requests.jsonl").last == "next")
+    #expect(try folder.lines("requests.jsonl") == ["other", "next"])
   }
 
   @Test(arguments: [0, 1, 5])

@@ -7,10 +7,10 @@ import TestSupport
   private func output(_ path: String) throws -> FileOutput {
     var configuration = RequestLog.Configuration()
     configuration.rotation = LogRotation(maximumSize: 1, keep: 9)
-    return try FileOutput(path, configuration)
+    return try FileOutput(path, configuration, LogFaults(of: "under test"))
   }
 
-  private func write(_ lines: String..., to output: FileOutput) {
+  private func write(_ lines: String..., to output: inout FileOutput) {
     for line in lines {
       var batch = LineBuffer(line + "\n")
       while case .busy = output.write(&batch).state {}
@@ -40,8 +40,8 @@ import TestSupport
     let isAbsolute = first == "/absolute"
     try link(folder("logs/requests.jsonl"), to: isAbsolute ? folder("data/target.jsonl") : "../" + first)
     if first == "data/link" { try link(folder("data/link"), to: "target.jsonl") }
-    let output = try output(folder("logs/requests.jsonl"))
-    write("one", "two", "three", to: output)
+    var output = try output(folder("logs/requests.jsonl"))
+    write("one", "two", "three", to: &output)
     output.close()
     #expect(try target(of: folder("logs/requests.jsonl")).hasSuffix(isAbsolute ? "data/target.jsonl" : first))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder("logs")) == ["requests.jsonl"])
@@ -54,11 +54,11 @@ import TestSupport
   @Test func `is followed to another target when it is changed`() throws {
     let folder = try folder(with: "a", "b")
     try link(folder("requests.jsonl"), to: "a/log")
-    let output = try output(folder("requests.jsonl"))
-    write("one", "two", to: output)
+    var output = try output(folder("requests.jsonl"))
+    write("one", "two", to: &output)
     try FileManager.default.removeItem(atPath: folder("requests.jsonl"))
     try link(folder("requests.jsonl"), to: "b/log")
-    write("three", "four", to: output)
+    write("three", "four", to: &output)
     output.close()
     #expect(try folder.lines("a/log") == ["two"])
     #expect(try folder.lines("b/log") == ["four"])
@@ -72,8 +72,8 @@ import TestSupport
     defer { System.close(descriptor) }
     let target = path == "/dev/null" ? path : "/proc/self/fd/\(descriptor)"
     if path != "/proc/self/fd/" { try link(folder("requests.jsonl"), to: target) }
-    let output = try output(path == "/proc/self/fd/" ? target : folder("requests.jsonl"))
-    write("one", "two", "three", to: output)
+    var output = try output(path == "/proc/self/fd/" ? target : folder("requests.jsonl"))
+    write("one", "two", "three", to: &output)
     output.close()
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     #expect(names == (path == "/proc/self/fd/" ? ["file"] : ["file", "requests.jsonl"]))

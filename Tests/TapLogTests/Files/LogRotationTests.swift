@@ -68,13 +68,107 @@ import TestSupport
     }
   }
 
+  @Test func `moves a file of an earlier period whose last line a killed process left unfinished`() throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    try folder.write("whole\ntorn", to: "requests.jsonl")
+    var times = [timeval(tv_sec: 1_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000, tv_usec: 0)]
+    try #require(utimes(path, &times) == 0)
+    var output = try FileOutput(
+      path, with(.init()) { $0.rotation = LogRotation(interval: .seconds(3_600)) },
+      LogFaults(of: "under test"))
+    write(to: &output, "new\n")
+    output.close()
+    #expect(try folder.lines("requests.jsonl") == ["new"])
+    #expect(try rotated(folder).map { try folder.lines($0) } == [["whole", "torn"]])
+  }
+
+  @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"), arguments: [0o600, 0o646])
+  func `gives the next file and the compressed one the permissions of the file`(permissions: Int) async throws
+  {
+    let (folder, path) = try RequestLog.emptyFolder()
+    try folder.write("old\n", to: "requests.jsonl")
+    try #require(chmod(path, mode_t(permissions)) == 0)
+    var output = try FileOutput(
+      path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, compresses: true) },
+      LogFaults(of: "under test"))
+    for index in 0..<3 { write(to: &output, "\(index)\n") }
+    try await Poll.until("compressed files") { try rotated(folder).count { $0.hasSuffix(".gz") } == 2 }
+    // One that is removed meanwhile, too.
+    try System.rename(path, to: folder("moved"))
+    write(to: &output, "next\n")
+    output.close()
+    for name in try rotated(folder) + ["requests.jsonl"] {
+      #expect(folder.mode(of: name) == UInt32(permissions), "\(name)")
+    }
+  }
+
+  private func write(to output: inout FileOutput, _ lines: String...) {
+    for line in lines {
+      var batch = LineBuffer(line)
+      while case .busy = output.write(&batch).state {}
+      #expect(batch.isEmpty)
+    }
+  }
+
+  @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
+  func `keeps the number of old files while their compression is slower than rotation`() async throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    // Takes minutes to be compressed.
+    let slow = "requests.jsonl.20261121T093000.000000Z"
+    try folder.write("", to: slow)
+    try #require(truncate(folder(slow), 100 << 30) == 0)
+    var output = try FileOutput(
+      path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, keep: 3, compresses: true) },
+      LogFaults(of: "under test"))
+    write(to: &output, "1\n", "2\n")
+    try await Poll.until("the compression") { try rotated(folder).contains("\(slow).gz.part") }
+    for index in 3...20 {
+      write(to: &output, "\(index)\n")
+      // What is being compressed is removed by the thread that does it.
+      let files = Set(try rotated(folder).map { $0.prefix(slow.utf8.count) })
+      #expect(files.count { $0 != slow } <= 4)
+    }
+    try await Poll.until("the end of the compression") {
+      let names = try rotated(folder)
+      return names.count == 3 && !names.contains { $0.hasPrefix(slow) || $0.hasSuffix(".part") }
+    }
+    output.close()
+  }
+
+  @Test func `removes what is left of a compression once its file is gone`() throws {
+    let (folder, path) = try RequestLog.emptyFolder()
+    let gone = "requests.jsonl.20261121T093000.000000Z.gz.part"
+    let names = [
+      gone, "requests.jsonl.20261121T093001.000000Z", "requests.jsonl.20261121T093001.000000Z.gz.part",
+      "other.20261121T093000.000000Z.gz.part", "requests.jsonl.gz.part",
+    ]
+    for name in names { try folder.write("part", to: name) }
+    var output = try FileOutput(
+      path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, keep: 2) },
+      LogFaults(of: "under test"))
+    write(to: &output, "1\n", "2\n")
+    let left = try rotated(folder)
+    #expect(!left.contains(gone))
+    for name in names.dropFirst() { #expect(left.contains(name)) }
+    // The file goes, and with it what was to become of it.
+    write(to: &output, "3\n")
+    #expect(try rotated(folder).filter { $0.contains("093001") }.isEmpty)
+    output.close()
+  }
+
   /// An old file and a newer one, and the process that would compress the older.
   private func oldFiles(in folder: TemporaryFolder) throws -> (name: String, files: RotatedFiles) {
     let name = "requests.jsonl.20261121T093000.000000Z"
     try folder.write("lines\n", to: name)
     try folder.write("newer\n", to: "requests.jsonl.20261121T093001.000000Z")
     let rotation = LogRotation(maximumSize: 1, keep: 9, compresses: true)
-    return (name, RotatedFiles(path: folder("requests.jsonl"), permissions: 0o600, rotation: rotation))
+    return (name, RotatedFiles(path: folder("requests.jsonl"), rotation, LogFaults(of: "under test")))
+  }
+
+  /// On this thread.
+  private func tidy(_ files: RotatedFiles) {
+    files.removeExcess()
+    _ = files.run(at: .now)
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
@@ -84,12 +178,12 @@ import TestSupport
     try folder.write("half", to: "\(name).gz.part")
     let other = try System.openForAppending(folder(name), permissions: 0o600)
     #expect(System.lock(other))
-    _ = files.run(at: .now)
+    tidy(files)
     #expect(try folder.lines("\(name).gz.part") == ["half"])
     #expect(try rotated(folder).count == 3)
     // The system unlocks what a killed process had locked.
     System.close(other)
-    _ = files.run(at: .now)
+    tidy(files)
     let names = try rotated(folder)
     #expect(names.count == 2 && names.contains("\(name).gz"))
     let result = try await Tool("gzip").run(["-dc", folder("\(name).gz")])
@@ -101,18 +195,18 @@ import TestSupport
   func `leaves a file to the processes that may still write to it`(keep: Int) throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
-    let other = try FileOutput(path, RequestLog.Configuration())
+    var other = try FileOutput(path, .init(), LogFaults(of: "under test"))
     let name = "requests.jsonl.20261121T093000.000000Z"
     try System.rename(path, to: folder(name))
     try folder.write("newer\n", to: "requests.jsonl.20261121T093001.000000Z")
     let rotation = LogRotation(maximumSize: 1, keep: keep, compresses: true)
-    let files = RotatedFiles(path: path, permissions: 0o600, rotation: rotation)
-    _ = files.run(at: .now)
+    let files = RotatedFiles(path: path, rotation, LogFaults(of: "under test"))
+    tidy(files)
     #expect(try rotated(folder).contains(name))
     var batch = LineBuffer("line\n")
     while case .busy = other.write(&batch).state {}
     #expect(batch.isEmpty)
-    _ = files.run(at: .now)
+    tidy(files)
     #expect(try !rotated(folder).contains(name))
     other.close()
   }
@@ -137,7 +231,7 @@ import TestSupport
     try folder.write("precious", to: "other")
     try FileManager.default.createSymbolicLink(
       atPath: folder("\(name).gz.part"), withDestinationPath: folder("other"))
-    _ = files.run(at: .now)
+    tidy(files)
     #expect(try folder.lines("other") == ["precious"])
     #expect(try folder.lines(name) == ["lines"])
   }

@@ -103,7 +103,8 @@ import TestSupport
 
   @Test(arguments: [
     (Duration.zero, "0"), (.nanoseconds(1), "0.000000001"), (.milliseconds(12_345), "12.345"),
-    (.seconds(1), "1"), (.nanoseconds(100_000_000), "0.1"), (.seconds(-1), "0"),
+    (.seconds(1), "1"), (.nanoseconds(100_000_000), "0.1"), (.milliseconds(1_005), "1.005"),
+    (.seconds(-1), "0"),
     (.seconds(Int64.max), "9223372036.854775807"),
   ])
   func `writes seconds exactly`(duration: Duration, expected: String) {

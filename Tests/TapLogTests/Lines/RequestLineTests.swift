@@ -1,11 +1,12 @@
-import TapLog
 import TestSupport
+
+@testable import TapLog
 
 @Suite(.needs(.thread)) struct RequestLineTests {
   @Test func `has the fields of the contract, in its order`() throws {
     let expected =
       #"{"timestamp":"2026-11-21T09:30:00.123456Z","severity":"INFO","event":"http.client.request","#
-      + #""client":"payments","http.request.method":"GET","#
+      + #""client.name":"payments","http.request.method":"GET","#
       + #""url.full":"https://api.example.com/v1/users/42?token=REDACTED","#
       + #""server.address":"api.example.com","server.port":443,"http.response.status_code":200,"#
       + #""duration_s":0.012345,"http.request.body.size":0,"http.response.body.size":512,"outcome":"ok","#
@@ -49,7 +50,7 @@ import TestSupport
   @Test func `leaves out what is unknown`() throws {
     let expected =
       #"{"timestamp":"1970-01-01T00:00:00.000000Z","severity":"INFO","event":"http.client.request","#
-      + #""client":"c","http.request.method":"GET","http.response.status_code":200,"duration_s":0,"outcome":"ok"}"#
+      + #""client.name":"c","http.request.method":"GET","http.response.status_code":200,"duration_s":0,"outcome":"ok"}"#
     #expect(try lines(of: .bare()) == [expected])
   }
 
@@ -99,7 +100,7 @@ import TestSupport
     let line = try #require(sink.lines.first)
     #expect(line.hasPrefix(#"{"timestamp":""#))
     let expected =
-      #","severity":"WARN","event":"http.client.request.waiting","client":"payments","#
+      #","severity":"WARN","event":"http.client.request.waiting","client.name":"payments","#
       + #""http.request.method":"GET","url.full":"https://api.example.com/v1/users/42?token=REDACTED","#
       + #""url.template":"/v1/users/{id}","server.address":"api.example.com","server.port":443,"#
       + #""duration_s":60.5,"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","#
@@ -123,12 +124,13 @@ import TestSupport
     let line = try #require(
       try lines(
         of: .bare().with(fields: [
-          "zone": "b", "attempt": 2, "ratio": 0.5, "warm": true, "client": "forged", "outcome": "forged",
+          "zone": "b", "attempt": 2, "ratio": 0.5, "warm": true, "client.name": "forged", "outcome": "forged",
+          "client": "a namespace", "outcome.text": "below a key",
         ]), configuration: configuration
       ).first)
     #expect(
       line.hasSuffix(
-        #""outcome":"ok","service.name":"shop","attempt":2,"ratio":0.5,"warm":true,"zone":"b","dropped_attributes_count":2}"#
+        #""outcome":"ok","service.name":"shop","attempt":2,"ratio":0.5,"warm":true,"zone":"b","dropped_attributes_count":4}"#
       ))
   }
 
@@ -163,6 +165,37 @@ import TestSupport
     }
   }
 
+  /// Indexers that expand dots to objects refuse a key that is also the beginning of another one, in any document
+  /// (OpenTelemetry, attribute naming: a name must not be a namespace).
+  @Test func `no key of a line is the beginning of another one, in any line`() throws {
+    let sink = GatedSink()
+    let configuration = with(RequestLog.Configuration()) {
+      ($0.queueLineLimit, $0.recentLineLimit) = (20, 100)
+      $0.redaction.allowedRequestHeaders = ["accept"]
+      $0.redaction.allowedResponseHeaders = ["server"]
+    }
+    let log = try RequestLog(to: .custom(sink), configuration: configuration)
+    for direction in RequestDirection.allCases {
+      for end in [RequestEnd.response(statusCode: 404), .failure(.timeout, statusCode: 200)] {
+        var whole = RequestObservation.whole(direction, end)
+        (whole.request.headers, whole.responseHeaders) = (["Accept": "a"], ["Server": "b"])
+        log.requestEnded(whole)
+        log.requestWaits(whole.request, for: .seconds(60))
+      }
+    }
+    for _ in 0..<40 { log.log(.info, "message", ["\(RequestLog.self)": 1]) }
+    sink.gate.open()
+    #expect(log.shutdown())
+    var keys = Set(LogDropReason.allCases.map { "dropped.\($0.rawValue)" })
+    for line in String(decoding: log.recent(), as: UTF8.self).split(separator: "\n") {
+      keys.formUnion(
+        try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]).keys)
+    }
+    #expect(keys.count > 40 && keys.contains("dropped.queue_full") && keys.contains("message"))
+    let pairs = keys.flatMap { key in keys.filter { $0.hasPrefix(key + ".") }.map { "\(key) and \($0)" } }
+    #expect(pairs.isEmpty)
+  }
+
   @Test func `refuses fields of every line that are too many, or whose key is too long`() throws {
     let long = String(repeating: "k", count: 257)
     for (keys, text) in [
@@ -177,6 +210,12 @@ import TestSupport
       #expect(error?.code == .invalidField)
       #expect(error?.description.contains(text) == true)
     }
+  }
+
+  @Test func `has 64 fields of its own, and counts the others`() throws {
+    let fields = Dictionary(uniqueKeysWithValues: (100..<170).map { ("\($0)", FieldValue.integer(1)) })
+    let line = try #require(try lines(of: .bare().with(fields: fields)).first)
+    #expect(line.hasSuffix(#","162":1,"163":1,"dropped_attributes_count":6}"#))
   }
 
   @Test func `has as many fields of every line as find room`() throws {

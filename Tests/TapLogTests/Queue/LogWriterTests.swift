@@ -27,10 +27,7 @@ import TestSupport
       }
     }
 
-    func flush() -> Bool {
-      state.withLock { $0.flushes += 1 }
-      return true
-    }
+    func flush() { state.withLock { $0.flushes += 1 } }
 
     func close() { state.withLock { $0.closes += 1 } }
 
@@ -44,7 +41,7 @@ import TestSupport
     let configuration = with(RequestLog.Configuration()) { $0.queueLineLimit = 4 }
     let output = output
     log = try RequestLog(
-      to: RequestLog.Destination(name: "hanging") { _ throws(RequestLogError) in output },
+      to: RequestLog.Destination(name: "hanging") { _, _ throws(RequestLogError) in output },
       configuration: configuration)
   }
 
@@ -53,7 +50,7 @@ import TestSupport
   }
 
   @Test func `a batch is kept until it can be written, and what had no room is reported`() async throws {
-    output.state.withLock { $0.result = .failed }
+    output.state.withLock { $0.result = .failed("full") }
     output.gate.open()
     add("a\n")
     log.batchEnded()
@@ -67,12 +64,12 @@ import TestSupport
     #expect(output.written.hasPrefix("a\nb\nc\nd\ne\n"))
     #expect(log.statistics.writeErrors >= 1)
     #expect(log.shutdown(within: .seconds(120)))
-    #expect(output.written.hasSuffix(#""dropped":1,"dropped.write_error":1}"# + "\n"))
+    #expect(output.written.hasSuffix(#""dropped.total":1,"dropped.write_error":1}"# + "\n"))
     #expect(log.statistics.pending == 0)
   }
 
   @Test func `what is not written at the deadline of a shutdown is dropped and counted`() async throws {
-    output.state.withLock { $0.result = .failed }
+    output.state.withLock { $0.result = .failed("full") }
     output.gate.open()
     add("a\n")
     log.batchEnded()

@@ -31,10 +31,10 @@ import TestSupport
 
   @Test func `are found by severity and client`() throws {
     let log = try log(lines: 100)
-    log.log(.debug, "a", ["client": "x"])
-    log.log(.error, "b", ["client": "y\"", "note": "\"client\":\"x\""])
-    log.log(.info, "c", ["list": "a,\"client\":\"x\",b", "client": "x"])
-    log.log(.debug, "d", ["k,\"client\":\"x\"": "ends,", "client": "x\\"])
+    log.log(.debug, "a", ["client.name": "x"])
+    log.log(.error, "b", ["client.name": "y\"", "note": "\"client.name\":\"x\""])
+    log.log(.info, "c", ["list": "a,\"client.name\":\"x\",b", "client.name": "x"])
+    log.log(.debug, "d", ["k,\"client.name\":\"x\"": "ends,", "client.name": "x\\"])
     let request = with(RequestObservation.bare()) { $0.request.client = "x" }
     log.requestEnded(request)
     #expect(log.flush())
@@ -60,7 +60,7 @@ import TestSupport
     let lines = log.recent(LogQuery(traceID: trace.traceID))
     #expect(lines.count { $0 == UInt8(ascii: "\n") } == 2)
     #expect(messages(lines) == ["by hand"])
-    #expect(String(decoding: lines, as: UTF8.self).contains("\"client\":\"mine\""))
+    #expect(String(decoding: lines, as: UTF8.self).contains("\"client.name\":\"mine\""))
     #expect(log.recent(LogQuery(client: "other", traceID: trace.traceID)).isEmpty)
     #expect(log.recent(LogQuery(traceID: trace.spanID)).isEmpty)
   }

@@ -57,6 +57,9 @@ import TestSupport
     #expect(
       redact(url, allowing: ["page", "v", "flag"])
         == "https://a/x;v=1?page=2&flag&token=REDACTED&Page=REDACTED&p%61ge=REDACTED")
+    #expect(
+      redact("https://a/?id=1&id_token=s3cret&i=s3cret", allowing: ["id"])
+        == "https://a/?id=1&id_token=REDACTED&i=REDACTED")
   }
 
   @Test(arguments: [

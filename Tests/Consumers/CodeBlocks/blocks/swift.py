@@ -182,7 +182,7 @@ def _run_first_example(programs, number):
         if ended is not None:
             return f"README.md: the first example ends at once, with {ended}: {errors}"
         lines = log.read_text().splitlines() if log.exists() else []
-    expected = {"client": "users", "url.template": "/users/{id}",
+    expected = {"client.name": "users", "url.template": "/users/{id}",
                 "url.full": "https://api.example.com/users/42?token=REDACTED"}
     if len(lines) != 1 or not expected.items() <= json.loads(lines[0]).items():
         return f"README.md: the first example leaves {lines}"
