@@ -6,7 +6,7 @@ public struct Exposition: Sendable {
   /// `String(decoding: exposition.body, as: UTF8.self)`.
   public private(set) var body: [UInt8]
   /// The value of the `Content-Encoding` header, `nil` where there is to be none.
-  package private(set) var contentEncoding: String?
+  package let contentEncoding: String?
 
   /// The value of the `Content-Type` header.
   public var contentType: String { format.contentType }
@@ -14,27 +14,65 @@ public struct Exposition: Sendable {
   /// - Parameters:
   ///   - names: Of families or of their samples, to which the exposition is limited; `nil` for all.
   ///   - createdSamples: Whether OpenMetrics has `_created` samples.
+  ///   - isCompressed: Whether the body is in gzip format, if the system can. It is compressed while it is
+  ///     written, and never there as a whole.
   init(
     of families: [GatheredFamily], in format: ExpositionFormat, names: Set<String>? = nil,
-    createdSamples: Bool = false
+    createdSamples: Bool = false, isCompressed: Bool = false
   ) {
-    let families = families.filter { names?.isDisjoint(with: $0.descriptor.claims) != true }
-    body =
-      format == .protobuf
-      ? Self.bytes(of: families, by: ProtobufWriter())
-      : Self.bytes(of: families, by: TextWriter(format, createdSamples: createdSamples))
     self.format = format
+    let compressed = isCompressed ? Self.compressed(families, in: format, names, createdSamples) : nil
+    contentEncoding = compressed == nil ? nil : "gzip"
+    if let compressed {
+      body = compressed
+    } else {
+      var whole: [UInt8] = []
+      _ = Self.write(families, in: format, names, createdSamples, pieceLength: .max) {
+        whole = $0; return true
+      }
+      body = whole
+    }
   }
 
-  private static func bytes(of families: [GatheredFamily], by writer: some ExpositionWriter) -> [UInt8] {
-    var writer = writer
-    for family in families { family.write(to: &writer) }
-    return writer.finish()
+  private static func compressed(
+    _ families: [GatheredFamily], in format: ExpositionFormat, _ names: Set<String>?, _ createdSamples: Bool
+  ) -> [UInt8]? {
+    guard let gzip = Gzip.system, let compressor = Gzip.Compressor(gzip) else { return nil }
+    var body: [UInt8] = []
+    func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      body += bytes
+      return true
+    }
+    let isWritten = write(families, in: format, names, createdSamples, pieceLength: pieceLength) {
+      $0.withUnsafeBytes { compressor.write($0, to: append) }
+    }
+    return isWritten && compressor.finish(to: append) ? body : nil
   }
 
-  /// Compresses the body, unless the system cannot.
-  mutating func compress() {
-    if let gzip = Gzip.system?.compress(body) { (body, contentEncoding) = (gzip, "gzip") }
+  /// The memory of an exposition that is written in pieces.
+  static let pieceLength = 65_536
+
+  /// Writes families in pieces, each of which is longer than `pieceLength` by less than a series or, in
+  /// protobuf, a family. `false` as soon as `output` returns it.
+  static func write(
+    _ families: [GatheredFamily], in format: ExpositionFormat, _ names: Set<String>? = nil,
+    _ createdSamples: Bool = false, pieceLength: Int, to output: ([UInt8]) -> Bool
+  ) -> Bool {
+    func write(by writer: some ExpositionWriter) -> Bool {
+      var writer = writer
+      for family in families where names?.isDisjoint(with: family.descriptor.claims) != true {
+        let isWritten = family.write(to: &writer) { writer in
+          if writer.bytes.count < pieceLength { return true }
+          defer { writer.bytes.removeAll(keepingCapacity: true) }
+          return output(writer.bytes)
+        }
+        if !isWritten { return false }
+      }
+      writer.finish()
+      return output(writer.bytes)
+    }
+    return format == .protobuf
+      ? write(by: ProtobufWriter()) : write(by: TextWriter(format, createdSamples: createdSamples))
   }
 }
 
@@ -60,10 +98,12 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 
 /// Writes metric families in one format. No lock is held while it writes.
 protocol ExpositionWriter {
-  /// Begins a family; its samples follow, of which there is at least one, of up to so many series.
-  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int)
+  /// What has been written and not been taken.
+  var bytes: [UInt8] { get set }
+  /// Begins a family; its samples follow, of which there is at least one.
+  mutating func begin(_ family: FamilyDescriptor)
   /// A sample of a counter, which may say since when it counts, a gauge or an info.
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
-  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp)
-  mutating func finish() -> [UInt8]
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp)
+  mutating func finish()
 }

@@ -2,16 +2,11 @@ import TapLibc
 
 /// Compression with the zlib that the system has, if it has one.
 ///
-/// Loaded at run time: `zlib.h` is missing from several Swift images, and a server without zlib still answers. The
-/// unsafe calls are all in this file. Functions and constants are those of zlib 1.2 (zlib.h), whose binary
-/// interface `deflateInit2_` checks by the size of the stream.
+/// Loaded at run time: `zlib.h` is missing from several Swift images, and a server without zlib still
+/// answers. The unsafe calls are all in this file. Functions and constants are those of zlib 1.2 (zlib.h),
+/// whose binary interface `deflateInit2_` checks by the size of the stream.
 package struct Gzip: Sendable {
   package static let system = Gzip()
-
-  /// Whether the value of an `Accept-Encoding` header (RFC 9110, section 12.5.3) prefers gzip to a body as it is.
-  package static func isPreferred(by acceptEncoding: String?) -> Bool {
-    QualityList(acceptEncoding ?? "").prefersGzip
-  }
 
   private let deflateInit: DeflateInit
   private let deflate: Deflate
@@ -33,58 +28,95 @@ package struct Gzip: Sendable {
 
   /// The bytes in gzip format (RFC 1952), or `nil` if memory ran out.
   ///
-  /// - Parameter level: 1 to 9. At 1 an exposition shrinks nine times in a third of the time that 6 takes for eleven.
+  /// - Parameter level: 1 to 9. At 1 an exposition shrinks nine times in a third of the time that 6 takes for
+  ///   eleven.
   package func compress(_ bytes: [UInt8], level: Int32 = 1) -> [UInt8]? {
-    var rest = bytes[...]
+    guard let compressor = Compressor(self, level: level) else { return nil }
     var output: [UInt8] = []
-    let isWhole = compress(level: level) { memory in
-      let piece = rest.prefix(memory.count)
-      memory.copyBytes(from: piece)
-      rest = rest.dropFirst(piece.count)
-      return piece.count
-    } to: {
-      output += $0
-      return true
+    let isWhole = bytes.withUnsafeBytes { bytes in
+      compressor.write(bytes) {
+        output += $0; return true
+      }
+        && compressor.finish {
+          output += $0; return true
+        }
     }
     return isWhole ? output : nil
   }
 
-  /// Compresses piece by piece. `false` if anything fails; what has been given out is then of no use. `next` gives how many bytes
-  /// come next, 0 at the end, or `nil` if it fails, and `output` gives `false` if it does.
+  /// Compresses piece by piece. `false` if anything fails; what has been given out is then of no use. `next`
+  /// gives how many bytes come next, 0 at the end, or `nil` if it fails, and `output` gives `false` if it
+  /// does.
   package func compress(
     level: Int32, from next: (UnsafeMutableRawBufferPointer) -> Int?,
     to output: (UnsafeRawBufferPointer) -> Bool
   ) -> Bool {
-    // At one address: zlib keeps it.
-    let stream = UnsafeMutablePointer<Stream>.allocate(capacity: 1)
-    stream.initialize(to: Stream())
-    defer { stream.deallocate() }
-    // 8 is deflate, and the usual memory; 15 the largest window, with 16 more for a gzip header instead of zlib's.
-    guard deflateInit(stream, level, 8, 15 + 16, 8, 0, "1.2.0", Int32(MemoryLayout<Stream>.size)) == 0 else {
-      return false
-    }
-    defer { _ = deflateEnd(stream) }
-    return withUnsafeTemporaryAllocation(byteCount: 2 * Self.pieceLength, alignment: 8) { memory in
-      let input = UnsafeMutableRawBufferPointer(rebasing: memory[..<Self.pieceLength])
-      let compressed = UnsafeMutableRawBufferPointer(rebasing: memory[Self.pieceLength...])
-      while let count = next(input) {
-        stream.pointee.input = input.baseAddress
-        stream.pointee.inputLength = UInt32(truncatingIfNeeded: count)
-        repeat {
-          stream.pointee.output = compressed.baseAddress
-          stream.pointee.outputCapacity = UInt32(truncatingIfNeeded: compressed.count)
-          // 4 ends the stream (Z_FINISH), and it has ended with 1 (Z_STREAM_END).
-          let result = deflate(stream, count == 0 ? 4 : 0)
-          let length = compressed.count - Int(stream.pointee.outputCapacity)
-          guard output(UnsafeRawBufferPointer(rebasing: compressed[..<length])) else { return false }
-          if result == 1 { return true }
-          // To have had nothing to do is no error (-5, Z_BUF_ERROR), but at the end.
-          guard result >= 0 || result == -5, count > 0 || stream.pointee.outputCapacity == 0 else {
-            return false
-          }
-        } while stream.pointee.outputCapacity == 0
+    guard let compressor = Compressor(self, level: level) else { return false }
+    return withUnsafeTemporaryAllocation(byteCount: Self.pieceLength, alignment: 8) { memory in
+      while let count = next(memory) {
+        if count == 0 { return compressor.finish(to: output) }
+        guard compressor.write(UnsafeRawBufferPointer(rebasing: memory[..<count]), to: output) else {
+          return false
+        }
       }
       return false
+    }
+  }
+
+  /// Compresses what it is given, piece by piece. What it gives out is of no use once a call returns `false`:
+  /// memory ran out, or `output` returned it.
+  struct Compressor: ~Copyable {
+    private let gzip: Gzip
+    /// At one address: zlib keeps it.
+    private let stream = UnsafeMutablePointer<Stream>.allocate(capacity: 1)
+    private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceLength, alignment: 8)
+
+    init?(_ gzip: Gzip, level: Int32 = 1) {
+      self.gzip = gzip
+      stream.initialize(to: Stream())
+      // 8 is deflate, and the usual memory; 15 the largest window, with 16 more for a gzip header instead of
+      // zlib's.
+      let size = Int32(MemoryLayout<Stream>.size)
+      guard gzip.deflateInit(stream, level, 8, 15 + 16, 8, 0, "1.2.0", size) == 0 else { return nil }
+    }
+
+    deinit {
+      // Does nothing to a stream that was not begun.
+      _ = gzip.deflateEnd(stream)
+      stream.deallocate()
+      memory.deallocate()
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to output: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+      // zlib counts in 32 bits.
+      for start in stride(from: 0, to: bytes.count, by: 1 << 30) {
+        let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<min(bytes.count, start + 1 << 30)])
+        guard deflate(piece, isLast: false, to: output) else { return false }
+      }
+      return true
+    }
+
+    func finish(to output: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+      deflate(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true, to: output)
+    }
+
+    private func deflate(
+      _ piece: UnsafeRawBufferPointer, isLast: Bool, to output: (UnsafeRawBufferPointer) -> Bool
+    ) -> Bool {
+      stream.pointee.input = piece.baseAddress
+      stream.pointee.inputLength = UInt32(truncatingIfNeeded: piece.count)
+      while true {
+        stream.pointee.output = memory.baseAddress
+        stream.pointee.outputCapacity = UInt32(truncatingIfNeeded: memory.count)
+        // 4 ends the stream (Z_FINISH), and it has ended with 1 (Z_STREAM_END).
+        let result = gzip.deflate(stream, isLast ? 4 : 0)
+        let length = memory.count - Int(stream.pointee.outputCapacity)
+        guard output(UnsafeRawBufferPointer(rebasing: memory[..<length])) else { return false }
+        if result == 1 { return true }
+        if stream.pointee.outputCapacity == 0 { continue }
+        // To have had nothing to do is no error (-5, Z_BUF_ERROR), but at the end.
+        return !isLast && (result >= 0 || result == -5)
+      }
     }
   }
 
@@ -98,7 +130,7 @@ package struct Gzip: Sendable {
 
   /// `z_stream`
   private struct Stream {
-    var input: UnsafeMutableRawPointer?
+    var input: UnsafeRawPointer?
     var inputLength: UInt32 = 0
     var inputTotal: UInt = 0
     var output: UnsafeMutableRawPointer?

@@ -1,10 +1,10 @@
 /// Writes delimited `io.prometheus.client.MetricFamily` messages (client_model, `metrics.proto`).
 struct ProtobufWriter: ExpositionWriter {
-  private var bytes: [UInt8] = []
+  var bytes: [UInt8] = []
   private var family: [UInt8] = []
   private var isCounter = false
 
-  mutating func begin(_ descriptor: FamilyDescriptor, seriesCount: Int) {
+  mutating func begin(_ descriptor: FamilyDescriptor) {
     endFamily()
     isCounter = descriptor.type == .counter
     family.append(descriptor.name.utf8, field: 1)
@@ -26,25 +26,21 @@ struct ProtobufWriter: ExpositionWriter {
     }
   }
 
-  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
-    let snapshot = histogram.snapshot
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp) {
     append(field: 7, labels) { message in
-      message.append(unsigned: snapshot.count, field: 1)
-      message.append(double: snapshot.sum, field: 2)
-      message.append(classicBucketsOf: snapshot, bounds: histogram.layout.upperBounds + [.infinity])
-      message.append(signed: Int64(snapshot.native.schema), field: 5)
+      message.append(unsigned: values.count, field: 1)
+      message.append(double: values.sum, field: 2)
+      message.append(classicBucketsOf: values, bounds: values.layout.upperBounds + [.infinity])
+      message.append(signed: Int64(values.native.schema), field: 5)
       message.append(double: NativeScale.zeroThreshold, field: 6)
-      message.append(unsigned: snapshot.native.zeroCount, field: 7)
-      message.append(NativeSpans(snapshot.native.negative), spanField: 9, deltaField: 10)
-      message.append(NativeSpans(snapshot.native.positive), spanField: 12, deltaField: 13)
+      message.append(unsigned: values.native.zeroCount, field: 7)
+      message.append(NativeSpans(values.native.negative), spanField: 9, deltaField: 10)
+      message.append(NativeSpans(values.native.positive), spanField: 12, deltaField: 13)
       message.append(time: created, field: 15)
     }
   }
 
-  mutating func finish() -> [UInt8] {
-    endFamily()
-    return bytes
-  }
+  mutating func finish() { endFamily() }
 
   private mutating func endFamily() {
     if family.isEmpty { return }
@@ -126,14 +122,14 @@ extension [UInt8] {
     }
   }
 
-  fileprivate mutating func append(classicBucketsOf snapshot: HistogramSnapshot, bounds: [Double]) {
+  fileprivate mutating func append(classicBucketsOf values: ValueHistogram, bounds: [Double]) {
     var total: UInt64 = 0
-    for (index, (bound, count)) in zip(bounds, snapshot.counts).enumerated() {
+    for (index, (bound, count)) in zip(bounds, values.counts).enumerated() {
       total &+= count
       append(messageIn: 3) { bucket in
         bucket.append(unsigned: total, field: 1)
         bucket.append(double: bound, field: 2)
-        guard !snapshot.exemplars.isEmpty, let exemplar = snapshot.exemplars[index] else { return }
+        guard !values.exemplars.isEmpty, let exemplar = values.exemplars[index] else { return }
         bucket.append(messageIn: 3) { message in
           message.append(label: "trace_id".utf8, exemplar.trace.traceID.utf8)
           message.append(label: "span_id".utf8, exemplar.trace.spanID.utf8)
@@ -158,8 +154,8 @@ extension [UInt8] {
   }
 }
 
-/// Native buckets as Prometheus transmits them: runs of consecutive buckets, and each count as the difference from
-/// the one before.
+/// Native buckets as Prometheus transmits them: runs of consecutive buckets, and each count as the difference
+/// from the one before.
 struct NativeSpans {
   /// The first offset is the number of the first bucket, a later one is the gap since the run before.
   private(set) var spans: [(offset: Int, length: Int)] = []

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Answers scrapes of a registry: chooses the format, gathers, writes and compresses.
 ///
-/// The work is done where `perform` puts it, one gathering at a time. Scrapes that arrive while one is under way
-/// wait for the next and share it: each sees everything that was recorded before it came, and a crowd of
+/// The work is done where `perform` puts it, one gathering at a time. Scrapes that arrive while one is under
+/// way wait for the next and share it: each sees everything that was recorded before it came, and a crowd of
 /// scrapers costs no more than two gatherings in a row.
 package final class ScrapeHandler: Sendable {
   /// Called once with the answer, on the thread that did the work.
@@ -15,7 +15,8 @@ package final class ScrapeHandler: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    /// The scrapes that wait for the next gathering. What a scraper asks for is read with it, not where the scrape arrives.
+    /// The scrapes that wait for the next gathering. What a scraper asks for is read with it, not where the
+    /// scrape arrives.
     var waiting: [(form: @Sendable () -> Form, completion: Completion)] = []
     var isWorking = false
   }
@@ -37,7 +38,8 @@ package final class ScrapeHandler: Sendable {
     (self.registry, self.createdSamples, self.perform) = (registry, createdSamples, perform)
   }
 
-  /// Answers one scrape, by the headers of these names, with the families that have these names, or samples with them; `nil` is all. Returns at once.
+  /// Answers one scrape, by the headers of these names, with the families that have these names, or samples
+  /// with them; `nil` is all. Returns at once.
   package func scrape(
     accept: String?, acceptEncoding: String?,
     names: @escaping @autoclosure @Sendable () -> Set<String>? = nil, completion: @escaping Completion
@@ -66,9 +68,9 @@ package final class ScrapeHandler: Sendable {
       let families = registry.gather()
       // One form after the other, so that each body is the receivers' alone before the next one is made.
       for (form, scrapes) in Dictionary(grouping: waiting, by: { $0.form() }) {
-        var answer = Exposition(
-          of: families, in: form.format, names: form.names, createdSamples: createdSamples)
-        if form.prefersGzip { answer.compress() }
+        let answer = Exposition(
+          of: families, in: form.format, names: form.names, createdSamples: createdSamples,
+          isCompressed: form.prefersGzip)
         for scrape in scrapes { scrape.completion(answer) }
       }
     }

@@ -1,27 +1,21 @@
 /// Writes the Prometheus text format 0.0.4 and OpenMetrics 1.0.
 ///
-/// The formats have the same sample lines. They differ in the header of a family, and in what only OpenMetrics has: units,
-/// exemplars, an end and, if asked for, the time when each series began.
+/// The formats have the same sample lines. They differ in the header of a family, and in what only
+/// OpenMetrics has: units, exemplars, an end and, if asked for, the time when each series began.
 struct TextWriter: ExpositionWriter {
-  private var bytes: [UInt8] = []
+  var bytes: [UInt8] = []
   private let isOpenMetrics: Bool
   private let writesCreated: Bool
   /// What the samples of the family begin with, and the times when its series began.
   private var name: [UInt8] = []
   private var createdName: [UInt8] = []
-  /// How many series the family has, while the memory for them is not reserved yet.
-  private var newSeriesCount = 0
-  /// The histogram that is written and, with what earlier ones left behind them, its lines: in one memory for all of them.
-  private var snapshot = HistogramSnapshot()
-  private var lines: [UInt8] = []
 
   init(_ format: ExpositionFormat, createdSamples: Bool) {
     isOpenMetrics = format == .openMetrics
     writesCreated = isOpenMetrics && createdSamples
   }
 
-  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int) {
-    newSeriesCount = seriesCount
+  mutating func begin(_ family: FamilyDescriptor) {
     name = Array(family.name.utf8)
     createdName = Array((family.baseName + "_created").utf8)
     if isOpenMetrics {
@@ -44,145 +38,87 @@ struct TextWriter: ExpositionWriter {
   }
 
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
-    append(name, labels, FloatText.value(value))
-    if writesCreated, let created { append(createdName, labels, FloatText.seconds(created)) }
+    append(name, [], labels, FloatText.value(value))
+    if writesCreated, let created { append(createdName, [], labels, FloatText.seconds(created)) }
   }
 
-  mutating func histogram(_ histogram: Registry.Histogram, labels: RenderedLabels, created: Timestamp) {
-    let layout = histogram.layout
-    histogram.read(into: &snapshot, native: false, exemplars: isOpenMetrics)
-    let exemplars = snapshot.exemplars.map { $0.map(Self.text) ?? [] }
+  mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp) {
+    var beginning = name
+    beginning += Self.bucket
+    beginning += labels.bytes
+    beginning += labels.bytes.isEmpty ? Self.firstBound : Self.nextBound
+    var total: UInt64 = 0
+    // By their memory: arrays that are appended are retained for each line.
+    beginning.withUnsafeBufferPointer { beginning in
+      values.layout.sampleEnds.withUnsafeBufferPointer { ends in
+        let bounds = values.layout.sampleEndBounds
+        for index in values.counts.indices {
+          total &+= values.counts[index]
+          bytes.append(contentsOf: beginning)
+          bytes.append(contentsOf: UnsafeBufferPointer(rebasing: ends[bounds[index]..<bounds[index + 1]]))
+          bytes.append(decimal: total)
+          if isOpenMetrics, !values.exemplars.isEmpty, let exemplar = values.exemplars[index] {
+            append(exemplar)
+          }
+          bytes.append(UInt8(ascii: "\n"))
+        }
+      }
+    }
     // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
     // nor the count, which must not stand alone, may appear then.
-    let hasSum = !isOpenMetrics || snapshot.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
-    let sum = Array(FloatText.value(snapshot.sum).utf8)
-    // A line's punctuation and its number have at most 40 characters.
-    let capacity =
-      (layout.bucketCount + 2) * (name.count + labels.bytes.count + 40) + layout.sampleEnds.count
-      + exemplars.reduce(0) { $0 + $1.count }
-    if lines.count < capacity { lines = [UInt8](repeating: 0, count: capacity) }
-    let (name, counts) = (name, snapshot.counts)
-    let (ends, bounds) = (layout.sampleEnds, layout.sampleEndBounds)
-    let length = lines.withUnsafeMutableBufferPointer { memory in
-      var lines = Lines(memory: memory)
-      lines.append(name)
-      lines.append("_bucket{")
-      lines.append(labels.bytes)
-      lines.append(labels.bytes.isEmpty ? "le=\"" : ",le=\"")
-      let beginning = lines.count
-      var total: UInt64 = 0
-      for index in counts.indices {
-        if index > 0 { lines.repeatBeginning(beginning) }
-        total &+= counts[index]
-        lines.append(ends, from: bounds[index], to: bounds[index &+ 1])
-        lines.append(decimal: total)
-        if !exemplars.isEmpty { lines.append(exemplars[index]) }
-        lines.append("\n")
-      }
-      if hasSum {
-        lines.append(name, "_sum", labels)
-        lines.append(sum)
-        lines.append("\n")
-        lines.append(name, "_count", labels)
-        lines.append(decimal: total)
-        lines.append("\n")
-      }
-      return lines.count
+    if !isOpenMetrics || values.sum >= 0 && !values.layout.upperBounds.contains(where: { $0 < 0 }) {
+      append(name, Self.sum, labels, FloatText.value(values.sum))
+      append(name, Self.count, labels, String(total))
     }
-    reserve(capacity)
-    bytes += lines[..<length]
-    if writesCreated { append(createdName, labels, FloatText.seconds(created)) }
+    if writesCreated { append(createdName, [], labels, FloatText.seconds(created)) }
   }
 
-  /// Reserves memory for a whole family, when its first series is written: to grow by doubling copies all of an exposition twice.
-  private mutating func reserve(_ seriesLength: Int) {
-    let length = bytes.count + seriesLength * newSeriesCount
-    if length > bytes.capacity { bytes.reserveCapacity(max(length, 2 * bytes.capacity)) }
-    newSeriesCount = 0
-  }
+  private static let bucket = Array("_bucket{".utf8)
+  private static let firstBound = Array("le=\"".utf8)
+  private static let nextBound = Array(",le=\"".utf8)
+  private static let sum = Array("_sum".utf8)
+  private static let count = Array("_count".utf8)
 
   /// The end of a bucket's line: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,
   /// which need no escaping, and far below the 128 characters that OpenMetrics allows ("Exemplars").
-  private static func text(of exemplar: Exemplar) -> [UInt8] {
+  private mutating func append(_ exemplar: Exemplar) {
     let labels = "{trace_id=\"\(exemplar.trace.traceID)\",span_id=\"\(exemplar.trace.spanID)\"}"
     let value = FloatText.value(exemplar.value)
-    return Array(" # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8)
+    bytes += " # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8
   }
 
   /// One line: `name{labels} value`.
-  private mutating func append(_ name: [UInt8], _ labels: RenderedLabels, _ value: String) {
+  private mutating func append(
+    _ name: [UInt8], _ suffix: [UInt8], _ labels: RenderedLabels, _ value: String
+  ) {
     bytes += name
+    bytes += suffix
     if !labels.bytes.isEmpty {
       bytes.append(UInt8(ascii: "{"))
       bytes += labels.bytes
       bytes.append(UInt8(ascii: "}"))
     }
-    bytes += " \(value)\n".utf8
+    bytes.append(UInt8(ascii: " "))
+    bytes += value.utf8
+    bytes.append(UInt8(ascii: "\n"))
   }
 
-  mutating func finish() -> [UInt8] {
+  mutating func finish() {
     if isOpenMetrics { bytes += "# EOF\n".utf8 }
-    return bytes
-  }
-
-  /// The lines of one histogram while they are written: memory that is never written past its end. To append each piece to an
-  /// array takes three times as long.
-  private struct Lines {
-    let memory: UnsafeMutableBufferPointer<UInt8>
-    private(set) var count = 0
-
-    init(memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
-
-    @inline(__always) private mutating func append(_ source: UnsafePointer<UInt8>?, count length: Int) {
-      guard let source, let memory = memory.baseAddress, length <= self.memory.count - count else { return }
-      (memory + count).update(from: source, count: length)
-      count += length
-    }
-
-    @inline(__always) mutating func append(_ bytes: [UInt8]) {
-      bytes.withUnsafeBufferPointer { append($0.baseAddress, count: $0.count) }
-    }
-
-    @inline(__always) mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
-      bytes.withUnsafeBufferPointer { append($0.baseAddress.map { $0 + start }, count: end &- start) }
-    }
-
-    @inline(__always)
-    mutating func append(_ text: StaticString) { append(text.utf8Start, count: text.utf8CodeUnitCount) }
-
-    @inline(__always)
-    mutating func repeatBeginning(_ length: Int) { append(memory.baseAddress, count: min(length, count)) }
-
-    @inline(__always) mutating func append(decimal number: UInt64) {
-      var length = 1
-      var bound: UInt64 = 10
-      while length < 20, number >= bound { (length, bound) = (length &+ 1, bound &* 10) }
-      guard length <= memory.count &- count else { return }
-      count &+= length
-      var rest = number
-      var index = count
-      for _ in 0..<length {
-        index &-= 1
-        memory[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
-        rest /= 10
-      }
-    }
-
-    /// The beginning of a line: `name{labels} `.
-    mutating func append(_ name: [UInt8], _ suffix: StaticString, _ labels: RenderedLabels) {
-      append(name)
-      append(suffix)
-      if !labels.bytes.isEmpty {
-        append("{")
-        append(labels.bytes)
-        append("}")
-      }
-      append(" ")
-    }
   }
 }
 
 extension [UInt8] {
+  /// Digit by digit: of a `String`, each byte takes three times as long.
+  fileprivate mutating func append(decimal number: UInt64) {
+    var divisor: UInt64 = 1
+    while number / divisor >= 10 { divisor *= 10 }
+    while divisor > 0 {
+      append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+      divisor /= 10
+    }
+  }
+
   /// Escapes as both text formats do in the value of a label.
   mutating func append(escaping text: some Sequence<UInt8>, quotes: Bool = true) {
     for byte in text {

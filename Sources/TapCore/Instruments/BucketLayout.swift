@@ -1,4 +1,5 @@
-/// The part that the histograms of one family share: the bounds, finite and ascending, and the bounds as text.
+/// The part that the histograms of one family share: the bounds, finite and ascending, and the bounds as
+/// text.
 final class BucketLayout: Sendable {
   let upperBounds: [Double]
   /// For each bucket, `+Inf` last: `0.005"} `, the end of a sample's name as the text formats write it.
@@ -8,7 +9,7 @@ final class BucketLayout: Sendable {
   let sampleEndBounds: [Int]
   /// The bounds in blocks of eight; the last is padded with infinity, which no value is above.
   private let blocks: [SIMD8<Double>]
-  let nativeScale = NativeScale()
+  private let nativeScale = NativeScale()
 
   init(_ buckets: HistogramBuckets) {
     upperBounds = buckets.upperBounds
@@ -22,12 +23,25 @@ final class BucketLayout: Sendable {
 
   var bucketCount: Int { upperBounds.count + 1 }
 
-  /// The first classic bucket whose upper bound is not below `value`, found before any lock is taken.
-  ///
-  /// Binary search down to 16 bounds, which are then all compared at once: the branches of a binary search are not
-  /// predictable, and for the usual 14 bounds their mispredictions cost 17 ns where the comparisons cost 2.
+  /// The buckets of a finite value, found before any lock is taken.
+  struct Bucket {
+    let classic: Int
+    /// At the finest schema.
+    let native: Int
+  }
+
   @inline(__always)
-  func bucket(for value: Double) -> Int {
+  func bucket(of value: Double) -> Bucket {
+    Bucket(classic: classicBucket(of: value), native: nativeScale.bucket(of: value.magnitude))
+  }
+
+  /// The first classic bucket whose upper bound is not below `value`.
+  ///
+  /// Binary search down to 16 bounds, which are then all compared at once: the branches of a binary search
+  /// are not predictable, and for the usual 14 bounds their mispredictions cost 17 ns where the comparisons
+  /// cost 2.
+  @inline(__always)
+  private func classicBucket(of value: Double) -> Int {
     blocks.withUnsafeBufferPointer { blocks in
       var low = 0
       var high = blocks.count

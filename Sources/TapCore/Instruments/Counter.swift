@@ -8,7 +8,7 @@ extension Registry {
     private let dropped: DroppedValues
 
     init(dropped: DroppedValues) {
-      cells = StripedCells({ 0 }, counterCount: 0)
+      cells = StripedCells { 0 }
       self.dropped = dropped
     }
 
@@ -20,14 +20,14 @@ extension Registry {
     /// counted in `session_tap_dropped_values_total`.
     public func increment(by amount: Double) {
       guard amount >= 0, amount.isFinite else { return dropped.increment() }
-      cells.withCell { sum, _ in sum += amount }
+      cells.withCell { $0 += amount }
     }
 
     /// The sum of all amounts since the counter was made, at most the greatest finite number. Whole amounts
     /// are exact up to 2^53.
     public var value: Double {
       var sum = 0.0
-      cells.forEachCell { part, _ in sum += part }
+      cells.forEachCell { sum += $0 }
       return min(sum, .greatestFiniteMagnitude)
     }
 

@@ -9,32 +9,20 @@ extension Registry {
   /// while it copies one cell.
   public final class Histogram: Sendable, SeriesRow {
     let layout: BucketLayout
-    private let cells: StripedCells<Cell>
+    private let cells: StripedCells<ValueHistogram>
     private let dropped: DroppedValues
 
     init(layout: BucketLayout, dropped: DroppedValues) {
-      self.layout = layout
-      self.dropped = dropped
-      cells = StripedCells({ Cell() }, counterCount: layout.bucketCount)
+      (self.layout, self.dropped) = (layout, dropped)
+      cells = StripedCells { ValueHistogram(layout) }
     }
 
     /// Counts one value, in the unit of the metric's name. A value that is infinite or not a number is
     /// dropped, and counted in `session_tap_dropped_values_total`.
     public func record(_ value: Double) {
       guard value.isFinite else { return dropped.increment() }
-      record(value) { _, _ in }
-    }
-
-    @inline(__always)
-    private func record(_ value: Double, _ keepExemplar: (inout Cell, _ bucket: Int) -> Void) {
-      let bucket = layout.bucket(for: value)
-      let nativeBucket = layout.nativeScale.bucket(of: value.magnitude)
-      cells.withCell { cell, counts in
-        counts[bucket] &+= 1
-        cell.sum += value
-        cell.native.record(value, bucket: nativeBucket)
-        keepExemplar(&cell, bucket)
-      }
+      let bucket = layout.bucket(of: value)
+      cells.withCell { $0.record(value, in: bucket) }
     }
 
     /// Counts a duration, in seconds.
@@ -72,7 +60,7 @@ extension Registry {
       return try await operation()
     }
 
-    /// Counts one value and keeps it as the exemplar of its classic bucket, in place of the previous one.
+    /// Counts one value and keeps it as the exemplar of its classic bucket, in place of an earlier one.
     ///
     /// - Parameters:
     ///   - value: the value, in the unit of the metric's name.
@@ -83,25 +71,24 @@ extension Registry {
       _ value: Double, trace: TraceContext?, at timestamp: @autoclosure () -> Timestamp = .now
     ) {
       guard let trace, trace.isSampled else { return record(value) }
-      record(value, in: trace, at: timestamp())
+      record(value, keeping: trace, at: timestamp())
     }
 
     /// The same, for a trace that is kept.
-    func record(_ value: Double, in trace: TraceContext, at timestamp: Timestamp) {
+    func record(_ value: Double, keeping trace: TraceContext, at timestamp: Timestamp) {
       guard value.isFinite else { return dropped.increment() }
       let exemplar = Exemplar(value: value, timestamp: timestamp, trace: trace)
-      let bucketCount = layout.bucketCount
-      record(value) { cell, bucket in
-        if cell.exemplars.isEmpty { cell.exemplars = Array(repeating: nil, count: bucketCount) }
-        cell.exemplars[bucket] = exemplar
-      }
+      let bucket = layout.bucket(of: value)
+      cells.withCell { $0.record(value, in: bucket, exemplar) }
     }
 
     /// Everything recorded so far, added up.
-    package var snapshot: HistogramSnapshot {
-      var snapshot = HistogramSnapshot()
-      read(into: &snapshot, native: true, exemplars: true)
-      return snapshot
+    package var snapshot: ValueHistogram {
+      var sum: ValueHistogram?
+      cells.forEachCell { cell in
+        if sum == nil { sum = cell } else { sum?.add(cell) }
+      }
+      return sum ?? ValueHistogram(layout)
     }
 
     /// The value below which the share `quantile` of all values lies, from the native part: 0.5 gives the
@@ -111,29 +98,12 @@ extension Registry {
     /// The error is at most one bucket's width.
     public func quantile(_ quantile: Double) -> Double? { snapshot.native.quantile(quantile) }
 
-    func read(into snapshot: inout HistogramSnapshot, native: Bool, exemplars: Bool) {
-      snapshot.clear(bucketCount: layout.bucketCount)
-      cells.forEachCell { cell, counts in
-        snapshot.add(sum: cell.sum, counts: counts)
-        if native { snapshot.add(cell.native) }
-        if exemplars, !cell.exemplars.isEmpty { snapshot.add(cell.exemplars) }
-      }
-    }
-
     var activity: UInt64 {
       var count: UInt64 = 0
-      cells.forEachCell { _, counts in for index in 0..<layout.bucketCount { count &+= counts[index] } }
+      cells.forEachCell { count &+= $0.count }
       return count
     }
 
-    func content(of column: Int) -> GatheredFamily.Content? { .histogram(self) }
-
-    /// The part of a cell beside the counts of its classic buckets.
-    private struct Cell {
-      var sum = 0.0
-      var native = NativeBuckets()
-      /// The latest exemplar of each classic bucket; empty until there is one.
-      var exemplars: [Exemplar?] = []
-    }
+    func content(of column: Int) -> GatheredFamily.Content? { .instrument(self) }
   }
 }

@@ -28,6 +28,7 @@ struct NativeBuckets: Sendable, Hashable {
 
   /// Adds the counts of another histogram, at the coarser of the two resolutions.
   mutating func add(_ other: NativeBuckets) {
+    if isEmpty { return self = other }
     while schema > other.schema { halve() }
     zeroCount &+= other.zeroCount
     for entry in other.positive.entries { add(entry.count, to: entry.bucket, of: other.schema) }
@@ -102,19 +103,17 @@ struct NativeBuckets: Sendable, Hashable {
 /// Counts of the numbered buckets on one side of zero.
 ///
 /// The counts of a range of buckets stand side by side, so that an increment is one load and one store
-/// wherever it falls. They are 16 bits wide, which most stay within; the rest of a larger count is carried to
-/// a second array.
-///
-/// The range is at most ``maximumRange`` buckets wide.
+/// wherever it falls. They are 16 bits wide, a quarter of the memory of a whole count, and most stay within;
+/// the rest of a larger one is a carry.
 struct NativeCounts: Sendable, Hashable {
-  /// The widest range: at schema 4, a factor of 10^19 between the least and the greatest value.
+  /// The widest range of buckets: at schema 4, a factor of 10^19 between the least and the greatest value.
   static let maximumRange = 1_024
 
   private(set) var populatedCount = 0
   private var first = 0
   private var lowCounts: [UInt16] = []
-  /// Multiples of 65,536; empty until a count needs it.
-  private var carries: [UInt64] = []
+  /// By bucket: multiples of 65,536.
+  private var carries: [Int: UInt64] = [:]
 
   /// Adds 1 to a bucket that has a count, unless that takes more than an addition.
   @inline(__always)
@@ -132,25 +131,16 @@ struct NativeCounts: Sendable, Hashable {
   mutating func add(_ amount: UInt64, to bucket: Int) -> Bool {
     guard amount > 0 else { return true }
     guard widen(to: bucket) else { return false }
-    let slot = bucket - first
-    let total = count(in: slot) &+ amount
+    let total = count(of: bucket) &+ amount
     if total == amount { populatedCount += 1 }
-    lowCounts[slot] = UInt16(truncatingIfNeeded: total)
-    if total > UInt64(UInt16.max) {
-      if carries.isEmpty { carries = Array(repeating: 0, count: lowCounts.count) }
-      carries[slot] = total & ~UInt64(UInt16.max)
-    }
+    lowCounts[bucket - first] = UInt16(truncatingIfNeeded: total)
+    if total > UInt64(UInt16.max) { carries[bucket] = total & ~UInt64(UInt16.max) }
     return true
   }
 
   var entries: [Entry] {
-    var entries: [Entry] = []
-    entries.reserveCapacity(populatedCount)
-    for slot in lowCounts.indices {
-      let count = count(in: slot)
-      if count > 0 { entries.append(Entry(bucket: first + slot, count: count)) }
-    }
-    return entries
+    lowCounts.indices.lazy.map { Entry(bucket: first + $0, count: count(of: first + $0)) }
+      .filter { $0.count > 0 }
   }
 
   var halved: NativeCounts {
@@ -168,8 +158,8 @@ struct NativeCounts: Sendable, Hashable {
     let count: UInt64
   }
 
-  private func count(in slot: Int) -> UInt64 {
-    UInt64(lowCounts[slot]) | (carries.isEmpty ? 0 : carries[slot])
+  private func count(of bucket: Int) -> UInt64 {
+    UInt64(lowCounts[bucket - first]) | (carries.isEmpty ? 0 : carries[bucket, default: 0])
   }
 
   /// Widens the range to a bucket, eight at a time.
@@ -181,14 +171,9 @@ struct NativeCounts: Sendable, Hashable {
     guard below + above > 0 else { return true }
     guard below + lowCounts.count + above <= Self.maximumRange else { return false }
     // A new array has just the capacity that is needed, where a growing one would double it.
-    func widened<Count: FixedWidthInteger>(_ counts: [Count]) -> [Count] {
-      var wider = [Count](repeating: 0, count: below + counts.count + above)
-      wider.replaceSubrange(below..<below + counts.count, with: counts)
-      return wider
-    }
-    lowCounts = widened(lowCounts)
-    if !carries.isEmpty { carries = widened(carries) }
-    first -= below
+    var wider = [UInt16](repeating: 0, count: below + lowCounts.count + above)
+    wider.replaceSubrange(below..<below + lowCounts.count, with: lowCounts)
+    (first, lowCounts) = (first - below, wider)
     return true
   }
 }

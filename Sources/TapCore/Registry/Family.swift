@@ -55,9 +55,6 @@ extension Family: MetricSource where Element: SeriesRow {
   var descriptors: [FamilyDescriptor] { [descriptor] }
 
   func gather(at now: Instant) -> [GatheredFamily] {
-    table.withLock { table in
-      table.expire(at: now)
-      return table.gather(at: now)
-    }
+    table.withLock { $0.gather(at: now) }
   }
 }

@@ -1,10 +1,11 @@
-/// A family at the moment of a scrape: which series it has is settled. A histogram is read just before it is
-/// written, so that a scrape of any size holds one snapshot at a time.
+/// A family at the moment of a scrape: which series it has is settled. The histogram of an instrument is read
+/// just before it is written, so that a scrape of any size holds one snapshot at a time.
 struct GatheredFamily: Sendable {
   enum Content: Sendable {
     /// A value, and whether it has been counted since the series was made.
     case number(Double, isSinceCreation: Bool = false)
-    case histogram(Registry.Histogram)
+    case instrument(Registry.Histogram)
+    case histogram(ValueHistogram)
     /// A value that the app computes when it is written. No lock is held then: it may use the registry.
     case callback(@Sendable () -> Double)
   }
@@ -34,45 +35,59 @@ struct GatheredFamily: Sendable {
   }
 
   /// Writes the samples in the order of their labels. Nothing, not even a header, where there is none.
-  func write(to writer: inout some ExpositionWriter) {
+  ///
+  /// - Parameter proceed: Called after each series. `false` ends the writing.
+  /// - Returns: Whether all of it was written.
+  func write<Writer: ExpositionWriter>(
+    to writer: inout Writer, _ proceed: (inout Writer) -> Bool = { _ in true }
+  ) -> Bool {
     var hasBegun = false
-    forEachSeries { labels, created, content in
-      if !hasBegun { writer.begin(descriptor, seriesCount: series.count) }
+    return forEachSeries { labels, created, content in
+      if !hasBegun { writer.begin(descriptor) }
       hasBegun = true
       switch content {
       case .number(let value, let isSinceCreation):
         writer.number(value, labels: labels, created: isSinceCreation ? created : nil)
       case .histogram(let histogram): writer.histogram(histogram, labels: labels, created: created)
-      case .callback: break
+      case .instrument, .callback: break
       }
+      return proceed(&writer)
     }
   }
 
-  /// The sum of the samples whose name is that of the family and this suffix, over the series with these labels.
+  /// The sum of the samples whose name is that of the family and this suffix, over the series with these
+  /// labels.
   func sum(suffix: Substring, labels: [(name: [UInt8], value: [UInt8])]) -> Double? {
     var sum: Double?
-    forEachSeries { series, _, content in
+    _ = forEachSeries { series, _, content in
       let pairs = Dictionary(series.pairs.map { ($0.name, $0.value) }) { first, _ in first }
       // An empty label is no label.
-      guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return }
+      guard labels.allSatisfy({ pairs[$0, default: []] == $1 }) else { return true }
       let value: Double? =
         switch (content, suffix) {
         case (.number(let value, _), ""): value
-        case (.histogram(let histogram), "_count"): Double(histogram.snapshot.count)
-        case (.histogram(let histogram), "_sum"): histogram.snapshot.sum
+        case (.histogram(let histogram), "_count"): Double(histogram.count)
+        case (.histogram(let histogram), "_sum"): histogram.sum
         default: nil
         }
       if let value { sum = (sum ?? 0) + value }
+      return true
     }
     return sum
   }
 
-  /// Calls for each series that can be shown, with the value in place of a callback.
-  private func forEachSeries(_ body: (Series) -> Void) {
+  /// Calls for each series that can be shown, with the value in place of what gives it. Ends at the first
+  /// `false`.
+  private func forEachSeries(_ body: (Series) -> Bool) -> Bool {
     for var series in series {
-      if case .callback(let value) = series.content { series.content = .number(value()) }
+      switch series.content {
+      case .callback(let value): series.content = .number(value())
+      case .instrument(let histogram): series.content = .histogram(histogram.snapshot)
+      case .number, .histogram: break
+      }
       if case .number(let value, _) = series.content, !descriptor.type.accepts(value) { continue }
-      body(series)
+      if !body(series) { return false }
     }
+    return true
   }
 }

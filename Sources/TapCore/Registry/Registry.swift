@@ -74,7 +74,8 @@ public final class Registry: Sendable {
     /// The names that the families take in any format.
     private var claims = Set(Registry.statistics.flatMap(\.claims))
 
-    /// Throws for the first name that another family has, one of the source's or one that was there, and then adds nothing.
+    /// Throws for the first name that another family has, one of the source's or one that was there, and then
+    /// adds nothing.
     mutating func add(_ source: some MetricSource) throws(RegistryError) {
       var new: Set<String> = []
       for descriptor in source.descriptors {
@@ -104,17 +105,27 @@ public final class Registry: Sendable {
   ///   - names: limits the exposition to families of these names, or with samples of these names such as
   ///     `x_seconds_count`. `nil` writes all; unknown names are ignored.
   ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
-  ///     counter and histogram. Servers store each as a series of its own. Protobuf has the times in any case.
+  ///     counter and histogram. Servers store each as a series of its own. Protobuf has the times in any
+  ///     case.
   public func exposition(
     in format: ExpositionFormat, names: Set<String>? = nil, createdSamples: Bool = false
   ) -> Exposition {
     Exposition(of: gather(), in: format, names: names, createdSamples: createdSamples)
   }
 
+  /// Writes all metrics in pieces, as a scrape that is compressed does: the whole text is never in memory.
+  package func write(in format: ExpositionFormat, to output: ([UInt8]) -> Void) {
+    _ = Exposition.write(gather(), in: format, pieceLength: Exposition.pieceLength) { piece in
+      output(piece)
+      return true
+    }
+  }
+
   /// The value of a sample as a scrape would show it now. For tests and health checks, not for a hot path.
   ///
   /// ```swift
-  /// let count = tap.registry.value(of: "http_client_request_duration_seconds_count", labels: ["client": "users"])
+  /// let count = tap.registry.value(of: "http_client_request_duration_seconds_count", labels: ["client":
+  /// "users"])
   /// ```
   ///
   /// - Parameters:

@@ -27,8 +27,6 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
 
   var isEmpty: Bool { order.isEmpty }
 
-  var rows: some Sequence<Row> { order.lazy.compactMap { series[Int($0)]?.row } }
-
   func isOverflow(_ id: SeriesID) -> Bool { id == overflow }
 
   /// The row of a series, `nil` once the series is gone.
@@ -58,10 +56,21 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
 
   /// The series of a key, where each key has labels of its own and none is too long to be one: a flood of new
   /// keys then costs no more than known ones.
-  mutating func find(_ key: Key, labels: (Key) -> RenderedLabels) -> SeriesID {
+  ///
+  /// - Parameter isOverflow: Whether it is the overflow series in any case.
+  mutating func find(
+    _ key: Key, isOverflow: Bool = false, labels: (Key) -> RenderedLabels
+  ) -> SeriesID {
+    if isOverflow { return findOverflow() }
     if let id = find(key) { return id }
     guard byLabels.count < configuration.limit else { return findOverflow() }
     return find(key, labels: labels(key))
+  }
+
+  /// Changes the row of a series, unless the series is gone.
+  @inline(__always)
+  mutating func update(_ id: SeriesID, _ change: (inout Row) -> Void) {
+    if generations[id.index] == id.generation { series[id.index]?.update(change) }
   }
 
   /// The row of a key seen before.
@@ -126,8 +135,10 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
 }
 
 extension SeriesTable where Row: SeriesRow {
-  /// All columns as they are now, each with its series by label values.
+  /// All columns as they are now, each with its series by label values. Series that have been idle for too
+  /// long are forgotten.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
+    expire(at: now)
     // Nearly all are in order already, which the sort of the standard library takes as a run.
     if !isSorted {
       let labels = series.map { $0?.labels ?? .overflow }
@@ -149,17 +160,14 @@ extension SeriesTable where Row: SeriesRow {
     }
   }
 
-  /// Forgets the series that have been idle for too long. `true` if there were any.
-  @discardableResult
-  mutating func expire(at now: Instant) -> Bool {
+  private mutating func expire(at now: Instant) {
     // At least so long that what has just been recorded is not idle.
-    guard let expiry = configuration.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return false }
+    guard let expiry = configuration.idleExpiry.map({ max($0.nanoseconds, 1) }) else { return }
     var expired: [UInt32] = []
     for place in order where place != overflow?.place {
       if series[Int(place)]?.isIdle(for: expiry, at: now) == true { expired.append(place) }
     }
     if !expired.isEmpty { forget(expired) }
-    return !expired.isEmpty
   }
 }
 
@@ -203,6 +211,9 @@ private struct Series<Row: Sendable>: Sendable {
   var idleSince = Instant.never
 
   init(labels: RenderedLabels, row: Row) { (self.labels, self.row) = (labels, row) }
+
+  @inline(__always)
+  mutating func update(_ change: (inout Row) -> Void) { change(&row) }
 }
 
 extension Series where Row: SeriesRow {

@@ -2,9 +2,9 @@ import Synchronization
 
 /// One request, from its begin to its one end, and what has been delivered of it.
 ///
-/// Foundation starts a loader again after a suspension, stops one that never started, and reports failures after a finish; an
-/// app may end a request on eight threads. The state under the lock decides which call begins the request and which ends it.
-/// Consumers get it when it is delivered, off the path of the request.
+/// Foundation starts a loader again after a suspension, stops one that never started, and reports failures
+/// after a finish; an app may end a request on eight threads. The state under the lock decides which call
+/// begins the request and which ends it. Consumers get it when it is delivered, off the path of the request.
 package final class RequestRecord: Sendable {
   private enum Phase: Sendable {
     case made, active, ended
@@ -16,7 +16,7 @@ package final class RequestRecord: Sendable {
     /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
     var isQueued = true
     /// Where the begin was counted, once it is delivered, and the end will be.
-    var target: RequestRow?
+    var series: RequestSeries?
   }
 
   /// A value that the compiler does not copy.
@@ -26,11 +26,13 @@ package final class RequestRecord: Sendable {
 
   let recorder: RequestRecorder
   private let state: Mutex<State>
-  /// What is known of the request: at first its description. Guarded by `state` until its end, and never changed after it: consumers
-  /// read it here, since a copy costs as much as the rest. The runtime has nothing to check.
+  /// What is known of the request: at first its description. Guarded by `state` until its end, and never
+  /// changed after it: consumers read it here, since a copy costs as much as the rest. The runtime has
+  /// nothing to check.
   @exclusivity(unchecked) private nonisolated(unsafe) var known: Known
 
-  /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work on the queue.
+  /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work
+  /// on the queue.
   package init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
     self.recorder = recorder
     description.knownMethods = recorder.knownMethods
@@ -67,8 +69,8 @@ package final class RequestRecord: Sendable {
     }
   }
 
-  /// Ends the request, unless it has ended or never begun. `add` adds what is known at the end: under the record's lock, and only
-  /// if this is the end.
+  /// Ends the request, unless it has ended or never begun. `add` adds what is known at the end: under the
+  /// record's lock, and only if this is the end.
   package func end(
     _ end: RequestEnd, at instant: Instant = .now, _ add: (inout RequestObservation) -> Void = { _ in }
   ) {
@@ -101,27 +103,27 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work.
-    let (phase, target) = state.withLock { state in
+    let (phase, series) = state.withLock { state in
       state.isQueued = false
-      return (state.phase, state.target)
+      return (state.phase, state.series)
     }
     if phase == .ended {
-      deliverEnd(of: known, in: target)
-    } else if phase == .active, target == nil {
-      let row = deliverBegin(description)
-      state.withLock { $0.target = row }
+      deliverEnd(of: known, in: series)
+    } else if phase == .active, series == nil {
+      let series = deliverBegin(description)
+      state.withLock { $0.series = series }
     }
   }
 
-  private func deliverBegin(_ request: borrowing RequestDescription) -> RequestRow {
-    let row = recorder.metrics(of: request.direction).begin(request)
+  private func deliverBegin(_ request: borrowing RequestDescription) -> RequestSeries {
+    let series = recorder.metrics(of: request.direction).begin(request)
     for consumer in recorder.consumers { consumer.requestStarted(request) }
-    return row
+    return series
   }
 
-  private func deliverEnd(of known: borrowing Known, in target: RequestRow?) {
-    let row = target ?? deliverBegin(known.observation.request)
-    recorder.metrics(of: known.observation.request.direction).end(known.observation, row)
+  private func deliverEnd(of known: borrowing Known, in series: RequestSeries?) {
+    let series = series ?? deliverBegin(known.observation.request)
+    recorder.metrics(of: known.observation.request.direction).end(known.observation, series)
     for consumer in recorder.consumers { consumer.requestEnded(known.observation) }
   }
 }

@@ -38,9 +38,7 @@ struct NegotiationTests {
       ("application/openmetrics-text;q=1.001", .text), ("application/openmetrics-text;q=0.5000", .text),
       ("application/openmetrics-text;q=\"1\"", .text), ("application/openmetrics-text;q=0x1", .text),
       ("application/openmetrics-text ;\tversion=\"\\1.0.0\" ; q=0.7 , text/plain;q=0.6", .openMetrics),
-      ("text/html;a=\"\\\",application/openmetrics-text;b=\"", .text),
       ("text/html;a=\"\\\";, \", application/openmetrics-text", .openMetrics),
-      ("application/openmetrics-text;a=\"b\"c", .text),
       (String(repeating: ",", count: 50) + "application/openmetrics-text", .openMetrics),
       (String(repeating: "a,", count: 8_000) + "application/openmetrics-text", .text),
       ("application/openmetrics-text" + String(repeating: ";a", count: 8_000), .text),
@@ -55,7 +53,7 @@ struct NegotiationTests {
       ("gzip;q=0.000", false), ("gzip;q=0.001", true), ("*", true), ("*;q=0", false), ("gzip;q=0, *", false),
       ("deflate, gzip;q=1.0, *;q=0.5", true), ("br", false), ("identity, gzip;q=0.5", false),
       ("identity;q=0.5, gzip", true), ("gzip;q=nonsense", false), ("gzip;q=1.5", false),
-      ("x-gzip;q=0, *", false), ("gzip;a=\",\";q=0", false),
+      ("x-gzip;q=0, *", false), ("gzip;a=1;q=0", false),
     ] as [(String?, Bool)])
   func `chooses the coding`(acceptEncoding: String?, isCompressed: Bool) {
     #expect(Gzip.isPreferred(by: acceptEncoding) == isCompressed)

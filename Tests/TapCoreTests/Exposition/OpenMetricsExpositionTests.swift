@@ -94,13 +94,16 @@ struct OpenMetricsExpositionTests {
     #expect(histogram.snapshot.exemplars.map(\.?.trace.traceID) == [traces.last?.traceID, nil])
     // The cells of a histogram in either order.
     for order in [[0, 1], [1, 0]] {
-      var sum = HistogramSnapshot()
+      let layout = BucketLayout([1])
+      var sum = ValueHistogram(layout)
       for place in order {
-        sum.add([
-          Exemplar(value: 1, timestamp: .init(nanosecondsSinceEpoch: Int64(place)), trace: traces[place])
-        ])
+        let time = Timestamp(nanosecondsSinceEpoch: Int64(place))
+        var cell = ValueHistogram(layout)
+        let exemplar = Exemplar(value: 1, timestamp: time, trace: traces[place])
+        cell.record(1, in: layout.bucket(of: 1), exemplar)
+        sum.add(cell)
       }
-      #expect(sum.exemplars.map(\.?.trace.traceID) == [traces[1].traceID])
+      #expect(sum.exemplars.map(\.?.trace.traceID) == [traces[1].traceID, nil])
     }
   }
 }

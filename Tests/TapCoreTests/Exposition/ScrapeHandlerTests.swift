@@ -66,12 +66,32 @@ struct ScrapeHandlerTests {
     let histogram = try registry.histogram("h", help: "", by: JobLabels.self)
     for number in 0..<500 { histogram[JobLabels(kind: "kind-\(number)")].record(Double(number)) }
     let exposition = registry.exposition()
-    var (answer, empty) = (exposition, Registry().exposition())
-    answer.compress()
-    empty.compress()
+    let answer = Exposition(of: registry.gather(), in: .text, isCompressed: true)
+    let empty = Exposition(of: Registry().gather(), in: .text, isCompressed: true)
     #expect(answer.contentEncoding == "gzip")
     #expect(answer.body.count * 5 < exposition.body.count)
     #expect(try await Tool("gzip").run(["-dc"], input: answer.body).bytes == exposition.body)
     #expect(try await Tool("gzip").run(["-dc"], input: empty.body).bytes == [])
+  }
+
+  /// Memory for the text of a scrape that is compressed does not grow with the number of series.
+  @Test(arguments: [ExpositionFormat.text, .openMetrics])
+  func `an exposition is written in pieces`(format: ExpositionFormat) throws {
+    let family = try registry.counter("a_total", help: "", by: JobLabels.self)
+    for number in 0..<2_000 { family[JobLabels(kind: "kind-\(number)")].increment() }
+    var pieces: [[UInt8]] = []
+    let isWhole = Exposition.write(registry.gather(), in: format, pieceLength: 1_000) { piece in
+      pieces.append(piece)
+      return true
+    }
+    #expect(isWhole)
+    #expect(Array(pieces.joined()) == registry.exposition(in: format).body)
+    #expect(pieces.allSatisfy { $0.count < 1_200 })
+    pieces = []
+    let isCutOff = !Exposition.write(registry.gather(), in: format, pieceLength: 1_000) { piece in
+      pieces.append(piece)
+      return pieces.count < 3
+    }
+    #expect(isCutOff && pieces.count == 3)
   }
 }

@@ -97,7 +97,7 @@ struct InstrumentTests {
   }
 }
 
-extension HistogramSnapshot {
+extension ValueHistogram {
   /// The count of each classic bucket and all below it.
   var cumulativeCounts: [UInt64] { counts.reduce(into: []) { $0.append(($0.last ?? 0) + $1) } }
 }

@@ -1,0 +1,60 @@
+/// A histogram as a plain value: its classic and native buckets, the sum of its values, and exemplars.
+package struct ValueHistogram: Sendable {
+  let layout: BucketLayout
+  /// The count of each classic bucket, not cumulative, `+Inf` last.
+  private(set) var counts: [UInt64]
+  /// The same values in exponential buckets.
+  private(set) var native = NativeBuckets()
+  /// The latest of each classic bucket; empty until there is one.
+  private(set) var exemplars: [Exemplar?] = []
+  private var total = 0.0
+
+  init(_ layout: BucketLayout) {
+    self.layout = layout
+    counts = Array(repeating: 0, count: layout.bucketCount)
+  }
+
+  /// The sum of the values, at most the greatest finite number of its sign.
+  package var sum: Double { Self.finite(total) }
+
+  /// The number of values.
+  package var count: UInt64 { counts.reduce(0, &+) }
+
+  /// Counts a finite value, whose buckets were found before any lock was taken.
+  @inline(__always)
+  mutating func record(_ value: Double, in bucket: BucketLayout.Bucket, _ exemplar: Exemplar? = nil) {
+    counts[bucket.classic] &+= 1
+    total += value
+    native.record(value, bucket: bucket.native)
+    if let exemplar { keep(exemplar, bucket.classic) }
+  }
+
+  /// Adds another histogram with the same classic buckets.
+  mutating func add(_ other: ValueHistogram) {
+    for index in counts.indices { counts[index] &+= other.counts[index] }
+    // Infinite parts of both signs would add up to none.
+    total = Self.finite(sum + other.sum)
+    native.add(other.native)
+    for (index, exemplar) in other.exemplars.enumerated() {
+      if let exemplar { keep(exemplar, index) }
+    }
+  }
+
+  /// The newest exemplar of a bucket stays.
+  private mutating func keep(_ exemplar: Exemplar, _ bucket: Int) {
+    if exemplars.isEmpty { exemplars = Array(repeating: nil, count: counts.count) }
+    if let known = exemplars[bucket], known.timestamp > exemplar.timestamp { return }
+    exemplars[bucket] = exemplar
+  }
+
+  private static func finite(_ value: Double) -> Double {
+    min(max(value, -.greatestFiniteMagnitude), .greatestFiniteMagnitude)
+  }
+}
+
+/// The value of one request, and the trace that it belongs to.
+struct Exemplar: Sendable, Hashable {
+  let value: Double
+  let timestamp: Timestamp
+  let trace: TraceContext
+}
