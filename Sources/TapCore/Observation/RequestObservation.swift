@@ -54,17 +54,19 @@ public struct RequestObservation: Sendable, Hashable {
   public var resendCount: Int?
   /// The time until libcurl sent the request again, because the server had closed the connection under it, or
   /// `nil` if it did not. No phase includes it.
-  public var timeToResend: Duration?
+  public var timeToResend: Duration? {
+    get { elapsedToResend.map { .nanoseconds($0) } }
+    set { elapsedToResend = newValue?.nanoseconds }
+  }
   /// Whether the response came from the session's cache.
   public var isFromCache = false
   /// Headers of the response, by name, for a consumer that may show some, as ``RequestDescription/headers``.
   public var responseHeaders: [String: String] = [:]
 
-  /// ``duration`` as a number, which needs no arithmetic of 128 bits on its way into a histogram and a line.
+  // Nanoseconds, from the witness to the histogram and the line: a `Duration` needs arithmetic of 128 bits.
   package var elapsed: Int64
-  /// ``timeToFirstByte``, likewise.
   package var elapsedToFirstByte: Int64?
-  /// ``networkRoundTrip``, likewise.
+  package var elapsedToResend: Int64?
   package var roundTrip: Int64?
 
   /// Makes an observation. What else is known of the request is set afterwards.

@@ -152,7 +152,7 @@ struct RequestLineEncoder: Sendable {
     if let isReused = observation.isConnectionReused {
       line.append(isReused ? ",\"connection.reused\":true" : ",\"connection.reused\":false")
     }
-    line.member("network.resent_after_s", nanoseconds: observation.timeToResend?.nanoseconds)
+    line.member("network.resent_after_s", nanoseconds: observation.elapsedToResend)
     line.member("network.round_trip_s", nanoseconds: observation.roundTrip)
     line.member("network.retransmits", observation.retransmittedSegments, atLeast: 1)
   }

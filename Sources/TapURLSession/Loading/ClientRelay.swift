@@ -14,6 +14,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     var seen = TransferInfo.Seen()
     /// The transfer is among those that the context counts.
     var isCounted = false
+    /// The app has suspended the task: the next start sends the request again.
+    var isSuspended = false
     /// The loader has reported its end, and Foundation puts no other in its place.
     var isDone = false
 
@@ -53,9 +55,16 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func start(_ loader: URLProtocol) {
     let now = Instant.now
     let isFirst = state.withLock { state in
-      state.seen.isRestarted = state.start != .never
-      if !state.seen.isRestarted { state.start = now }
-      return !state.seen.isRestarted
+      guard state.start != .never else {
+        state.start = now
+        return true
+      }
+      // To resume a task that runs starts nothing.
+      guard state.isSuspended else { return false }
+      state.isSuspended = false
+      state.seen.restart = max(1, state.elapsed(at: now))
+      (state.seen.statusCode, state.seen.head) = (nil, nil)
+      return false
     }
     guard isFirst else { return }
     let time = Timestamp.now
@@ -68,6 +77,12 @@ final class ClientRelay: NSObject, URLProtocolClient {
     guard let limit = curl.connectionLimit(of: task) else { return }
     context.count.enter(limit: limit, at: now)
     state.withLock { $0.isCounted = true }
+  }
+
+  /// The app has suspended the task.
+  func suspend(_ loader: URLProtocol) {
+    state.withLock { $0.isSuspended = true }
+    loader.stopLoading()
   }
 
   /// The app has cancelled the task. A native loader is stopped first: that takes its socket down (``CurlInfo/socket(of:from:)``).
@@ -231,7 +246,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
         observation.errorMessage = message
         (observation.requestBodySize, observation.responseBodySize) = (sent, received)
         observation.isFromCache = transfer.seen.isFromCache
-        observation.elapsedToFirstByte = transfer.isNative ? transfer.firstByte : transfer.seen.head
+        observation.elapsedToFirstByte = transfer.firstByte ?? transfer.seen.head
         if request.tap.configuration.collectsHeaders { observation.responseHeaders = headers }
         guard transfer.isNative else { return }
         observation.protocolVersion = transfer.protocolVersion
@@ -239,8 +254,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
         observation.openedConnections = transfer.connectionCount
         observation.isConnectionReused = transfer.isConnectionReused
         observation.resendCount = transfer.redirectCount
-        if transfer.resend > 0 { observation.timeToResend = .microseconds(transfer.resend) }
-        observation.roundTrip = transfer.connection?.info.roundTrip.map { $0 * 1_000 }
+        if transfer.resend > 0 { observation.elapsedToResend = transfer.resend }
+        observation.roundTrip = transfer.connection?.info.roundTrip
         observation.retransmittedSegments = transfer.connection?.retransmittedSegments
         observation.timings = transfer.timings
         if transfer.end != .complete, !transfer.isHeldByApp { observation.cutOffPhase = transfer.last }
@@ -255,7 +270,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if transfer.end != .complete, transfer.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
       transfer.bodySize = expected > 0 ? expected : nil
     }
-    if transfer.seen.isSecure, transfer.elapsed >= TCPInfo.resolution * 1_000 {
+    if transfer.seen.isSecure, transfer.elapsed >= TCPInfo.resolution {
       // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
       let (name, response) = ("Connection", response ?? task?.response as? HTTPURLResponse)
       let values = [

@@ -65,6 +65,10 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
       if type(of: loader) != TapContext.nativeHTTP { loader.stopLoading() }
       return
     }
-    if state == .canceling { relay.cancel(loader) } else { loader.stopLoading() }
+    switch state {
+    case .canceling: relay.cancel(loader)
+    case .suspended: relay.suspend(loader)
+    default: loader.stopLoading()
+    }
   }
 }

@@ -50,7 +50,7 @@ package final class Connections: Sendable {
     else { return .none }
     let isNew = transfer.connectionCount ?? 0 > 0
     let isUpload = transfer.sentBytes ?? 0 > 0
-    let isDue = isUpload || transfer.elapsed >= transfer.resolution * 1_000
+    let isDue = isUpload || transfer.elapsed >= transfer.resolution
     return connections.withLock { connections in
       var known = isNew ? nil : connections[port]
       if known?.peer != peer { known = nil }

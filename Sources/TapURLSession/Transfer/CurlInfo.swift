@@ -80,18 +80,18 @@ package struct CurlInfo: Sendable {
     transfer.protocolVersion = number(.httpVersion, of: curl).flatMap(Self.version)
     transfer.sentBytes = number(.sentBytes, of: curl)
     transfer.receivedBytes = number(.receivedBytes, of: curl)
-    transfer.total = number(.total, of: curl) ?? 0
-    transfer.nameLookup = number(.nameLookup, of: curl) ?? 0
-    transfer.preTransfer = number(.preTransfer, of: curl) ?? 0
-    transfer.startTransfer = number(.startTransfer, of: curl) ?? 0
+    transfer.total = time(.total, of: curl) ?? 0
+    transfer.nameLookup = time(.nameLookup, of: curl) ?? 0
+    transfer.preTransfer = time(.preTransfer, of: curl) ?? 0
+    transfer.startTransfer = time(.startTransfer, of: curl) ?? 0
     if transfer.connectionCount != 0 || transfer.preTransfer == 0 {
       // There is neither on a connection that was open.
-      transfer.connect = number(.connect, of: curl) ?? 0
-      transfer.appConnect = number(.appConnect, of: curl) ?? 0
+      transfer.connect = time(.connect, of: curl) ?? 0
+      transfer.appConnect = time(.appConnect, of: curl) ?? 0
     }
-    transfer.resend = number(.redirect, of: curl) ?? 0
-    transfer.queue = number(.queue, of: curl)
-    if transfer.sentBytes != 0 { transfer.postTransfer = number(.postTransfer, of: curl) }
+    transfer.resend = time(.redirect, of: curl) ?? 0
+    transfer.queue = time(.queue, of: curl)
+    if transfer.sentBytes != 0 { transfer.postTransfer = time(.postTransfer, of: curl) }
     transfer.localPort = number(.localPort, of: curl)
     if let address = text(.primaryAddress, of: curl) {
       transfer.peer = .init(address: address, port: number(.primaryPort, of: curl) ?? 0)
@@ -144,6 +144,12 @@ package struct CurlInfo: Sendable {
   {
     var value: Value = 0
     return getInfo(curl, info.rawValue, &value) == 0 ? value : nil
+  }
+
+  /// Microseconds, in nanoseconds: at most 31 years, so that whatever is in that memory can be added up.
+  private func time(_ info: Info, of curl: UnsafeMutableRawPointer) -> Int64? {
+    let limit: Int64 = 1_000_000_000_000_000
+    return (number(info, of: curl) as Int64?).map { max(-limit, min($0, limit)) * 1_000 }
   }
 
   /// A C string that libcurl keeps, likewise. `nil` if it is empty.

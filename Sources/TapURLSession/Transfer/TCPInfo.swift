@@ -1,10 +1,11 @@
 import Synchronization
 import TapLibc
 
-/// What the kernel knows of a TCP connection (`struct tcp_info` in `include/uapi/linux/tcp.h`), as far as it is used here.
+/// What the kernel knows of a TCP connection (`struct tcp_info` in `include/uapi/linux/tcp.h`), as far as it
+/// is used here.
 ///
-/// Times are in microseconds. ``sinceDataSent`` and ``sinceDataReceived`` are as fine as the kernel's tick; pure
-/// acknowledgements and keep-alive probes do not count as data.
+/// Times are in nanoseconds. ``sinceDataSent`` and ``sinceDataReceived`` are as fine as the kernel's tick;
+/// pure acknowledgements and keep-alive probes do not count as data.
 package struct TCPInfo: Sendable, Hashable {
   /// `tcpi_state`: `TCP_ESTABLISHED` to `TCP_CLOSING`, 1 to 11. 0 is no state.
   var state: UInt8 = 1
@@ -27,8 +28,8 @@ package struct TCPInfo: Sendable, Hashable {
   /// Of a connection that has just been opened.
   init() {}
 
-  /// Reads the structure as the kernel has filled it: an older kernel fills less. glibc's declaration ends before
-  /// `tcpi_bytes_received`, so the values are read by their offsets.
+  /// Reads the structure as the kernel has filled it: an older kernel fills less. glibc's declaration ends
+  /// before `tcpi_bytes_received`, so the values are read by their offsets.
   init?(_ bytes: UnsafeRawBufferPointer) {
     func number<Number: FixedWidthInteger & BitwiseCopyable>(at offset: Int) -> Number? {
       offset + MemoryLayout<Number>.size <= bytes.count
@@ -38,14 +39,15 @@ package struct TCPInfo: Sendable, Hashable {
       let retransmitted: UInt32 = number(at: 100)
     else { return nil }
     (state, retransmittedSegments) = (bytes[0], Int(retransmitted))
-    (sinceDataSent, sinceDataReceived) = (Int64(sent) * 1_000, Int64(received) * 1_000)
+    (sinceDataSent, sinceDataReceived) = (Int64(sent) * 1_000_000, Int64(received) * 1_000_000)
     (receivedBytes, unsentBytes) = (number(at: 128), number(at: 144))
     // All bits are set as long as no round trip has been measured. A kernel that measures none leaves 0.
-    roundTrip = (number(at: 148) as UInt32?).flatMap { $0 == .max || $0 == 0 ? nil : Int64($0) }
+    roundTrip = (number(at: 148) as UInt32?).flatMap { $0 == .max || $0 == 0 ? nil : Int64($0) * 1_000 }
     receivedSegments = (number(at: 152) as UInt32?).map { Int($0) }
   }
 
-  /// Asks the kernel. `nil` where the descriptor is no TCP socket, and where the kernel or a sandbox does not know the option.
+  /// Asks the kernel. `nil` where the descriptor is no TCP socket, and where the kernel or a sandbox does not
+  /// know the option.
   init?(of descriptor: Int32) {
     let info: TCPInfo? = withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { buffer in
       guard let base = buffer.baseAddress else { return nil }
@@ -61,22 +63,24 @@ package struct TCPInfo: Sendable, Hashable {
   /// Neither side has closed the connection.
   var isEstablished: Bool { state == 1 }
 
-  /// What the kernel's clock cannot tell from 0, in microseconds: two ticks, and 10 ms at least.
+  /// What the kernel's clock cannot tell from 0: two ticks, and 10 ms at least.
   static let resolution: Int64 = {
     #if os(Linux)
       var tick = timespec()
       // The coarse clock advances with the ticks by which the kernel notes when data was sent.
-      guard clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 else { return 20_000 }
-      return max(10_000, 2 * Int64(tick.tv_nsec) / 1_000)
+      guard clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 else { return 20_000_000 }
+      return max(10_000_000, 2 * Int64(tick.tv_nsec))
     #else
-      return 20_000
+      return 20_000_000
     #endif
   }()
 }
 
-/// A sandbox may answer, and not know: by zeros, by a short structure, or by the state and a round trip alone (gVisor).
+/// A sandbox may answer, and not know: by zeros, by a short structure, or by the state and a round trip alone
+/// (gVisor).
 extension TCPInfo {
-  /// Whether the kernel knows a new socket, which is closed (`TCP_CLOSE`). Asked once: a sandbox does not change.
+  /// Whether the kernel knows a new socket, which is closed (`TCP_CLOSE`). Asked once: a sandbox does not
+  /// change.
   static let isKnown: Bool = {
     #if os(Linux)
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -117,14 +121,15 @@ extension TCPInfo {
 
 extension TransferInfo {
   /// Whatever the transfer sent and received came no longer before its end than this.
-  fileprivate var longest: Int64 { max(elapsed / 1_000, total) + resolution }
+  fileprivate var longest: Int64 { max(elapsed, total) + resolution }
 }
 
 extension TCPInfo {
   /// What was read of a transfer's connection at its end, and before.
   package struct Reading: Sendable, Hashable {
     var info: TCPInfo
-    /// At the connection's previous reading: all zero if the transfer has opened it, `nil` if that is unknown.
+    /// At the connection's previous reading: all zero if the transfer has opened it, `nil` if that is
+    /// unknown.
     var previous: TCPInfo?
 
     /// What was sent again since the previous reading.
@@ -132,11 +137,12 @@ extension TCPInfo {
       previous.map { max(0, info.retransmittedSegments - $0.retransmittedSegments) }
     }
 
-    /// Nothing was sent again since the previous reading: the last data that was sent was sent for the first time.
+    /// Nothing was sent again since the previous reading: the last data that was sent was sent for the first
+    /// time.
     var hasNoRetransmission: Bool { info.retransmittedSegments == previous?.retransmittedSegments ?? 0 }
 
-    /// One segment with data has arrived since the previous reading, so the response came in it as a whole. The reading may
-    /// have been before earlier responses: then there are more.
+    /// One segment with data has arrived since the previous reading, so the response came in it as a whole.
+    /// The reading may have been before earlier responses: then there are more.
     var isOneSegment: Bool {
       previous?.receivedSegments.flatMap { before in info.receivedSegments.map { $0 - before == 1 } } ?? false
     }

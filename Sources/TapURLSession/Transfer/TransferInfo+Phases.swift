@@ -1,67 +1,57 @@
 import TapCore
 
-/// libcurl before 8.6 does not say how long a transfer waited for a connection. The kernel says for how long nothing has been sent on
-/// the socket: for a request without a body that is since the request's head. So all is in one clock:
-/// `queue = total - sinceDataSent - preTransfer`.
+/// Where the time of a transfer went, from border to border: the turn, the connection, the end of the body,
+/// the first byte, the last. Each border is a table of witnesses, as the article *What the tap sees* has it.
+/// The first row that holds decides; what none of them tells is absent.
+///
+/// libcurl counts from the *turn*, when the transfer gets a connection or may open one. The kernel and the
+/// tap count back from the end. It is one clock where the wait for the turn is known.
 extension TransferInfo {
-  /// Finds the phases and the first byte. What cannot be known is absent.
+  /// Finds the phases and the first byte.
   mutating func findPhases() {
     var total: Int64? = total
     if end == .cancelled, !isHeldByApp {
-      // libcurl's total is where it was when something last happened. The tap's clock serves where it has measured the same leg.
-      total = seen.isRestarted || redirectCount > 0 ? nil : max(self.total, elapsed / 1_000)
+      // libcurl's total is where it was when something last happened. The tap's clock has measured the same
+      // leg, but for a redirect's.
+      total = redirectCount > 0 ? nil : max(self.total, elapsed - seen.restart)
     }
     guard total != 0 else { return }
     // What was spent on a connection that the server had closed is no phase.
     let attempt = total.map { $0 - resend }
     let wait = wait(within: attempt)
     if let queue = resend > 0 ? queue ?? wait : wait {
-      // No connection was waited for if one was free: then it is until Foundation's queue came to the transfer.
-      if queue >= 1_000, !hadFreeConnection {
-        timings[microseconds: .queue] = queue
+      // No connection was waited for if one was free: then it is until Foundation's queue came to the
+      // transfer.
+      if queue >= 1_000_000, !hadFreeConnection {
+        note(.queue, queue)
       } else if resend == 0 {
         idle = queue
       }
     }
-    // From when the transfer got its turn to its end.
+    // From the turn to the end.
     let leg = attempt.flatMap { attempt in wait.map { max(0, attempt - $0) } }
-    if noteConnection(within: leg) {
-      if hasSentBody { noteUpload(leg) } else { noteResponse(leg, from: sentHead(within: leg)) }
-    }
-    // What is left of the duration, before libcurl, between its phases, and after it, is known where libcurl's total is that of the
-    // whole request.
-    guard let total, !seen.isRestarted, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
-    timings[nanoseconds: .local] = max(0, elapsed - total * 1_000) + idle * 1_000
+    if noteConnection(within: leg) { noteExchange(within: leg) }
+    // What is left of the duration, before libcurl, between its phases, and after it, is known where
+    // libcurl's total is that of the whole request.
+    guard let total, seen.restart == 0, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
+    note(.local, max(0, elapsed - total) + idle)
   }
 
-  /// The wait for a connection. The first rule that holds decides.
-  @inline(__always)
-  private func wait(within total: Int64?) -> Int64? {
-    guard let total else { return nil }
-    // Whatever has happened after the turn leaves no more for the wait than this.
-    var most = total - max(resend > 0 ? 0 : nameLookup, sent, hasFirstByte ? startTransfer : 0)
-    // libcurl says it, from 8.6 on: of all attempts to get a connection, unless there was only one of them, in vain.
-    if let queue, resend == 0, queue <= most, max(nameLookup, preTransfer) > 0 || hadFreeConnection {
-      return queue
-    }
-    if hasFirstByte, let head = seen.head, !isHeldByApp {
-      most = min(most, total - (elapsed - head) / 1_000 - startTransfer)
-    }
-    let sinceSent = preTransfer > 0 && !isHeldByApp ? connection?.info.sinceDataSent : nil
-    if let sinceSent { most = min(most, total - sinceSent - sent) }
-    if most < resolution { return 0 }
-    // The kernel says it, where the last data on the socket was the request.
-    if let sinceSent, connection?.hasNoRetransmission == true, !hasSentBody, isHTTP1, sendsNothingAtEnd,
-      sinceSent + resolution >= startTransfer - sent
-    {
-      return most
-    }
-    return hadFreeConnection ? 0 : nil
+  /// Keeps a phase, unless it exceeds what the others leave of the duration: whatever a witness says, that
+  /// cannot be.
+  @discardableResult
+  private mutating func note(_ phase: RequestTimings.Phase, _ length: Int64) -> Bool {
+    let length = max(0, length)
+    guard length <= elapsed - explained else { return false }
+    explained += length
+    timings[nanoseconds: phase] = length
+    return true
   }
 
-  /// Notes the phases up to when the request could be sent. `false` if the transfer ended in one of them.
+  /// The phases up to when the request could be sent. `false` if the transfer ended in one of them.
   private mutating func noteConnection(within leg: Int64?) -> Bool {
-    // Of a second attempt that came to nothing libcurl says nothing; by HTTP/2 the first may have had phases of its own.
+    // Of a second attempt that came to nothing libcurl says nothing; by HTTP/2 the first may have had phases
+    // of its own.
     if resend > 0, !isHTTP1 || connectionCount == 0 && statusCode == 0 { return false }
     var reached: Int64 = 0
     // On a connection that was open, libcurl tells some microseconds for a look-up in its cache.
@@ -71,9 +61,10 @@ extension TransferInfo {
         (.connect, connect), (.tls, appConnect),
       ]
       where phase != .tls || seen.isSecure {
-        // Older ones tell when the connection is open only once all of it is: of a handshake that fails there is one time.
+        // Before 8.0 libcurl tells when the connection is open only once all of it is: of a handshake that
+        // fails there is one time.
         if phase == .connect, end == 0, wantsHandshake { continue }
-        timings[microseconds: phase] = (end > 0 ? end : leg).map { max(0, $0 - reached) }
+        if let border = end > 0 ? end : leg, !note(phase, border - reached) { return false }
         if end == 0 {
           // What has not looked up its name may wait for a connection.
           if phase != .resolve || leg != nil { last = phase }
@@ -86,14 +77,85 @@ extension TransferInfo {
     return true
   }
 
-  /// When the request went out. libcurl notes ``preTransfer`` once it has sent it (`mstate_enter_did` in its `multi.c`), so it is late
-  /// where the thread loses the processor in between. The kernel knows better, as far as its clock tells, and the answer took a round
-  /// trip at the least.
+  /// The phases from when the request could be sent. Times count back from the end.
+  private mutating func noteExchange(within leg: Int64?) {
+    let sent = hasBody ? sent : sentHead(within: leg)
+    let remaining = leg.map { max(0, $0 - sent) }
+    let body = timeAfterBody(within: remaining)
+    // Of what ended while its body went out, the whole rest is that.
+    let upload =
+      isBodySent == false ? (hasHead ? nil : remaining) : remaining.flatMap { all in body.map { all - $0 } }
+    if let upload, upload > 0 { note(.upload, upload) }
+    switch (isBodySent, hasHead) {
+    case (nil, _), (false, true): return
+    case (false, false): last = .upload
+    case (true, false):
+      last = .processing
+      if let body { note(.processing, body) }
+    case (true, true):
+      last = hasBody ? .response : .transfer
+      guard let body else {
+        // Without the wait the end is unknown, but not for how long the server took to answer.
+        if !hasBody { note(.processing, startTransfer - sent) }
+        return
+      }
+      let lastByte = min(unread, body)
+      idle += lastByte
+      guard let firstByte = timeAfterFirstByte(within: leg, afterBody: body) else {
+        note(.response, body - lastByte)
+        return
+      }
+      last = .transfer
+      let first = max(lastByte, min(firstByte, body))
+      note(.processing, body - first)
+      note(.transfer, first - lastByte)
+      self.firstByte = max(0, (isHeldByApp ? total : elapsed) - first)
+    }
+  }
+
+  // MARK: The borders
+
+  /// From when libcurl got the request to the turn: the wait for a connection.
+  ///
+  /// | witness | the request | which libcurl |
+  /// |---|---|---|
+  /// | libcurl | not sent again; the wait leaves room for what came after it | 8.6 |
+  /// | libcurl, the kernel or the head leaves no more than the kernel's clock can tell: 0 | any | any |
+  /// | the kernel's time since the request was sent | HTTP/1.x, no body, no retransmission, nothing sent at its end | any |
+  /// | no more transfers than connections: 0 | any | any |
+  @inline(__always)
+  private func wait(within total: Int64?) -> Int64? {
+    guard let total else { return nil }
+    // Whatever has happened after the turn leaves no more for the wait than this.
+    var most = total - max(resend > 0 ? 0 : nameLookup, sent, hasFirstByte ? startTransfer : 0)
+    // Of all attempts to get a connection, unless there was only one of them, in vain.
+    if let queue, resend == 0, queue <= most, max(nameLookup, preTransfer) > 0 || hadFreeConnection {
+      return queue
+    }
+    if hasFirstByte, let head = seen.head, !isHeldByApp {
+      most = min(most, total - (elapsed - head) - startTransfer)
+    }
+    let sinceSent = preTransfer > 0 && !isHeldByApp ? connection?.info.sinceDataSent : nil
+    if let sinceSent { most = min(most, total - sinceSent - sent) }
+    if most < resolution { return 0 }
+    if let sinceSent, isRequestLastSent, connection?.hasNoRetransmission == true, !hasBody,
+      sinceSent + resolution >= startTransfer - sent
+    {
+      return most
+    }
+    return hadFreeConnection ? 0 : nil
+  }
+
+  /// From the turn to when a request without a body went out.
+  ///
+  /// libcurl notes ``preTransfer`` once it has sent it (`mstate_enter_did` in its `multi.c`), so it is late
+  /// where the thread loses the processor in between. The kernel knows better, as far as its clock tells, and
+  /// the answer took a round trip at the least.
   private mutating func sentHead(within leg: Int64?) -> Int64 {
     guard idle > 0, !isHeldByApp, let connection else { return sent }
     var delay = startTransfer > 0 ? (connection.info.roundTrip ?? 0) - (startTransfer - sent) : 0
-    if let leg, isHTTP1, sendsNothingAtEnd, connection.hasNoRetransmission,
-      let since = connection.info.sinceDataSent, since - (leg - sent) >= resolution
+    if let leg, isRequestLastSent, connection.hasNoRetransmission, let since = connection.info.sinceDataSent,
+      since - (leg - sent) >= resolution
     {
       delay = since - (leg - sent)
     }
@@ -102,123 +164,100 @@ extension TransferInfo {
     return sent - delay
   }
 
-  private mutating func noteResponse(_ leg: Int64?, from sent: Int64) {
-    last = startTransfer > 0 ? .transfer : .processing
-    guard startTransfer > 0 else {
-      timings[microseconds: .processing] = leg.map { max(0, $0 - sent) }
-      return
-    }
-    let first = max(startTransfer, sent)
-    var processing = first - sent
-    var transfer = leg.map { max(0, $0 - first) }
-    if transfer != nil || connection?.isOneSegment == true {
-      // The last byte arrived so long before the end: what is longer than the transfer was before libcurl's first byte.
-      let unread = min(sinceReceived, processing + (transfer ?? 0))
-      processing -= max(0, unread - (transfer ?? 0))
-      transfer = transfer.map { max(0, $0 - unread) }
-      idle += unread
-    }
-    timings[microseconds: .processing] = processing
-    timings[microseconds: .transfer] = transfer
-    guard let leg else { return }
-    let remaining = leg - sent - processing
-    firstByte = isHeldByApp ? max(0, total - remaining) * 1_000 : max(0, elapsed - max(0, remaining) * 1_000)
-  }
-
-  /// The phases of a request with a body, from when it could be sent.
-  private mutating func noteUpload(_ leg: Int64?) {
-    var isBodySent = bodySize.flatMap { size in sentBytes.map { $0 >= size } }
-    let unsent = connection?.info.unsentBytes
-    // By HTTP/2 another request's.
-    if isBodySent == true, unsent ?? 0 > 0 { isBodySent = isHTTP1 ? false : nil }
-    if isBodySent == true, unsent != nil || postTransfer != nil {
-      last = finalStatusCode == nil ? .processing : .response
-    }
-    let remaining = leg.map { max(0, $0 - sent) }
-    guard end == .complete || isBodySent != false, let after = timeAfterBody(remaining) else {
-      // What ended while the body went out has spent the remaining time in that.
-      if end != .complete, finalStatusCode == nil, isBodySent == false {
-        timings[microseconds: .upload] = remaining
-        last = .upload
-      }
-      return
-    }
-    if let remaining, remaining > after { timings[microseconds: .upload] = remaining - after }
-    if end != .complete {
-      if isBodySent == true, let last { timings[microseconds: last] = after }
-      return
-    }
-    // An earlier first byte is that of an interim response.
-    if let leg, hasFirstByte, startTransfer + resolution >= leg - after {
-      return noteResponse(leg, from: leg - after)
-    }
-    // In ticks, so it may seem to be longer than what libcurl's clock leaves for it.
-    let unread = min(sinceReceived, after)
-    idle += unread
-    if isHTTP1, connection?.isOneSegment == true, sinceReceived - after < resolution {
-      timings[microseconds: .processing] = after - unread
-      timings[microseconds: .transfer] = 0
-      firstByte = max(0, elapsed - unread * 1_000)
-    } else {
-      timings[microseconds: .response] = after - unread
-    }
-  }
-
-  /// From the last byte of the request's body to the end. The kernel knows when that went out, and libcurl from 8.10 on when it was
-  /// handed to the kernel.
+  /// From the last byte of the request to the end. `remaining` is from when it could be sent.
   ///
-  /// - Parameter remaining: From when the request could be sent to the end.
-  private func timeAfterBody(_ remaining: Int64?) -> Int64? {
+  /// | witness | the body | which libcurl |
+  /// |---|---|---|
+  /// | the request's head | none | any |
+  /// | the kernel: the upload took less than its clock can tell, so it is part of what follows | HTTP/1.x | any |
+  /// | the kernel's time since the last data | HTTP/1.x, no retransmission, or too long to be all under way at once | any |
+  /// | libcurl: it was handed to the kernel | not sent again | 8.10 |
+  private func timeAfterBody(within remaining: Int64?) -> Int64? {
+    if !hasBody { return remaining }
     if isHeldByApp { return nil }
-    if isHTTP1, sendsNothingAtEnd, let connection {
-      // A short upload is none that the kernel's clock could tell, and in a short time that clock has nothing to tell.
-      let after = connection.info.sinceDataSent ?? 0
-      if let remaining, remaining - after < resolution { return remaining }
-    }
-    if isHTTP1, sendsNothingAtEnd, let connection, let after = connection.info.sinceDataSent {
-      // All of the body may have been sent before, and a part have gone out again while the server worked. Of a body that cannot all be
-      // under way at once, some is sent again wherever the server takes it slowly, and its end came later.
-      if connection.hasNoRetransmission || sentBytes ?? 0 > 65_536 { return after }
+    if isRequestLastSent, let connection {
+      let since = connection.info.sinceDataSent
+      if let remaining, remaining - (since ?? 0) < resolution { return remaining }
+      // A body that fits may have been sent before, and a part again while the server worked. Of a longer one
+      // some is sent again wherever the server takes it slowly, and its end came later.
+      if let since, connection.hasNoRetransmission || sentBytes ?? 0 > 65_536, since <= elapsed - sent {
+        return since
+      }
     }
     guard let remaining, let postTransfer, postTransfer > 0, resend == 0 else { return nil }
     let upload = max(0, postTransfer - sent)
     return upload < resolution ? remaining : max(0, remaining - upload)
   }
 
-  /// For how long the whole response has lain in the socket before it was read: 0 where the kernel's clock cannot tell, and where the
-  /// server has closed the connection, since the last data need not have been the end then.
-  private var sinceReceived: Int64 {
-    guard end == .complete, isHTTP1, !isHeldByApp, let info = connection?.info, info.isEstablished,
-      info.sinceDataReceived >= resolution
-    else { return 0 }
-    return info.sinceDataReceived
+  /// From the first byte of the response to the end. One that came before the last of a body is an interim
+  /// response's.
+  ///
+  /// | witness | the response | which libcurl |
+  /// |---|---|---|
+  /// | libcurl | to a request without a body | any |
+  /// | libcurl | to a body that was not sent again | 8.10 |
+  /// | the tap, late by as long as the session's queue was held | its head reached a delegate | any |
+  /// | the kernel's time since the last data came | complete, by HTTP/1.x, in one segment | any |
+  private func timeAfterFirstByte(within leg: Int64?, afterBody body: Int64) -> Int64? {
+    if let leg, hasFirstByte, !hasBody || leg - startTransfer < body + resolution {
+      return leg - startTransfer
+    }
+    if let head = seen.head, !isHeldByApp, elapsed - head < body + resolution { return elapsed - head }
+    if end == .complete, isHTTP1, connection?.isOneSegment == true, sinceReceived < body + resolution {
+      return sinceReceived
+    }
+    return nil
   }
 
-  /// From the turn to when the request could be sent. Of a request that was sent again ``preTransfer`` is a sum, and the connection's
-  /// times are those of the second: the first was on a connection that was open.
+  /// From when the last byte of the response had come to the end. The kernel knows it by HTTP/1.x, unless the
+  /// server has closed the connection: the close may have been the end of the response (RFC 9112, section
+  /// 6.3).
+  private var unread: Int64 { connection?.info.isEstablished == true ? sinceReceived : 0 }
+
+  // MARK: What they stand on
+
+  /// For how long nothing of a whole response has come: 0 where the kernel's clock cannot tell.
+  private var sinceReceived: Int64 {
+    guard end == .complete, isHTTP1, !isHeldByApp, let since = connection?.info.sinceDataReceived,
+      since >= resolution
+    else { return 0 }
+    return since
+  }
+
+  /// From the turn to when the request could be sent. Of a request that was sent again ``preTransfer`` is a
+  /// sum, and the connection's times are those of the second: the first was on a connection that was open.
   private var sent: Int64 { max(resend > 0 ? 0 : preTransfer, connect, appConnect) }
 
   /// A body, or a part of one, was sent.
-  private var hasSentBody: Bool { sentBytes ?? 0 > 0 }
+  private var hasBody: Bool { sentBytes ?? 0 > 0 }
 
-  /// Before 8.10 libcurl takes the beginning of an upload for the first byte (`readwrite_upload` in its `transfer.c`).
+  /// Whether the whole body has gone out. `nil` where that is unknown.
+  private var isBodySent: Bool? {
+    if end == .complete || !hasBody { return true }
+    guard let bodySize, let sentBytes else { return nil }
+    if sentBytes < bodySize { return false }
+    guard let unsent = connection?.info.unsentBytes else { return postTransfer == nil ? nil : true }
+    // By HTTP/2 it may be another request's.
+    return unsent == 0 ? true : isHTTP1 ? false : nil
+  }
+
+  /// A head has come: to a body not an interim one alone.
+  private var hasHead: Bool { hasBody ? finalStatusCode != nil : hasFirstByte }
+
+  /// libcurl has noted the first byte of a response. It does so too at the end of a connection, and before
+  /// 8.10 at the beginning of an upload (`readwrite_upload` in its `transfer.c`).
   private var hasFirstByte: Bool {
-    startTransfer > 0 && (!hasSentBody || postTransfer != nil && resend == 0)
+    startTransfer > 0 && statusCode ?? 0 > 0 && (!hasBody || postTransfer != nil && resend == 0)
   }
 
-  /// The last data on the connection was the request's. TLS ends a connection with an alert: after a failure, and where one of the
-  /// sides closes it.
-  private var sendsNothingAtEnd: Bool {
-    !seen.isSecure || (end == .complete && !isClosing && connection?.info.isEstablished != false)
+  /// The last data on the connection was the request's. TLS ends a connection with an alert: after a failure,
+  /// and where one of the sides closes it.
+  private var isRequestLastSent: Bool {
+    isHTTP1
+      && (!seen.isSecure || (end == .complete && !isClosing && connection?.info.isEstablished != false))
   }
 
-  /// The connection serves one transfer at a time. Without TLS nothing else is spoken, so it holds before a head has come.
+  /// The connection serves one transfer at a time. Without TLS nothing else is spoken, so it holds before a
+  /// head has come.
   private var isHTTP1: Bool { protocolVersion.map { $0 == .http10 || $0 == .http11 } ?? !seen.isSecure }
-}
-
-extension RequestTimings {
-  fileprivate subscript(microseconds phase: Phase) -> Int64? {
-    get { self[nanoseconds: phase].map { $0 / 1_000 } }
-    set { self[nanoseconds: phase] = newValue.map { $0.multipliedReportingOverflow(by: 1_000).partialValue } }
-  }
 }

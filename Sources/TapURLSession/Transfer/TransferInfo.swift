@@ -1,11 +1,12 @@
 import TapCore
 import TapFoundation
 
-/// What libcurl (its *info*, `curl_easy_getinfo(3)`), the tap and the kernel know of a transfer, at its end or when it is cut short,
-/// and where its time went by that. In microseconds, unless said otherwise.
+/// What libcurl (its *info*, `curl_easy_getinfo(3)`), the tap and the kernel know of a transfer, at its end
+/// or when it is cut short, and where its time went by that. In nanoseconds.
 ///
-/// libcurl's times are cumulative, and from two starts: ``nameLookup`` to ``startTransfer`` count from when the transfer got its
-/// turn, ``total`` from when it was added. Between the two it waits for a connection. After a redirect they are those of the last leg.
+/// libcurl's times are cumulative, and from two starts: ``nameLookup`` to ``startTransfer`` count from when
+/// the transfer got its turn, ``total`` from when it was added. Between the two it waits for a connection.
+/// After a redirect they are those of the last leg.
 package struct TransferInfo: Sendable, Hashable {
   /// What passed the tap.
   struct Seen: Sendable, Hashable {
@@ -13,13 +14,15 @@ package struct TransferInfo: Sendable, Hashable {
     var isSecure = false
     /// The loader answers from the session's cache.
     var isFromCache = false
-    /// The loader was started again after a suspension: libcurl's total is not that of the whole request.
-    var isRestarted = false
+    /// From the start to when the loader was started again after a suspension, or 0 if it was not: libcurl's
+    /// total counts from then.
+    var restart: Int64 = 0
     /// The status code of the last response that a delegate received.
     var statusCode: Int?
-    /// From the start to when a delegate received its head, in nanoseconds: an upper bound of the first byte.
+    /// From the start to when a delegate received its head: an upper bound of the first byte.
     var head: Int64?
-    /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes directly.
+    /// The bytes of the body that came by, or `nil` if none did: a native loader gives a delegate its bytes
+    /// directly.
     var loadedBytes: Int64?
   }
 
@@ -56,8 +59,9 @@ package struct TransferInfo: Sendable, Hashable {
   var receivedBytes: Int64?
   /// How often the loader followed a redirect.
   var redirectCount = 0
-  /// CURLINFO_REDIRECT_TIME_T: when libcurl began to send the request again, counted like ``total``, since the server had closed the
-  /// connection under it; 0 otherwise, since Foundation follows redirects itself. ``preTransfer`` is a sum of both attempts then.
+  /// CURLINFO_REDIRECT_TIME_T: when libcurl began to send the request again, counted like ``total``, since
+  /// the server had closed the connection under it; 0 otherwise, since Foundation follows redirects itself.
+  /// ``preTransfer`` is a sum of both attempts then.
   var resend: Int64 = 0
   /// CURLINFO_NAMELOOKUP_TIME_T
   var nameLookup: Int64 = 0
@@ -67,9 +71,11 @@ package struct TransferInfo: Sendable, Hashable {
   var appConnect: Int64 = 0
   /// CURLINFO_PRETRANSFER_TIME_T
   var preTransfer: Int64 = 0
-  /// CURLINFO_POSTTRANSFER_TIME_T of a request with a body: its last byte was handed to the kernel. libcurl has it from 8.10 on.
+  /// CURLINFO_POSTTRANSFER_TIME_T of a request with a body: its last byte was handed to the kernel. libcurl
+  /// has it from 8.10 on.
   var postTransfer: Int64?
-  /// CURLINFO_STARTTRANSFER_TIME_T: 0 before a byte has arrived. Before 8.10 that of an upload is its beginning.
+  /// CURLINFO_STARTTRANSFER_TIME_T: 0 before a byte has arrived. Before 8.10 that of an upload is its
+  /// beginning.
   var startTransfer: Int64 = 0
   /// CURLINFO_TOTAL_TIME_T
   var total: Int64 = 0
@@ -78,11 +84,12 @@ package struct TransferInfo: Sendable, Hashable {
 
   var seen = Seen()
   var end = End.complete
-  /// From the start of the request to its end, in nanoseconds.
+  /// From the start of the request to its end.
   package var elapsed: Int64 = 0
   /// The app was asked whether to follow a redirect and refused: the end came when it had answered.
   var isHeldByApp = false
-  /// libcurl has closed the connection after the response, as one of the two sides asked. Over TLS it sends an alert then.
+  /// libcurl has closed the connection after the response, as one of the two sides asked. Over TLS it sends
+  /// an alert then.
   var isClosing = false
   /// No other transfers could make this one wait: see ``TransferCount``.
   var hadFreeConnection = false
@@ -96,12 +103,16 @@ package struct TransferInfo: Sendable, Hashable {
 
   /// Where the time went.
   var timings = RequestTimings()
-  /// The last phase that began, where it is known: that in which a request ended that came to no end of its own.
+  /// The last phase that began, where it is known: that in which a request ended that came to no end of its
+  /// own.
   var last: RequestTimings.Phase?
-  /// From the start of the request to libcurl's first byte of the last leg, in nanoseconds.
+  /// From the start of the request to the first byte of the last leg.
   var firstByte: Int64?
-  /// Time of the leg in this process, beside phases: before its turn, between the connection and the request, while the response lay unread.
+  /// Time of the leg in this process, beside phases: before its turn, between the connection and the request,
+  /// while the response lay unread.
   var idle: Int64 = 0
+  /// What the phases take so far.
+  var explained: Int64 = 0
 
   @inline(__always)
   package init() {}
@@ -109,28 +120,28 @@ package struct TransferInfo: Sendable, Hashable {
   /// The status code, unless it is that of an interim response (RFC 9110, section 15.2).
   var finalStatusCode: Int? { statusCode.flatMap { $0 >= 200 ? $0 : nil } }
 
-  /// Whether the response need not be looked at: it asks for no credentials (RFC 9110, section 15.5.2), and the last
-  /// redirect was followed.
+  /// Whether the response need not be looked at: it asks for no credentials (RFC 9110, section 15.5.2), and
+  /// the last redirect was followed.
   var isSufficient: Bool {
     guard let statusCode, statusCode >= 200, statusCode != 401 else { return false }
     return redirectCount == 0 || !(300..<400).contains(statusCode)
   }
 
-  /// Foundation counts a redirect before it asks whether to follow it. The response that is the last is one that was not
-  /// followed, if it names a place.
+  /// Foundation counts a redirect before it asks whether to follow it. The response that is the last is one
+  /// that was not followed, if it names a place.
   mutating func discountRefusedRedirect() {
     guard redirectCount > 0, let statusCode, (300..<400).contains(statusCode) else { return }
     redirectCount -= 1
     isHeldByApp = true
   }
 
-  /// From 8.7 on libcurl counts all times from when the transfer was added (`MSTATE_SETUP` in its `multi.c`), and adds to ``queue`` at each
-  /// attempt to get a connection. The last attempt came just before the first of the other times: a host that others wait for was
-  /// looked up before.
+  /// From 8.7 on libcurl counts all times from when the transfer was added (`MSTATE_SETUP` in its `multi.c`),
+  /// and adds to ``queue`` at each attempt to get a connection. The last attempt came just before the first
+  /// of the other times: a host that others wait for was looked up before.
   ///
-  /// Of a request that was sent again, these are the second attempt's, which waited for nothing: the dead connection left its place. The
-  /// first had an open connection, so what ``preTransfer`` sums up beside the second one's is its wait. Before 8.12 ``queue`` counts the
-  /// whole first attempt.
+  /// Of a request that was sent again, these are the second attempt's, which waited for nothing: the dead
+  /// connection left its place. The first had an open connection, so what ``preTransfer`` sums up beside the
+  /// second one's is its wait. Before 8.12 ``queue`` counts the whole first attempt.
   mutating func countFromTurn() {
     guard let queue else { return }
     guard resend == 0 else {

@@ -59,14 +59,14 @@ extension TransferInfo {
   func agrees(with response: HTTPURLResponse?) -> Bool {
     // libcurl's time began later, and may be of the last leg alone. Its clock need not go like the tap's
     // (`CLOCK_MONOTONIC_RAW`).
-    let most = elapsed / 1_000 + elapsed / 64_000 + 20_000
+    let most = elapsed + elapsed / 64 + 20_000_000
     guard 0...most ~= total, 0...most ~= startTransfer, receivedBytes.map({ $0 >= 0 }) != false else {
       return false
     }
     guard let status = response?.statusCode ?? seen.statusCode, status >= 200 else { return true }
     guard statusCode == status else { return false }
     // What came by is of all legs, and decoded.
-    guard let response, let loadedBytes = seen.loadedBytes, redirectCount == 0, !seen.isRestarted,
+    guard let response, let loadedBytes = seen.loadedBytes, redirectCount == 0, seen.restart == 0,
       response.value(forHTTPHeaderField: "Content-Encoding") == nil
     else { return true }
     return receivedBytes == loadedBytes

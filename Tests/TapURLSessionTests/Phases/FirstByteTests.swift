@@ -49,4 +49,21 @@ import TestSupport
     #expect(observation.end == .response(statusCode: 200))
     #expect(observation.timeToFirstByte == nil)
   }
+
+  /// The end of a connection, and what is no HTTP/1.x, are bytes or events that libcurl notes; they are no
+  /// response.
+  @Test(arguments: ["", "hello\n"], [Kind.data, .uploadData])
+  func `what has no head has no first byte`(answer: String, kind: Kind) async throws {
+    let origin = try Origin { _ in [.think(20), .text(answer), .close] }
+    let request = with(URLRequest(url: origin.url())) { $0.httpMethod = kind.sendsBody ? "POST" : "GET" }
+    let exchange = Exchange(kind: kind, style: .completionHandler, request: request)
+    _ = try await exchange.run(tap.sessionConfiguration(from: .ephemeral, client: "test"))
+    let observation = try await observer.end()
+    #expect(observation.errorType != nil && observation.statusCode == nil, "\(observation.end)")
+    #expect(observation.timeToFirstByte == nil)
+    #expect(observation.timings[.transfer] == nil)
+    if observation.isSentAgain { return }
+    #expect(observation.cutOffPhase == .processing, "\(observation.timings)")
+    #expect(observation.phaseSum == observation.elapsed)
+  }
 }

@@ -6,7 +6,8 @@ import TestSupport
 @Suite struct LocalTimeTests {
   enum Holder: String, CaseIterable, Sendable { case nobody, sameSession, anotherSession }
 
-  /// The response arrives while the queue is held: the server sends it only then, and the queue is let go after that.
+  /// The response arrives while the queue is held: the server sends it only then, and the queue is let go
+  /// after that.
   @Test(.needs(.sessionQueue), arguments: Holder.allCases, [false, true])
   func `a response that lies unread is not the server's time`(holder: Holder, isUpload: Bool) async throws {
     let (arrived, goOn, answered) = (Gate(), Gate(), Gate())
@@ -46,7 +47,7 @@ import TestSupport
     if isUpload, observation.isSentAgain { return #expect(phases[.processing] == nil) }
     #expect(observation.phaseSum == observation.elapsed, "\(phases)")
     let local = try #require(phases[nanoseconds: .local])
-    let precision = TCPInfo.resolution * 1_000
+    let precision = TCPInfo.resolution
     if let answered = heldUntil.withLock({ $0 }) {
       #expect(local >= Int64(held) * 1_000_000 - precision, "\(phases)")
       // The server had answered by then.
@@ -58,7 +59,8 @@ import TestSupport
     #expect(phases[.processing] != nil && phases[.transfer] != nil && phases[.queue] == nil)
   }
 
-  /// A process that is stopped while the server answers gets no processor at all. The server stops it, so that it knows when.
+  /// A process that is stopped while the server answers gets no processor at all. The server stops it, so
+  /// that it knows when.
   @Test(.needs(.program), .enabled(if: Tool.isUsable("python3"), "python3 is not installed"))
   func `a process that gets no processor has taken the time itself`() async {
     await #expect(processExitsWith: .success) {
@@ -87,7 +89,7 @@ import TestSupport
       let observation = try await observer.end()
       let phases = observation.timings
       // The kernel's clock, and the tick by which it is late where a machine has more to do than it can.
-      let precision = 2 * TCPInfo.resolution * 1_000
+      let precision = 2 * TCPInfo.resolution
       #expect(try #require(phases[nanoseconds: .local]) >= 150_000_000 - precision, "\(phases)")
       #expect(try #require(phases[nanoseconds: .processing]) >= 30_000_000 - precision, "\(phases)")
       #expect(observation.phaseSum == observation.elapsed)

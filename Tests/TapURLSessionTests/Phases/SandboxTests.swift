@@ -12,7 +12,8 @@ enum KernelAnswer: Int, CaseIterable, Codable, Sendable {
   var isUseless: Bool { self != .honest && self != .noClock && self != .noRoundTrip }
 }
 
-/// Stands before libc's for the whole test program: what it says of a connection is changed where a test asks for it.
+/// Stands before libc's for the whole test program: what it says of a connection is changed where a test asks
+/// for it.
 @_cdecl("getsockopt")
 func getsockoptOfSandbox(
   _ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: UnsafeMutableRawPointer?,
@@ -93,11 +94,11 @@ func getsockoptOfSandbox(
       try await observer.waitForStarts(11)
       letGo.open()
       try await observer.waitForEnds(11)
-      let precision = TCPInfo.resolution * 1_000
+      let precision = TCPInfo.resolution
       for observation in observer.ended {
         let (phases, path) = (observation.timings, observation.request.url.split(separator: "/").last ?? "")
-        // Two requests of which only one has a connection, and nothing tells of a wait but the kernel and libcurl from 8.6 on, which
-        // knows one where the process was late, too.
+        // Two requests of which only one has a connection, and nothing tells of a wait but the kernel and
+        // libcurl from 8.6 on, which knows one where the process was late, too.
         if path == "wait" {
           if let queue = phases[nanoseconds: .queue] { #expect(queue >= 60_000_000 - precision) }
         } else if !Scenario.isCurl("8.6") {
@@ -114,7 +115,8 @@ func getsockoptOfSandbox(
         if let server = phases[nanoseconds: .processing] ?? phases[nanoseconds: .response], path == "work" {
           #expect(server >= 200_000_000 - precision, "\(phases)")
         }
-        // Where nothing was received, no lack of segments contradicts a round trip, which is the kernel's there.
+        // Where nothing was received, no lack of segments contradicts a round trip, which is the kernel's
+        // there.
         if answer.isUseless && (path, answer) != ("reset", .noSegments) || answer == .noRoundTrip {
           #expect(observation.roundTrip == nil)
         }

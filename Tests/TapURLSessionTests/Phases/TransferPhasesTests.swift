@@ -6,10 +6,10 @@ import TestSupport
 @Suite struct TransferPhasesTests {
   struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String
+    /// All of a case is in microseconds, but for what the kernel says.
     var transfer: TransferInfo
-    /// In microseconds.
     var phases: [RequestTimings.Phase: Int64]
-    /// In microseconds from the start; of what has been transferred after 300 ms, unless a case says otherwise.
+    /// From the start; of what has been transferred after 300 ms, unless a case says otherwise.
     var firstByte: Int64?
     /// The phase in which it ended without a whole response.
     var cutOff: RequestTimings.Phase?
@@ -26,7 +26,7 @@ import TestSupport
       // A GET by HTTP/1.1 on a connection that was open: 300 ms of the server's, 100 µs around libcurl.
       transfer = TransferInfo()
       (transfer.statusCode, transfer.protocolVersion) = isAnswered ? (200, version) : (0, nil)
-      (transfer.connectionCount, transfer.sentBytes, transfer.resolution) = (0, 0, 10_000)
+      (transfer.connectionCount, transfer.sentBytes, transfer.resolution) = (0, 0, 10_000_000)
       (transfer.nameLookup, transfer.preTransfer, transfer.startTransfer) = (20, 50, 300_000)
       (transfer.total, transfer.elapsed, transfer.end) = (total, elapsed, end)
       (transfer.hadFreeConnection, transfer.seen.isSecure) = (isFree, isSecure)
@@ -34,7 +34,13 @@ import TestSupport
       if let upload { (transfer.sentBytes, transfer.startTransfer) = (upload, 60) }
       transfer.connection = kernel
       change(&transfer)
-      if transfer.elapsed == 0 { transfer.elapsed = (transfer.total + 100) * 1_000 }
+      if transfer.elapsed == 0 { transfer.elapsed = transfer.total + 100 }
+      let times: [WritableKeyPath<TransferInfo, Int64>] = [
+        \.elapsed, \.total, \.resend, \.nameLookup, \.connect, \.appConnect, \.preTransfer, \.startTransfer,
+        \.seen.restart,
+      ]
+      for time in times { transfer[keyPath: time] *= 1_000 }
+      for time in [\TransferInfo.queue, \.postTransfer, \.seen.head] { transfer[keyPath: time]? *= 1_000 }
     }
   }
 
@@ -43,7 +49,7 @@ import TestSupport
     sent: Int64, received: Int64 = 0, segments: Int = 2, retransmitted: Int = 0, knowsPrevious: Bool = true
   ) -> TCPInfo.Reading {
     var (info, previous) = (TCPInfo(), TCPInfo())
-    (info.sinceDataSent, info.sinceDataReceived) = (sent * 1_000, received * 1_000)
+    (info.sinceDataSent, info.sinceDataReceived) = (sent * 1_000_000, received * 1_000_000)
     (info.receivedSegments, previous.receivedSegments) = (7 + segments, 7)
     info.unsentBytes = 0
     info.retransmittedSegments = retransmitted
@@ -58,8 +64,8 @@ import TestSupport
     Case(
       "libcurl says the wait, and the tap got the end late",
       [.queue: 500_000, .processing: 299_950, .transfer: 1_000, .local: 2_050], firstByte: 802_000,
-      total: 801_000, elapsed: 803_000_000
-    ) { ($0.queue, $0.seen.head) = (500_000, 800_150_000) },
+      total: 801_000, elapsed: 803_000
+    ) { ($0.queue, $0.seen.head) = (500_000, 800_150) },
     Case(
       "libcurl counts from the begin, and the wait twice",
       [.queue: 500_019, .processing: 299_931, .transfer: 1_000, .local: 150], firstByte: 800_100,
@@ -103,18 +109,18 @@ import TestSupport
     Case(
       "a failure over TLS sends an alert", [.processing: 299_950], cutOff: .transfer,
       total: 801_000, kernel: tcp(sent: 300), isSecure: true, end: .failed
-    ) { $0.seen.isRestarted = true },
+    ) { $0.seen.restart = 1 },
     Case(
       "each transfer had a connection", [.processing: 299_950, .transfer: 501_000, .local: 150],
       total: 801_000, isFree: true),
     Case(
       "a delegate had the head before any wait", [.processing: 299_950, .transfer: 501_000, .local: 150],
-      total: 801_000, elapsed: 801_100_000
-    ) { $0.seen.head = 300_600_000 },
+      total: 801_000, elapsed: 801_100
+    ) { $0.seen.head = 300_600 },
     Case(
       "a head that comes late says nothing", [.processing: 299_950, .local: 150],
-      total: 801_000, elapsed: 801_100_000
-    ) { $0.seen.head = 600_000_000 },
+      total: 801_000, elapsed: 801_100
+    ) { $0.seen.head = 600_000 },
   ]
 
   static let ends: [Case] = [
@@ -159,23 +165,48 @@ import TestSupport
     ) { $0.startTransfer = 0 },
     Case(
       "a cancel after a wait", [.queue: 249_950, .processing: 200_000], cutOff: .processing,
-      total: 76, kernel: tcp(sent: 200), elapsed: 450_000_000, isAnswered: false, end: .cancelled
+      total: 76, kernel: tcp(sent: 200), elapsed: 450_000, isAnswered: false, end: .cancelled
     ) { $0.startTransfer = 0 },
     Case(
-      "a cancel after a redirect", [.processing: 299_950], cutOff: .transfer, elapsed: 900_000_000,
+      "a cancel after a redirect", [.processing: 299_950], cutOff: .transfer, elapsed: 900_000,
       end: .cancelled
     ) { $0.redirectCount = 1 },
     Case(
       "the last leg of a redirect", [.processing: 299_950, .transfer: 1_000], firstByte: 898_999,
-      elapsed: 899_999_000
+      elapsed: 899_999
     ) { $0.redirectCount = 1 },
     Case(
+      "a cancel after a suspension", [.upload: 99_950, .processing: 200_000], cutOff: .processing,
+      upload: 9_000_000,
+      total: 76, kernel: tcp(sent: 200), elapsed: 800_000, isFree: true, isAnswered: false, end: .cancelled
+    ) { ($0.seen.restart, $0.bodySize) = (500_000, 9_000_000) },
+    Case(
+      "a cancel of a redirected upload, by a kernel that knows of no other time", [:], cutOff: .processing,
+      upload: 200,
+      kernel: tcp(sent: 904), elapsed: 900_000, isAnswered: false, end: .cancelled
+    ) { ($0.redirectCount, $0.bodySize) = (1, 200) },
+    Case(
+      "a cancel of a redirected upload", [.processing: 500_000], cutOff: .processing, upload: 200,
+      kernel: tcp(sent: 500), elapsed: 900_000, isAnswered: false, end: .cancelled
+    ) { ($0.redirectCount, $0.bodySize) = (1, 200) },
+    Case("a time that is longer than the request", [.resolve: 20, .local: 100]) {
+      ($0.connectionCount, $0.connect) = (1, 10_000_000)
+    },
+    Case(
+      "a connection that the server closed without a byte", [.processing: 300_950, .local: 150],
+      cutOff: .processing,
+      kernel: tcp(sent: 300, segments: 0), isAnswered: false, end: .failed),
+    Case(
+      "the same for a body", [.processing: 300_950, .local: 150], cutOff: .processing, upload: 200,
+      kernel: tcp(sent: 300, segments: 0), isAnswered: false, end: .failed
+    ) { $0.bodySize = 200 },
+    Case(
       "a task that was suspended", [.processing: 299_950, .transfer: 1_000], firstByte: 898_999,
-      elapsed: 899_999_000
-    ) { $0.seen.isRestarted = true },
+      elapsed: 899_999
+    ) { $0.seen.restart = 1 },
     Case(
       "a redirect that the app refused late", [.processing: 299_950, .transfer: 1_000, .local: 500_050],
-      firstByte: 300_000, kernel: tcp(sent: 800, received: 500, segments: 1), elapsed: 801_000_000
+      firstByte: 300_000, kernel: tcp(sent: 800, received: 500, segments: 1), elapsed: 801_000
     ) { $0.isHeldByApp = true },
   ]
 
@@ -216,7 +247,7 @@ import TestSupport
       total: 46_000, kernel: tcp(sent: 46, segments: 2)
     ) {
       ($0.preTransfer, $0.startTransfer) = (2_000, 41_000)
-      $0.connection?.info.roundTrip = 40_000
+      $0.connection?.info.roundTrip = 40_000_000
     },
   ]
 
@@ -252,6 +283,29 @@ import TestSupport
     Case(
       "one whose response came in pieces", [.upload: 500_950, .response: 300_000, .local: 150],
       upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 2), isFree: true),
+    Case(
+      "one whose response came in pieces, and its head to a delegate",
+      [.upload: 500_950, .processing: 200_000, .transfer: 100_000, .local: 150], firstByte: 701_100,
+      upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 2), isFree: true
+    ) { $0.seen.head = 701_100 },
+    Case(
+      "one whose head had come before its end", [.upload: 500_950, .response: 300_000, .local: 150],
+      upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 2), isFree: true
+    ) { $0.seen.head = 401_100 },
+    Case(
+      "one that was cut in its response", [.processing: 250_950, .transfer: 50_000, .local: 150],
+      firstByte: 251_100,
+      cutOff: .transfer, upload: 200, kernel: tcp(sent: 300), end: .failed
+    ) { ($0.bodySize, $0.seen.head) = (200, 251_100) },
+    Case(
+      "one that was cut in its response, and nobody got the head", [.response: 300_950, .local: 150],
+      cutOff: .response, upload: 200, kernel: tcp(sent: 300), end: .failed
+    ) { $0.bodySize = 200 },
+    Case(
+      "one whose response the close ends", [.processing: 240_950, .transfer: 60_000, .local: 150],
+      firstByte: 241_100,
+      upload: 200, kernel: tcp(sent: 300, received: 60, segments: 1)
+    ) { $0.connection?.info.state = 8 },
     Case("one by HTTP/2", [.local: 150], upload: 200, kernel: tcp(sent: 300, segments: 1), version: .http2),
     Case("one that nothing is known of", [.local: 150], upload: 200),
     Case(
@@ -310,10 +364,17 @@ import TestSupport
       firstByte: 300_150, kernel: tcp(sent: 95, segments: 2)
     ) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 100_050, 0, 300_050)
-      $0.connection?.info.sinceDataSent = 95_950
+      $0.connection?.info.sinceDataSent = 95_950_000
     },
     Case("one with an interim response", [.upload: 199_950, .response: 101_000, .local: 150]) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 200_000, 0, 400)
+    },
+    Case(
+      "one with an interim response, and the head to a delegate",
+      [.upload: 199_950, .processing: 50_000, .transfer: 51_000, .local: 150], firstByte: 250_100
+    ) {
+      ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 200_000, 0, 400)
+      $0.seen.head = 250_100
     },
     Case("one with a late answer", [.processing: 300_950, .local: 150], cutOff: .processing, end: .failed) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.bodySize) = (200, 90, 0, 200)
@@ -401,8 +462,8 @@ import TestSupport
     set(8, at: 152)
     let whole = try #require(bytes.withUnsafeBytes { TCPInfo($0) })
     #expect(whole.isEstablished && whole.receivedBytes == 900)
-    #expect(whole.sinceDataSent == 300_000 && whole.sinceDataReceived == 12_000)
-    #expect(whole.retransmittedSegments == 3 && whole.roundTrip == 40_700 && whole.receivedSegments == 8)
+    #expect(whole.sinceDataSent == 300_000_000 && whole.sinceDataReceived == 12_000_000)
+    #expect(whole.retransmittedSegments == 3 && whole.roundTrip == 40_700_000 && whole.receivedSegments == 8)
     let older = try #require(bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<104])) })
     #expect(older.retransmittedSegments == 3 && older.roundTrip == nil && older.receivedSegments == nil)
     #expect(bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<100])) } == nil)

@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import TapURLSession
 
-/// How long requests wait for a connection, where other transfers of the session hold all of them. A gate of the server's ends
-/// the wait, so each is known: what the tap says has to be right or absent.
+/// How long requests wait for a connection, where other transfers of the session hold all of them. A gate of
+/// the server's ends the wait, so each is known: what the tap says has to be right or absent.
 @Suite struct WaitTests {
   /// What holds the connections, from the table of programs in which a count of transfers is wrong.
   enum Holder: String, CaseIterable, Sendable {
@@ -29,7 +29,8 @@ import TestSupport
     }
   }
 
-  /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped when it existed.
+  /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped
+  /// when it existed.
   @Test(
     .needs(.program), .usesFrontServer,
     .serialized, arguments: [FrontServer.Way.plain, .tls, .tlsThatCloses, .ipv6], [1, 2, 6])
@@ -74,7 +75,8 @@ import TestSupport
     }
   }
 
-  /// libcurl tells no time of a connection whose handshake fails: all since the look-up of the name is the handshake's.
+  /// libcurl tells no time of a connection whose handshake fails: all since the look-up of the name is the
+  /// handshake's.
   @Test(arguments: [false, true])
   func `a handshake that fails is the handshake's time`(isInstalled: Bool) async throws {
     let pause = 60
@@ -226,12 +228,12 @@ final class WaitRun: Sendable {
     let earliest = opened + Int64(Self.pause) * 1_000_000
     let phases = observation.timings
     // Two ticks of the kernel's clock, at least.
-    let precision = TCPInfo.resolution * 1_000
+    let precision = TCPInfo.resolution
     #expect(phases[.transfer] != nil || !isKnown, "\(phases)")
     // Known in any case, if there was no wait, as below.
     guard phases[.transfer] != nil else { return #expect(phases[.queue] == nil) }
-    // None, if this process was so late to hand the request to libcurl that the connection was free by then: it is the
-    // process's own time then.
+    // None, if this process was so late to hand the request to libcurl that the connection was free by then:
+    // it is the process's own time then.
     let wait = phases[nanoseconds: .queue] ?? 0
     let local = try #require(phases[nanoseconds: .local])
     let begin = observation.start.nanosecondsSinceEpoch
@@ -268,8 +270,8 @@ extension RequestObservation {
   /// What all phases take, in nanoseconds.
   var phaseSum: Int64 { RequestTimings.Phase.allCases.reduce(0) { $0 + (timings[nanoseconds: $1] ?? 0) } }
 
-  /// A part of the request was sent again, as TCP does where the other side is late to acknowledge (RFC 8985, section 7): when the
-  /// last of a small body went out is unknown then.
+  /// A part of the request was sent again, as TCP does where the other side is late to acknowledge (RFC 8985,
+  /// section 7): when the last of a small body went out is unknown then.
   var isSentAgain: Bool { retransmittedSegments ?? 0 > 0 }
 }
 
