@@ -121,7 +121,7 @@ extension TransferInfo {
   /// |---|---|---|
   /// | libcurl | not sent again; the wait leaves room for what came after it | 8.6 |
   /// | libcurl, the kernel or the head leaves no more than the kernel's clock can tell: 0 | any | any |
-  /// | the kernel's time since the request was sent | HTTP/1.x, no body, no retransmission, nothing sent at its end | any |
+  /// | the kernel's time since it was sent | HTTP/1.x, no body, no retransmission, nothing sent later | any |
   /// | no more transfers than connections: 0 | any | any |
   @inline(__always)
   private func wait(within total: Int64?) -> Int64? {
@@ -169,8 +169,8 @@ extension TransferInfo {
   /// | witness | the body | which libcurl |
   /// |---|---|---|
   /// | the request's head | none | any |
-  /// | the kernel: the upload took less than its clock can tell, so it is part of what follows | HTTP/1.x | any |
-  /// | the kernel's time since the last data | HTTP/1.x, no retransmission, or too long to be all under way at once | any |
+  /// | the kernel: less than its clock can tell went by before, and is part of this | HTTP/1.x | any |
+  /// | the kernel's time since the last data | HTTP/1.x, no retransmission, or too long for that to tell | any |
   /// | libcurl: it was handed to the kernel | not sent again | 8.10 |
   private func timeAfterBody(within remaining: Int64?) -> Int64? {
     if !hasBody { return remaining }
