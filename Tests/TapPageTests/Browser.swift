@@ -39,6 +39,12 @@ final class Browser: Sendable {
       "Target.attachToTarget", ["targetId": target.targetId, "flatten": true])
     (self.chromium, self.context, session) = (chromium, context.browserContextId, attached.sessionId)
     for domain in ["Page", "Runtime", "Log", "Accessibility"] { try await command("\(domain).enable") }
+    try await command(
+      "Page.addScriptToEvaluateOnNewDocument",
+      [
+        "source":
+          "var ahead = 0; { const now = performance.now.bind(performance); performance.now = () => now() + ahead; }"
+      ])
     // As if its reader looked at this page, and not at one of the tests beside it.
     try await command("Emulation.setFocusEmulationEnabled", ["enabled": true])
   }
@@ -55,6 +61,11 @@ final class Browser: Sendable {
       throw error
     }
     try await SharedChromium.shared.leave()
+  }
+
+  /// Lets the page's clock go forward by so much, at once.
+  func advanceClock(byMilliseconds milliseconds: Int) async throws {
+    _ = try await evaluate("ahead += \(milliseconds)")
   }
 
   /// Opens an address, and waits until the page says that it has drawn a scrape.
@@ -112,6 +123,20 @@ final class Browser: Sendable {
         "Input.dispatchMouseEvent",
         ["type": type, "x": place[0], "y": place[1], "button": "left", "clickCount": 1])
     }
+  }
+
+  /// Moves the pointer over something: `x` and `y` are from 0 to 1.
+  func hover(over selector: String, x: Double, y: Double) async throws {
+    let place = try await evaluate(
+      """
+      (node => {
+        node.scrollIntoView({ block: "center" });
+        const { left, top, width, height } = node.getBoundingClientRect();
+        return [left + \(x) * width, top + \(y) * height];
+      })(document.querySelector('\(selector)'))
+      """
+    ).split(separator: ",").compactMap { Double($0) }
+    try await command("Input.dispatchMouseEvent", ["type": "mouseMoved", "x": place[0], "y": place[1]])
   }
 
   /// Points at something that opens a request or a trace.

@@ -128,7 +128,8 @@ import TestSupport
     #expect(
       answer.slowest[0]
         == .init(
-          party: 0, endUs: 1_900_000, durationS: 0.9, processingS: 0.45, status: 200, error: nil, spanId: Self.span))
+          party: 0, endUs: 1_900_000, durationS: 0.9, processingS: 0.45, status: 200, error: nil,
+          spanId: Self.span))
     #expect(answer.slowest[3].error == "timeout" && answer.slowest[3].status == nil)
     // What is older than ten minutes goes, of a party that goes on and of one that does not.
     add(10, 122)

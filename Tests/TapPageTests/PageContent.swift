@@ -11,10 +11,14 @@ struct PageContent: Sendable {
   let metrics: RequestDriver
   private let history: RequestHistory?
 
-  /// - Parameter keepsHistory: Whether the page has a history to open with.
-  init(keepsHistory: Bool = false) throws {
+  /// - Parameters:
+  ///   - keepsHistory: Whether the page has a history to open with.
+  ///   - buckets: Those of the durations.
+  init(keepsHistory: Bool = false, buckets: HistogramBuckets? = nil) throws {
     history = keepsHistory ? RequestHistory(outbound: .init(), inbound: .init()) : nil
-    metrics = try RequestDriver(registry: registry, consumers: history.map { [$0] } ?? [])
+    metrics = try RequestDriver(registry: registry, consumers: history.map { [$0] } ?? []) {
+      if let buckets { $0.durationBuckets = buckets }
+    }
   }
 
   func request(client: String = "payments", host: String = "a", template: String? = "/users/{id}")
@@ -52,14 +56,21 @@ struct PageContent: Sendable {
   ///
   /// - Parameters:
   ///   - log: The lines that it finds at `/logs`.
+  ///   - history: What it finds at `/page/history`, instead of what was recorded.
   ///   - choice: What its address says after `#`.
   func show(
-    log: String? = nil, choice: String = "", _ body: (Browser, _ port: Int) async throws -> Void
+    log: String? = nil, history text: String? = nil, choice: String = "",
+    _ body: (Browser, _ port: Int) async throws -> Void
   ) async throws {
     var routes = [
-      try EndpointRoute.metrics(of: registry), .page(showsLog: log != nil, showsHistory: history != nil),
+      try EndpointRoute.metrics(of: registry),
+      .page(showsLog: log != nil, showsHistory: history != nil || text != nil),
     ]
-    if let history { routes.append(.history(of: history, recorder: metrics.recorder)) }
+    if let text {
+      routes.append(.immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) })
+    } else if let history {
+      routes.append(.history(of: history, recorder: metrics.recorder))
+    }
     if let log {
       // What an app serves where the page looks for the lines of its log.
       routes.append(EndpointRoute.immediate("/logs") { _ in EndpointResponse(body: Array(log.utf8)) })
@@ -93,9 +104,11 @@ struct PageContent: Sendable {
     return answer(EndpointRequest(path: "/", headers: coding.map { ["Accept-Encoding": $0] } ?? [:]))
   }
 
-  /// Serves routes on a free port for as long as the test needs it.
-  static func serve(_ routes: [EndpointRoute], _ body: (_ port: Int) async throws -> Void) async throws {
-    let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: routes)
+  /// Serves routes, on a free port unless one is given, for as long as the test needs it.
+  static func serve(
+    _ routes: [EndpointRoute], port: Int = 0, _ body: (_ port: Int) async throws -> Void
+  ) async throws {
+    let endpoint = Endpoint(configuration: .init(address: .loopback(port: port)), routes: routes)
     let port = try #require(try endpoint.start().port)
     try await body(port)
     await endpoint.shutdown(within: .zero)

@@ -5,8 +5,6 @@ import TestSupport
 /// What the page opens with, and what it shows of the requests that the app serves, in a real browser.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageHistoryTests {
-  private static let count = "known.steps.reduce((sum, step) => sum + sumOf(step, 'made')[COUNT], 0)"
-
   @Test func `opens with what happened before`() async throws {
     let content = try PageContent(keepsHistory: true)
     content.record(
@@ -15,7 +13,6 @@ struct PageHistoryTests {
     content.serve(7, route: "/carts/{id}", 3)
     try await content.show(choice: "minutes=10") { browser, _ in
       for _ in 1...2 {
-        #expect(try await browser.evaluate(Self.count) == "305")
         #expect(
           try await browser.text("slowest-title") == "Requests, the slowest by p99 first, in these minutes")
         #expect(
@@ -40,14 +37,20 @@ struct PageHistoryTests {
     let content = try PageContent(keepsHistory: true)
     content.record(10, content.request(), 40)
     try await content.show { browser, _ in
+      _ = try await browser.evaluate("$('numbers').open = true")
+      try await browser.point(at: "#pause")
       content.record(10, content.request(), 40)
-      // As if the last scrape had been a minute ago, and its steps were lost.
-      _ = try await browser.evaluate("(known.time -= 60000, known.steps = [])")
-      try await browser.wait("\(Self.count) === 20")
-      // Step follows step, up to now.
-      let isWhole =
-        "known.steps.every((step, i) => step.to > step.from && Math.abs(step.to - (known.steps[i + 1]?.from ?? known.time)) < 1)"
-      #expect(try await browser.holds(isWhole))
+      let paused = try await browser.evaluate("Date.now()")
+      try await browser.wait("Date.now() - \(paused) > 12000")
+      try await browser.point(at: "#pause")
+      try await browser.wait("$('made-by-bucket').innerText.includes('up to 50\\u00a0ms\\t20')")
+      // The charts have steps of five seconds at most, and not one for all of that time.
+      let widest = """
+        [...$('made-by-time').rows].map(row => Date.parse(`2026-01-01T${row.cells[0].innerText}Z`) / 1000)
+          .map((time, i, all) => all[i - 1] - time).filter(width => width >= 0).reduce((a, b) => Math.max(a, b), 0)
+        """
+      let seconds = try #require(Int(try await browser.evaluate(widest)))
+      #expect((1...6).contains(seconds), "\(seconds)")
     }
   }
 
@@ -66,23 +69,34 @@ struct PageHistoryTests {
   }
 
   @Test func `places coarse buckets and others in those of the metrics`() async throws {
-    try await PageContent().show { browser, _ in
-      let bounds = "[1, 2, 3, 4, Infinity]"
-      let history = """
-        { slot_s: 5, covered_s: 40, bounds: { outbound: [2, 4], inbound: [] }, slots: [
-            { age_s: 42, totals: [[1, 9, {}, 2]] }, { age_s: 22, totals: [[0, 1, {}, 2], [1, 9, { 503: 1, 404: 2 }, 0, 4, 1]] },
-            { age_s: 2, totals: [[0, 1, {}, 2]] }, { age_s: 1, totals: [[0, 1, {}, 2]] }],
-          parties: [{ direction: "outbound", client: "a" }, { direction: "outbound", otel_metric_overflow: "true" }] }
-        """
-      // In one go: between two a scrape may add a step.
-      let steps = try await browser.evaluate(
-        "(known.made.bounds = \(bounds), backfill(\(history)), known.steps.map(step => `${Math.round(known.time - step.from)}-${Math.round(known.time - step.to)}: ${sumOf(step, 'made')}`)"
-          + ".join('; '))")
+    let content = try PageContent(buckets: [1, 2, 3, 4])
+    content.record(1, content.request(client: "b"), 100)
+    let history = """
+      {"slot_s": 5, "covered_s": 40, "bounds": {"outbound": [2, 4], "inbound": []}, "slots": [
+          {"age_s": 42, "totals": [[1, 9, {}, 2]]},
+          {"age_s": 22, "totals": [[0, 1, {}, 2], [1, 9, {"503": 1, "404": 2}, 0, 4, 1]]},
+          {"age_s": 2, "totals": [[0, 1, {}, 2]]}, {"age_s": 1, "totals": [[0, 1, {}, 2]]}],
+        "parties": [{"direction": "outbound", "client": "a"},
+          {"direction": "outbound", "otel_metric_overflow": "true"}], "slowest": [], "failed": []}
+      """
+    try await content.show(history: history) { browser, _ in
+      try await browser.point(at: "#pause")
+      _ = try await browser.evaluate("($('numbers').open = true)")
+      try await browser.wait("$('made-by-bucket').rows.length === 5")
+      // A bucket of two seconds is shared by two of one second.
       #expect(
-        steps
-          == "40000-37000: 2,9,0,0,1,1,0,0,0; 37000-32000: 0,0,0,0,0,0,0,0,0; 32000-27000: 0,0,0,0,0,0,0,0,0; "
-          + "27000-22000: 0,0,0,0,0,0,0,0,0; 22000-17000: 7,10,1,2,1,1,2,2,1; 17000-12000: 0,0,0,0,0,0,0,0,0; "
-          + "12000-7000: 0,0,0,0,0,0,0,0,0; 7000-2000: 0,0,0,0,0,0,0,0,0; 2000-0: 4,2,0,0,2,2,0,0,0")
+        try await browser.rows("made-by-bucket") == [
+          "up to 1 s|4", "up to 2 s|4", "up to 3 s|2", "up to 4 s|2", "over 4 s|1",
+        ])
+      // The newest first: a step of five seconds with seven requests after some without any, and before others.
+      let rows = try await browser.rows("made-by-time").map {
+        $0.split(separator: "|").dropFirst().prefix(3).joined(separator: "|")
+      }
+      let seven = try #require(rows.firstIndex(of: "1.4|14.3 %|28.6 %"))
+      #expect(rows[(seven + 1)...].prefix(3) == ["0|0 %|0 %", "0|0 %|0 %", "0|0 %|0 %"])
+      #expect(rows[..<seven].suffix(3) == ["0|0 %|0 %", "0|0 %|0 %", "0|0 %|0 %"])
+      // Two of the oldest step, of which three seconds are in the time; four of the newest one.
+      #expect(rows.last == "0.67|0 %|0 %" && rows.contains("2|0 %|0 %"), "\(rows)")
     }
   }
 

@@ -214,43 +214,45 @@ struct PageNowTests {
     }
   }
 
-  /// Steps as they would be after ten minutes, in one go, so that no scrape comes between.
-  @Test func `compares the last minute with those before`() async throws {
-    try await PageContent().show { browser, _ in
-      let said = try await browser.evaluate(
-        """
-        (() => {
-          known.made.bounds = [.1, .5, 1, Infinity];
-          const party = path => partyOf("made", { client: "c", server_address: "a", url_template: path, http_request_method: "GET" });
-          const step = age => makeStep(known.time - 1000 * age, known.time - 1000 * age + 5000);
-          const put = (step, path, count, time, ...buckets) =>
-            add(sumFor(party(path), step.made, 4), Float64Array.of(count, time, 0, 0, ...buckets));
-          const steps = [300, 200, 50, 10].map(step), [older, old, late, last] = steps;
-          // Slow as before; slower than before, but fast; a tail of one in eleven; slow only with its time-outs.
-          put(old, "/long", 10, 20, 0, 0, 0, 10); put(last, "/long", 10, 20, 0, 0, 0, 10);
-          put(old, "/slower", 20, .2, 20, 0, 0, 0); put(late, "/slower", 10, 2, 0, 10, 0, 0);
-          put(last, "/tail", 11, 3, 10, 0, 0, 1);
-          put(last, "/late", 4, 8, 2, 0, 0, 2);
-          // Once five minutes ago, and again and again since.
-          for (const one of [older, late, last]) fail(one, party("/late"), "timeout", 2), put(one, "/late", 0, 0);
-          known.steps = steps;
-          now();
-          return [$("wrong-title").textContent, ...[...$("wrong").rows].map(row => [...row.cells].map(cell => cell.textContent).join("|")),
-            ...[late, last].flatMap(step => [clock(step.from), clock(step.to)])].join("\\n");
-        })()
-        """)
-      let lines = said.split(separator: "\n").map(String.init)
+  /// What a process would have after ten minutes.
+  @Test func `compares the time that is chosen with that before`() async throws {
+    // Slow as before; slower than before, but fast; a tail of one in eleven; slow only with its time-outs. Time-outs were once ten
+    // minutes ago, and again and again since a minute.
+    let history = """
+      {"slot_s": 5, "covered_s": 600, "bounds": {"outbound": [0.1, 0.5, 1], "inbound": []}, "slots": [
+          {"age_s": 590, "totals": [[3, 0, {"timeout": 2}, 0, 0, 0, 2]]},
+          {"age_s": 400, "totals": [[0, 20, {}, 0, 0, 0, 10], [1, 0.2, {}, 20]]},
+          {"age_s": 60, "totals": [[1, 2, {}, 0, 10], [3, 4, {"timeout": 2}, 0, 0, 0, 2]]},
+          {"age_s": 10, "totals": [[0, 20, {}, 0, 0, 0, 10], [2, 3, {}, 10, 0, 0, 1],
+            [3, 4, {"timeout": 2}, 0, 0, 0, 2]]}],
+        "parties": [\(["long", "slower", "tail", "late"].map {
+            #"{"direction": "outbound", "client": "c", "server_address": "a", "http_request_method": "GET", "url_template": "/\#($0)"}"#
+          }.joined(separator: ", "))],
+        "slowest": [], "failed": []}
+      """
+    try await PageContent().show(history: history, choice: "minutes=5") { browser, _ in
+      try await browser.wait("$('wrong').rows.length === 3")
       #expect(
-        lines.first
-          == "4 of 4 requests to GET /late failed in the last minute (timeout: no whole answer in time). 2 more rows below."
+        try await browser.text("wrong-title")
+          == "4 of 4 requests to GET /late failed in the last 5 minutes (timeout: no whole answer in time). 2 more rows below."
       )
-      let times = Array(lines.suffix(4))
+      let rows = try await browser.rows("wrong").map { $0.split(separator: "|").map(String.init) }
       #expect(
-        Array(lines.dropFirst().dropLast(4)) == [
-          "timeout: no whole answer in time|GET /late|c|a|4 of 4|\(times[0])|\(times[3])",
-          "were slower than before|GET /slower|c|a|10 of 10|\(times[0])|\(times[1])",
-          "took over 1 s|GET /long|c|a|10 of 10|\(times[2])|\(times[3])",
+        rows.map { $0.prefix(5).joined(separator: "|") } == [
+          "timeout: no whole answer in time|GET /late|c|a|4 of 4",
+          "were slower than before|GET /slower|c|a|10 of 10", "took over 1 s|GET /long|c|a|10 of 10",
         ])
+      // From the begin of its first step, a minute ago, to the end of its last one.
+      let seconds = try rows.map { row in
+        let times = row[5...].map { time in
+          time.split(separator: ":").compactMap { Int($0) }.reduce(0) { 60 * $0 + $1 }
+        }
+        return (try #require(times.last) - times[0] + 86_400) % 86_400
+      }
+      #expect(seconds.count == 3)
+      for (seconds, expected) in zip(seconds, [55, 5, 5]) {
+        #expect(abs(seconds - expected) <= 1, "\(rows)")
+      }
     }
   }
 
@@ -299,12 +301,12 @@ struct PageNowTests {
           "(boxes => Math.max(...boxes.map(box => box.top)) < Math.min(...boxes.map(box => box.bottom)))(\(tops))"
         ))
       #expect(try await !browser.holds("[...all('th')].some(head => head.checkVisibility())"))
-      // A failure in two lines, and all of it.
+      // A failure in three lines, and all of it.
       let seen = try await browser.seen()
       for text in [
         "no whole answer in time", "the connection broke", "no TLS", "33 of 99", "GET /products/{id}/reviews",
       ] { #expect(seen.contains(text), "\(text): \(seen)") }
-      #expect(try await browser.holds("Math.max(...[...$('wrong').rows].map(row => row.clientHeight)) < 60"))
+      #expect(try await browser.holds("Math.max(...[...$('wrong').rows].map(row => row.clientHeight)) < 80"))
       // What failed and how many stand beside each other, and not on each other.
       #expect(
         try await browser.holds(

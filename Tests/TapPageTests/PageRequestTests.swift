@@ -58,7 +58,8 @@ struct PageRequestTests {
       #expect(
         try await browser.evaluate("document.querySelector('#drawer .verdict').textContent")
           == "32.5 % is processing: the server's work. The network's round trip is 8 ms of 26 ms. "
-          + "The app can change 37.5 %: connecting took 30 ms; make all requests with one session, which uses connections again.")
+          + "The app can change 37.5 %: connecting took 30 ms; make all requests with one session, which uses connections again."
+      )
       let bars = try await browser.evaluate(Self.bars(":not(.trace)"))
       let rows = bars.split(separator: "\n").map { $0.split(separator: "|").map(String.init) }
       #expect(
@@ -151,14 +152,16 @@ struct PageRequestTests {
       #"{"timestamp":"2026-11-21T09:30:00.100000Z","severity":"INFO","event":"app","trace_id":"\#(Self.trace)","span_id":"\#(trace.spanID)","message":"no stock"}"#
     try await content.show(log: "\(said)\n", choice: "minutes=10") { browser, _ in
       for selector in ["#wrong tr:first-child button", "#wrong tr:last-child button", "#slowest button"] {
-        _ = try await browser.evaluate("document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
+        _ = try await browser.evaluate(
+          "document.querySelector('\(selector)').scrollIntoView({ block: 'center' })")
         try await browser.openDrawer(at: selector)
         #expect(try await browser.text("drawer-title") == "GET /carts/{id}", "\(selector)")
         #expect(try await browser.seen().contains("This app answered 503 Service Unavailable."))
         try await browser.point(at: "#drawer-close")
         try await browser.wait("$('drawer').hidden")
       }
-      _ = try await browser.evaluate("document.querySelector('#lines button').scrollIntoView({ block: 'center' })")
+      _ = try await browser.evaluate(
+        "document.querySelector('#lines button').scrollIntoView({ block: 'center' })")
       try await browser.openDrawer(at: "#lines button")
       #expect(try await browser.text("drawer-title") == "no stock")
       // From the trace back to the request.
@@ -169,7 +172,8 @@ struct PageRequestTests {
 
   /// After its head has gone out, a status says nothing about how a request ended.
   @Test func `what was cut off after its head has its cause for a status`() async throws {
-    let served = #""event":"http.server.request","http.request.method":"GET","url.path":"/export","duration_s":0.2"#
+    let served =
+      #""event":"http.server.request","http.request.method":"GET","url.path":"/export","duration_s":0.2"#
     let log = [
       #""severity":"ERROR",\#(served),"http.response.status_code":200,"error.type":"connection_lost","outcome":"error""#,
       #""severity":"INFO",\#(served),"http.response.status_code":200,"outcome":"cancelled""#,
@@ -180,9 +184,11 @@ struct PageRequestTests {
     }
     try await PageContent().show(log: log.joined(), choice: "trace=\(Self.trace)") { browser, _ in
       try await browser.wait(Self.isInView)
-      let marks = try await browser.evaluate("[...all('.trace .number')].map(node => node.textContent).join('|')")
+      let marks = try await browser.evaluate(
+        "[...all('.trace .number')].map(node => node.textContent).join('|')")
       #expect(marks == "connection_lost 200 ms|cancelled 200 ms|503 200 ms|200 200 ms")
-      let status = try await browser.evaluate("[...$('lines').rows].map(row => row.cells[5].textContent).join('|')")
+      let status = try await browser.evaluate(
+        "[...$('lines').rows].map(row => row.cells[5].textContent).join('|')")
       #expect(status == "200|503|cancelled|connection_lost")
       try await browser.point(at: ".trace li:first-child button")
       try await browser.wait("$('drawer-title').textContent === 'GET /export'")

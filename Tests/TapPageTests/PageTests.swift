@@ -111,36 +111,31 @@ import TestSupport
   }
 
   @Test func `says what all charts show at the moment under the pointer`() async throws {
-    let content = try PageContent(keepsHistory: true)
-    content.record(8, content.request(), 40)
-    try await content.show { browser, _ in
-      // Two steps: of 30 s with sixty requests, and of 30 s without any. In one go, so that no scrape comes between.
-      let said = try await browser.evaluate(
-        """
-        (() => {
-          const first = makeStep(known.time - 60000, known.time - 30000), party = partyOf("made", { client: "a" });
-          sumFor(party, first.made, known.made.bounds.length).set([60, 6, 3, 6]);
-          sumFor(party, first.made, known.made.bounds.length)[BUCKETS + 2] = 60;
-          known.steps = [first, makeStep(known.time - 30000, known.time)];
-          setSpan();
-          charts();
-          const texts = () => ["rate-now-0", "share-now-0", "share-now-1", "latency-now-0", "heat-now-0"].map(id => $(`made-${id}`).textContent).join("|");
-          const seen = [texts()];
-          for (const [id, x, y] of [["rate", .25, .5], ["heat", .25, .99]]) {
-            const box = $(`made-${id}`).getBoundingClientRect();
-            $(`made-${id}`).dispatchEvent(new PointerEvent("pointermove",
-              { bubbles: true, clientX: box.left + x * box.width, clientY: box.top + y * box.height }));
-            seen.push(texts() + " " + [...all(".cross")].filter(one => one.checkVisibility()).map(one => one.style.left).join());
-          }
-          document.body.dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
-          return [...seen, texts()].join("\\n");
-        })()
-        """)
-      #expect(
-        said.split(separator: "\n") == [
-          "0|0 %|0 %|–|–", "2|5 %|10 %|≈ 17.5 ms|up to 25 ms: 2/s 25%,25%,25%,25%",
-          "2|5 %|10 %|≈ 17.5 ms|up to 5 ms: 0/s 25%,25%,25%,25%", "0|0 %|0 %|–|–",
-        ])
+    // Half a minute with sixty requests, and one without any.
+    let history = """
+      {"slot_s": 30, "covered_s": 60, "bounds": {"outbound": [0.005, 0.01, 0.025], "inbound": []}, "slots": [
+          {"age_s": 60, "totals": [[0, 1.05, {"503": 3, "404": 6}, 0, 0, 60]]}],
+        "parties": [{"direction": "outbound", "client": "a"}], "slowest": [], "failed": []}
+      """
+    try await PageContent().show(history: history, choice: "minutes=1") { browser, _ in
+      try await browser.point(at: "#pause")
+      func seen() async throws -> String {
+        try await browser.evaluate(
+          """
+          ["rate-now-0", "share-now-0", "share-now-1", "latency-now-0", "heat-now-0"].map(id => $(`made-${id}`).innerText).join("|")
+            + " " + [...all(".cross")].filter(one => one.checkVisibility()).map(one => Math.round(parseFloat(one.style.left))).join()
+          """)
+      }
+      let none = "0|0 %|0 %|–|– "
+      #expect(try await seen() == none)
+      try await browser.hover(over: "#made-rate", x: 0.25, y: 0.5)
+      let rate = try await seen()
+      #expect(rate == "2|5 %|10 %|≈ 17.5 ms|up to 25 ms: 2/s 25,25,25,25")
+      try await browser.hover(over: "#made-heat", x: 0.25, y: 0.99)
+      let heat = try await seen()
+      #expect(heat == "2|5 %|10 %|≈ 17.5 ms|up to 5 ms: 0/s 25,25,25,25")
+      try await browser.hover(over: "h1", x: 0.5, y: 0.5)
+      #expect(try await seen() == none)
     }
   }
 
@@ -227,7 +222,7 @@ import TestSupport
       // Since the start, until the page has seen all of the time that it shows. Here that is the same: there was nothing before.
       #expect(try await browser.text("phases-title") == "Where the time goes, since the start")
       let before = try await browser.text("phases")
-      _ = try await browser.evaluate("(known.since.phases -= 60000, redraw())")
+      try await browser.advanceClock(byMilliseconds: 61_000)
       try await browser.wait("$('phases-title').textContent === 'Where the time goes, in these minutes'")
       #expect(try await browser.text("phases") == before)
     }
@@ -249,7 +244,8 @@ import TestSupport
     try await content.show(choice: "minutes=10") { browser, _ in
       try await browser.wait("all('#phases li').length === 6")
       let rows = try await browser.evaluate(
-        "[...all('#phases li')].map(row => row.querySelector('b').textContent + ': ' + row.querySelector('.verdict').textContent).sort().join('\\n')")
+        "[...all('#phases li')].map(row => row.querySelector('b').textContent + ': ' + row.querySelector('.verdict').textContent).sort().join('\\n')"
+      )
       #expect(
         rows == """
           payments → local.test: 70 % is processing: the wait for the server's answer. The app can change 30 %: local took 30 ms; take load off this process.
@@ -261,7 +257,8 @@ import TestSupport
           """)
       // The same of one request.
       let button = "#slowest tr:first-child button"
-      _ = try await browser.evaluate("document.querySelector('\(button)').scrollIntoView({ block: 'center' })")
+      _ = try await browser.evaluate(
+        "document.querySelector('\(button)').scrollIntoView({ block: 'center' })")
       try await browser.openDrawer(at: button)
       #expect(try await browser.seen().contains("The app can change 47 %: queue took 127 ms"))
     }
@@ -276,7 +273,8 @@ import TestSupport
     try await content.show(choice: "minutes=10") { browser, _ in
       try await browser.wait("all('#phases li').length === 3")
       let rows = try await browser.evaluate(
-        "[...all('#phases li')].map(row => row.querySelector('b').textContent + ': ' + row.querySelector('.verdict').textContent).sort().join('\\n')")
+        "[...all('#phases li')].map(row => row.querySelector('b').textContent + ': ' + row.querySelector('.verdict').textContent).sort().join('\\n')"
+      )
       #expect(
         rows == """
           payments → b.test: 100 % is processing: the wait for the server's answer.
@@ -307,12 +305,24 @@ import TestSupport
   }
 
   @Test func `begins again where the app has other buckets`() async throws {
-    let content = try PageContent()
-    content.record(1, content.request(), 1)
-    try await content.show { browser, _ in
-      try await browser.wait("document.getElementById('made-requests')?.textContent === '1'")
-      _ = try await browser.evaluate("window.isOld = known.made.bounds = [1]")
-      try await browser.wait("!window.isOld && document.getElementById('made-requests')?.textContent === '1'")
+    let old = try PageContent(), new = try PageContent(buckets: [1])
+    old.record(1, old.request(), 1)
+    new.record(2, new.request(), 1)
+    let first = Endpoint(
+      configuration: .init(address: .loopback(port: 0)),
+      routes: [try EndpointRoute.metrics(of: old.registry), .page()])
+    let port = try #require(try first.start().port)
+    try await Browser.use { browser in
+      try await browser.open("http://127.0.0.1:\(port)/")
+      #expect(try await browser.text("made-requests") == "1")
+      _ = try await browser.evaluate("window.isOld = true")
+      await first.shutdown(within: .zero)
+      try await PageContent.serve(
+        [try EndpointRoute.metrics(of: new.registry), .page()], port: port
+      ) { _ in
+        try await browser.wait(
+          "!window.isOld && document.getElementById('made-requests')?.textContent === '2'")
+      }
     }
   }
 

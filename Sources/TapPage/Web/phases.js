@@ -32,13 +32,13 @@ const REMEDIES = [
   [["local"], "local", "take load off this process"],
 ];
 
-// The largest part that the app can change, unless it is less than a tenth. Without an answer no connection could have been kept.
+// The largest part that the app can change, if it is a tenth of the time and not below what a person notices. Without an answer no connection could have been kept.
 function remedyFor(pieces, time, largest) {
   const isAnswered = pieces.some(({ name }) => /^(processing|response|transfer)$/.test(name));
   const [names, what, remedy, part] = REMEDIES.filter(([names]) => isAnswered || !names.includes("connect"))
     .map(one => [...one, pieces.reduce((sum, { name, time }) => sum + (one[0].includes(name) ? time : 0), 0)])
     .reduce((a, b) => b[3] > a[3] ? b : a);
-  if (!(part >= time / 10)) return "";
+  if (!(part >= Math.max(time / 10, .01))) return "";
   return names.includes(largest) ? ` The app can change it: ${remedy}.`
     : ` The app can change ${percent(part / time)}: ${what} took ${seconds(part)}; ${remedy}.`;
 }

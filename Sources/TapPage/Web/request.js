@@ -45,7 +45,7 @@ function requestContent(one) {
   const trouble = troubleOf(one), pieces = piecesOfLine(one), roundTrip = one.numberOf("network.round_trip_s");
   const usual = usualOf(one.party), differs = difference(one, pieces, usual), cut = one.of("cut_off_phase");
   const isUnknown = pieces.every(({ name }) => name === "unknown") && !hasPhases(one.party.client);
-  const times = () => one.party.side === "served" ? [element("p.none", "In this app: what it asked others meanwhile is in its trace.")]
+  const times = () => one.party.side === "served" ? [element("p.none", "All of it is this app's time. The requests that it made meanwhile are in the trace.")]
     : [differs && element("p.verdict", differs), ...isUnknown ? [element("p.verdict", noPhases(one.party.client))]
       : [verdict(pieces, one.seconds, roundTrip, cut ? `It was cut off in ${cut}: its whole time is unknown.`
         : !codeOf(one) && "No answer came."), waterfall(one, pieces, roundTrip, usual)]];
