@@ -1,6 +1,7 @@
 /// An external program that a test runs.
 ///
-/// Tests that need one are skipped where it is missing, unless `TESTS_REQUIRE_TOOLS` is `1`:
+/// Tests that need one are skipped where it is missing. If `TESTS_REQUIRE_TOOLS` is `1`, they fail there; if it is `0`, they are
+/// skipped everywhere:
 ///
 ///     @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
 package struct Tool: Sendable {
@@ -16,16 +17,21 @@ package struct Tool: Sendable {
   }
 
   /// Whether tests with this program run: it is installed, or required.
-  package static func isUsable(_ name: String) -> Bool { isRequired || (try? Tool(name)) != nil }
+  package static func isUsable(_ name: String) -> Bool {
+    isRequired || !isRefused && (try? Tool(name)) != nil
+  }
 
   /// Whether tests with this Python package run.
   package static func isUsable(python package: String) async -> Bool {
-    if isRequired { return true }
+    if isRequired || isRefused { return isRequired }
     return (try? await Tool("python3").run(["-c", "import \(package)"]).status) == 0
   }
 
   /// Tools must not be missing here.
-  package static var isRequired: Bool { ProcessInfo.processInfo.environment["TESTS_REQUIRE_TOOLS"] == "1" }
+  package static var isRequired: Bool { variable == "1" }
+
+  private static var isRefused: Bool { variable == "0" }
+  private static var variable: String? { ProcessInfo.processInfo.environment["TESTS_REQUIRE_TOOLS"] }
 
   /// Runs the program to its end. Standard error goes where the output goes.
   package func run(_ arguments: [String], input: [UInt8] = [], seconds: Double = 120) async throws -> Result {
