@@ -195,7 +195,7 @@ extension TransferInfo {
   /// | witness | the response | which libcurl |
   /// |---|---|---|
   /// | libcurl | to a request without a body | any |
-  /// | libcurl | to a body that was not sent again | 8.10 |
+  /// | libcurl, after the last of the body | to a request that was not sent again | 8.10 |
   /// | the tap, late by as long as the session's queue was held | its head reached a delegate | any |
   /// | the kernel's time since the last data came | complete, by HTTP/1.x, in one segment | any |
   private func timeAfterFirstByte(within leg: Int64?, afterBody body: Int64) -> Int64? {
@@ -244,10 +244,12 @@ extension TransferInfo {
   /// A head has come: to a body not an interim one alone.
   private var hasHead: Bool { hasBody ? finalStatusCode != nil : hasFirstByte }
 
-  /// libcurl has noted the first byte of a response. It does so too at the end of a connection, and before
-  /// 8.10 at the beginning of an upload (`readwrite_upload` in its `transfer.c`).
+  /// libcurl has noted the first byte of a response. It does so too at the end of a connection, before 8.10 at
+  /// the beginning of an upload (`readwrite_upload` in its `transfer.c`), and at an interim response, which
+  /// asks for the body.
   private var hasFirstByte: Bool {
-    startTransfer > 0 && statusCode ?? 0 > 0 && (!hasBody || postTransfer != nil && resend == 0)
+    startTransfer > 0 && statusCode ?? 0 > 0
+      && (!hasBody || resend == 0 && startTransfer >= postTransfer ?? .max)
   }
 
   /// The last data on the connection was the request's. TLS ends a connection with an alert: after a failure,

@@ -376,6 +376,9 @@ import TestSupport
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 200_000, 0, 400)
       $0.seen.head = 250_100
     },
+    Case("one with an interim response just before its end", [.response: 300_950, .local: 150]) {
+      ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (200, 90, 0, 80)
+    },
     Case("one with a late answer", [.processing: 300_950, .local: 150], cutOff: .processing, end: .failed) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.bodySize) = (200, 90, 0, 200)
       ($0.statusCode, $0.startTransfer) = (0, 0)
