@@ -178,12 +178,8 @@ public final class Tap: Sendable {
 
   /// Tries again until the endpoint listens, or the tap is shut down or released.
   private func listenLater() {
-    do {
-      try BackgroundThread.start { [weak self, stop, interval = configuration.addressRetryInterval] in
-        while stop.wait(until: .now.advanced(by: interval)) == nil, self?.listens() == false {}
-      }
-    } catch {
-      warn("no thread to wait for the address: \(error.text); the metrics are not served")
+    BackgroundThread.startNowOrLater { [weak self, stop, interval = configuration.addressRetryInterval] in
+      while stop.wait(until: .now.advanced(by: interval)) == nil, self?.listens() == false {}
     }
   }
 

@@ -12,16 +12,24 @@ package final class TerminationSignals: Sendable {
   private struct State {
     var listeners: [ObjectIdentifier: AsyncStream<Void>.Continuation] = [:]
     var actionsBefore: [(number: Int32, action: sigaction)] = []
+    /// The thread that waits for signals has been asked for, and has started.
     var isWaiting = false
+    var hasThread = false
 
-    /// Changes nothing where the system gives no thread: a signal ends the process then, as without a listener.
+    /// Changes nothing until the system gives a thread: a signal ends the process until then, as without a listener.
     mutating func installHandler() {
       if !isWaiting {
         signalSemaphore = signalSemaphore ?? makeSemaphore()
-        let wait: @Sendable () -> Void = { while true { TerminationSignals.waitForSignal() } }
-        guard signalSemaphore != nil, (try? BackgroundThread.start(wait)) != nil else { return }
+        guard signalSemaphore != nil else { return }
         isWaiting = true
+        hasThread = BackgroundThread.startNowOrLater {
+          TerminationSignals.state.withLock { state in
+            if !exchange(&state.hasThread, with: true), !state.listeners.isEmpty { state.installHandler() }
+          }
+          while true { TerminationSignals.waitForSignal() }
+        }
       }
+      guard hasThread else { return }
       actionsBefore = [SIGTERM, SIGINT].map { number in
         var before = sigaction()
         sigaction(number, nil, &before)

@@ -69,6 +69,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   package func batchEnded() { lines.wake() }
 
+  package func wakeIfRefused() { lines.wakeIfRefused() }
+
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling
   /// does not leave it out; a minimum severity above `.warn` does.
   package func requestWaits(_ request: RequestDescription, for duration: Duration) {

@@ -25,7 +25,6 @@ import TestSupport
   /// That is when a person wants to see it. In a process of its own, since other tests need the threads.
   @Test func `the endpoint serves while the app blocks Swift's threads and Dispatch's others`() async {
     await #expect(processExitsWith: .success) {
-      alarm(60)
       var configuration = Tap.Configuration.test()
       configuration.servesLog = true
       configuration.endpoint?.limits.answerDeadline = .seconds(5)

@@ -2,7 +2,7 @@ import SessionTap
 import TestSupport
 
 /// What a tap promises beside an app that blocks the threads, descriptors and system calls that they share. Each in a process of
-/// its own, which an alarm ends.
+/// its own.
 @Suite(.needs(.program)) struct SurroundingsTests {
   /// What waits with a deadline or an interval.
   enum Wait: Codable, CaseIterable { case flush, shutdown, address, push }
@@ -20,7 +20,6 @@ import TestSupport
     try ExitValues.give("SurroundingsTests.1", wait)
     await #expect(processExitsWith: .exitCode(7)) {
       let wait = try ExitValues.take("SurroundingsTests.1", Wait.self)
-      alarm(60)
       var configuration = Tap.Configuration.test(log: .memory)
       configuration.shutdownDeadline = .milliseconds(100)
       let first = try Tap.start(configuration)
@@ -57,7 +56,6 @@ import TestSupport
 
   @Test func `a shutdown closes the log though no await returns`() async throws {
     await #expect(processExitsWith: .exitCode(7)) {
-      alarm(60)
       let tap = try Tap.start(.test(log: .memory) { $0.shutdownDeadline = .milliseconds(100) })
       let never = Gate()
       Thread.detachNewThread {
@@ -85,13 +83,12 @@ import TestSupport
     try ExitValues.give("SurroundingsTests.2", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("SurroundingsTests.2", String.self)
-      alarm(60)
       let tap = try Tap.start(.test(log: .file(path)))
       var limit = rlimit(rlim_cur: 256, rlim_max: 256)
       setrlimit(__rlimit_resource_t(7), &limit)  // RLIMIT_NOFILE
       while dup(2) >= 0 {}
       let run = Task { await tap.runUntilTerminated() }
-      await waitForHandler(of: SIGTERM)
+      try await waitForHandler(of: SIGTERM)
       tap.inbound.begin(method: "GET", path: "/last").end(statusCode: 200)
       kill(getpid(), SIGTERM)
       await run.value
@@ -105,7 +102,6 @@ import TestSupport
     try ExitValues.give("SurroundingsTests.3", folder("requests.jsonl"))
     await #expect(processExitsWith: .exitCode(7)) {
       let path = try ExitValues.take("SurroundingsTests.3", String.self)
-      alarm(60)
       var action = sigaction()
       action.__sigaction_handler.sa_handler = { _ in }
       sigaction(SIGUSR1, &action, nil)
@@ -113,7 +109,7 @@ import TestSupport
       let send = unsafeBitCast(symbol, to: (@convention(c) (Int32, Int32, Int32) -> Int32).self)
       let tap = try Tap.start(.test(log: .file(path)))
       let run = Task { await tap.runUntilTerminated() }
-      await waitForHandler(of: SIGTERM)
+      try await waitForHandler(of: SIGTERM)
       for round in 0..<100 {
         tap.inbound.begin(method: "GET", path: "/\(round)").end(statusCode: 200)
         for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {

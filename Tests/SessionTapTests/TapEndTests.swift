@@ -136,7 +136,7 @@ import TestSupport
       await cancelled.value
       let second = try Tap.start(.test())
       let asked = Task { await second.runUntilTerminated() }
-      await waitForHandler(of: SIGINT)
+      try await waitForHandler(of: SIGINT)
       kill(getpid(), SIGINT)
       await asked.value
       #expect(second.address == nil)
@@ -160,5 +160,10 @@ import TestSupport
     await #expect(throws: Failed.self) { try await tap.runUntilTerminated { throw Failed() } }
     #expect(tap.address == nil)
     #expect(throws: TapError.self) { try tap.start() }
+    // Without a signal a cancellation is the app's own error.
+    let other = try Tap.start(.test())
+    await #expect(throws: CancellationError.self) {
+      try await other.runUntilTerminated { throw CancellationError() }
+    }
   }
 }

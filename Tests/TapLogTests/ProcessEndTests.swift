@@ -2,16 +2,28 @@ import TapLog
 import TestSupport
 
 @Suite(.needs(.thread)) struct ProcessEndTests {
-  @Test func `waits for the lines that are on their way, when it is a normal one`() async throws {
-    let folder = try TemporaryFolder()
-    try ExitValues.give("ProcessEndTests.1", folder("requests.jsonl"))
-    await #expect(processExitsWith: .exitCode(7)) {
-      let path = try ExitValues.take("ProcessEndTests.1", String.self)
-      let log = try RequestLog(to: .file(path))
-      for index in 0..<100 { log.log(.info, "\(index)") }
-      exit(7)
+  /// Counts the lines that a flush has waited for.
+  private final class FlushedSink: LogSink {
+    static let shared = FlushedSink()
+    private let lines = Mutex((written: 0, flushed: 0))
+
+    var flushed: Int { lines.withLock { $0.flushed } }
+
+    func write(_ lines: UnsafeRawBufferPointer) {
+      self.lines.withLock { $0.written += lines.count { $0 == UInt8(ascii: "\n") } }
     }
-    #expect(try folder.lines("requests.jsonl").count == 100)
+
+    func flush() { lines.withLock { $0.flushed = $0.written } }
+  }
+
+  @Test func `waits for the lines that are on their way, when it is a normal one`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      // The first that is registered is called last.
+      atexit { _exit(FlushedSink.shared.flushed == 100 ? 7 : 1) }
+      let log = try RequestLog(to: .custom(FlushedSink.shared))
+      for index in 0..<100 { log.log(.info, "\(index)") }
+      exit(0)
+    }
   }
 
   @Test func `does not wait for a reader that never comes`() async throws {

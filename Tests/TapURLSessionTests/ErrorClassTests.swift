@@ -81,7 +81,6 @@ import TestSupport
   /// libcurl says what proxy it cannot use. In a process of its own, since all sessions read the variable.
   @Test func `the credentials of a proxy are in no message`() async {
     await #expect(processExitsWith: .success) {
-      alarm(60)
       setenv("http_proxy", "http://user:s3cret@127.0.0.1:99999", 1)
       let (tap, observer) = URLSessionTap.observed()
       let session = tap.session()

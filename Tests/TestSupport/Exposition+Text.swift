@@ -6,7 +6,7 @@ extension Registry {
 
   package var lines: [String] { text.split(separator: "\n").map(String.init) }
 
-  /// The value of the first sample that is written like this.
+  /// The value of the one series that is written like this, where ``value(of:labels:)`` adds up those that have further labels.
   package func sample(_ sample: String) -> Double? {
     lines.first { $0.hasPrefix(sample + " ") }.flatMap { Double($0.dropFirst(sample.count + 1)) }
   }

@@ -23,6 +23,7 @@ extension RequestObservation {
     (whole.openedConnections, whole.isConnectionReused, whole.timeToResend) = (1, false, .seconds(1))
     (whole.networkRoundTrip, whole.retransmittedSegments) = (.seconds(1), 1)
     (whole.resendCount, whole.isFromCache) = (1, true)
+    (whole.request.headers, whole.responseHeaders) = (["accept": "text/plain"], ["server": "x"])
     return whole
   }
 

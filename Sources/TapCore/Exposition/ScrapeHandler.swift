@@ -6,12 +6,14 @@ import Synchronization
 /// way wait for the next and share it: each sees everything that was recorded before it came, and a crowd of
 /// scrapers costs no more than two gatherings in a row.
 package final class ScrapeHandler: Sendable {
-  /// Called once with the answer, on the thread that did the work.
-  package typealias Completion = @Sendable (Exposition) -> Void
+  /// Called once: with the answer, on the thread that did the work, or with `nil` if the work could not be started.
+  package typealias Completion = @Sendable (Exposition?) -> Void
+  /// Runs work away from the caller, such as `{ queue.async(execute: $0) }`. If it throws, the work is not run.
+  package typealias Perform = @Sendable (@escaping @Sendable () -> Void) throws -> Void
 
   private let registry: Registry
   private let createdSamples: Bool
-  private let perform: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private let perform: Perform
   private let state = Mutex(State())
 
   private struct State {
@@ -28,13 +30,8 @@ package final class ScrapeHandler: Sendable {
     let names: Set<String>?
   }
 
-  /// - Parameters:
-  ///   - createdSamples: Whether OpenMetrics has `_created` samples.
-  ///   - perform: Runs the work away from the caller, such as `{ queue.async(execute: $0) }`.
-  package init(
-    registry: Registry, createdSamples: Bool = false,
-    perform: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
-  ) {
+  /// - Parameter createdSamples: Whether OpenMetrics has `_created` samples.
+  package init(registry: Registry, createdSamples: Bool = false, perform: @escaping Perform) {
     (self.registry, self.createdSamples, self.perform) = (registry, createdSamples, perform)
   }
 
@@ -54,15 +51,19 @@ package final class ScrapeHandler: Sendable {
       defer { state.isWorking = true }
       return !state.isWorking
     }
-    if isFirst { perform { [self] in work() } }
+    guard isFirst, (try? perform { [self] in work() }) == nil else { return }
+    let refused = state.withLock { state in
+      state.isWorking = false
+      return exchange(&state.waiting, with: [])
+    }
+    for scrape in refused { scrape.completion(nil) }
   }
 
   private func work() {
     while true {
       let waiting = state.withLock { state in
         state.isWorking = !state.waiting.isEmpty
-        defer { state.waiting = [] }
-        return state.waiting
+        return exchange(&state.waiting, with: [])
       }
       if waiting.isEmpty { return }
       let families = registry.gather()

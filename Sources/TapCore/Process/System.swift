@@ -70,6 +70,8 @@ package enum System {
     return getcwd(&path, path.count).map { String(cString: $0) }
   }
 
+  static var processID: Int32 { getpid() }
+
   static func atExit(_ function: @convention(c) () -> Void) { atexit(function) }
 
   static func power(_ base: Double, _ exponent: Double) -> Double { pow(base, exponent) }

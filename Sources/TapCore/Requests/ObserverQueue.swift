@@ -26,6 +26,8 @@ final class ObserverQueue: RequestConsumer {
 
   func batchEnded() { calls.wake() }
 
+  func wakeIfRefused() { calls.wakeIfRefused() }
+
   var droppedCount: UInt64 { calls.droppedCount }
 
   func flush(until deadline: Instant) -> Bool { calls.flush(until: deadline) }

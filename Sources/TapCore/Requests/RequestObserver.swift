@@ -21,8 +21,11 @@ extension RequestObserver {
 package protocol RequestConsumer: RequestObserver, AnyObject {
   /// The calls of a batch have been made. Does nothing by default.
   func batchEnded()
+  /// Wakes a thread of its own that the system refused before. Does nothing by default.
+  func wakeIfRefused()
 }
 
 extension RequestConsumer {
   package func batchEnded() {}
+  package func wakeIfRefused() {}
 }

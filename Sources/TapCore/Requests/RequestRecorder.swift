@@ -80,6 +80,10 @@ public final class RequestRecorder: Sendable {
     ExitFlush.add(self)
     try registry.add(self)
     if tracer != nil { Self.tracing.withLock { $0.recorder = self } }
+    try registry.counter(
+      "session_tap_refused_threads_total",
+      help: "Starts of a thread that the system refused, as at a limit of tasks. Each is tried again."
+    ) { Double(BackgroundThread.refusedCount) }
     guard let observers else { return }
     try registry.counter(
       "session_tap_observer_dropped_total",
@@ -102,7 +106,10 @@ public final class RequestRecorder: Sendable {
 
   /// Records everything that happened before, and passes it to the log and the observers' queue. A scrape
   /// does so by itself; call this before you read a log. Waits only for the same work on another thread.
-  public func drain() { queue.drain() }
+  public func drain() {
+    queue.drain()
+    for consumer in consumers { consumer.wakeIfRefused() }
+  }
 
   func metrics(of direction: RequestDirection) -> RequestMetrics {
     direction == .outbound ? outboundMetrics : inboundMetrics

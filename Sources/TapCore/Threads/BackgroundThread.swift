@@ -1,11 +1,78 @@
+import Synchronization
 import TapLibc
 
+/// Starts threads. Each start that the system refuses is counted; the first of a row is reported on standard error.
 package enum BackgroundThread {
+  private struct State {
+    /// The last start was refused.
+    var isRefused = false
+    var lastReport: Instant?
+    /// Bodies that run on threads of their own as soon as the system gives any.
+    var postponed: [@Sendable () -> Void] = []
+  }
+
+  private static let state = Mutex(State())
+  private static let refused = Atomic<UInt64>(0)
+  private static let reportInterval = Duration.seconds(60)
+  /// The most bodies that are postponed.
+  private static let postponedLimit = 64
+
+  /// The starts that the system refused in this process.
+  package static var refusedCount: UInt64 { refused.load(ordering: .relaxed) }
+
   /// Runs the body on a new thread, on which no signal is delivered: a write to a pipe without a reader or past the
   /// file size limit then fails with an error instead of ending the process (SIGPIPE, SIGXFSZ), and the
-  /// app's handlers run on the app's threads. Its priority is that of any thread: those that an observer of the app's starts
-  /// here, such as Dispatch's workers, would inherit a lower one for as long as they live (clone(2)). Throws if there is no thread.
+  /// app's handlers run on the app's threads. The thread has the default priority: threads that an observer of the
+  /// app's starts from it, such as Dispatch's workers, would inherit a lower one (clone(2)).
+  ///
+  /// Throws if the system refuses the thread, as at a limit of tasks. The caller tries again when it next needs one.
   package static func start(_ body: @escaping @Sendable () -> Void) throws(System.Failure) {
+    do {
+      try create(body)
+    } catch {
+      refused.wrappingAdd(1, ordering: .relaxed)
+      report(error)
+      throw error
+    }
+    if refusedCount > 0 { startPostponed() }
+  }
+
+  /// Runs the body on a new thread: now, or when a later start of any thread succeeds.
+  /// - Returns: Whether it runs now.
+  @discardableResult package static func startNowOrLater(_ body: @escaping @Sendable () -> Void) -> Bool {
+    do {
+      try start(body)
+      return true
+    } catch {
+      state.withLock { if $0.postponed.count < postponedLimit { $0.postponed.append(body) } }
+      return false
+    }
+  }
+
+  private static func startPostponed() {
+    var bodies = state.withLock { state in
+      state.isRefused = false
+      return exchange(&state.postponed, with: [])
+    }[...]
+    while let body = bodies.first, (try? create(body)) != nil { bodies.removeFirst() }
+    if !bodies.isEmpty { state.withLock { $0.postponed = bodies + $0.postponed } }
+  }
+
+  private static func report(_ failure: System.Failure) {
+    let now = Instant.now
+    let isNews = state.withLock { state in
+      let isDue = state.lastReport.map { $0.advanced(by: reportInterval) <= now } ?? true
+      guard !exchange(&state.isRefused, with: true), isDue else { return false }
+      state.lastReport = now
+      return true
+    }
+    guard isNews else { return }
+    StandardError.write(
+      line: "session-tap: cannot start a thread: \(failure.text); it is tried again when one is needed "
+        + "(raise the limit of tasks: ulimit -u, pids.max of the cgroup)")
+  }
+
+  private static func create(_ body: @escaping @Sendable () -> Void) throws(System.Failure) {
     let box = Unmanaged.passRetained(Box(body))
     #if canImport(Darwin)
       var thread: pthread_t?
@@ -27,8 +94,8 @@ package enum BackgroundThread {
     }
   }
 
-  /// Runs a body that may block, and returns its result. It runs on a new thread, which none of the app's work can delay; where
-  /// the system gives none, on the caller's.
+  /// Runs a body that may block, and returns its result. It runs on a new thread, which none of the app's work can
+  /// delay, or on the caller's thread if the system refuses one.
   package static func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
       let work: @Sendable () -> Void = { continuation.resume(returning: body()) }

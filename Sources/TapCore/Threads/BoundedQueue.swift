@@ -55,6 +55,8 @@ private struct QueueBatch {
   /// Elements that were added before it was taken.
   var taken: UInt64 = 0
   var isLast = false
+  /// The last batch has been processed.
+  var isOver = false
 }
 
 /// A bounded queue between the threads that add elements and the one that processes them, batch by batch.
@@ -100,13 +102,18 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
     switch fill {
     case .first: wake(by: .nextTick)
     case .many: wake()
-    case .some, .full, .closed: break
+    // Nothing else would wake it: the first element is there.
+    case .some, .full, .closed: if worker.lacksThread { wake(by: .nextTick) }
     }
     return fill
   }
 
-  /// Has the worker come. Where the system gives no thread, the next call tries again.
-  package func wake(by instant: Instant = .now) { try? worker.run(self, by: instant) }
+  /// Has the worker come. `false` if the system refuses a thread: each element that is added, and each flush and drain, tries again.
+  @discardableResult
+  package func wake(by instant: Instant = .now) -> Bool { (try? worker.run(self, by: instant)) != nil }
+
+  /// Wakes the worker if the last call of ``wake(by:)`` could not.
+  package func wakeIfRefused() { if worker.lacksThread { wake() } }
 
   /// Has the worker run once, so that a system that gives no thread is noticed.
   package func start() throws(System.Failure) { try worker.run(self) }
@@ -115,7 +122,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   package func drain() { _ = run(at: .now) }
 
   /// Waits until all elements that were added before are done. `false` if the deadline came first or the queue is abandoned, and
-  /// at once on the thread that processes.
+  /// at once on the thread that processes. Processes them on this thread while the system refuses one.
   @discardableResult
   package func flush(until deadline: Instant) -> Bool {
     let target = state.withLock { state -> UInt64? in
@@ -124,23 +131,37 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
       return state.added
     }
     guard let target else { return true }
-    wake()
-    guard thread.load(ordering: .relaxed) != BackgroundThread.current else { return false }
-    let isDone = progress.wait(until: deadline) {
-      state.withLock { $0.done >= target ? true : $0.isAbandoned ? false : nil }
+    guard thread.load(ordering: .relaxed) != BackgroundThread.current else {
+      wake()
+      return false
     }
-    return isDone ?? false
+    while true {
+      let hasWorker = wake()
+      let next = hasWorker ? .never : max(run(at: .now), .now.advanced(by: Self.pauseWithoutThread))
+      let isDone = progress.wait(until: min(next, deadline)) {
+        state.withLock { $0.done >= target ? true : $0.isAbandoned ? false : nil }
+      }
+      if let isDone { return isDone }
+      if deadline <= .now { return false }
+    }
   }
+
+  /// How long a flush waits before it tries to start a thread again.
+  private static var pauseWithoutThread: Duration { .milliseconds(10) }
 
   package func flushAtExit(within limit: Duration) { flush(until: .now.advanced(by: limit)) }
 
   /// Takes no more elements. A later flush also waits for the last turn.
   package func close() {
-    state.withLock { state in
-      if !exchange(&state.isClosed, with: true) { state.added &+= 1 }
+    let isFirst = state.withLock { state in
+      guard !exchange(&state.isClosed, with: true) else { return false }
+      state.added &+= 1
       state.flushTarget = state.added
+      return true
     }
-    wake()
+    guard isFirst, !wake() else { return }
+    // Nothing may come that tries again.
+    BackgroundThread.startNowOrLater { self.flush(until: .now.advanced(by: .seconds(5))) }
   }
 
   /// Ends all flushes: what they wait for will not be done.
@@ -152,6 +173,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   package func run(at now: Instant) -> Instant {
     guard thread.load(ordering: .relaxed) != BackgroundThread.current else { return .never }
     return batch.withLock { batch in
+      if batch.isOver { return .never }
       thread.store(BackgroundThread.current, ordering: .relaxed)
       defer { thread.store(0, ordering: .relaxed) }
       let isNew = processed.isEmpty
@@ -164,7 +186,10 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
       }
       process(&processed, &turn)
       guard processed.isEmpty else { return turn.next }
-      if turn.isLast { worker.end() }
+      if turn.isLast {
+        batch.isOver = true
+        worker.end()
+      }
       if turn.isDone {
         state.withLock { if !$0.isAbandoned { $0.done = batch.taken } }
         progress.signal()

@@ -8,9 +8,13 @@ package protocol FlushedAtExit: AnyObject, Sendable {
 
 /// Flushes objects at a normal exit of the process, in the reverse of the order in which they were added: a later
 /// one delivers to an earlier one.
+///
+/// A forked child inherits copies of the objects, but none of their threads. It flushes only what it has added itself: the
+/// parent delivers the rest.
 package enum ExitFlush {
   private struct Reference: Sendable {
     weak var object: (any FlushedAtExit)?
+    let process = System.processID
   }
 
   private static let references = Mutex<[Reference]>([])
@@ -29,7 +33,8 @@ package enum ExitFlush {
 
   private static func flush() {
     let start = Instant.now
-    for reference in references.withLock({ $0 }).reversed() {
+    let process = System.processID
+    for reference in references.withLock({ $0 }).reversed() where reference.process == process {
       reference.object?.flushAtExit(within: max(.zero, limit - start.duration(to: .now)))
     }
   }

@@ -18,15 +18,25 @@ package final class Worker: Sendable {
     var hasThread = false
     /// The thread ends after so long without work. The next run starts another.
     var idleTime: Duration
+    /// The starts that the system has refused since the last thread, and when it refused the last one.
+    var refusals = 0
+    var lastRefusal = Instant.never
   }
 
   /// In nanoseconds.
   static let interval: Int64 = 100_000_000
+  /// So many calls in a row try to start a thread; further ones do so once a millisecond. A start that the system refuses takes up
+  /// to 50 µs, on the thread of a request.
+  private static let triesInRow = 1_000
 
   private let state: Mutex<State>
   private let work = EventCount()
+  private let isWithoutThread = Atomic(false)
 
   package init(idleTime: Duration = .seconds(1)) { state = Mutex(State(idleTime: idleTime)) }
+
+  /// The system refused the thread for work that was asked for: the next call of ``run(_:by:)`` tries again.
+  var lacksThread: Bool { isWithoutThread.load(ordering: .relaxed) }
 
   /// Says that no work will come: the thread ends once nothing is due.
   package func end() {
@@ -34,25 +44,36 @@ package final class Worker: Sendable {
     work.signal()
   }
 
-  /// Runs the job not later than at an instant. Each call is with the same one.
+  /// Runs the job not later than at an instant. Each call is with the same one. Throws if the system refuses a thread: the work is
+  /// forgotten then.
   package func run(_ job: any BackgroundJob, by instant: Instant = .now) throws(System.Failure) {
-    let needsThread = state.withLock { state in
-      if instant < state.due {
-        state.job = job
-        state.due = instant
-        // Under the lock: a thread that is about to end sees the signal.
-        if state.hasThread { work.signal() }
-      }
-      defer { state.hasThread = true }
-      return !state.hasThread
+    try state.withLock { (state) throws(System.Failure) in
+      guard state.hasThread else { return try start(&state, job, by: instant) }
+      guard instant < state.due else { return }
+      (state.job, state.due) = (job, instant)
+      // Under the lock: a thread that is about to end sees the signal.
+      work.signal()
     }
-    guard needsThread else { return }
+  }
+
+  /// Under the lock, so that no call relies on a thread that another one fails to start.
+  private func start(
+    _ state: inout State, _ job: any BackgroundJob, by instant: Instant
+  ) throws(System.Failure) {
+    let now = Instant.now
+    if state.refusals >= Self.triesInRow, now < state.lastRefusal.advanced(by: .milliseconds(1)) {
+      throw .again
+    }
     do {
       try BackgroundThread.start { self.run() }
     } catch {
-      state.withLock { $0 = State(idleTime: $0.idleTime) }
+      state.refusals += 1
+      state.lastRefusal = now
+      isWithoutThread.store(true, ordering: .relaxed)
       throw error
     }
+    isWithoutThread.store(false, ordering: .relaxed)
+    (state.job, state.due, state.hasThread, state.refusals) = (job, instant, true, 0)
   }
 
   private func run() {

@@ -24,6 +24,7 @@ extension EndpointRoute {
         accept: request.headers.combined("Accept"),
         acceptEncoding: request.headers.combined("Accept-Encoding"), names: request.familyNames
       ) { answer in
+        guard let answer else { return complete(.refusal(503, "the system has no thread for the scrape")) }
         var response = EndpointResponse.uncached(answer.contentType, answer.body)
         response.headers["Vary"] = "Accept, Accept-Encoding"
         response.headers["Content-Encoding"] = answer.contentEncoding
@@ -78,7 +79,7 @@ struct ScrapeMetrics: Sendable {
     duration.record(time)
     let type = response?.headers["Content-Type"]
     let format = ExpositionFormat.allCases.first { $0.contentType == type }
-    scrapes[Labels(code: isSent ? 200 : 503, format: format)].increment()
+    scrapes[Labels(code: isSent ? response?.status ?? 503 : 503, format: format)].increment()
   }
 
   func refused() { scrapes[Labels(code: 503, format: nil)].increment() }

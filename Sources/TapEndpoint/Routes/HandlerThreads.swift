@@ -12,25 +12,31 @@ final class HandlerThreads: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    perform { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    add({ job.runSynchronously(on: self.asUnownedTaskExecutor()) }, orKeep: true)
   }
 
-  func perform(_ work: @escaping @Sendable () -> Void) {
-    let needsThread = state.withLock { state in
+  /// Runs the work. Throws if the system refuses the only thread that would: the work is not run then.
+  func perform(_ work: @escaping @Sendable () -> Void) throws(System.Failure) {
+    guard add(work, orKeep: false) else { throw .again }
+  }
+
+  /// - Parameter keeps: Without a thread, keeps the work until the next work starts one: a task has to run some time.
+  ///   The deadline of its request answers until then.
+  @discardableResult
+  private func add(_ work: @escaping @Sendable () -> Void, orKeep keeps: Bool) -> Bool {
+    // Under the lock, so that no work relies on a thread that the system refuses.
+    state.withLock { state in
+      if state.threads < limit, (try? BackgroundThread.start { [self] in run() }) != nil {
+        state.threads += 1
+      }
+      guard keeps || state.threads > 0 else { return false }
       state.work.append(work)
-      guard state.threads < limit else { return false }
-      state.threads += 1
       return true
     }
-    guard needsThread else { return }
-    do {
-      try BackgroundThread.start { [self] in
-        while let work = next() { work() }
-      }
-    } catch {
-      // The next one tries again. Until then the deadline answers what waits.
-      state.withLock { $0.threads -= 1 }
-    }
+  }
+
+  private func run() {
+    while let work = next() { work() }
   }
 
   /// `nil` ends the thread.

@@ -16,6 +16,7 @@ import TestSupport
     try ExitValues.give("RandomRunTests", count, cancelsEnding)
     await #expect(processExitsWith: .success) {
       let (count, cancelsEnding) = try ExitValues.take("RandomRunTests", Int.self, Bool.self)
+      alarm(UInt32(clamping: 300 + count / 20))
       try await Self.run(count, cancelsEnding: cancelsEnding)
     }
   }

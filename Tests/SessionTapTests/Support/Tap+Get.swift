@@ -24,12 +24,12 @@ extension Tap {
 extension RequestLog { var recentText: String { String(decoding: recent(), as: UTF8.self) } }
 
 /// With a handler the signal does not end the process.
-func waitForHandler(of signal: Int32) async {
-  var action = sigaction()
-  repeat {
-    await Task.yield()
+func waitForHandler(of signal: Int32) async throws {
+  try await Poll.until("a handler of the signal \(signal)") {
+    var action = sigaction()
     sigaction(signal, nil, &action)
-  } while action.__sigaction_handler.sa_handler == nil
+    return action.__sigaction_handler.sa_handler != nil
+  }
 }
 
 extension RawClient {

@@ -9,9 +9,11 @@ struct ScrapeHandlerTests {
     try registry.counter("a_total", help: "").increment()
     let handler = ScrapeHandler(registry: registry) { $0() }
     let answers = Mutex<[Exposition]>([])
-    handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.withLock { $0.append(answer) } }
+    handler.scrape(accept: nil, acceptEncoding: nil) { answer in
+      answers.withLock { $0 += [answer].compactMap(\.self) }
+    }
     handler.scrape(accept: "application/openmetrics-text", acceptEncoding: "gzip;q=0") { answer in
-      answers.withLock { $0.append(answer) }
+      answers.withLock { $0 += [answer].compactMap(\.self) }
     }
     let all = answers.withLock { $0 }
     #expect(all.map(\.format) == [.text, .openMetrics])
@@ -27,7 +29,9 @@ struct ScrapeHandlerTests {
     let handler = ScrapeHandler(registry: registry) { job in work.withLock { $0.append(job) } }
     let answers = Mutex<[Exposition]>([])
     for _ in 0..<50 {
-      handler.scrape(accept: nil, acceptEncoding: nil) { answer in answers.withLock { $0.append(answer) } }
+      handler.scrape(accept: nil, acceptEncoding: nil) { answer in
+        answers.withLock { $0 += [answer].compactMap(\.self) }
+      }
     }
     let jobs = work.withLock { $0 }
     #expect(jobs.count == 1)
@@ -47,7 +51,7 @@ struct ScrapeHandlerTests {
       if isFirst.exchange(false, ordering: .relaxed) {
         counter.increment()
         handlerBox.withLock { $0 }?.scrape(accept: nil, acceptEncoding: nil) { answer in
-          seen.withLock { $0.append(String(decoding: answer.body, as: UTF8.self)) }
+          seen.withLock { $0.append(answer?.text ?? "refused") }
         }
       }
       return 0
@@ -55,10 +59,31 @@ struct ScrapeHandlerTests {
     let handler = ScrapeHandler(registry: registry) { $0() }
     handlerBox.withLock { $0 = handler }
     handler.scrape(accept: nil, acceptEncoding: nil) { answer in
-      seen.withLock { $0.append(String(decoding: answer.body, as: UTF8.self)) }
+      seen.withLock { $0.append(answer?.text ?? "refused") }
     }
     #expect(seen.withLock { $0.count } == 2)
     #expect(seen.withLock { $0.last }?.contains("z_total 1\n") == true)
+  }
+
+  @Test func `scrapes that no thread is there for are refused, and the next one is served`() throws {
+    let work = Mutex<[@Sendable () -> Void]>([])
+    let isRefused = Atomic(true)
+    let handler = ScrapeHandler(registry: registry) { job in
+      if isRefused.load(ordering: .relaxed) { throw System.Failure.again }
+      work.withLock { $0.append(job) }
+    }
+    let answers = Mutex<[Bool]>([])
+    func scrape() {
+      handler.scrape(accept: nil, acceptEncoding: nil) { answer in
+        answers.withLock { $0.append(answer != nil) }
+      }
+    }
+    scrape()
+    #expect(answers.withLock { $0 } == [false])
+    isRefused.store(false, ordering: .relaxed)
+    scrape()
+    for job in work.withLock({ $0 }) { job() }
+    #expect(answers.withLock { $0 } == [false, true])
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip") && Gzip.system != nil, "gzip or zlib is not installed"))

@@ -59,6 +59,9 @@ struct RequestMetricsTests {
         # HELP session_tap_ended_requests_total Requests that have ended: with a response, with an error or by a cancel.
         # TYPE session_tap_ended_requests_total counter
         session_tap_ended_requests_total{client="payments"} 1
+        # HELP session_tap_refused_threads_total Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
+        # TYPE session_tap_refused_threads_total counter
+        session_tap_refused_threads_total 0
         # HELP session_tap_series_overflow_total Label sets that found no room in their metric.
         # TYPE session_tap_series_overflow_total counter
         session_tap_series_overflow_total{metric="http_client_active_requests"} 0

@@ -108,6 +108,24 @@ struct RequestRecordTests {
     #expect(consumer.ended.load(ordering: .relaxed) == count + RequestRecorder.limit + 1)
   }
 
+  @Test(.needs(.thread))
+  func `a drain waits for what another thread is delivering`() async throws {
+    let consumer = StuckConsumer()
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [consumer])
+    recorder.inbound.begin(method: "GET", path: "/").end(statusCode: 200)
+    try await consumer.isStuck.wait("the worker")
+    let drained = Gate()
+    async let ended = BackgroundThread.run {
+      recorder.drain()
+      drained.open()
+      return consumer.ended.load(ordering: .relaxed)
+    }
+    // A drain that does not wait has returned by then.
+    #expect(!drained.waitBlocking(seconds: 0.2))
+    consumer.mayGoOn.open()
+    #expect(await ended == 1)
+  }
+
   @Test(arguments: 0..<4)
   func `nothing of a request that never begins`(drains: Int) throws {
     #expect(try delivered(of: [.end, .endAgain], drains: drains) == [[]])

@@ -7,6 +7,8 @@ import TestSupport
   private let batches = EventQueue<[Int]>()
   /// The worker waits here with each batch.
   private let gate = Gate()
+  /// For what is to come at once.
+  private static var deadline: Instant { .now.advanced(by: .seconds(60)) }
 
   private func queue(_ process: @escaping @Sendable (inout [Int]) -> Void = { _ in }) -> BoundedQueue<[Int]> {
     BoundedQueue { [batches, gate] batch, _ in
@@ -29,7 +31,7 @@ import TestSupport
     #expect(add(3, 4, 5, 6, 7, 8, to: queue) == [.first, .many, .some, .some, .full, .full])
     #expect(queue.droppedCount == 2)
     gate.open()
-    #expect(queue.flush(until: .never))
+    #expect(queue.flush(until: Self.deadline))
     #expect(try await batches.next("a batch") == [3, 4, 5, 6])
   }
 
@@ -41,7 +43,7 @@ import TestSupport
     #expect(try await batches.next("a batch") == [1])
     #expect(!queue.flush(until: .now))
     gate.open()
-    #expect(queue.flush(until: .never))
+    #expect(queue.flush(until: Self.deadline))
     #expect(queue.flush(until: .now))
   }
 
@@ -52,7 +54,7 @@ import TestSupport
     let queue = queue { batch in
       guard let own = own.withLock({ $0 }), !batch.isEmpty else { return }
       own.drain()
-      result.withLock { $0 = own.flush(until: .never) }
+      result.withLock { $0 = own.flush(until: Self.deadline) }
     }
     own.withLock { $0 = queue }
     _ = add(1, to: queue)
@@ -75,7 +77,7 @@ import TestSupport
     _ = add(1, to: queue)
     queue.drain()
     _ = add(2, to: queue)
-    #expect(queue.flush(until: .never))
+    #expect(queue.flush(until: Self.deadline))
     #expect(order.withLock { $0 } == [1, 2])
   }
 
@@ -86,11 +88,12 @@ import TestSupport
       batch = []
     }
     _ = add(1, to: queue)
-    #expect(queue.flush(until: .never))
+    #expect(queue.flush(until: Self.deadline))
     queue.close()
     queue.close()
     #expect(add(2, to: queue) == [.closed])
-    #expect(queue.flush(until: .never))
+    #expect(queue.flush(until: Self.deadline))
+    queue.drain()
     #expect(last.withLock { $0 } == [false, true])
   }
 
@@ -98,10 +101,10 @@ import TestSupport
     let queue = queue()
     _ = add(1, to: queue)
     _ = try await batches.next("a batch")
-    async let isFlushed = BackgroundThread.run { queue.flush(until: .never) }
+    async let isFlushed = BackgroundThread.run { queue.flush(until: Self.deadline) }
     queue.abandon()
     #expect(await !isFlushed)
     gate.open()
-    #expect(!queue.flush(until: .never))
+    #expect(!queue.flush(until: Self.deadline))
   }
 }

@@ -73,8 +73,7 @@ import TestSupport
     let client = try RawClient(port: port, asking: "/slow")
     try await started.wait("the handler")
     async let shutdown: Void = endpoint.shutdown(within: .seconds(60))
-    // From some moment on no new connection is accepted.
-    while (try? RawClient(port: port)) != nil { await Task.yield() }
+    try await Poll.until("the end of the listener") { (try? RawClient(port: port)) == nil }
     release.open()
     let answer = await client.receiveAll().text
     #expect(answer.contains("\r\nConnection: close\r\n"))

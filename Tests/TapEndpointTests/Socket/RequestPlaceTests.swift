@@ -1,4 +1,5 @@
 import TapEndpoint
+import TestStart
 import TestSupport
 
 /// The places of requests: the end of a request frees its place, and scrapes and probes have room of their own.
@@ -167,7 +168,6 @@ import TestSupport
   /// Where they hold up Swift's threads, nothing here goes on.
   @Test func `handlers that block hold up neither a probe nor Swift's threads`() async {
     await #expect(processExitsWith: .success) {
-      alarm(60)
       let begun = DispatchSemaphore(value: 0)
       let route = EndpointRoute("/blocked") { _ in
         begun.signal()
@@ -264,6 +264,28 @@ import TestSupport
       try await Poll.until("the end of the handler") { late() == 0 }
       #expect(registry.value(of: "session_tap_scrapes_total", labels: ["code": "503"]) == 1)
       #expect(registry.value(of: "session_tap_scrapes_in_flight") == 0)
+    }
+  }
+
+  @Test(.needs(.program))
+  func `a scrape for which there is no thread is refused at once, and the next one is served`() async {
+    await #expect(processExitsWith: .success) {
+      let registry = Registry()
+      let routes = [try EndpointRoute.metrics(of: registry)]
+      // None of them waits for the deadline.
+      try await withEndpoint(routes: routes, limits: { $0.answerDeadline = .seconds(3_600) }) { port in
+        #expect(try await RawClient.status("/metrics", port: port) == "200")
+        refuse_threads(-1)
+        // The thread of the first may not have ended.
+        let text = try await Poll.until("a refusal") {
+          let answer = try await RawClient.get("/metrics", port: port)
+          return answer.hasPrefix("HTTP/1.1 503 ") ? answer : nil
+        }
+        #expect(text.contains("no thread for the scrape"))
+        refuse_threads(0)
+        #expect(try await RawClient.status("/metrics", port: port) == "200")
+        #expect(registry.value(of: "session_tap_scrapes_total", labels: ["code": "503"]) == 1)
+      }
     }
   }
 }

@@ -61,7 +61,6 @@ import TestSupport
     try ExitValues.give("ConnectionsTests", way)
     await #expect(processExitsWith: .success) {
       let way = try ExitValues.take("ConnectionsTests", FrontServer.Way.self)
-      alarm(100)
       let test = try ConnectionsTests()
       let origin = try Origin { _ in [.think(15), .response(body: [1])] }
       let front = try await FrontServer.start(before: origin)

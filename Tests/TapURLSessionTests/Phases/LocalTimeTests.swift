@@ -64,7 +64,6 @@ import TestSupport
   @Test(.needs(.program), .enabled(if: Tool.isUsable("python3"), "python3 is not installed"))
   func `a process that gets no processor has taken the time itself`() async {
     await #expect(processExitsWith: .success) {
-      alarm(100)
       let (server, port) = try await ChildProcess.python(
         """
         import os, signal, socket, time

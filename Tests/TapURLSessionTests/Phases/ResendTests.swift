@@ -25,7 +25,6 @@ import TestSupport
     try ExitValues.give("ResendTests", delay)
     await #expect(processExitsWith: .success) {
       let delay = try ExitValues.take("ResendTests", Int.self)
-      alarm(300)
       let (server, port) = try await ChildProcess.python(
         """
         import socket, ssl, struct, sys, threading, time

@@ -54,7 +54,6 @@ func getsockoptOfSandbox(
     try ExitValues.give("SandboxTests", answer)
     await #expect(processExitsWith: .success) {
       let answer = try ExitValues.take("SandboxTests", KernelAnswer.self)
-      alarm(100)
       KernelAnswer.current.store(answer.rawValue, ordering: .relaxed)
       let (held, letGo) = (Gate(), Gate())
       let origin = try Origin { request in

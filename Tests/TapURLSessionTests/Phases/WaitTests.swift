@@ -39,7 +39,6 @@ import TestSupport
     try ExitValues.give("WaitTests.1", way, limit)
     await #expect(processExitsWith: .success) {
       let (way, limit) = try ExitValues.take("WaitTests.1", FrontServer.Way.self, Int.self)
-      alarm(300)
       let run = try WaitRun(limit: limit, isInstalled: limit == 2)
       run.session.keep()
       let front = try await FrontServer.start(before: run.origin)
@@ -58,7 +57,6 @@ import TestSupport
     try ExitValues.give("WaitTests.2", isInstalled)
     await #expect(processExitsWith: .success) {
       let isInstalled = try ExitValues.take("WaitTests.2", Bool.self)
-      alarm(300)
       let run = try WaitRun(limit: 6, isInstalled: isInstalled)
       run.session.keep()
       let front = try await FrontServer.start(before: run.origin)
@@ -100,7 +98,6 @@ import TestSupport
   /// All of a proxy's hosts share its connections.
   @Test func `a wait for a proxy is that until the server lets go`() async {
     await #expect(processExitsWith: .success) {
-      alarm(300)
       let run = try WaitRun(limit: 6)
       // libcurl takes it from the environment.
       setenv("http_proxy", "http://127.0.0.1:\(run.origin.port)", 1)

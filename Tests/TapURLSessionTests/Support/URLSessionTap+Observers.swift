@@ -20,10 +20,10 @@ extension URLSessionTap {
   }
 
   static func recorder(_ all: [any RequestConsumer], _ options: RequestConfiguration) -> RequestRecorder {
-    // The registry is new and the metrics are the default ones: the first is made.
-    while true {
-      let recorder = try? RequestRecorder(registry: Registry(), outbound: options, consumers: all)
-      if let recorder { return recorder }
+    do {
+      return try RequestRecorder(registry: Registry(), outbound: options, consumers: all)
+    } catch {
+      fatalError("a new registry refuses the metrics of requests: \(error)")
     }
   }
 

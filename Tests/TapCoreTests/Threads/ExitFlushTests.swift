@@ -1,0 +1,42 @@
+import TestSupport
+
+@testable import TapCore
+
+@Suite(.needs(.program)) struct ExitFlushTests {
+  /// Appends its name to a file.
+  private final class Named: FlushedAtExit {
+    private let (name, path): (String, String)
+
+    init(_ name: String, _ path: String) { (self.name, self.path) = (name, path) }
+
+    func flushAtExit(within limit: Duration) {
+      let file = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o600)
+      _ = write(file, name, name.utf8.count)
+      close(file)
+    }
+  }
+
+  @Test func `the last that was added comes first, and a forked child leaves the parent's alone`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    try ExitValues.give("ExitFlushTests", folder("flushed"))
+    await #expect(processExitsWith: .exitCode(7)) {
+      let path = try ExitValues.take("ExitFlushTests", String.self)
+      let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: (@convention(c) () -> pid_t).self)
+      let (first, second) = (Named("first ", path), Named("second ", path))
+      ExitFlush.add(first)
+      ExitFlush.add(second)
+      let child = fork()
+      if child == 0 {
+        let own = Named("child ", path)
+        ExitFlush.add(own)
+        withExtendedLifetime((own, first, second)) { exit(0) }
+      }
+      var status: Int32 = 0
+      guard waitpid(child, &status, 0) == child, status == 0 else { exit(1) }
+      withExtendedLifetime((first, second)) { exit(7) }
+    }
+    #expect(try String(contentsOfFile: folder("flushed"), encoding: .utf8) == "child second first ")
+  }
+}

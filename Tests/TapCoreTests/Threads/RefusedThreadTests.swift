@@ -1,0 +1,98 @@
+import TestStart
+import TestSupport
+
+@testable import TapCore
+
+/// What waits for a thread that the system refuses. Each in a process of its own, in which all starts can be refused.
+@Suite(.needs(.program)) struct RefusedThreadTests {
+  private static let deadline = Duration.seconds(60)
+
+  /// A queue whose batches go to `batches`.
+  private static func queue(_ batches: EventQueue<[Int]>) -> BoundedQueue<[Int]> {
+    BoundedQueue { batch, _ in
+      if !batch.isEmpty { batches.send(batch) }
+      batch.removeAll()
+    }
+  }
+
+  @Test func `a queue gets its thread with the next element, however many waited`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let batches = EventQueue<[Int]>()
+      let queue = Self.queue(batches)
+      refuse_threads(-1)
+      for number in 0..<200 { queue.add { $0.append(number, limit: 100, many: 50) } }
+      refuse_threads(0)
+      queue.add { $0.append(200, limit: 100, many: 50) }
+      let batch = try await batches.next("a batch")
+      #expect(batch == Array(0..<100))
+      exit(queue.droppedCount == 101 ? 7 : 1)
+    }
+  }
+
+  @Test func `a flush does the work itself, and does not wait for a thread`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let batches = EventQueue<[Int]>()
+      let queue = Self.queue(batches)
+      refuse_threads(-1)
+      queue.add { $0.append(1, limit: 4, many: 2) }
+      #expect(queue.flush(until: .now.advanced(by: Self.deadline)))
+      let batch = try await batches.next("a batch")
+      #expect(batch == [1])
+      // The last turn, too.
+      queue.close()
+      #expect(queue.flush(until: .now.advanced(by: Self.deadline)))
+      exit(7)
+    }
+  }
+
+  @Test(.serialized, arguments: [false, true])
+  func `observers are called after the next request, or the next scrape`(isScrape: Bool) async throws {
+    struct Observer: RequestObserver {
+      let ends: EventQueue<Int>
+      func requestEnded(_ observation: RequestObservation) { ends.send(observation.statusCode ?? 0) }
+    }
+    try ExitValues.give("RefusedThreadTests", isScrape)
+    await #expect(processExitsWith: .exitCode(7)) {
+      let isScrape = try ExitValues.take("RefusedThreadTests", Bool.self)
+      let (registry, ends) = (Registry(), EventQueue<Int>())
+      let recorder = try RequestRecorder(registry: registry, observers: [Observer(ends: ends)])
+      refuse_threads(-1)
+      func serve(_ status: Int) { recorder.inbound.begin(method: "GET", path: "/").end(statusCode: status) }
+      for status in 0..<50 { serve(status) }
+      if isScrape {
+        recorder.drain()
+        refuse_threads(0)
+        _ = registry.exposition()
+      } else {
+        refuse_threads(0)
+        serve(50)
+      }
+      for status in 0..<(isScrape ? 50 : 51) { #expect(try await ends.next("an end") == status) }
+      exit(7)
+    }
+  }
+
+  @Test func `each is counted, a row of them is reported once, and what is postponed runs later`()
+    async throws
+  {
+    let result = await #expect(processExitsWith: .exitCode(7), observing: [\.standardErrorContent]) {
+      let registry = Registry()
+      _ = try RequestRecorder(registry: registry)
+      let ran = EventQueue<String>()
+      refuse_threads(-1)
+      for _ in 0..<9 where (try? BackgroundThread.start {}) != nil { exit(1) }
+      if BackgroundThread.startNowOrLater({ ran.send("postponed") }) { exit(2) }
+      let result = await BackgroundThread.run { "on this thread" }
+      #expect(result == "on this thread")
+      #expect(registry.value(of: "session_tap_refused_threads_total") == 11)
+      refuse_threads(0)
+      try BackgroundThread.start {}
+      #expect(try await ran.next("the postponed body") == "postponed")
+      exit(7)
+    }
+    let lines = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+      .split(separator: "\n").filter { $0.contains("cannot start a thread") }
+    #expect(lines.count == 1)
+    #expect(lines.first?.contains("Resource temporarily unavailable") == true)
+  }
+}
