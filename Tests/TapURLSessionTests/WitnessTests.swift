@@ -63,31 +63,54 @@ import TestSupport
 
   // MARK: Contradictions
 
-  @Test func `libcurl that contradicts is counted, not used, and soon not asked`() async throws {
+  /// Of requests that libcurl says nothing of that could be used.
+  private static func expectNothing(
+    _ count: Int, within curl: CurlInfo?, contradictions: Int, asked: ClosedRange<Int>
+  ) async throws {
+    let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
+    let rejections = Counter()
+    var configuration = URLSessionTap.Configuration()
+    configuration.curl = curl
+    configuration.reportDisbelief = { if $0 === Witness.libcurl { _ = rejections.next() } }
+    let (tap, observer) = URLSessionTap.observed(configuration: configuration)
+    let session = tap.session()
+    for _ in 0..<count { _ = try await session.data(from: origin.url()) }
+    try await observer.waitForEnds(count)
+    for observation in observer.ended {
+      #expect(observation.end == .response(statusCode: 200) && observation.responseBodySize == 3)
+      #expect(observation.timings.isEmpty && observation.protocolVersion == nil)
+      #expect(observation.peerAddress == nil && observation.openedConnections == nil)
+    }
+    #expect(Witness.libcurl.contradictions == contradictions)
+    #expect(!Witness.libcurl.isBelieved && !URLSessionTap.readsTransferInfo)
+    #expect(rejections.next() == 1)
+    #expect(asked ~= questions.load(ordering: .relaxed))
+  }
+
+  /// How often a test's function was asked in place of libcurl's.
+  private static let questions = Atomic<Int>(0)
+
+  private static let lie: CurlInfo.GetInfo = { _, info, value in
+    questions.add(1, ordering: .relaxed)
+    // CURLINFO_STRING, of CURLINFO_TYPEMASK
+    if info & 0xf0_0000 == 0x10_0000 { return 48 }
+    value.storeBytes(of: 42, as: Int.self)
+    return 0
+  }
+
+  @Test func `libcurl that contradicts is counted, not used, and soon not asked`() async {
     await #expect(processExitsWith: .success) {
       alarm(60)
-      let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
-      let rejections = Counter()
-      var configuration = URLSessionTap.Configuration()
-      configuration.curl = CurlInfo(of: TapContext.nativeHTTP) { _, info, value in
-        // CURLINFO_STRING, of CURLINFO_TYPEMASK
-        if info & 0xf0_0000 == 0x10_0000 { return 48 }
-        value.storeBytes(of: 42, as: Int.self)
-        return 0
-      }
-      configuration.reportDisbelief = { if $0 === Witness.libcurl { _ = rejections.next() } }
-      let (tap, observer) = URLSessionTap.observed(configuration: configuration)
-      let session = tap.session()
-      for _ in 0..<5 { _ = try await session.data(from: origin.url()) }
-      try await observer.waitForEnds(5)
-      for observation in observer.ended {
-        #expect(observation.end == .response(statusCode: 200) && observation.responseBodySize == 3)
-        #expect(observation.timings.isEmpty && observation.protocolVersion == nil)
-        #expect(observation.peerAddress == nil && observation.openedConnections == nil)
-      }
-      #expect(Witness.libcurl.contradictions == 3)
-      #expect(!Witness.libcurl.isBelieved && !URLSessionTap.readsTransferInfo)
-      #expect(rejections.next() == 1)
+      let curl = CurlInfo(of: TapContext.nativeHTTP, getInfo: Self.lie)
+      try await Self.expectNothing(6, within: curl, contradictions: 3, asked: 3...60)
+    }
+  }
+
+  @Test func `of a Foundation whose words are others nothing is read`() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let curl = CurlInfo(of: TapContext.nativeHTTP, layout: Likeness.layout(), getInfo: Self.lie)
+      try await Self.expectNothing(2, within: curl, contradictions: 0, asked: 0...0)
     }
   }
 

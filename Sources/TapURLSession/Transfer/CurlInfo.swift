@@ -38,11 +38,13 @@ package struct CurlInfo: Sendable {
   /// C function cannot be called like another: on x86-64 and on arm64 Linux variadic pointers travel in the same registers as named
   /// ones (System V ABI, section 3.5.7; AAPCS64, section 6.4), on Apple's arm64 they do not.
   ///
-  /// - Parameter getInfo: In place of libcurl's function, for a test.
-  init?(of loaderClass: AnyClass?, getInfo: GetInfo? = nil) {
+  /// - Parameters:
+  ///   - layout: In place of the one that is found, for a test.
+  ///   - getInfo: In place of libcurl's function, for a test.
+  init?(of loaderClass: AnyClass?, layout: FoundationLayout? = nil, getInfo: GetInfo? = nil) {
     #if os(Linux) && (arch(x86_64) || arch(arm64))
       guard let loaderClass, loaderClass is URLProtocol.Type,
-        let foundation = FoundationLayout(loader: loaderClass),
+        let foundation = layout ?? FoundationLayout(loader: loaderClass),
         let symbol = Self.function("curl_easy_getinfo")
       else { return nil }
       self.loaderClass = ObjectIdentifier(loaderClass)

@@ -140,9 +140,21 @@ final class NosyProtocol: URLProtocol {
 }
 
 /// Thirty threads that start at once, each with the shared session, for the first time in the process, and with one of its own.
+///
+/// The function that names the sessions waits for another thread, which makes a session too: it is called without a lock.
 func threads(at url: URL) async throws {
   let tap = try makeTap()
-  tap.observeEverySession(client: "app")
+  tap.observeEverySession { configuration in
+    if configuration.httpAdditionalHeaders?["X-Inner"] != nil { return nil }
+    let made = DispatchSemaphore(value: 0)
+    Thread {
+      let inner = URLSessionConfiguration.ephemeral
+      inner.httpAdditionalHeaders = ["X-Inner": "yes"]
+      _ = URLSession(configuration: inner)
+      made.signal()
+    }.start()
+    return made.wait(timeout: .now() + 60) == .success ? "app" : "a function that waits for a lock"
+  }
   let (count, start, all) = (30, DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
   for _ in 0..<count {
     Thread {
