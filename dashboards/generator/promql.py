@@ -81,9 +81,13 @@ def instrumented(series):
     return f"{series} and on (job, instance) session_tap_build_info"
 
 
+# 0 while processes run, and nothing before: a graph begins with the first process.
+ZERO = f"0 * sum(session_tap_build_info{{{PROCESS}}})"
+
+
 def or_zero(query):
-    """0 where processes ran and the query has nothing, and nothing where none ran: a graph begins with the first process."""
-    return f"{query} or on () 0 * count(session_tap_build_info{{{PROCESS}}})"
+    """0 where processes run and the query has nothing."""
+    return f"{query} or on () {ZERO}"
 
 
 def active(metric, labels, *group):
@@ -103,9 +107,9 @@ def alerts(*group, names="HTTP(Client|Server).*|SessionTap.*"):
 
 
 def error_share(*group, metric=DURATION, labels=HOST):
-    """Where nothing has failed yet: 0 of all requests, and no series of a group. Nothing where there was no request yet."""
+    """0 where nothing has failed yet, and no series of a group."""
     failed, ended = counted(metric, *group, labels=labels, where=ERROR), counted(metric, *group, labels=labels)
-    return f"{failed} / {ended}" + ("" if group else f" or 0 * {ended}")
+    return f"{failed} / {ended}" + ("" if group else f" or {ZERO}")
 
 
 def served_error_share(*group, labels=ROUTE):

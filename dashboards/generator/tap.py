@@ -88,6 +88,8 @@ def tap():
                       (total("session_tap_log_bytes_total", "instance", labels=PROCESS), each)),
                 graph("Write errors", "Writes that failed and were tried again.", "cps",
                       (total("session_tap_log_write_errors_total", "instance", labels=PROCESS), each)),
+                graph("Refused threads", "Starts of a thread that the system refused, at a limit of tasks. Each is tried again.",
+                      "cps", (total("session_tap_refused_threads_total", "instance", labels=PROCESS), each)),
                 graph("Unknown connections", "Requests whose connection the kernel could not be asked of. Their round trip is "
                       "unknown.", "cps",
                       (total("session_tap_unknown_connections_total", "instance", labels=PROCESS), each)),
