@@ -9,7 +9,8 @@ extension UInt8 {
 }
 
 extension BidirectionalCollection<UInt8> {
-  /// Without the spaces and tabs around it (RFC 9110, section 5.6.3). Inlinable, so that other modules' calls are not generic ones.
+  /// Without the spaces and tabs around it (RFC 9110, section 5.6.3). Inlinable, so that other modules' calls
+  /// are not generic ones.
   @inlinable package var trimmingBlanks: SubSequence {
     let isVisible = { (byte: UInt8) in byte != UInt8(ascii: " ") && byte != UInt8(ascii: "\t") }
     guard let first = firstIndex(where: isVisible), let last = lastIndex(where: isVisible) else {

@@ -72,7 +72,8 @@ public struct Exposition: Sendable {
       return output(writer.bytes)
     }
     return format == .protobuf
-      ? write(by: ProtobufWriter()) : write(by: TextWriter(format, createdSamples: createdSamples))
+      ? write(by: ProtobufWriter())
+      : write(by: TextWriter(format, createdSamples: createdSamples, isWhole: pieceLength == .max))
   }
 }
 
@@ -100,8 +101,8 @@ public enum ExpositionFormat: String, Sendable, Hashable, CaseIterable {
 protocol ExpositionWriter {
   /// What has been written and not been taken.
   var bytes: [UInt8] { get set }
-  /// Begins a family; its samples follow, of which there is at least one.
-  mutating func begin(_ family: FamilyDescriptor)
+  /// Begins a family; its samples follow, of which there is at least one, of up to so many series.
+  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int)
   /// A sample of a counter, which may say since when it counts, a gauge or an info.
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?)
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp)

@@ -16,8 +16,8 @@ enum FloatText {
     return "\(max(0, seconds)).\(String(1_000 + nanoseconds / 1_000_000).dropFirst())"
   }
 
-  /// The value of `le`. It is part of a series' identity, so it must read as Prometheus itself makes it from a
-  /// protobuf bound: shortest digits, an exponent below 10^-4 and from 10^6 on, and always a point or an
+  /// The value of `le`. It is part of a series' identity, so it must read as Prometheus itself makes it from
+  /// a protobuf bound: shortest digits, an exponent below 10^-4 and from 10^6 on, and always a point or an
   /// exponent (`1.0`, `2.68435456e+08`).
   static func bound(_ value: Double) -> String {
     guard value.isFinite else { return self.value(value) }

@@ -9,13 +9,21 @@ struct TextWriter: ExpositionWriter {
   /// What the samples of the family begin with, and the times when its series began.
   private var name: [UInt8] = []
   private var createdName: [UInt8] = []
+  /// The lines of the histogram that is written and, behind them, of earlier ones: in one memory for all of
+  /// them.
+  private var lines: [UInt8] = []
+  /// Whether all is written as one piece, and how many series of the family memory is not reserved for yet.
+  private let isWhole: Bool
+  private var newSeriesCount = 0
 
-  init(_ format: ExpositionFormat, createdSamples: Bool) {
+  init(_ format: ExpositionFormat, createdSamples: Bool, isWhole: Bool) {
+    self.isWhole = isWhole
     isOpenMetrics = format == .openMetrics
     writesCreated = isOpenMetrics && createdSamples
   }
 
-  mutating func begin(_ family: FamilyDescriptor) {
+  mutating func begin(_ family: FamilyDescriptor, seriesCount: Int) {
+    if isWhole { newSeriesCount = seriesCount }
     name = Array(family.name.utf8)
     createdName = Array((family.baseName + "_created").utf8)
     if isOpenMetrics {
@@ -38,61 +46,72 @@ struct TextWriter: ExpositionWriter {
   }
 
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
-    append(name, [], labels, FloatText.value(value))
-    if writesCreated, let created { append(createdName, [], labels, FloatText.seconds(created)) }
+    append(name, "", labels, FloatText.value(value))
+    if writesCreated, let created { append(createdName, "", labels, FloatText.seconds(created)) }
   }
 
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp) {
-    var beginning = name
-    beginning += Self.bucket
-    beginning += labels.bytes
-    beginning += labels.bytes.isEmpty ? Self.firstBound : Self.nextBound
+    let layout = values.layout
+    let exemplars = isOpenMetrics ? values.exemplars.map { $0.map(Self.text) ?? [] } : []
+    // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither
+    // it nor the count, which must not stand alone, may appear then.
+    let hasSum = !isOpenMetrics || values.sum >= 0 && !layout.upperBounds.contains { $0 < 0 }
+    // A line's punctuation and its number have at most 40 characters.
+    let capacity =
+      layout.bucketCount * (name.count + labels.bytes.count + 40) + layout.sampleEnds.count
+      + exemplars.reduce(0) { $0 + $1.count }
+    if lines.count < capacity { lines = [UInt8](repeating: 0, count: capacity) }
+    let (name, ends, bounds) = (name, layout.sampleEnds, layout.sampleEndBounds)
     var total: UInt64 = 0
-    // By their memory: arrays that are appended are retained for each line.
-    beginning.withUnsafeBufferPointer { beginning in
-      values.layout.sampleEnds.withUnsafeBufferPointer { ends in
-        let bounds = values.layout.sampleEndBounds
-        for index in values.counts.indices {
-          total &+= values.counts[index]
-          bytes.append(contentsOf: beginning)
-          bytes.append(contentsOf: UnsafeBufferPointer(rebasing: ends[bounds[index]..<bounds[index + 1]]))
-          bytes.append(decimal: total)
-          if isOpenMetrics, !values.exemplars.isEmpty, let exemplar = values.exemplars[index] {
-            append(exemplar)
-          }
-          bytes.append(UInt8(ascii: "\n"))
-        }
+    let length = lines.withUnsafeMutableBufferPointer { memory in
+      var lines = Lines(memory: memory)
+      lines.append(name)
+      lines.append("_bucket{")
+      lines.append(labels.bytes)
+      lines.append(labels.bytes.isEmpty ? "le=\"" : ",le=\"")
+      let beginning = lines.count
+      for index in values.counts.indices {
+        if index > 0 { lines.repeatBeginning(beginning) }
+        total &+= values.counts[index]
+        lines.append(ends, from: bounds[index], to: bounds[index &+ 1])
+        lines.append(decimal: total)
+        if !exemplars.isEmpty { lines.append(exemplars[index]) }
+        lines.append("\n")
       }
+      return lines.count
     }
-    // OpenMetrics takes the sum for a counter, which values below 0 would make go down ("Histogram"): neither it
-    // nor the count, which must not stand alone, may appear then.
-    if !isOpenMetrics || values.sum >= 0 && !values.layout.upperBounds.contains(where: { $0 < 0 }) {
-      append(name, Self.sum, labels, FloatText.value(values.sum))
-      append(name, Self.count, labels, String(total))
+    let start = bytes.count
+    bytes += lines[..<length]
+    if hasSum {
+      append(name, "_sum", labels, FloatText.value(values.sum))
+      append(name, "_count", labels, String(total))
     }
-    if writesCreated { append(createdName, [], labels, FloatText.seconds(created)) }
+    if writesCreated { append(createdName, "", labels, FloatText.seconds(created)) }
+    reserve(bytes.count - start)
   }
 
-  private static let bucket = Array("_bucket{".utf8)
-  private static let firstBound = Array("le=\"".utf8)
-  private static let nextBound = Array(",le=\"".utf8)
-  private static let sum = Array("_sum".utf8)
-  private static let count = Array("_count".utf8)
+  /// Reserves memory for a whole family, when its first series is written: to grow by doubling copies all of
+  /// an exposition twice.
+  private mutating func reserve(_ seriesLength: Int) {
+    let length = bytes.count + seriesLength * newSeriesCount * 5 / 4
+    if length > bytes.capacity { bytes.reserveCapacity(max(length, 2 * bytes.capacity)) }
+    newSeriesCount = 0
+  }
 
   /// The end of a bucket's line: ` # {trace_id="…",span_id="…"} value time`. Both are hexadecimal digits,
   /// which need no escaping, and far below the 128 characters that OpenMetrics allows ("Exemplars").
-  private mutating func append(_ exemplar: Exemplar) {
+  private static func text(of exemplar: Exemplar) -> [UInt8] {
     let labels = "{trace_id=\"\(exemplar.trace.traceID)\",span_id=\"\(exemplar.trace.spanID)\"}"
     let value = FloatText.value(exemplar.value)
-    bytes += " # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8
+    return Array(" # \(labels) \(value) \(FloatText.seconds(exemplar.timestamp))".utf8)
   }
 
   /// One line: `name{labels} value`.
   private mutating func append(
-    _ name: [UInt8], _ suffix: [UInt8], _ labels: RenderedLabels, _ value: String
+    _ name: [UInt8], _ suffix: StaticString, _ labels: RenderedLabels, _ value: String
   ) {
     bytes += name
-    bytes += suffix
+    bytes.append(contentsOf: UnsafeBufferPointer(start: suffix.utf8Start, count: suffix.utf8CodeUnitCount))
     if !labels.bytes.isEmpty {
       bytes.append(UInt8(ascii: "{"))
       bytes += labels.bytes
@@ -106,19 +125,53 @@ struct TextWriter: ExpositionWriter {
   mutating func finish() {
     if isOpenMetrics { bytes += "# EOF\n".utf8 }
   }
+
+  /// The lines of one histogram while they are written: memory that is never written past its end. To append
+  /// each piece to an array takes three times as long.
+  private struct Lines {
+    let memory: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    init(memory: UnsafeMutableBufferPointer<UInt8>) { self.memory = memory }
+
+    @inline(__always) private mutating func append(_ source: UnsafePointer<UInt8>?, count length: Int) {
+      guard let source, let memory = memory.baseAddress, length <= self.memory.count - count else { return }
+      (memory + count).update(from: source, count: length)
+      count += length
+    }
+
+    @inline(__always) mutating func append(_ bytes: [UInt8]) {
+      bytes.withUnsafeBufferPointer { append($0.baseAddress, count: $0.count) }
+    }
+
+    @inline(__always) mutating func append(_ bytes: [UInt8], from start: Int, to end: Int) {
+      bytes.withUnsafeBufferPointer { append($0.baseAddress.map { $0 + start }, count: end &- start) }
+    }
+
+    @inline(__always)
+    mutating func append(_ text: StaticString) { append(text.utf8Start, count: text.utf8CodeUnitCount) }
+
+    @inline(__always)
+    mutating func repeatBeginning(_ length: Int) { append(memory.baseAddress, count: min(length, count)) }
+
+    @inline(__always) mutating func append(decimal number: UInt64) {
+      var length = 1
+      var bound: UInt64 = 10
+      while length < 20, number >= bound { (length, bound) = (length &+ 1, bound &* 10) }
+      guard length <= memory.count &- count else { return }
+      count &+= length
+      var rest = number
+      var index = count
+      for _ in 0..<length {
+        index &-= 1
+        memory[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+        rest /= 10
+      }
+    }
+  }
 }
 
 extension [UInt8] {
-  /// Digit by digit: of a `String`, each byte takes three times as long.
-  fileprivate mutating func append(decimal number: UInt64) {
-    var divisor: UInt64 = 1
-    while number / divisor >= 10 { divisor *= 10 }
-    while divisor > 0 {
-      append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-      divisor /= 10
-    }
-  }
-
   /// Escapes as both text formats do in the value of a label.
   mutating func append(escaping text: some Sequence<UInt8>, quotes: Bool = true) {
     for byte in text {

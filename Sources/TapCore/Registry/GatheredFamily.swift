@@ -43,7 +43,7 @@ struct GatheredFamily: Sendable {
   ) -> Bool {
     var hasBegun = false
     return forEachSeries { labels, created, content in
-      if !hasBegun { writer.begin(descriptor) }
+      if !hasBegun { writer.begin(descriptor, seriesCount: series.count) }
       hasBegun = true
       switch content {
       case .number(let value, let isSinceCreation):

@@ -16,7 +16,8 @@ public struct Labels: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   /// Makes a label set from a dictionary.
   public init(_ dictionary: [String: String]) { self.init(dictionary.map { ($0.key, $0.value) }) }
 
-  /// Makes a label set from a literal such as `["kind": "email"]`. The registry refuses a name that occurs twice.
+  /// Makes a label set from a literal such as `["kind": "email"]`. The registry refuses a name that occurs
+  /// twice.
   public init(dictionaryLiteral elements: (String, String)...) { self.init(elements) }
 
   struct Pair: Sendable, Hashable {

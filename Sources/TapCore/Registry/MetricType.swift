@@ -3,8 +3,8 @@ enum MetricType: String, Sendable, Hashable, CaseIterable {
   /// Text 0.0.4 and protobuf have no such type and call it a gauge.
   case info
 
-  /// Whether a sample may have this value: a counter's is never below 0 and never "not a number", an info's is always 1
-  /// (OpenMetrics 1.0, "Counter" and "Info").
+  /// Whether a sample may have this value: a counter's is never below 0 and never "not a number", an info's
+  /// is always 1 (OpenMetrics 1.0, "Counter" and "Info").
   func accepts(_ value: Double) -> Bool {
     switch self {
     case .counter: value >= 0

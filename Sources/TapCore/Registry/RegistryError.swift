@@ -40,8 +40,8 @@ public struct RegistryError: Error, Sendable, Hashable, CustomStringConvertible 
     /// A label's name is not `[a-zA-Z_][a-zA-Z0-9_]*`, or begins with two underscores.
     public static let invalidLabelName = Code(
       "not a label name; use letters, digits and '_', no digit and no '__' first")
-    /// The label is `le`, which belongs to the buckets of histograms, `quantile`, which belongs to summaries, or
-    /// `otel_metric_overflow`, which marks the series of all label sets beyond a limit.
+    /// The label is `le`, which belongs to the buckets of histograms, `quantile`, which belongs to summaries,
+    /// or `otel_metric_overflow`, which marks the series of all label sets beyond a limit.
     public static let reservedLabelName = Code(
       "the label is one that the exposition itself writes; rename it")
     /// A label's name occurs twice.

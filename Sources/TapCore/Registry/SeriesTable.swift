@@ -29,8 +29,10 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
 
   func isOverflow(_ id: SeriesID) -> Bool { id == overflow }
 
+  func contains(_ id: SeriesID) -> Bool { generations[id.index] == id.generation }
+
   /// The row of a series, `nil` once the series is gone.
-  subscript(id: SeriesID) -> Row? { generations[id.index] == id.generation ? series[id.index]?.row : nil }
+  subscript(id: SeriesID) -> Row? { contains(id) ? series[id.index]?.row : nil }
 
   /// The series of a key seen before.
   mutating func find(_ key: Key) -> SeriesID? {
@@ -70,7 +72,7 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
   /// Changes the row of a series, unless the series is gone.
   @inline(__always)
   mutating func update(_ id: SeriesID, _ change: (inout Row) -> Void) {
-    if generations[id.index] == id.generation { series[id.index]?.update(change) }
+    if contains(id) { series[id.index]?.update(change) }
   }
 
   /// The row of a key seen before.

@@ -1,6 +1,8 @@
 /// A metric of requests: its name, its help, its type, and what the begin and the end of a request add or
 /// record.
-struct RequestColumn: Sendable {
+///
+/// A class: of a value with closures, each access would make a copy.
+final class RequestColumn: Sendable {
   /// What an ended request has. `nil` is unknown. A value below 0 is dropped and counted, but for a gauge.
   typealias Value = @Sendable (RequestObservation) -> Double?
 

@@ -1,5 +1,5 @@
-/// The metrics of requests: all that there are. Each is one column of a table, whose labels are those of ``RequestLabels`` of the
-/// same name.
+/// The metrics of requests: all that there are. Each is one column of a table, whose labels are those of
+/// ``RequestLabels`` of the same name.
 struct RequestColumns {
   /// Of what each client has begun and ended.
   let clients: [RequestColumn]

@@ -1,7 +1,7 @@
 /// The labels of requests, as the keys of their tables: each has those of the one before, and more.
 ///
-/// What is too long to be a label is cut, so that a key has a bound. The values of a label are those of a closed set or of the app's
-/// own code, or their number is bounded by the limit of its table.
+/// What is too long to be a label is cut, so that a key has a bound. The values of a label are those of a
+/// closed set or of the app's own code, or their number is bounded by the limit of its table.
 enum RequestLabels {
   /// Who makes requests: the labels of all request metrics.
   struct Client: RequestLabelSet {
@@ -63,6 +63,12 @@ enum RequestLabels {
       template = observation.request.urlTemplate?.asLabel
       isFromCache = observation.isFromCache
       protocolVersion = observation.protocolVersion
+    }
+
+    /// By what differs most: each further value, and the name of each enum's case, takes as long as a record.
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(statusCode)
+      hasher.combine(template)
     }
 
     fileprivate func pairs(_ direction: RequestDirection) -> [(String, String)] {

@@ -39,7 +39,7 @@ struct RequestStore {
   }
 
   /// Counts a request as active.
-  mutating func begin(_ request: borrowing RequestDescription) -> RequestSeries {
+  mutating func begin(_ request: RequestDescription) -> RequestSeries {
     let client = clients.series.find(RequestLabels.Client(request), labels: \.rendered)
     let target = targets.series.find(RequestLabels.Target(request), labels: \.rendered)
     clients.begin(in: client)
@@ -48,7 +48,7 @@ struct RequestStore {
   }
 
   /// Records an ended request, in the series that its begin gave among others.
-  mutating func end(_ request: borrowing RequestObservation, _ begun: RequestSeries) {
+  mutating func end(_ request: RequestObservation, _ begun: RequestSeries) {
     clients.record(request, in: begun.client, endsRequest: true)
     targets.record(request, in: begun.target, endsRequest: true)
     let isOverflow = targets.series.isOverflow(begun.target)
@@ -59,14 +59,18 @@ struct RequestStore {
     }
     ends.record(request, in: end, exemplars.trace(of: request.request))
     guard direction == .outbound, servers.hasValue(of: request) || !request.timings.isEmpty else { return }
-    let labels = RequestLabels.Server(request.request)
-    let server = servers.series.find(labels, isOverflow: isOverflow, labels: \.rendered)
+    let server = ends.next(0, of: end, in: &servers) { servers in
+      servers.find(RequestLabels.Server(request.request), isOverflow: isOverflow, labels: \.rendered)
+    }
     servers.record(request, in: server)
     request.timings.forEach { place, nanoseconds in
-      let key = Phase(
-        server: server, template: outcome.template, phase: RequestTimings.Phase.allCases[place])
-      let id = phases.series.find(key, isOverflow: isOverflow) {
-        RequestLabels.Phase(server: labels, template: $0.template, phase: $0.phase).rendered
+      let id = ends.next(1 + place, of: end, in: &phases) { phases in
+        let phase = RequestTimings.Phase.allCases[place]
+        let key = Phase(server: server, template: outcome.template, phase: phase)
+        return phases.find(key, isOverflow: isOverflow) { _ in
+          let server = RequestLabels.Server(request.request)
+          return RequestLabels.Phase(server: server, template: outcome.template, phase: phase).rendered
+        }
       }
       phases.record(seconds(nanoseconds), in: id)
     }
@@ -108,14 +112,30 @@ private struct RequestTable<Key: Hashable & Sendable> {
     }
   }
 
-  func hasValue(of request: borrowing RequestObservation) -> Bool {
+  /// The series that one of this table leads to, by its place among those. It is found once, and again after
+  /// it has expired. What is found from or in an overflow series is not kept: another time there may be room.
+  mutating func next<Other>(
+    _ place: Int, of id: SeriesID, in other: inout RequestTable<Other>,
+    find: (inout SeriesTable<Other, RequestRow>) -> SeriesID
+  ) -> SeriesID {
+    var known: SeriesID?
+    series.update(id) { known = $0.next[place] }
+    if let known, other.series.contains(known) { return known }
+    let found = find(&other.series)
+    if !series.isOverflow(id), !other.series.isOverflow(found) {
+      series.update(id) { $0.next[place] = found }
+    }
+    return found
+  }
+
+  func hasValue(of request: RequestObservation) -> Bool {
     for index in columns.indices where columns[index].atEnd(request) != nil { return true }
     return false
   }
 
   /// Records all values of an ended request: the end of it, where its begin was counted in the series.
   mutating func record(
-    _ request: borrowing RequestObservation, in id: SeriesID, endsRequest: Bool = false,
+    _ request: RequestObservation, in id: SeriesID, endsRequest: Bool = false,
     _ trace: TraceContext? = nil
   ) {
     let end = request.endTime
@@ -150,6 +170,8 @@ private struct RequestRow: SeriesRow {
   /// The requests that have begun and not ended: they hold the row.
   var openCount = 0
   var recordCount: UInt64 = 0
+  /// The series that this one leads to: of an end, those of its server and its phases.
+  var next: [SeriesID?] = Array(repeating: nil, count: 1 + RequestTimings.Phase.allCases.count)
   private var cells: [Cell]
 
   init(_ columns: [RequestColumn]) { cells = columns.map { Cell(number: $0.initialNumber) } }
@@ -168,14 +190,18 @@ private struct RequestRow: SeriesRow {
       cells[index].number = (cells[index].number ?? 0) + value
       return
     }
-    if cells[index].histogram == nil { cells[index].histogram = ValueHistogram(layout) }
-    cells[index].histogram?.record(value, in: layout.bucket(of: value), exemplar)
+    let bucket = layout.bucket(of: value)
+    let isKnown: Void? = cells[index].histogram?.record(value, in: bucket, exemplar)
+    if isKnown == nil {
+      cells[index].histogram = ValueHistogram(layout)
+      cells[index].histogram?.record(value, in: bucket, exemplar)
+    }
   }
 }
 
 extension ExemplarPolicy {
   /// The trace that an exemplar refers to.
-  fileprivate func trace(of request: borrowing RequestDescription) -> TraceContext? {
+  fileprivate func trace(of request: RequestDescription) -> TraceContext? {
     guard let trace = request.traceContext, self == .all || trace.isSampled else { return nil }
     return trace
   }
