@@ -126,9 +126,9 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// The counts of the log. May be read from any thread.
   public var statistics: LogStatistics {
-    // The settled first: a line is added before it is settled.
-    var (statistics, settled) = writer.statistics
-    statistics.pending = lines.addedCount &- settled
+    // Those that have ended first: a line is added before it ends.
+    var (statistics, ended) = writer.statistics
+    statistics.pending = lines.addedCount &- ended
     statistics.filtered = filter.statistics
     return statistics
   }
@@ -147,7 +147,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// Blocks the calling thread, which may be any except that of a ``LogSink``.
   ///
   /// - Parameter limit: the maximum time to wait. 0 or less does not wait.
-  /// - Returns: `false` if the deadline came first, as it does while the destination fails, or the deadline
+  /// - Returns: `false` if the limit passed first, as it does while the destination fails, or the deadline
   ///   of a shutdown.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) -> Bool {

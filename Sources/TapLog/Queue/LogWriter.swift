@@ -5,14 +5,14 @@ import TapCore
 final class LogWriter: Sendable {
   private struct State {
     var statistics = LogStatistics()
-    /// Lines that have been written or dropped, of all that the queue took in.
-    var settled: UInt64 = 0
+    /// Lines that report dropped ones: how many were added, and how many of these are in the batch.
+    var (reports, pendingReports): (UInt64, UInt64) = (0, 0)
+    /// Lines that have been written or dropped, reports included. The close counts as one.
+    var ended: UInt64 = 0
     /// The last write failed: a queue that is full now is full because of that.
     var isFaulted = false
     /// What has been dropped and not been reported by a line.
     var unreported: Tally<LogDropReason> = [:]
-    /// A line that reports dropped ones is in the batch.
-    var isReporting = false
     /// Until when lines are written. Later they are dropped.
     var deadline = Instant.never
     /// Lines have been dropped because of the deadline.
@@ -36,10 +36,11 @@ final class LogWriter: Sendable {
       if reason != .shutdown { unreported[reason, default: 0] &+= count }
     }
 
-    /// Drops lines, a report of dropped ones not counted, for good.
+    /// Drops all pending lines for good. Those that report dropped ones are not counted as dropped.
     mutating func giveUp(_ pending: UInt64) {
       hasGivenUp = true
-      drop(isFaulted ? .writeError : .shutdown, count: pending &- (isReporting ? 1 : 0))
+      drop(isFaulted ? .writeError : .shutdown, count: pending &- pendingReports)
+      ended &+= pending
     }
 
     mutating func account(_ result: LogOutputResult) {
@@ -54,7 +55,7 @@ final class LogWriter: Sendable {
       statistics.written.merge(result.written, uniquingKeysWith: &+)
       statistics.bytes &+= UInt64(max(0, result.bytes))
       if result.dropped > 0 { drop(.writeError, count: result.dropped) }
-      settled &+= result.written.total &+ result.dropped
+      ended &+= result.written.total &+ result.dropped
     }
   }
 
@@ -70,10 +71,10 @@ final class LogWriter: Sendable {
   }
 
   /// The counts, and how many lines of the queue have come to an end.
-  var statistics: (LogStatistics, settled: UInt64) {
-    var (statistics, settled) = state.withLock { ($0.statistics, $0.settled) }
+  var statistics: (LogStatistics, ended: UInt64) {
+    var (statistics, ended) = state.withLock { ($0.statistics, $0.ended &- $0.reports) }
     statistics.writeErrors = faults.count
-    return (statistics, settled)
+    return (statistics, ended)
   }
 
   func closeOutput() { output.withLock { $0.close() } }
@@ -96,8 +97,8 @@ final class LogWriter: Sendable {
   func giveUp(_ added: UInt64) {
     state.withLock { state in
       if exchange(&state.isAbandoned, with: true) || state.isClosed { return }
-      state.giveUp(added &- state.settled &- 1)
-      state.settled = added
+      state.ended &+= 1
+      state.giveUp(added &+ state.reports &- state.ended)
     }
   }
 
@@ -130,7 +131,6 @@ final class LogWriter: Sendable {
       let (due, deadline) = state.withLock { state in
         if now >= state.deadline, !state.isAbandoned {
           state.giveUp(UInt64(batch.count))
-          state.settled &+= UInt64(batch.count)
         }
         return (state.nextAttempt, state.hasGivenUp ? now : state.deadline)
       }
@@ -146,7 +146,7 @@ final class LogWriter: Sendable {
       // Not here: other threads wait for the end of the turn.
       if case .busy(let pause) = result.state { return min(.now.advanced(by: pause), deadline) }
     }
-    state.withLock { $0.isReporting = false }
+    state.withLock { $0.pendingReports = 0 }
     return nil
   }
 
@@ -154,8 +154,8 @@ final class LogWriter: Sendable {
   @discardableResult private func report(in batch: inout LineBuffer) -> Bool {
     let dropped = state.withLock { state -> Tally<LogDropReason>? in
       guard state.mustReport else { return nil }
-      state.isReporting = true
-      state.settled &-= 1
+      state.reports &+= 1
+      state.pendingReports = 1
       return exchange(&state.unreported, with: [:])
     }
     guard let dropped else { return false }
@@ -178,7 +178,7 @@ final class LogWriter: Sendable {
   private func close() {
     let isFirst = state.withLock { state in
       guard !exchange(&state.isClosed, with: true) else { return false }
-      if !state.isAbandoned { state.settled &+= 1 }
+      if !state.isAbandoned { state.ended &+= 1 }
       return true
     }
     if isFirst { closeOutput() }
