@@ -68,9 +68,10 @@ extension Tap {
     /// another, soon after a request's start and end. A slow observer delays neither requests nor scrapes:
     /// when 4,096 calls wait, further ones are dropped and counted in `session_tap_observer_dropped_total`.
     public var observers: [any RequestObserver] = []
-    /// Makes a span of each request that the app makes with a trace, and of each that it serves. It is one of
-    /// the observers too. Requests of all URLSessions take their spans from the tracer of the newest tap that
-    /// has one.
+    /// Makes a span of each request that the app makes with a trace, and of each that it serves. A thread of
+    /// its own calls it when a request has ended, with URLs and addresses as the log shows them
+    /// (``/TapLog/LogRedaction``). Requests of all URLSessions take their spans from the tracer of the newest
+    /// tap that has one.
     public var tracer: (any RequestTracer)?
     /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the
     /// log. 5 s by default. A negative time is 0.
@@ -170,5 +171,29 @@ extension Tap.Configuration {
     let served = Endpoint(configuration: endpoint, routes: builtIn + routes)
     try registry.register(served.overdueHandlers)
     return served
+  }
+}
+
+extension Tap.Configuration {
+  /// The tracer, which gets requests as the log shows them.
+  func makeTracer() -> (any RequestTracer)? {
+    tracer.map { RedactedTracer(tracer: $0, redact: logging.redaction.makeRedactor()) }
+  }
+}
+
+private struct RedactedTracer: RequestTracer {
+  let tracer: any RequestTracer
+  let redact: @Sendable (inout RequestObservation) -> Void
+
+  func beginClientSpan() -> TraceContext { tracer.beginClientSpan() }
+
+  func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext {
+    tracer.beginServerSpan(method: method, headers: headers)
+  }
+
+  func requestEnded(_ observation: RequestObservation) {
+    var observation = observation
+    redact(&observation)
+    tracer.requestEnded(observation)
   }
 }

@@ -29,6 +29,31 @@ public struct LogRedaction: Sendable {
   /// The defaults.
   public init() {}
 
+  /// Shows the texts of a request as its line does, but for headers, fields and the error's message. A text that
+  /// the app's rule omits becomes `nil` or empty.
+  package func makeRedactor() -> @Sendable (inout RequestObservation) -> Void {
+    let urls = URLRedactor(allowedQueryKeys: allowedQueryKeys, allowedPaths: allowedPaths)
+    return { [custom] observation in
+      func shown(_ key: String, _ text: String?) -> String? {
+        guard let custom, let text else { return text }
+        return custom(key, text)
+      }
+      let isInbound = observation.request.direction == .inbound
+      let url = urls.redact(observation.request.url, as: isInbound ? .path : .url)
+      observation.request.url = shown(isInbound ? "url.path" : "url.full", url) ?? ""
+      let template = observation.request.urlTemplate
+      observation.request.urlTemplate = shown(isInbound ? "http.route" : "url.template", template)
+      observation.request.serverAddress = shown("server.address", observation.request.serverAddress)
+      observation.request.clientAddress = shown("client.address", observation.request.clientAddress)
+      observation.peerAddress = shown("network.peer.address", observation.peerAddress)
+      let label = observation.request.methodLabel
+      if label != observation.request.method {
+        observation.request.method =
+          shown("http.request.method_original", observation.request.method) ?? label
+      }
+    }
+  }
+
   package var headers: HeaderNames {
     HeaderNames(request: allowedRequestHeaders, response: allowedResponseHeaders)
   }

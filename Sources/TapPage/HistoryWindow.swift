@@ -148,7 +148,7 @@ struct HistoryWindow: Sendable {
     let kept = Kept(
       slot: slot, nanoseconds: observation.elapsed, end: observation.endTime,
       statusCode: observation.statusCode, errorType: observation.errorType,
-      trace: observation.request.traceContext, timings: observation.timings,
+      trace: observation.request.traceContext?.withoutSpan, timings: observation.timings,
       cutOffPhase: observation.cutOffPhase)
     if let failure {
       failed[place][failure] = kept

@@ -9,8 +9,9 @@ final class RequestSpan: Sendable {
 
   init(_ span: any Span) { self.span = span }
 
+  /// The last reference may be released under locks of the tap's or of Foundation's: the tracer is called elsewhere.
   deinit {
-    if !hasEnded.load(ordering: .relaxed) { span.end() }
+    if !hasEnded.load(ordering: .relaxed) { Task { [span] in span.end() } }
   }
 
   func end(_ observation: RequestObservation) {
@@ -64,23 +65,22 @@ extension RequestObservation {
   }
 
   private var knownMethod: String? {
-    let known = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY"]
-    return known.contains(request.method) ? request.method : nil
+    request.methodLabel == request.method ? request.method : nil
   }
 
   fileprivate var spanName: String {
     [knownMethod ?? "HTTP", request.urlTemplate].compactMap(\.self).joined(separator: " ")
   }
 
-  /// The attributes that OpenTelemetry requires or recommends for HTTP spans, as far as they are known. No query and no
-  /// userinfo is among them.
+  /// The attributes that OpenTelemetry requires or recommends for HTTP spans, as far as they are known. The tap has redacted
+  /// their texts.
   fileprivate var spanAttributes: [(String, SpanAttribute?)] {
     func text(_ value: String?) -> SpanAttribute? { value.map { .string($0) } }
     func number(_ value: Int?) -> SpanAttribute? { value.map { .int64(Int64($0)) } }
     let isClient = request.direction == .outbound
-    let url = request.url.prefix { $0 != "?" && $0 != "#" }
+    let url = text(request.url.isEmpty ? nil : request.url)
     return [
-      ("http.request.method", text(knownMethod ?? "_OTHER")),
+      ("http.request.method", text(request.methodLabel)),
       ("http.request.method_original", knownMethod == nil ? text(request.method) : nil),
       ("http.response.status_code", number(statusCode)),
       ("error.type", text(errorType)),
@@ -93,18 +93,11 @@ extension RequestObservation {
       + (isClient
         ? [
           ("server.address", text(request.serverAddress)), ("server.port", number(request.serverPort)),
-          ("url.full", text(withoutUserinfo(url))), ("url.template", text(request.urlTemplate)),
+          ("url.full", url), ("url.template", text(request.urlTemplate)),
         ]
         : [
-          ("url.path", text(String(url))), ("url.scheme", text(request.scheme?.lowercased())),
+          ("url.path", url), ("url.scheme", text(request.scheme?.lowercased())),
           ("http.route", text(request.urlTemplate)), ("client.address", text(request.clientAddress)),
         ])
-  }
-
-  private func withoutUserinfo(_ url: Substring) -> String {
-    guard let scheme = url.firstRange(of: "://") else { return String(url) }
-    let authority = url[scheme.upperBound...].prefix { $0 != "/" }
-    guard let end = authority.lastIndex(of: "@") else { return String(url) }
-    return "\(url[..<scheme.upperBound])REDACTED:REDACTED\(url[end...])"
   }
 }

@@ -57,4 +57,8 @@ struct Exemplar: Sendable, Hashable {
   let value: Double
   let timestamp: Timestamp
   let trace: TraceContext
+
+  init(value: Double, timestamp: Timestamp, trace: TraceContext) {
+    (self.value, self.timestamp, self.trace) = (value, timestamp, trace.withoutSpan)
+  }
 }

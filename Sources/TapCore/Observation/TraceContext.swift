@@ -59,6 +59,9 @@ public struct TraceContext: Sendable, Hashable {
     self.span = object
   }
 
+  /// The same without the span: what outlives the request keeps ids, and no object of a tracer's.
+  package var withoutSpan: TraceContext { TraceContext(traceBits, span: spanBits, isSampled: isSampled) }
+
   /// Whether two contexts have the same ids and flags.
   public static func == (one: TraceContext, other: TraceContext) -> Bool {
     one.traceBits == other.traceBits && one.spanBits == other.spanBits && one.isSampled == other.isSampled

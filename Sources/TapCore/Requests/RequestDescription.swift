@@ -34,8 +34,8 @@ public struct RequestDescription: Sendable, Hashable {
 
   /// Those of the recorder.
   var knownMethods = KnownMethods.standard
-  /// The method as labels show it: itself if it is a known one, or `_OTHER`.
-  package var methodLabel: String { knownMethods.label(of: method) }
+  /// The method as labels, lines and spans show it: itself if it is one of the tap's known methods, or `_OTHER`.
+  public var methodLabel: String { knownMethods.label(of: method) }
 }
 
 // In an extension, which leaves the memberwise initialiser to this module.

@@ -25,7 +25,7 @@ public final class RequestRecorder: Sendable {
   private let outboundMetrics: RequestMetrics
   private let inboundMetrics: RequestMetrics
   let consumers: [any RequestConsumer]
-  private let observers: ObserverQueue?
+  private let observerQueues: [ObserverQueue]
   private let queue = BoundedQueue<[RequestRecord]> { batch, turn in
     guard let recorder = batch.first?.recorder else { return }
     // In order, and each is released while it is in the processor's cache.
@@ -73,10 +73,10 @@ public final class RequestRecorder: Sendable {
     inboundTemplates = inbound.pathTemplates.isEmpty ? nil : inbound.pathTemplates
     outboundMetrics = try RequestMetrics(.outbound, outbound, exemplars: exemplars)
     inboundMetrics = try RequestMetrics(.inbound, inbound, exemplars: exemplars)
-    let all = observers + (tracer.map { [$0] } ?? [])
-    let observers = all.isEmpty ? nil : ObserverQueue(all)
-    self.observers = observers
-    self.consumers = consumers + (observers.map { [$0] } ?? [])
+    // The tracer has a queue of its own, so that a slow observer costs no spans.
+    let queues = [observers, tracer.map { [$0] } ?? []].filter { !$0.isEmpty }.map(ObserverQueue.init)
+    observerQueues = queues
+    self.consumers = consumers + queues
     ExitFlush.add(self)
     try registry.add(self)
     if tracer != nil { Self.tracing.withLock { $0.recorder = self } }
@@ -84,11 +84,11 @@ public final class RequestRecorder: Sendable {
       "session_tap_refused_threads_total",
       help: "Starts of a thread that the system refused, as at a limit of tasks. Each is tried again."
     ) { Double(BackgroundThread.refusedCount) }
-    guard let observers else { return }
+    guard !queues.isEmpty else { return }
     try registry.counter(
       "session_tap_observer_dropped_total",
-      help: "Calls of the app's own observers that were dropped, because too many waited."
-    ) { Double(observers.droppedCount) }
+      help: "Calls of the app's own observers and tracer that were dropped, because too many waited."
+    ) { Double(queues.reduce(0) { $0 + $1.droppedCount }) }
   }
 
   /// Records requests that the app makes without a URLSession.
@@ -123,7 +123,7 @@ public final class RequestRecorder: Sendable {
   /// Waits until the observers have been called for all that happened before. `false` if the deadline came first.
   @discardableResult
   package func flushObservers(until deadline: Instant) -> Bool {
-    observers?.flush(until: deadline) ?? true
+    observerQueues.allSatisfy { $0.flush(until: deadline) }
   }
 }
 

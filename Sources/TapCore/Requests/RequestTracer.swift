@@ -2,8 +2,11 @@
 /// `TapTracing` makes one of any tracer of swift-distributed-tracing.
 ///
 /// The ids of the span are those that travel in `traceparent`, so it begins before the request. It is the context's
-/// ``TraceContext/span``, and ``RequestObserver/requestEnded(_:)`` ends it, with the request that has the context. What is released
-/// before, as with a request that is never sent, the tracer ends itself.
+/// ``TraceContext/span``, and ``RequestObserver/requestEnded(_:)`` ends it, with the request that has the context.
+/// The tap calls that on a thread for the tracer alone, with URLs and addresses as its log shows them.
+///
+/// A span whose request never ends, because it is not sent, is released. That happens on any thread, also under locks
+/// of the tap's and of Foundation's: a `deinit` that ends the span must do so elsewhere, such as in a `Task`.
 public protocol RequestTracer: RequestObserver {
   /// Begins the span of a request that the app is about to make, in the current context of its task. Called on the app's thread:
   /// it must not wait.
