@@ -4,8 +4,9 @@ import Synchronization
 /// observers.
 ///
 /// The begin and the end of a request put it into one queue. ``drain()`` empties the queue and updates the
-/// metrics and the log. This is CPU-only and off the request path: inline it costs ten times as much, because
-/// the code is cold. A thread drains every 100 ms and when 1,024 requests wait. A scrape drains before it
+/// metrics and the log, which takes the processor alone. On the thread of the request this made a small GET 7% to
+/// 9% slower than without a tap, and through the queue 3% to 4%: in batches the code and the metrics stay in the
+/// processor's caches. A thread drains every 100 ms and when 1,024 requests wait. A scrape drains before it
 /// reads, and so does an exit. A request that finds 16,384 waiting, because that thread is far behind or the
 /// system gives none, drains them itself. So nothing is lost, and memory is bounded.
 public final class RequestRecorder: Sendable {
