@@ -137,7 +137,7 @@ struct PageNowTests {
       let seen = try await browser.seen(within: first)
       #expect(
         seen.contains(
-          "12 of 12 requests to GET /users/{id} failed in the last 10 minutes (timeout: no whole answer in time)."
+          "12 of 12 requests to GET /users/{id} failed in the last 10 minutes (timeout: no complete response in time)."
         ))
       // All of them took over a second: they timed out, which is said.
       #expect(try await browser.rows("wrong").count == 1)
@@ -198,11 +198,11 @@ struct PageNowTests {
       let seen = try await browser.seen(within: first)
       #expect(
         seen.contains(
-          "6 of 66 GET requests to a.test failed in the last 10 minutes (timeout: no whole answer in time), such as GET /payments/1. 1 more row below."
+          "6 of 66 GET requests to a.test failed in the last 10 minutes (timeout: no complete response in time), such as GET /payments/1. 1 more row below."
         ))
       #expect(
         try await browser.rows("wrong").map { $0.split(separator: "|").prefix(5).joined(separator: "|") } == [
-          "timeout: no whole answer in time|GET /payments/1, …|payments|a.test|6 of 66",
+          "timeout: no complete response in time|GET /payments/1, …|payments|a.test|6 of 66",
           "took over 1 s|GET /reports/2, …|payments|a.test|20 of 66",
         ])
       // Those that timed out are slower, and have a row of their own.
@@ -234,12 +234,12 @@ struct PageNowTests {
       try await browser.wait("$('wrong').rows.length === 3")
       #expect(
         try await browser.text("wrong-title")
-          == "4 of 4 requests to GET /late failed in the last 5 minutes (timeout: no whole answer in time). 2 more rows below."
+          == "4 of 4 requests to GET /late failed in the last 5 minutes (timeout: no complete response in time). 2 more rows below."
       )
       let rows = try await browser.rows("wrong").map { $0.split(separator: "|").map(String.init) }
       #expect(
         rows.map { $0.prefix(5).joined(separator: "|") } == [
-          "timeout: no whole answer in time|GET /late|c|a|4 of 4",
+          "timeout: no complete response in time|GET /late|c|a|4 of 4",
           "were slower than before|GET /slower|c|a|10 of 10", "took over 1 s|GET /long|c|a|10 of 10",
         ])
       // From the begin of its first step, a minute ago, to the end of its last one.
@@ -304,7 +304,8 @@ struct PageNowTests {
       // A failure in three lines, and all of it.
       let seen = try await browser.seen()
       for text in [
-        "no whole answer in time", "the connection broke", "no TLS", "33 of 99", "GET /products/{id}/reviews",
+        "no complete response in time", "the connection broke", "the TLS handshake failed", "33 of 99",
+        "GET /products/{id}/reviews",
       ] { #expect(seen.contains(text), "\(text): \(seen)") }
       #expect(try await browser.holds("Math.max(...[...$('wrong').rows].map(row => row.clientHeight)) < 80"))
       // What failed and how many stand beside each other, and not on each other.

@@ -59,7 +59,7 @@ import TestSupport
       #expect(
         try await browser.evaluate(
           "[...all('dt')].map(node => node.innerText).filter(text => /Err/.test(text)).join('; ')"
-        ) == "Errors: no whole response, or 5xx; Errors: 5xx, or broken off")
+        ) == "Errors: no complete response, or 5xx; Errors: no complete response, or 5xx")
       // The history says the same of the time before the page was opened, and what failed in which way.
       let wrong = try await browser.rows("wrong").map { $0.dropLast(18) }
       #expect(

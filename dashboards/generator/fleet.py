@@ -59,7 +59,7 @@ def fleet():
                       (alerts(), "{{alertname}} {{alertstate}}"), width=24, height=6, step_after=True),
             ]),
             ("Errors", [
-                graph("Failures by kind", "error_type: the status for a 5xx, else why there was no whole response.", "reqps",
+                graph("Failures by kind", "error_type: the status for a 5xx, else why there was no complete response.", "reqps",
                       (f"sum by (error_type) ({COUNT}{{{CHOSEN}, {ERROR}}})", "{{error_type}}"), stack=True, width=8),
                 graph("4xx by client", MISTAKES_SAY, "reqps",
                       (f"sum by (client, http_response_status_code) ({COUNT}{{{CHOSEN}, {MISTAKE}}})",

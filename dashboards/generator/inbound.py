@@ -83,7 +83,7 @@ def inbound():
                        "of them abandoned by their callers")),
             ]),
             ("Errors", [
-                graph("Failures by kind", "error_type: the status for 5xx, else why there was no whole response.", "reqps",
+                graph("Failures by kind", "error_type: the status for 5xx, else why there was no complete response.", "reqps",
                       (served("error_type", where='error_type!=""'), "{{error_type}}"), stack=True),
                 graph("Callers' mistakes by route", "4xx: no errors of this app.", "reqps",
                       (served("http_route", "http_response_status_code", where='http_response_status_code=~"4.."'),

@@ -79,7 +79,7 @@ def overview():
             ]),
             ("Errors", [
                 *errors("host", "template"),
-                graph("Failures by kind", "error_type: the status for a 5xx, else why there was no whole response.", "reqps",
+                graph("Failures by kind", "error_type: the status for a 5xx, else why there was no complete response.", "reqps",
                       (counted(DURATION, "error_type", labels=HOST, where=ERROR), "{{error_type}}"), stack=True, width=8),
                 graph("4xx by client", MISTAKES_SAY, "reqps",
                       (counted(DURATION, "http_response_status_code", "client", labels=HOST, where=MISTAKE),

@@ -26,12 +26,12 @@ REQUEST = f'{HOST}, url_template=~"$template"'
 # Of a request that the app served.
 ROUTE = f'{PROCESS}, http_route=~"$route"'
 
-# The one meaning of error, in both directions: no whole response, or a 5xx. A 4xx is the fault of the side that asked.
+# The one meaning of error, in both directions: no complete response, or a 5xx. A 4xx is the fault of the side that asked.
 ERROR = 'error_type!~"|4.."'
 MISTAKE = 'error_type=~"4.."'
 MISTAKES_SAY = "Mistakes of the app, such as a path that is not there: no errors of the other side."
 ERROR_SAYS = "Of the requests that ended, those that got no response or a 5xx. A 4xx is no error, nor is what the app cancelled."
-SERVED_ERROR_SAYS = ("Of the requests that ended, those that got a 5xx or no whole response. A 4xx is no error, nor is what the "
+SERVED_ERROR_SAYS = ("Of the requests that ended, those that got a 5xx or no complete response. A 4xx is no error, nor is what the "
                      "caller abandoned.")
 # Requests that went to a server.
 SENT = 'cache=""'

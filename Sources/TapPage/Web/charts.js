@@ -1,7 +1,9 @@
 // Numbers as text, elements, and the charts.
-// As PromQL's histogram_quantile: linear within a bucket, the highest finite bound beyond it. It is an estimate, which may be
-// above the slowest request. What the sum of all values says of those in the bucket bounds it: the m highest of them are at
-// least as high as the quantile, and each other value is at least at the lower bound of its own bucket.
+
+// Estimates a quantile as PromQL's histogram_quantile does: linear within a bucket; beyond the last finite
+// bound, that bound. Such an estimate may exceed the slowest request, so the sum of all values limits it: the
+// m highest values of the bucket are at least as high as the quantile, and each other value is at least the
+// lower bound of its own bucket.
 function estimate(q, numbers, bounds) {
   const counts = numbers.slice(BUCKETS), lowest = bounds.map((bound, i) => i ? bounds[i - 1] : 0);
   const least = counts.reduce((sum, count, i) => sum + count * Math.max(0, lowest[i]), 0);
@@ -20,13 +22,13 @@ function estimate(q, numbers, bounds) {
   return { value: lowest[lowest.length - 1], isBeyond: true };
 }
 
-// The text says what it is: an estimate, or that it lies beyond the last bucket.
+// Marks an estimate, and a value beyond the last bucket.
 function quantileText(q, { numbers, bounds }) {
   const { value, isBeyond } = estimate(q, numbers, bounds);
   return isFinite(value) ? `${isBeyond ? ">" : "≈"}\u00a0${seconds(value)}` : "–";
 }
 
-// Three digits, in the first unit that is not too large.
+// Writes a number with three digits, in the largest unit that fits.
 function scaled(value, units) {
   if (!isFinite(value)) return "–";
   const [unit, factor] = units.find(([, factor]) => value >= 0.9995 * factor) || units[units.length - 1];
@@ -38,14 +40,14 @@ const percent = value => scaled(value * 100, [["%", 1]]);
 const number = value => isFinite(value) ? value.toLocaleString("en-US", { maximumFractionDigits: value < 10 ? 2 : value < 100 ? 1 : 0 }) : "–";
 const plural = (count, word) => `${number(count)} ${word}${count === 1 ? "" : "s"}`;
 const share = (numbers, place) => numbers[COUNT] ? numbers[place] / numbers[COUNT] : 0;
-// As the lines of the log say it: UTC, of 24 hours. The head of the page says so once.
+// Times are UTC and have 24 hours, as in the log. The page says so once, in its head.
 const dateAndTime = milliseconds => Math.abs(milliseconds) < 8e15 ? new Date(milliseconds).toISOString().replace("T", " ").slice(0, -1) : "";
 const clock = time => dateAndTime(epoch + time).slice(11, 19);
 
 const $ = id => document.getElementById(id), all = selector => document.querySelectorAll(selector);
 
-// An element by its name and classes. An object has attributes and handlers, all else is content: what comes from the metrics or
-// the log enters the document as text only, never as markup.
+// Makes an element from its name and classes. An object argument has attributes and handlers; every other
+// argument is content. Text from the metrics or the log becomes text of the document, never markup.
 function element(kind, ...content) {
   const [name, ...classes] = kind.split("."), node = document.createElement(name);
   if (classes.length) node.className = classes.join(" ");
@@ -66,8 +68,9 @@ function setText(node, text) {
 const HIDDEN = { "aria-hidden": true };
 const QUANTILES = [.5, .9, .99], LINES = ["one", "two", "three"], DASHES = [[], [7, 4], [1, 4]];
 const rateOf = (count, { from, to }) => count * 1000 / (to - from);
-// What each is about, its lines, their values in a step, the text of a value, and the least top of the scale. That of the
-// latency is logarithmic: a p99 of seconds must not hide a p50 of milliseconds.
+// For each chart: its subject, its lines, their values in a step, the text of a value, and the least top of
+// the scale. The scale of the latency is logarithmic, so that a p99 of seconds does not hide a p50 of
+// milliseconds.
 const CHARTS = {
   rate: ["per second", [""], (sum, step) => [rateOf(sum[COUNT], step)], number, 1],
   share: ["that failed", ["errors", "4xx"], sum => [ERRORS, REFUSED].map(place => share(sum, place)), percent, 0.01],
@@ -87,8 +90,9 @@ function makeChart(side, name) {
       element("div.times", HIDDEN, element("span.from"), element("b.moment"), element("span", "now"))));
 }
 
-// What is drawn: the steps that the reader chooses, the time that they cover, and what each chart says of a step in words. Unless
-// the reader chooses, that is the last minute at first, and more as there is more.
+// What the charts show: the chosen steps, the time that they cover, and for each chart a function that
+// describes a step in words. Without a choice the charts begin with the last minute, and cover more as more
+// is known.
 const shown = { steps: [], span: 60000, time: NaN, words: {}, colours: [] };
 
 function setSpan() {
@@ -102,13 +106,14 @@ function setSpan() {
 const covered = () => shown.steps.length ? (shown.time - shown.steps[0].from) / 1000 : 0;
 const across = (time, width) => width * (1 - (shown.time - time) / shown.span);
 
-// The least of 1, 2, 5, 10, 20, … that is not below.
+// The smallest of 1, 2, 5, 10, 20, … that is at least the value.
 function roundTop(value, least) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, least)));
   return [1, 2, 5, 10].map(step => step * power).find(top => top >= value * 0.999) || least;
 }
 
-// A line for each column, interrupted where there is no value. What a step's sum comes to stays with it: most steps never change.
+// Draws a line for each column, interrupted where there is no value. The values of a step are kept with its
+// sums, because most steps never change.
 function drawLines(context, sums, { bounds }, id, [, keys, valuesOf, format, least, isLogarithmic]) {
   const { width, height } = context.canvas, rows = sums.map((sum, i) => sum[id] ??= valuesOf(sum, shown.steps[i], bounds));
   const highest = Math.max(...rows.flat().filter(isFinite), 0), top = roundTop(highest, isLogarithmic ? 10 * least : least);
@@ -134,7 +139,8 @@ function drawLines(context, sums, { bounds }, id, [, keys, valuesOf, format, lea
 
 const bucketName = (bounds, i) => bounds[i] === Infinity ? `over ${seconds(bounds[i - 1])}` : `up to ${seconds(bounds[i])}`;
 
-// A column for each step, a row for each bucket; the more requests in a second, the stronger.
+// Draws a column for each step and a row for each bucket. The colour is stronger where there are more
+// requests in a second.
 function drawHeat(context, sums, { bounds }, id) {
   const { width, height } = context.canvas, count = Math.max(bounds.length, 1), finite = bounds.filter(isFinite);
   const rates = sums.map((sum, i) => sum[id] ??= Array.from(sum.subarray(BUCKETS), count => rateOf(count, shown.steps[i])));
@@ -150,7 +156,7 @@ function drawHeat(context, sums, { bounds }, id) {
       context.fillRect(...box);
     });
   });
-  // Under the pointer the bucket that it shows, elsewhere the strongest of the step.
+  // Describes the bucket under the pointer, or else the strongest bucket of the step.
   const words = i => {
     const rate = rates[i] || [], isHere = pointer?.id === id;
     const row = isHere ? Math.min(count - 1, Math.floor((1 - pointer.y) * count)) : rate.indexOf(Math.max(...rate));
@@ -179,7 +185,8 @@ function charts() {
   readOut();
 }
 
-// The size and the colours of the charts. They are asked for when they may have changed: to ask makes the browser lay the page out.
+// Reads the size and the colours of the charts. It is called only when they may have changed, because it
+// makes the browser lay out the page.
 function fit() {
   for (const canvas of all("canvas")) {
     canvas.width = canvas.clientWidth * devicePixelRatio;
@@ -195,7 +202,7 @@ function fit() {
 // Where the pointer is on a chart: `x` and `y` from 0 to 1.
 let pointer;
 
-// All charts say what they show at the moment under the pointer, or at the last one.
+// All charts show their values at the moment under the pointer, or else at the last moment.
 function readOut() {
   const time = pointer && shown.time - (1 - pointer.x) * shown.span;
   const index = pointer ? shown.steps.findIndex(step => step.from <= time && time < step.to) : shown.steps.length - 1;

@@ -1,7 +1,8 @@
-// What the page knows: reads the exposition as it arrives, adds the scrapes up, and puts the history of the process before them.
-// Touches no document.
-// The families that the page asks for, by what they are called here. Those that are added up in steps first:
-// SUMMED has their number.
+// The data of the page: reads the exposition, adds up what happened between scrapes, and puts the process's
+// history before that. Does not use the document.
+
+// The families that the page requests, by their names in these scripts. The first ones, SUMMED, are added up
+// in steps.
 const FAMILIES = { made: "http_client_request_duration_seconds", served: "http_server_request_duration_seconds",
   phases: "http_client_request_phase_duration_seconds", roundTrips: "http_client_network_round_trip_seconds",
   opened: "http_client_connections_opened_total", sentAgain: "http_client_retransmitted_segments_total",
@@ -9,11 +10,13 @@ const FAMILIES = { made: "http_client_request_duration_seconds", served: "http_s
   started: "process_start_time_seconds", build: "session_tap_build_info" };
 const PLACES = Object.keys(FAMILIES), SUMMED = PLACES.slice(0, 6), SIDES = ["made", "served"];
 const METRICS = `metrics?${PLACES.map(place => `name[]=${FAMILIES[place]}`).join("&")}`;
-// The places in an array of numbers: these four, then the requests in each bucket, not cumulative. A counter has the first.
+// The indices of an array of numbers: these four, then the requests in each bucket, not cumulative. A counter
+// has only the first.
 const COUNT = 0, SUM = 1, ERRORS = 2, REFUSED = 3, BUCKETS = 4;
 const WINDOW = 600000;
 
-// Gives the page back to its reader after some milliseconds: it must scroll while thousands of series are read.
+// Lets the browser handle events every few milliseconds, so that the page scrolls while it reads thousands of
+// series.
 let sliceEnd = 0;
 async function breathe() {
   if (performance.now() < sliceEnd) return;
@@ -21,8 +24,8 @@ async function breathe() {
   sliceEnd = performance.now() + 8;
 }
 
-// When the page's time began, by the clock of the app, which the lines have too. Date has whole seconds (RFC 9110, section 6.6.1):
-// a smaller difference is none.
+// The time origin of the page by the app's clock, which the log uses too. Date has whole seconds (RFC 9110,
+// section 6.6.1), so smaller differences between the clocks are ignored.
 let epoch = performance.timeOrigin;
 function setClock(date) {
   const own = Date.now(), difference = Date.parse(date) + 500 - own;
@@ -45,7 +48,7 @@ async function readLines(answer, take) {
   }
 }
 
-// The labels of a sample (Prometheus, "Exposition formats").
+// Parses the labels of a sample (Prometheus, "Exposition formats").
 function labelsOf(text) {
   const labels = {};
   for (const [, name, value] of text.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)) {
@@ -54,7 +57,8 @@ function labelsOf(text) {
   return labels;
 }
 
-// Who makes requests to whom, or what the app is asked for: what the filters choose by.
+// A party is the subject of the filters: client, host, method and path of a made request, or method and route
+// of a served one.
 function partyOf(side, labels) {
   const { client = "", server_address: address = "", server_port: port = "", http_request_method: method = "" } = labels;
   const host = side === "made" ? `${address}:${port}`.replace(/:(80|443)?$/, "") : "";
@@ -63,12 +67,13 @@ function partyOf(side, labels) {
   return { ...party, key: JSON.stringify(Object.values(party)) };
 }
 
-// How a request failed: by a status code, or by an error that kept it from a whole response. 4xx that the app answers have no
-// error_type: the caller made the error. The one meaning of error on this page: no whole response, or 5xx. 4xx are apart.
+// How a request failed: with a status code, or with an error before the response was complete. A 4xx that the
+// app answers has no error_type, because the caller caused it. On this page an error is a request without a
+// complete response, or a 5xx. 4xx are apart.
 const failureOf = (type, code = "") => type || (/^4\d\d$/.test(code) ? code : "");
 const isRefusal = failure => /^4(\d\d|xx)$/.test(failure);
 
-// What each family has, by the text of the labels, and the bounds of its buckets.
+// For each family its series by the text of their labels, and the bounds of its buckets.
 const makeFamilies = () => Object.fromEntries(PLACES.map(place => [place, Object.assign(new Map(), { bounds: [] })]));
 
 function takeSample(scrape, line) {
@@ -77,7 +82,7 @@ function takeSample(scrape, line) {
   const brace = line.indexOf("{"), space = line.lastIndexOf(" "), end = brace < 0 ? space : brace;
   const suffix = line.slice(FAMILIES[place].length, end), value = Number(line.slice(space + 1)), series = scrape[place];
   const labels = line.slice(end + 1, Math.max(end + 1, space - 1));
-  // The bound is always the last label. In another one's value, the quotation mark would be escaped.
+  // The bound is always the last label. Within a value of another label its quotation mark would be escaped.
   const bound = suffix === "_bucket" ? labels.lastIndexOf('le="') : -1;
   const key = bound < 0 ? labels && labels + "," : labels.slice(0, bound);
   if (!series.has(key)) series.set(key, Object.assign([0, 0, 0, 0], { below: 0 }));
@@ -90,9 +95,9 @@ function takeSample(scrape, line) {
   }
 }
 
-// The series as they were at the last scrape, and what happened between the scrapes of the last minutes. A step keeps sums by
-// party, which is a client, host and template or a route, and only of those that had requests: its size does not depend on the
-// number of series. `since` says from when on the steps have all that happened.
+// The series of the last scrape, and steps: what happened between the scrapes of the last ten minutes. A step
+// has sums for each party that had requests, so its size does not depend on the number of series. `since` is
+// the time from which on the steps are complete.
 const known = { ...makeFamilies(), steps: [], since: {}, time: undefined };
 
 const seriesOf = place => [...known[place].values()];
@@ -109,7 +114,8 @@ function learn(scrape, now) {
   known.time = now;
 }
 
-// After a minute steps become as wide as those of the history, so that an open page has no more to draw than one that is new.
+// Joins steps that are older than a minute to the width of those of the history, so that an open page draws
+// as much as a new one.
 function coarser(steps, now) {
   const joined = [];
   for (const step of steps) {
@@ -120,7 +126,7 @@ function coarser(steps, now) {
   return joined;
 }
 
-// Puts a step into the one before it.
+// Adds a step to the one before it.
 function join(before, step) {
   for (const place of [...SUMMED, "failures"]) {
     for (const party of step[place].values()) add(sumFor(party, before[place], party.numbers.length - BUCKETS), party.numbers);
@@ -132,13 +138,13 @@ function join(before, step) {
 function learnFamily(place, series, step) {
   const before = known[place];
   if (!series.size) series.bounds = before.bounds;
-  // Other buckets: the app was restarted with another configuration. So is the page.
+  // The buckets differ: the app was restarted with another configuration, so the page starts again too.
   if (before.bounds.length && before.bounds.join() !== series.bounds.join()) location.reload();
   for (const [text, numbers] of series) {
     const old = before.get(text), one = { ...(old || describe(place, text)), numbers }, { failure } = one;
     if (failure) numbers[isRefusal(failure) ? REFUSED : ERRORS] = numbers[COUNT];
     series.set(text, one);
-    // After a restart the counters begin at 0.
+    // A counter that fell was reset by a restart of the app.
     const base = old && old.numbers[COUNT] <= numbers[COUNT] ? old.numbers : [], growth = numbers[COUNT] - (base[COUNT] || 0);
     if (!(growth > 0) || !SUMMED.includes(place)) continue;
     add(sumFor(one, step[place], numbers.length - BUCKETS), numbers.map((value, i) => value - (base[i] || 0)));
@@ -147,7 +153,7 @@ function learnFamily(place, series, step) {
   known[place] = series;
 }
 
-// Labels are read once for each series.
+// Labels are parsed once for each series.
 function describe(place, text) {
   const labels = labelsOf(text), party = partyOf(/^serv/.test(place) ? "served" : "made", labels), { phase = "" } = labels;
   return { ...party, key: party.key + phase, phase, labels,
@@ -174,7 +180,7 @@ function add(total, numbers) {
 
 const nothing = bounds => new Float64Array(BUCKETS + bounds.length);
 
-// What happened in a step to those who are chosen. It is added up once for each choice.
+// The sum of a step over the chosen parties. It is computed once for each choice.
 function sumOf(step, side) {
   if (step.sums[side]?.choice !== choiceKey) {
     const numbers = nothing(known[side].bounds);
@@ -184,13 +190,13 @@ function sumOf(step, side) {
   return step.sums[side].numbers;
 }
 
-// Puts the history in place of the steps of its time. Called right after a scrape.
+// Replaces the steps of the time that the history covers. Called right after a scrape.
 function backfill(history) {
   const now = known.time, start = now - history.covered_s * 1000, width = history.slot_s * 1000, filled = [];
   let end = start;
   for (const slot of [...history.slots, { age_s: 0, totals: [] }]) {
     const from = Math.max(start, now - slot.age_s * 1000);
-    // Slots in which nothing happened are not in the history.
+    // The history has no slots without requests.
     while (from - end > 1) {
       const next = Math.min(from, end + width);
       filled.push(makeStep(end, next));
@@ -200,11 +206,11 @@ function backfill(history) {
     for (const totals of slot.totals) takeTotals(step, history, totals);
     if (end > from) filled.push(step);
   }
-  // A last step of less than two seconds would say little of a rate: it goes into the one before.
+  // The rate of a last step of less than two seconds would mean little: it is joined with the one before.
   const last = filled[filled.length - 1];
   if (filled.length > 1 && last.to - last.from < 2000) join(filled[filled.length - 2], filled.pop());
   known.steps = [...known.steps.filter(step => step.to <= start), ...filled].filter(step => step.to > now - WINDOW);
-  // Of phases and connections the history says nothing.
+  // The history has no phases and no connections.
   for (const place of SUMMED) known.since[place] = SIDES.includes(place) ? -Infinity : now;
 }
 
@@ -220,7 +226,7 @@ function takeTotals(step, history, [place, sum, failures, ...counts]) {
   }
   counts.forEach((count, i) => {
     numbers[COUNT] += count;
-    // One bucket of the history is one of the metrics, or several where there are many: they share its requests.
+    // A bucket of the history is one or several buckets of the metrics, which share its requests.
     const inside = [...series.bounds.keys()]
       .filter(j => series.bounds[j] <= theirs[i] && (i === 0 || series.bounds[j] > theirs[i - 1]));
     for (const j of inside) numbers[BUCKETS + j] += count / inside.length;

@@ -1,19 +1,20 @@
-// What is wrong now: what failed and what was slow, in a sentence and by request, in the last minute unless the reader chooses more.
+// What failed and what was slow in the last minute, or in the chosen time: a sentence, and a row for each
+// kind.
 const MINUTE = 60000;
-// In seconds. What takes longer frustrates its caller, by the Apdex of the recording rules.
+// In seconds. The recording rules use the same bound for the Apdex.
 const SLOW = 1;
 
-// Steps that lie in that time: a count may lack its oldest seconds, but has nothing older.
+// Only whole steps count: the sum may lack the oldest seconds of the time, but has nothing older.
 const isNow = step => step.from > known.time - MINUTE * (chosen.minutes || 1) - 500;
 
-// Since when it has happened without a minute in between, and when it happened last.
+// The begin of the last series of such steps without a gap of a minute, and the end of the last step.
 function timesOf(isIn) {
   let first, last;
   for (const step of known.steps.toReversed()) {
     if (first?.from - step.to > MINUTE) break;
     if (isIn(step)) [first, last] = [step, last || step];
   }
-  // The history begins with the app, unless that is longer ago than the history is.
+  // The history begins with the app, or ten minutes ago.
   const isOlder = first === known.steps[0] && !(hasHistory && known.time - first.from < WINDOW - 10000);
   return { since: (isOlder ? "before " : "") + clock(first.from), last: clock(last.to) };
 }
@@ -26,14 +27,15 @@ function failuresNow(steps, rows) {
   }).sort((a, b) => weightOf(b) - weightOf(a));
 }
 
-// How much a row of failures says: by how many there are, and by their share, so that what always fails stands above what mostly
-// works. A made request may be why a served one failed: it counts twice.
+// The order of the rows: by count and share, so that what always fails stands above what mostly works. A made
+// request counts twice, because it may be the cause of a served one's failure.
 const weightOf = ({ count, all, side }) => count * count / all * (side === "made" ? 2 : 1);
 
 const boundOf = ({ side }) => known[side].bounds.findIndex(bound => bound >= SLOW);
 const longOf = one => one.numbers.slice(BUCKETS + boundOf(one) + 1).reduce((a, b) => a + b, 0);
 
-// Slow is a row of which one request in ten took long, or whose mean is thrice that of before. Time-outs are failures.
+// A row is slow if one request in ten took long, or if its mean is three times that of the time before.
+// Time-outs count as failures.
 function slowNow(row, before, timeouts) {
   const all = row.numbers[COUNT], long = longOf(row) - timeouts, isLong = long > 0 && long >= all / 10;
   const mean = MEAN.of(row), usual = before ? MEAN.of(before) : NaN;
@@ -45,7 +47,7 @@ function slowNow(row, before, timeouts) {
     mean: `${seconds(mean)} on average${before ? `, ${seconds(usual)} before` : ""}` }];
 }
 
-// Without a template a row has all paths of its host: that of a line is an example.
+// Without a template, a row has all paths of its host: the path of a line is an example.
 const requestIn = one => one.path || !one.line ? pathOf(one) : `${nameOf(one.line)}, …`;
 
 function sentenceOf([first, ...others], ended) {

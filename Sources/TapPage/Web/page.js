@@ -1,8 +1,8 @@
-// Makes the parts of the page, scrapes, draws, and does what its reader chooses.
+// Makes the parts of the page, scrapes, draws, and handles the controls.
 const INTERVAL = 2000;
 let hasHistory = document.body.dataset.history === "yes";
 
-// What there is of both sides.
+// The parts that exist for made and for served requests.
 const PARTS = { figures: makeFigures, charts: side => Object.keys(CHARTS).map(name => makeChart(side, name)),
   numbers: side => [makeTable(`${side}-by-time`), makeTable(`${side}-by-bucket`)] };
 
@@ -15,7 +15,7 @@ function makeParts() {
     element(`span.phase.${name}`, element("b", name), ` ${words}`)));
 }
 
-// A choice stays even where no scrape has it: it may come, and the address says so.
+// A choice from the address stays, even if no scrape has its value yet.
 function options(name, values) {
   const there = new Set(Array.from($(name).options, ({ value }) => value));
   const more = [...new Set([...values, chosen[name]])].filter(value => value && !there.has(value)).sort();
@@ -27,7 +27,7 @@ function showControls() {
   for (const name of ["client", "host", "path"]) options(name, parties.map(party => party[name]));
   for (const name of CHOICES) {
     const control = $(name);
-    // Not under the hands of somebody who types.
+    // A field that has the focus is not overwritten.
     if (control && control.value !== chosen[name]
       && (control.tagName === "SELECT" || control !== document.activeElement)) control.value = chosen[name];
   }
@@ -38,7 +38,7 @@ function showControls() {
 
 const hasSide = side => known[side].size > 0 || known.steps.some(step => step[side].size);
 
-// The requests that the app serves have no client and no host.
+// Served requests have no client and no host.
 const isSideShown = side => chosen.path ? seriesOf(side).some(isChosen) : (!chosen.side || chosen.side === side)
   && (side === "made" || hasSide(side) && !chosen.client && !chosen.host);
 
@@ -49,7 +49,7 @@ function showSides() {
   for (const side of SIDES) for (const node of all(`[data-side=${side}]`)) node.hidden = !isSideShown(side);
 }
 
-// Whom the reader looks at. Without a name of its own the service is its address.
+// The name of the service, or else its address.
 function showService() {
   const [{ service_name: given, service_version: version, service_instance_id: instance } = {}, build = {}] =
     ["target", "build"].map(place => seriesOf(place)[0]?.labels), started = sum(seriesOf("started"));
@@ -62,12 +62,12 @@ function showService() {
   if (document.title !== title) document.title = title;
 }
 
-// Part by part, so that the page can scroll in between. A later drawing replaces one that is not complete, which ends with it.
+// Draws part by part, so that the page can scroll in between. A later drawing ends one that is not complete.
 let drawing = 0, lastDrawing, drawn;
 const draw = () => lastDrawing = drawParts(++drawing);
 
 async function drawParts(current) {
-  // What is of the last minutes changes with the columns of the charts: redrawn more often, it costs time and shows no difference.
+  // The charts are redrawn when their columns move: more often would cost time without a visible difference.
   const isDue = !(known.time - drawn < shown.span / 120);
   const parts = [showService, showControls, showSides, now, figures,
     ...isDue ? [setSpan, charts, phases, slowestRows, numbers] : []];
@@ -84,13 +84,13 @@ function redraw() {
   return draw();
 }
 
-// What a choice changes at once, and then the rest.
+// Draws what a choice opens, then the rest.
 function show() {
   drawDrawer();
   redraw();
 }
 
-// Screen readers announce it, so it changes only when there is something to announce.
+// Screen readers announce each change of the status.
 function say(text, isFailure) {
   setText($("status"), text);
   $("status").className = isFailure ? "failed" : "";
@@ -103,14 +103,14 @@ async function scrape() {
   const before = known.time;
   learn(next, performance.now());
   await breathe();
-  // The first scrape, or one after a time without: the page was paused, its tab hidden, or the app gone. Where a proxy
-  // does not pass the path of the history, the page does without it from then on.
+  // At the first scrape, and after a gap: the page was paused, its tab hidden, or the app gone. If a proxy
+  // does not pass the history's path, the page works without a history from then on.
   if (hasHistory && !(known.time - before < 3 * INTERVAL)) {
     const history = await readHistory();
     if (history) backfill(history); else hasHistory = false;
     drawn = undefined;
   }
-  // The metrics are drawn even where the lines cannot be had.
+  // The metrics are drawn even if the lines cannot be read.
   const trouble = hasLog && await readLog().then(() => "", error => error.message);
   setText($("log-trouble"), trouble ? `No lines: ${trouble}` : "");
   await draw();
@@ -152,7 +152,7 @@ onpopstate = () => { readAddress(); show(); };
 onpointermove = onpointerdown = point;
 $("numbers").ontoggle = redraw;
 matchMedia("(prefers-color-scheme: dark)").onchange = fit;
-// Where there is room, the filters are open, and nothing closes them.
+// On a wide screen the filters are always open.
 const wide = matchMedia("(min-width: 60rem)");
 (wide.onchange = () => $("filters").open = wide.matches)();
 const resized = new ResizeObserver(fit);

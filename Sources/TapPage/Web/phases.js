@@ -1,5 +1,8 @@
-// Where the time goes: the phases of one request, of all of a trace, and of all to a server.
-// Each with its meaning, and with what a slow server does where the network may as well be what takes the time.
+// Where the time goes: the phases of one request, of the requests of a trace, and of all requests to a
+// server.
+
+// The meaning of each phase. The second text is what a slow server does in it, where the network may be slow
+// instead.
 const PHASES = {
   queue: ["wait for a free connection of the session to this host"],
   resolve: ["look-up of the host's name"],
@@ -14,7 +17,8 @@ const PHASES = {
 };
 const PHASE_NAMES = Object.keys(PHASES).slice(0, -1);
 
-// The pieces of a time, in their order. After redirects the phases are those of the last leg; else what is left came behind them.
+// The phases in their order, and the rest of the time as `unknown`. After redirects the phases are those of
+// the last leg, so the rest comes first.
 function piecesOf(time, timeOf, isAfterRedirect) {
   const pieces = PHASE_NAMES.map(name => ({ name, time: timeOf(name) })).filter(piece => piece.time >= 0);
   const rest = { name: "unknown", time: time - pieces.reduce((sum, piece) => sum + piece.time, 0) };
@@ -32,7 +36,8 @@ const REMEDIES = [
   [["local"], "local", "take load off this process"],
 ];
 
-// The largest part that the app can change, if it is a tenth of the time and not below what a person notices. Without an answer no connection could have been kept.
+// The largest part that the app can change, if it is a tenth of the time and at least 10 ms. Without an
+// answer there was no connection to keep.
 function remedyFor(pieces, time, largest) {
   const isAnswered = pieces.some(({ name }) => /^(processing|response|transfer)$/.test(name));
   const [names, what, remedy, part] = REMEDIES.filter(([names]) => isAnswered || !names.includes("connect"))
@@ -46,8 +51,8 @@ function remedyFor(pieces, time, largest) {
 const hasPhases = client => seriesOf("phases").some(one => one.client === client);
 const noPhases = client => `${client ? `The client ${client}` : "This client"} reports no phases.`;
 
-// Says which phase took most of it. The answer cannot come before the network's round trip: the rest of `processing` is the
-// server's, unless there was no answer.
+// The sentence about the longest phase. The answer takes at least one round trip: the rest of `processing` is
+// the server's, unless there was no answer.
 function verdict(pieces, time, roundTrip, cut) {
   const { name, time: most } = pieces.reduce((a, b) => b.time > a.time ? b : a);
   const isAnswer = name === "processing" && roundTrip >= 0 && !cut;
@@ -64,12 +69,12 @@ const barOf = (pieces, total) => pieces.map(({ name, time }) => {
   return node;
 });
 
-// By client and host, those with the most time first. A request is known by its duration; a phase may be unknown.
+// By client and host, the most time first. Each request has a duration, but a phase may be unknown.
 function phaseGroups(isRecent) {
   const of = (place, isWanted = isChosen, list = sumsOf(place, isRecent)) => new Map(
     grouped(list, known[place].bounds, serverKey, isWanted).map(one => [one.key, one.numbers]));
   const made = sumsOf("made", isRecent).filter(one => !one.isCached), requests = of("made", isChosen, made);
-  // Of connections no path is known: they are set against all requests to the server that had one.
+  // Connections have no path: they are compared with all requests to the server that had a connection.
   const [opened, trips, sentAgain] = ["opened", "roundTrips", "sentAgain"].map(place => of(place, isChosenServer));
   const every = of("made", isChosenServer, made), without = of("made", one => isChosenServer(one)
     && /^(connect|dns|tls)$/.test(one.failure), isRecent ? inSteps("failures") : made);
@@ -84,7 +89,7 @@ function phaseGroups(isRecent) {
   }).sort((a, b) => b.time - a.time);
 }
 
-// A bar, and the same in words for those who do not see it.
+// A bar, and the same in words.
 function phaseItem({ client, host, phases, count, time, roundTrip, reused, sentAgain, timeouts }) {
   const facts = [reused >= 0 && `${percent(reused)} on a reused connection`, roundTrip >= 0 && `${seconds(roundTrip)} round trip`,
     sentAgain && `${plural(sentAgain, "segment")} sent again`].filter(Boolean)
@@ -108,7 +113,7 @@ function phases() {
   const { transfer_info: info, connection_info: connections } = seriesOf("build")[0]?.labels || {};
   setText($("phases-what"), "The mean request by phase. Each bar is one whole request."
     + (info === "none" ? " This app does not see its transfers." : connections === "none" ? " This app does not see its connections." : ""));
-  // Elements stay while what they say does: a selection, and the processor.
+  // The elements stay while their text is the same, which keeps a selection and saves time.
   const said = JSON.stringify([chosen.path, groups.map(group => [group.key, group.time])]);
   if ($("phases").dataset.said !== said) $("phases").replaceChildren(...groups.slice(0, 10).map(phaseItem));
   $("phases").dataset.said = said;

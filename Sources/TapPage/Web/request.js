@@ -1,14 +1,15 @@
-// One request, and all of its trace, in a drawer beside the page.
-// What the drawer shows in words of its own; all else in a line is a field.
-const SAID = /^(?!.*re(send|trans))(timestamp|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
-const GONE = "any more: look where the log is written.";
+// A drawer beside the page, with one request and its trace.
 
-// What the drawer has been drawn of, and all lines of it that there were: older ones may have been dropped since.
+// Keys that the drawer shows in another way. All other keys are listed as fields.
+const SAID = /^(?!.*re(send|trans))(timestamp|severity|event|message|outcome|cut_off_phase|trace_id|span_id|\w+_s|(http|url|server|client|network|connection|error)\..*)$/;
+const GONE = "any more. The log's file may have it.";
+
+// What the drawer shows, and the lines that it has seen: the process may have dropped older ones since.
 const drawer = { key: "", lines: new Map() };
 
 function drawDrawer() {
   const isOpen = (hasLog || hasHistory) && (chosen.request || chosen.trace);
-  // The line of the log first: it has more.
+  // The line of the log first, because it has more keys.
   const one = chosen.request && ([...log.lines, ...kept.lines].find(line => line.key === chosen.request)
     || drawer.lines.get(chosen.request));
   const about = JSON.stringify([chosen.request, chosen.trace]), trace = chosen.trace || one?.trace || "";
@@ -28,7 +29,7 @@ function drawDrawer() {
       : !trace && element("p", `This process holds no line of it ${GONE}`),
       trace && traceContent(trace, one)];
     $("drawer-content").replaceChildren(...content.flat(3).filter(Boolean));
-    // What is new is read from its heading on; what has only more lines stays where the reader is.
+    // A new content scrolls to its heading; one that has only more lines stays where it is.
     if (drawer.about !== about) {
       $("drawer").scrollTop = 0;
       $("drawer-title").focus();
@@ -58,7 +59,7 @@ function requestContent(one) {
   ];
 }
 
-// The error in words.
+// The sentence about the error.
 function troubleOf(one) {
   const { of, party, failure } = one, code = codeOf(one), who = party.side === "served" ? "This app" : "The server";
   const what = failure && (failure === code ? `${who} answered ${failureText(code)}.`
@@ -87,7 +88,7 @@ function factsOf(one) {
 const factList = facts => element("dl.facts", facts.map(([name, text]) =>
   element("div", element("dt", name), element("dd", text))));
 
-// What a row of a waterfall says, its bar from a part of the whole time on, and a text at the end.
+// A row of a waterfall: its name, its bar, and a text at the end.
 function rowOf(name, words, bar, start, part, text) {
   bar.style.left = `${100 * Math.min(1, Math.max(0, start))}%`;
   bar.style.width = `${100 * Math.min(1, part)}%`;
@@ -95,7 +96,8 @@ function rowOf(name, words, bar, start, part, text) {
     element("span.number", text)];
 }
 
-// Each phase behind the one before; the round trip beside `processing`, of which it is a part.
+// Each phase begins where the one before ends. The round trip begins with `processing`, because it is a part
+// of it.
 function waterfall(one, pieces, roundTrip, usual) {
   const total = Math.max(one.seconds, usual.time || 0, 1e-9), row = (name, kind, words, time) =>
     element("li.step", rowOf(name, words, element(`span.${kind}`), start / total, time / total, seconds(time)));
@@ -109,11 +111,12 @@ function waterfall(one, pieces, roundTrip, usual) {
     element("span.bar", barOf(usual.pieces, usual.time)), 0, usual.time / total, seconds(usual.time))));
 }
 
-// The request without what a narrow column has no room for.
+// The request without its host and query, for a narrow column.
 const nameOf = line => line.of("http.request.method") ? requestOf(line).replace(/ \w+:\/\/[^/]+/, " ").replace(/\?.*/, "")
   : requestOf(line);
 
-// All of a trace, by when it began: a made request in the colours of its phases, a served one around those that it made.
+// The lines of a trace in the order of their begin. A made request has the colours of its phases, a served
+// one a frame.
 function traceContent(trace, one) {
   const spans = [...drawer.lines.values()].filter(line => line.trace === trace && isFinite(line.start))
     .sort((a, b) => a.start - b.start || b.end - a.end);

@@ -1,5 +1,5 @@
-// What a row leads to: the requests that the process keeps, the slowest of each row and the newest of each failure, as lines of the
-// log; and what the requests of a row usually do.
+// The requests that a row opens: the process keeps the slowest of each row and the newest of each failure,
+// which become lines here. And what the requests to a path take on average.
 const kept = { lines: [] };
 
 async function readHistory() {
@@ -10,13 +10,13 @@ async function readHistory() {
 
 function keptLine({ direction, ...labels }, { party, end_us: end, ...fields }) {
   const event = `http.${direction === "inbound" ? "server" : "client"}.request`;
-  // To the microsecond, as in the request's own line, if that is in the log: so both have one key.
+  // To the microsecond, as in the log, so that this line has the same key as the request's line there.
   const timestamp = `${new Date(Math.floor(end / 1000)).toISOString().slice(0, -1)}${`${end % 1000}`.padStart(3, "0")}Z`;
   const named = LABELS.filter(([label]) => labels[label]).map(([label, name]) => [name, labels[label]]);
   return Object.assign(lineOf(JSON.stringify({ timestamp, event, ...Object.fromEntries(named), ...fields })), { isGone: true });
 }
 
-// The slowest request of a row in the time chosen. What timed out is a failure, with a row of its own: it comes last.
+// The slowest request of a row in the chosen time. Time-outs come last, because they have a row of their own.
 function slowestOf(row, lines) {
   const isIn = ({ party, of, end, seconds }) => seconds >= 0 && of("event").endsWith(".request")
     && end > epoch + performance.now() - (chosen.minutes * MINUTE || WINDOW) && requestKey(party) === requestKey(row);
@@ -35,7 +35,7 @@ async function openRow(row) {
   else filterBy(row);
 }
 
-// The mean of all requests to the path, by phase: the method of a phase is unknown.
+// The mean of all requests to the path, by phase, over all methods: phases have no label for the method.
 function usualOf({ client, host, path }) {
   const isTheirs = one => one.client === client && one.host === host && one.path === path && !one.isCached;
   const of = place => grouped(sumsOf(place, isWhole("phases")), known[place].bounds, one => one.phase, isTheirs);
@@ -44,7 +44,7 @@ function usualOf({ client, host, path }) {
   return { count, time: time / count, pieces, words: `${plural(count, "request")} ${path ? "to this path" : "without a template"}` };
 }
 
-// How a request differs from the usual one, and in which phase most.
+// The sentence that compares a request with the mean, and names the phase that differs most.
 function difference(one, pieces, usual) {
   const more = one.seconds - usual.time, theirs = `the mean of ${usual.words}, ${seconds(usual.time)}`;
   if (!(usual.count > 1)) return "";

@@ -1,10 +1,11 @@
-// What the reader has chosen. It stands in the address, so that it survives a reload and can be sent to a colleague.
+// The choices of the reader. They are in the address, so they survive a reload and can be sent to a
+// colleague.
 "use strict";
 
 const CHOICES = ["side", "client", "host", "path", "minutes", "only", "slower", "text", "request", "trace"];
 const FILTERS = CHOICES.slice(0, 4);
 const chosen = {};
-// Tells the sums of one choice of parties from those of another.
+// Identifies the choice of parties, for sums that are kept.
 let choiceKey = "";
 
 function take(changes) {
@@ -17,7 +18,7 @@ function readAddress() {
   take(Object.fromEntries(CHOICES.map(name => [name, there.get(name) || ""])));
 }
 
-// The browser's Back takes back what a click has opened or filtered, but not each letter of a text.
+// The browser's Back undoes what a click opened or filtered, but not each letter of a text.
 function choose(changes, isStep = true) {
   take(changes);
   const there = new URLSearchParams(CHOICES.filter(name => chosen[name]).map(name => [name, chosen[name]]));
@@ -27,7 +28,7 @@ function choose(changes, isStep = true) {
 
 const isChosen = party => FILTERS.every(name => !chosen[name] || party[name] === chosen[name]);
 
-// Of gauges and connections no path is known: those of the client and the host.
+// Gauges and connections have no path: client and host decide.
 const isChosenServer = party => isChosen({ ...party, path: chosen.path });
 
 readAddress();

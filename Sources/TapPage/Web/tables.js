@@ -1,8 +1,8 @@
-// Figures and tables: what each row says, and what a click on it chooses.
-const FAILURES = { timeout: "no whole answer in time", dns: "the host's name cannot be resolved",
-  connect: "no connection", connection_lost: "the connection broke",
-  tls: "no TLS with this server or its certificate",
-  body: "a body cannot be read",
+// Figures and tables: the cells of each row, and what a click on a row does.
+const FAILURES = { timeout: "no complete response in time", dns: "the host's name could not be resolved",
+  connect: "no connection could be made", connection_lost: "the connection broke",
+  tls: "the TLS handshake failed, or the certificate was refused",
+  body: "a body could not be read or stored",
   404: "Not Found", 500: "Internal Server Error",
   502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout" };
 const failureText = failure => FAILURES[failure] ? `${failure}${failure > 0 ? "" : ":"} ${FAILURES[failure]}` : failure;
@@ -10,7 +10,8 @@ const failureText = failure => FAILURES[failure] ? `${failure}${failure > 0 ? ""
 const filterBy = ({ side, client, host, path }) => choose({ side, client, host, path });
 const serverKey = ({ client, host }) => JSON.stringify([client, host]);
 
-// A column has a name and a value. `as` makes it one of numbers and says their text, `act` one of buttons.
+// A column has a name and a value. With `as`, it is a column of numbers, and `as` gives their text. With
+// `act`, it has buttons.
 const column = (name, of, as, act) => ({ name, of, as, act }), link = (name, of, act) => column(name, of, undefined, act);
 const clientOf = one => one.client || one.side;
 const pathOf = one => `${one.method} ${one.path}`.trim() || "–";
@@ -45,7 +46,7 @@ for (const side of SIDES) {
     columns: [column("Latency", one => one.name), REQUESTS] };
 }
 
-// What the rows are of.
+// The subject of each row.
 const subjects = new WeakMap();
 
 function makeTable(id) {
@@ -56,7 +57,7 @@ function makeTable(id) {
     element("tbody", { id, onclick: event => act(event, columns) })));
 }
 
-// A click that ends a selection of text is none.
+// A click that ends a selection of text does nothing.
 function act({ target }, columns) {
   const one = subjects.get(target.closest("tr")), button = target.closest("button");
   if (!one || !button && String(getSelection())) return;
@@ -66,12 +67,12 @@ function act({ target }, columns) {
 const makeRow = columns => element("tr", columns.map(({ name, as, act }) =>
   element(as ? "td.number" : "td", { "data-name": name }, act && element("button.link"))));
 
-// A row that stays keeps its elements: a click, the focus and a selection outlast a drawing.
+// A row that stays keeps its elements, so that clicks, the focus and a selection survive a drawing.
 function fill(id, list) {
   const { columns, limit = 20 } = TABLES[id], body = $(id);
   const there = new Map([...body.rows].map(row => [row.dataset.key, row])), used = new Set();
   const rows = list.slice(0, limit).map((one, i) => {
-    // Two lines may be the same to the letter.
+    // Two lines may be equal.
     const key = used.has(one.key) ? `${one.key} ${i}` : one.key, row = there.get(key) || makeRow(columns);
     used.add(row.dataset.key = key);
     row.className = (one.severity || one.of?.("severity"))?.match(/^(WARN|ERROR)$/)?.[0] || "";
@@ -89,7 +90,7 @@ function fill(id, list) {
   rows.forEach((row, i) => { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i] || null); });
 }
 
-// Sums by what keyOf says of each, those with the most requests first.
+// Adds up by key, the most requests first.
 function grouped(list, bounds, keyOf, isWanted = isChosen) {
   const groups = new Map();
   for (const one of list) {
@@ -102,21 +103,21 @@ function grouped(list, bounds, keyOf, isWanted = isChosen) {
 }
 
 const inSteps = place => shown.steps.flatMap(step => [...step[place].values()]);
-// Whether the steps have all that happened in the time that is shown, and of a minute at least.
+// Whether the steps are complete for the time that is shown, and for a minute at least.
 const isWhole = place => shown.steps[0]?.from >= known.since[place] && shown.time - known.since[place] >= 60000;
 const sumsOf = (place, isRecent) => isRecent ? inSteps(place) : seriesOf(place);
 const setTitle = (id, text, isRecent) => setText($(`${id}-title`), text + (isRecent ? ", in these minutes" : ", since the start"));
 
 const sum = list => list.reduce((sum, one) => sum + one.numbers[COUNT], 0);
 
-// In tiles: what each is called, with what counts as an error, and what it is of those who are chosen.
+// The tiles of one side: titles and texts for the chosen parties.
 function figuresOf(side) {
   const isMade = side === "made", { bounds } = known[side], numbers = nothing(bounds);
   for (const one of seriesOf(side)) if (isChosen(one)) add(numbers, one.numbers);
   const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
   const active = chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)));
   return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " in flight", active]],
-    [`Errors: ${isMade ? "no whole response, or 5xx" : "5xx, or broken off"}`, ["errors", "", part(ERRORS)]],
+    [`Errors: ${isMade ? "no complete response, or 5xx" : "no complete response, or 5xx"}`, ["errors", "", part(ERRORS)]],
     ["4xx", ["refused", "", part(REFUSED)]],
     ["Latency", ...QUANTILES.map(q => [`p${100 * q}`, ` p${100 * q}`, quantileText(q, { numbers, bounds })])]];
 }
@@ -139,7 +140,7 @@ function slowestRows() {
   fill("slowest", list.map(one => ({ ...one, p99: P99.of(one) })).sort((a, b) => b.p99 - a.p99));
 }
 
-// What the charts show, for those who do not see them. Only if it is open.
+// The charts as numbers. They are computed only while they are shown.
 function numbers() {
   if ($("numbers").open) for (const side of SIDES) numbersOf(side);
 }
