@@ -117,7 +117,7 @@ function figuresOf(side) {
   const part = place => number(numbers[place]) + (numbers[place] ? ` (${percent(share(numbers, place))})` : "");
   const active = chosen.path ? "–" : number(sum(seriesOf(isMade ? "active" : "serving").filter(isChosen)));
   return [[`Requests ${side}`, ["requests", "", number(numbers[COUNT])], ["active", " in flight", active]],
-    [`Errors: ${isMade ? "no complete response, or 5xx" : "no complete response, or 5xx"}`, ["errors", "", part(ERRORS)]],
+    ["Errors: no complete response, or 5xx", ["errors", "", part(ERRORS)]],
     ["4xx", ["refused", "", part(REFUSED)]],
     ["Latency", ...QUANTILES.map(q => [`p${100 * q}`, ` p${100 * q}`, quantileText(q, { numbers, bounds })])]];
 }
