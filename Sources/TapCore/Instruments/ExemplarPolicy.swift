@@ -2,7 +2,7 @@
 public enum ExemplarPolicy: Sendable, Hashable {
   /// Requests with a sampled trace, which a tracing system may have recorded.
   case sampled
-  /// Every request with a trace. One that is not sampled is in no tracing system; its ids lead to the request's
-  /// line in the log.
+  /// Every request with a trace. One that is not sampled is in no tracing system; its ids lead to the
+  /// request's line in the log.
   case all
 }

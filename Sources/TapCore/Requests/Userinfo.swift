@@ -1,10 +1,10 @@
 extension String {
   /// The text of an error, with `REDACTED` in place of the userinfo of URLs.
   ///
-  /// A password that was not encoded may contain spaces, quotation marks and slashes, so its beginning cannot be
-  /// found. `REDACTED` replaces everything up to the last `@` (or `%40`) from the first of these: the word with the
-  /// first `@`, the word with the first `://`, the text behind the first quotation mark. A scheme at this place
-  /// stays. Of several URLs only the last keeps its host.
+  /// A password that was not encoded may contain spaces, quotation marks and slashes, so its beginning
+  /// cannot be found. `REDACTED` replaces everything up to the last `@` (or `%40`) from the first of these:
+  /// the word with the first `@`, the word with the first `://`, the text behind the first quotation mark.
+  /// A scheme at this place stays. Of several URLs only the last keeps its host.
   package var withoutUserinfo: String {
     var text = Array(utf8)
     let ends = text.indices.filter { text[$0] == UInt8(ascii: "@") || text[$0...].starts(with: "%40".utf8) }
