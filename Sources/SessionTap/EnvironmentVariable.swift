@@ -37,7 +37,7 @@ struct EnvironmentVariable: Sendable {
 
   static let all = [
     EnvironmentVariable(host, \.host, otherwise: "neither an IP address nor a host name") {
-      $0.lowercased() == "localhost" ? "127.0.0.1" : EndpointAddress.parseHost($0)
+      $0.lowercased() == "localhost" ? "127.0.0.1" : HostText.parse($0)
     },
     EnvironmentVariable(port, \.port, otherwise: "not a port") {
       Int($0).flatMap { (0...65_535).contains($0) ? $0 : nil }

@@ -23,7 +23,7 @@ public struct PushGateway: Sendable {
   public init(_ url: String, job: String, grouping: [String: String] = [:]) throws(TapError) {
     guard var parts = URLComponents(string: url, encodingInvalidCharacters: false),
       let scheme = parts.scheme?.lowercased(), let port = ["http": 80, "https": 443][scheme],
-      let host = parts.host, EndpointAddress.parseHost(host) != nil,
+      let host = parts.host, HostText.parse(host) != nil,
       (1...65_535).contains(parts.port ?? port), parts.query == nil, parts.fragment == nil
     else { throw TapError(.push, "not the URL of a gateway: take http://HOST[:PORT][/PATH], or https") }
     guard !job.isEmpty else { throw TapError(.push, "the job has no name") }

@@ -55,7 +55,7 @@ public final class Endpoint: Sendable {
     if let invalid = configuration.limits.firstInvalid {
       throw EndpointError(.invalidConfiguration, "invalid limit: \(invalid)")
     }
-    if let host = configuration.access.allowedHosts.first(where: { EndpointAddress.parseHost($0) == nil }) {
+    if let host = configuration.access.allowedHosts.first(where: { HostText.parse($0) == nil }) {
       throw EndpointError(
         .invalidConfiguration,
         "invalid allowed host: \(host) (a name without a port, such as metrics.example.com)")

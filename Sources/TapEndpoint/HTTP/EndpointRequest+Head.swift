@@ -157,7 +157,7 @@ extension EndpointRequest {
       let literal = rest.prefix { $0 != UInt8(ascii: "]") }
       rest = rest.dropFirst(literal.count)
       guard rest.popFirst() == UInt8(ascii: "]"),
-        EndpointAddress.parseHost(String(decoding: literal, as: UTF8.self) + "]") != nil
+        HostText.parse(String(decoding: literal, as: UTF8.self) + "]") != nil
       else { return false }
     } else {
       let name = rest.prefix { $0 != UInt8(ascii: ":") }

@@ -13,7 +13,7 @@ struct AllowedHosts: Sendable {
     let host = authority.utf8.prefix { $0 != UInt8(ascii: ":") }
     // No name is longer (RFC 1035, section 3.1), but for the dot that may end it.
     let name = host.count <= 254 ? Self.normalized(String(Substring(host))) : ""
-    if SocketAddress.isIPv4(name) { return nil }
+    if HostText.isIPv4(name) { return nil }
     // RFC 6761, section 6.3: "localhost." and names within it are those of this machine.
     if name == "localhost" || name.hasSuffix(".localhost") || names.contains(name) { return nil }
     // RFC 9110, section 15.5.20.

@@ -109,15 +109,4 @@ struct SocketAddress: Sendable {
   private static func text(_ characters: [CChar]) -> String {
     String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
-
-  static func isIPv4(_ text: String) -> Bool { isAddress(text, AF_INET) }
-
-  /// Whether the text is an IPv6 address, without a zone.
-  static func isIPv6(_ text: String) -> Bool { isAddress(text, AF_INET6) }
-
-  private static func isAddress(_ text: String, _ family: Int32) -> Bool {
-    // Room for the address of either family.
-    var address = in6_addr()
-    return !text.utf8.contains(0) && inet_pton(family, text, &address) == 1
-  }
 }
