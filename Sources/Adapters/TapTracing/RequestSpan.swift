@@ -78,7 +78,7 @@ extension RequestObservation {
     func text(_ value: String?) -> SpanAttribute? { value.map { .string($0) } }
     func number(_ value: Int?) -> SpanAttribute? { value.map { .int64(Int64($0)) } }
     let isClient = request.direction == .outbound
-    let url = text(request.url.isEmpty ? nil : request.url)
+    let path = String(request.url.prefix { $0 != "?" && $0 != "#" })
     return [
       ("http.request.method", text(request.methodLabel)),
       ("http.request.method_original", knownMethod == nil ? text(request.method) : nil),
@@ -93,10 +93,10 @@ extension RequestObservation {
       + (isClient
         ? [
           ("server.address", text(request.serverAddress)), ("server.port", number(request.serverPort)),
-          ("url.full", url), ("url.template", text(request.urlTemplate)),
+          ("url.full", text(request.url)), ("url.template", text(request.urlTemplate)),
         ]
         : [
-          ("url.path", url), ("url.scheme", text(request.scheme?.lowercased())),
+          ("url.path", text(path)), ("url.scheme", text(request.scheme?.lowercased())),
           ("http.route", text(request.urlTemplate)), ("client.address", text(request.clientAddress)),
         ])
   }
