@@ -55,13 +55,13 @@ final class ClientRelay: NSObject, URLProtocolClient {
   func start(_ loader: URLProtocol) {
     let now = Instant.now
     let isFirst = state.withLock { state in
+      defer { state.isSuspended = false }
       guard state.start != .never else {
         state.start = now
         return true
       }
       // To resume a task that runs starts nothing.
       guard state.isSuspended else { return false }
-      state.isSuspended = false
       state.seen.restart = max(1, state.elapsed(at: now))
       (state.seen.statusCode, state.seen.head) = (nil, nil)
       return false

@@ -180,9 +180,7 @@ extension TransferInfo {
       if let remaining, remaining - (since ?? 0) < resolution { return remaining }
       // A body that fits may have been sent before, and a part again while the server worked. Of a longer one
       // some is sent again wherever the server takes it slowly, and its end came later.
-      if let since, connection.hasNoRetransmission || sentBytes ?? 0 > 65_536, since <= elapsed - sent {
-        return since
-      }
+      if let since, connection.hasNoRetransmission || sentBytes ?? 0 > 65_536 { return since }
     }
     guard let remaining, let postTransfer, postTransfer > 0, resend == 0 else { return nil }
     let upload = max(0, postTransfer - sent)
