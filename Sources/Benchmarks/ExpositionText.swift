@@ -35,7 +35,7 @@ extension Benchmark {
   /// Time per series at 100,000 series, beside 100 registries of 1,000 series that are written one after
   /// another: a scrape comes every few seconds and finds the caches cold, and so must both. Written in
   /// pieces, as a scrape that is compressed is: the 200 MB of the whole text would be pages that the system
-  /// maps and clears for each scrape anew, which takes longer than to write them.
+  /// maps and clears for each scrape, which takes longer than to write them.
   static let expositionScaling = Benchmark(
     "exposition.scaling", unit: "ns", reference: "per series at 1,000 series", rounds: 3,
     value: { try nanosecondsPerSeries(registries: 1, of: 100_000) },

@@ -17,7 +17,7 @@ struct PushFailure: Error {
 /// or a cancel.
 ///
 /// The limits of a session do not do for that: the one for a whole request has no effect on Linux, and the
-/// other begins anew with all that the gateway sends. The session has a delegate, since a completion
+/// other restarts with all that the gateway sends. The session has a delegate, since a completion
 /// handler's redirects are followed, with the credentials, and its body is kept as a whole.
 final class PushExchange: NSObject, URLSessionDataDelegate {
   private struct State {
