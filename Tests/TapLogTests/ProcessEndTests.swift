@@ -94,7 +94,7 @@ import TestSupport
       exit(log.shutdown() ? 7 : 1)
     }
     let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
-      .split(separator: "\n").filter { $0.hasPrefix("session-tap: the log ") }
+      .split(separator: "\n").map(String.init).filter { $0.hasPrefix("session-tap: the log ") }
     #expect(
       said == [
         "session-tap: the log \"\(path)\" takes no lines: it has no reader; start one. "
