@@ -1,6 +1,9 @@
+import Foundation
 import SessionTap
 
 /// The server that the demo makes requests to: a small shop with its latencies and its failures.
+///
+/// A thread for each connection, of which the demo's sessions have some hundred, and blocking sockets.
 enum DemoOrigin {
   /// The paths in their low-cardinality form.
   static let templates: PathTemplates = [
@@ -8,52 +11,140 @@ enum DemoOrigin {
     "/warehouse", "/legacy",
   ]
 
-  static let routes = [
-    EndpointRoute("/products/*") { request in
-      try await pause(2...25)
-      return json(#"{"path":"\#(request.path.filter { $0 != "\"" })","price":1299}"#)
-    },
-    EndpointRoute("/search") { _ in
-      try await pause(40...350)
-      return json(#"{"hits":[\#((0..<40).map { "\($0)" }.joined(separator: ","))]}"#)
-    },
-    EndpointRoute("/orders", methods: ["POST"]) { request in
-      try await pause(20...120)
-      guard !request.body.isEmpty else { return .text("an order needs a body\n", status: 400) }
-      return EndpointResponse(status: 201, headers: ["Location": "/orders/1"])
-    },
-    EndpointRoute("/reports/monthly.csv", methods: ["GET", "POST"]) { _ in
-      try await pause(25...480)
-      return EndpointResponse(headers: ["Content-Type": "text/csv"], body: monthlyReport)
-    },
-    EndpointRoute("/recommendations") { _ in
-      try await pause(5...60)
-      return Int.random(in: 0..<4) == 0
-        ? .text("overloaded\n", status: 503) : json(#"{"items":[]}"#)
-    },
-    .immediate("/login") { _ in EndpointResponse(status: 302, headers: ["Location": "/search"]) },
-    .immediate("/token") { _ in
-      var response = EndpointResponse.text("granted\n")
-      response.closesConnection = true
-      return response
-    },
-    EndpointRoute("/warehouse") { _ in
-      try await pause(1_500...4_000)
-      return json("{}")
-    },
-    .immediate("/legacy") { _ in .reset },
-  ]
+  static let monthlyReport = Data(String(repeating: "2026-11,42,1299\n", count: 12_000).utf8)
 
-  static let monthlyReport = Array(String(repeating: "2026-11,42,1299\n", count: 12_000).utf8)
+  /// Listens at a free port of 127.0.0.1, for as long as the process lives.
+  static func start() throws -> URL {
+    #if canImport(Glibc)
+      let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let listener = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isListening = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        listener >= 0 && bind(listener, address, length) == 0 && listen(listener, 512) == 0
+          && getsockname(listener, address, &length) == 0
+      }
+    }
+    guard isListening, let url = URL(string: "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/")
+    else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+    }
+    Thread.detachNewThread {
+      while true {
+        let connection = accept(listener, nil, nil)
+        // Without a descriptor it waits for one.
+        guard connection >= 0 else {
+          Thread.sleep(forTimeInterval: 0.01)
+          continue
+        }
+        Thread.detachNewThread { serve(connection) }
+      }
+    }
+    return url
+  }
 
-  private static func json(_ text: String) -> EndpointResponse {
-    EndpointResponse(headers: ["Content-Type": "application/json"], body: Array(text.utf8))
+  /// Answers the requests of a connection until either side ends it.
+  private static func serve(_ connection: Int32) {
+    var noDelay: Int32 = 1
+    setsockopt(
+      connection, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
+    defer { close(connection) }
+    var input = Data()
+    while let (path, body) = nextRequest(of: connection, &input) {
+      guard let answer = answer(to: path, body) else {
+        // A close that waits for nothing unsent is a reset.
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+          connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        return
+      }
+      guard send(answer.bytes, to: connection), answer.keepsConnection else { return }
+    }
+  }
+
+  /// `false` if the client ends the connection before. SIGPIPE is ignored.
+  private static func send(_ bytes: Data, to connection: Int32) -> Bool {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(connection, $0.baseAddress, $0.count) }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  /// The path and the length of the body of the next request; `nil` if the client has ended the connection.
+  private static func nextRequest(of connection: Int32, _ input: inout Data) -> (path: String, body: Int)? {
+    func receive() -> Bool {
+      var buffer = [UInt8](repeating: 0, count: 16_384)
+      let count = read(connection, &buffer, buffer.count)
+      if count > 0 { input += buffer[..<count] }
+      return count > 0
+    }
+    var end = input.firstRange(of: Data("\r\n\r\n".utf8))
+    while end == nil {
+      guard receive() else { return nil }
+      end = input.firstRange(of: Data("\r\n\r\n".utf8))
+    }
+    guard let end else { return nil }
+    let head = String(decoding: input[..<end.lowerBound], as: UTF8.self)
+    let body = head.firstMatch(of: /(?i)\r\ncontent-length: *(\d{1,6})/).flatMap { Int($0.1) } ?? 0
+    input = Data(input[end.upperBound...])
+    while input.count < body { guard receive() else { return nil } }
+    input = Data(input.dropFirst(body))
+    let target = head.split(separator: " ").dropFirst().first ?? ""
+    return (String(target.prefix { $0 != "?" }), body)
+  }
+
+  private struct Answer {
+    var status = "200 OK"
+    var fields = "Content-Type: application/json\r\n"
+    var body = Data("{}".utf8)
+    var keepsConnection = true
+
+    var bytes: Data {
+      let end = keepsConnection ? "" : "Connection: close\r\n"
+      return Data("HTTP/1.1 \(status)\r\n\(fields)\(end)Content-Length: \(body.count)\r\n\r\n".utf8) + body
+    }
+  }
+
+  /// `nil` breaks the connection off.
+  private static func answer(to path: String, _ body: Int) -> Answer? {
+    switch path {
+    case "/search":
+      pause(40...350)
+      return Answer(body: Data(#"{"hits":[\#((0..<40).map { "\($0)" }.joined(separator: ","))]}"#.utf8))
+    case "/orders":
+      pause(20...120)
+      return body > 0 ? Answer(status: "201 Created") : Answer(status: "400 Bad Request")
+    case "/reports/monthly.csv":
+      pause(25...480)
+      return Answer(fields: "Content-Type: text/csv\r\n", body: monthlyReport)
+    case "/recommendations":
+      pause(5...60)
+      return Answer(status: Int.random(in: 0..<4) == 0 ? "503 Service Unavailable" : "200 OK")
+    case "/login": return Answer(status: "302 Found", fields: "Location: /search\r\n", body: Data())
+    case "/token": return Answer(keepsConnection: false)
+    case "/warehouse":
+      pause(1_500...4_000)
+      return Answer()
+    case "/legacy": return nil
+    case _ where path.hasPrefix("/products/"):
+      pause(2...25)
+      return Answer(body: Data(#"{"price":1299}"#.utf8))
+    default: return Answer(status: "404 Not Found")
+    }
   }
 
   /// Takes its time, as servers do: mostly the short end of the range.
-  private static func pause(_ milliseconds: ClosedRange<Double>) async throws {
+  private static func pause(_ milliseconds: ClosedRange<Double>) {
     let share = Double.random(in: 0...1)
     let span = milliseconds.upperBound - milliseconds.lowerBound
-    try await Task.sleep(for: .milliseconds(milliseconds.lowerBound + span * share * share * share))
+    Thread.sleep(forTimeInterval: (milliseconds.lowerBound + span * share * share * share) / 1_000)
   }
 }

@@ -6,7 +6,8 @@ struct DemoPage {
   let method: String
   /// What a router would match. `nil` for what it does not know.
   private let route: String?
-  /// The requests that the app makes to the demo's origin, all at once. The first one decides how the page ends.
+  /// The requests that the app makes to the demo's origin, all at once. The first one decides how the page
+  /// ends.
   let calls: [DemoRequest]
 
   private init(_ weight: Int, _ method: String, _ route: String?, _ calls: [DemoRequest]) {

@@ -35,7 +35,8 @@ struct DemoTraffic: Sendable {
     for session in sessions.values { session.finishTasksAndInvalidate() }
   }
 
-  /// What the middleware of a server does: records the request, and lets what is behind it continue the trace.
+  /// What the middleware of a server does: records the request, and lets what is behind it continue the
+  /// trace.
   private func serve(_ page: DemoPage, by calls: [DemoRequest]) async {
     // Addresses for documentation (RFC 5737).
     let inbound = tap.inbound.begin(
@@ -54,7 +55,8 @@ struct DemoTraffic: Sendable {
     page.end(inbound, with: answers)
   }
 
-  /// Makes the request, and waits for its answer. The tap records failures. Here a failed call has an empty answer.
+  /// Makes the request, and waits for its answer. The tap records failures. Here a failed call has an empty
+  /// answer.
   private func answer(to kind: DemoRequest) async -> DemoAnswer {
     guard let session = sessions[kind.client], let request = kind.request(to: origin) else {
       return DemoAnswer()

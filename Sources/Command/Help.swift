@@ -39,7 +39,7 @@ enum Help {
                           'off' writes none)
       --help              this text
 
-    Exit codes: 0 ended as asked, 64 bad usage, 69 the address is not to be had, 73 the log cannot
+    Exit codes: 0 ended as asked, 64 bad usage, 69 the address cannot be bound, 73 the log cannot
     be opened.
 
     """

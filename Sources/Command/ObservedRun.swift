@@ -4,7 +4,6 @@ import Synchronization
 
 /// The common part of both commands: serves metrics, logs, shows a summary, and ends in order.
 struct ObservedRun {
-  private let termination = TerminationSignals()
   private let tap: Tap
   private let counter = RequestCounter()
 
@@ -46,25 +45,30 @@ struct ObservedRun {
     atMost duration: Duration?, endsWithRequests: Bool, requests: @escaping @Sendable (Tap) async -> Void
   ) async {
     let start = ContinuousClock.now
-    let traffic = Task { [tap] in await requests(tap) }
-    let summary = Task {
-      while (try? await Task.sleep(for: .seconds(10))) != nil { Terminal.say(counter.summary(since: start)) }
+    // Its closure throws nothing.
+    try? await tap.runUntilTerminated { [tap, counter] in
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask {
+          await requests(tap)
+          if !endsWithRequests { await Self.pause(for: .seconds(Int32.max)) }
+        }
+        group.addTask {
+          while !Task.isCancelled {
+            await Self.pause(for: .seconds(10))
+            if !Task.isCancelled { Terminal.say(counter.summary(since: start)) }
+          }
+        }
+        if let duration { group.addTask { await Self.pause(for: duration) } }
+        await group.next()
+        group.cancelAll()
+      }
     }
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await termination.wait() }
-      if let duration { group.addTask { try? await Task.sleep(for: duration) } }
-      if endsWithRequests { group.addTask { await traffic.value } }
-      await group.next()
-      // The group ends with the last of its tasks, and one may wait for the traffic.
-      traffic.cancel()
-      group.cancelAll()
-    }
-    await traffic.value
-    summary.cancel()
-    // With the last requests: they come with a delay, and at the latest now.
-    await tap.shutdown()
+    // With the last requests: they come with a delay, and at the latest at the shutdown.
     Terminal.say(counter.summary(since: start))
   }
+
+  /// Waits for the time to pass, or for the cancel of the task.
+  private static func pause(for time: Duration) async { try? await Task.sleep(for: time) }
 }
 
 /// Counts requests for the summary line: those that are made, and how many are served.

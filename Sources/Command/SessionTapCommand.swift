@@ -5,7 +5,8 @@ import SessionTap
   static func main() async {
     // A reader of our output that goes away must not end the run.
     signal(SIGPIPE, SIG_IGN)
-    // Without /proc, Swift's runtime has no arguments, not even the program's name. No arguments would print the help.
+    // Without /proc, Swift's runtime has no arguments, not even the program's name. No arguments would print
+    // the help.
     guard !CommandLine.arguments.isEmpty else {
       Terminal.complain("the command line cannot be read (mount /proc)")
       exit(EX_UNAVAILABLE)
@@ -46,15 +47,11 @@ import SessionTap
     let limit = try options.integer("--requests", in: 0...1_000_000_000)
     let duration = try options.duration("--duration")
     let run = try ObservedRun(options, templates: DemoOrigin.templates)
-    let origin = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: DemoOrigin.routes)
-    let text = "http://\(try origin.start())/"
-    Terminal.say("origin   \(text)")
-    if let url = URL(string: text) {
-      await run.run(atMost: duration, endsWithRequests: false) { tap in
-        await DemoTraffic(tap: tap, origin: url, hasFaults: faults == "on").run(rate: rate, limit: limit)
-      }
+    let origin = try DemoOrigin.start()
+    await run.run(atMost: duration, endsWithRequests: false) { tap in
+      Terminal.say("origin   \(origin)")
+      await DemoTraffic(tap: tap, origin: origin, hasFaults: faults == "on").run(rate: rate, limit: limit)
     }
-    await origin.shutdown(within: .zero)
   }
 
   /// Requests the URLs in rounds, until the task is cancelled or there were so many.
@@ -92,5 +89,16 @@ import SessionTap
       }
       session.finishTasksAndInvalidate()
     }
+  }
+}
+
+/// The standard streams of the command. SIGPIPE is ignored: a closed stream does not end the command.
+enum Terminal {
+  static func say(_ line: String) { emit(line, to: STDOUT_FILENO) }
+
+  static func complain(_ line: String) { emit("session-tap: " + line, to: STDERR_FILENO) }
+
+  private static func emit(_ line: String, to descriptor: Int32) {
+    try? FileHandle(fileDescriptor: descriptor).write(contentsOf: Data((line + "\n").utf8))
   }
 }

@@ -1,7 +1,8 @@
 import Synchronization
 import TapCore
 
-/// A value that comes once. Any number of tasks and threads may wait for it, tasks also when they are cancelled.
+/// A value that comes once. Any number of tasks and threads may wait for it, tasks also when they are
+/// cancelled.
 package final class Promise<Value: Sendable>: Sendable {
   private struct State {
     var value: Value?

@@ -18,8 +18,8 @@ public struct PushGateway: Sendable {
   ///   - job: the `job` label of everything in the group.
   ///   - grouping: further labels of the group, such as `instance`. Jobs that push under the same labels
   ///     replace each other's metrics.
-  /// - Throws: ``TapError`` with the code ``TapError/Code/push`` if the URL or the name of a label is invalid. The
-  ///   error does not repeat the URL, which may have credentials.
+  /// - Throws: ``TapError`` with the code ``TapError/Code/push`` if the URL or the name of a label is
+  ///   invalid. The error does not repeat the URL, which may have credentials.
   public init(_ url: String, job: String, grouping: [String: String] = [:]) throws(TapError) {
     guard var parts = URLComponents(string: url, encodingInvalidCharacters: false),
       let scheme = parts.scheme?.lowercased(), let port = ["http": 80, "https": 443][scheme],

@@ -61,9 +61,6 @@ extension Tap {
     public var failsIfAddressInUse = false
     /// The checks of `/readyz`, by name. The answer sorts them by name. ``Tap/readiness`` takes more.
     public var readinessChecks: [String: Readiness.Check] = [:]
-    /// Small handlers of the app's own. They cannot take the paths of the tap's routes: `/metrics`,
-    /// `/healthz`, `/readyz`, `/`, `/page/history` and `/logs`.
-    public var routes: [EndpointRoute] = []
     /// The app's own observers of the requests that it makes and serves. One thread calls them, one after
     /// another, soon after a request's start and end. A slow observer delays neither requests nor scrapes:
     /// when 4,096 calls wait, further ones are dropped and counted in `session_tap_observer_dropped_total`.
@@ -75,7 +72,7 @@ extension Tap {
     public var tracer: (any RequestTracer)?
     /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the
     /// log. 5 s by default. A negative time is 0.
-    public var shutdownDeadline = Duration.seconds(5)
+    public var shutdownTimeout = Duration.seconds(5)
     /// Whether the start prints nothing to standard error. By default it prints where the metrics are, and
     /// each of the ``warnings`` that concerns an operator. The log has all warnings.
     public var isQuiet = false
@@ -154,7 +151,7 @@ extension Tap.Configuration {
     return sessions
   }
 
-  /// The endpoint, if there is to be one: the routes of every tap, and the app's own.
+  /// The endpoint, if there is to be one.
   func makeEndpoint(
     registry: Registry, readiness: Readiness, log: RequestLog?, history: RequestHistory?,
     recorder: RequestRecorder
@@ -162,15 +159,31 @@ extension Tap.Configuration {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil { endpoint.logRefusal = { line in log.log(.warn, line) } }
     let servedLog = servesLog ? log : nil
-    var builtIn: [EndpointRoute] = [
-      try .metrics(of: registry, createdSamples: exposesCreatedSamples), .liveness(), .readiness(readiness),
-      .page(showsLog: servedLog != nil, showsHistory: history != nil),
-    ]
-    if let history { builtIn.append(.history(of: history, recorder: recorder)) }
-    if let servedLog { builtIn.append(.logs(of: servedLog)) }
-    let served = Endpoint(configuration: endpoint, routes: builtIn + routes)
-    try registry.register(served.overdueHandlers)
-    return served
+    var further = EndpointRoute.page(showsLog: servedLog != nil, showsHistory: history != nil)
+    if let history { further.append(.history(of: history, recorder: recorder)) }
+    if let servedLog { further.append(.logs(of: servedLog)) }
+    return try Endpoint(
+      configuration: endpoint, registry: registry, readiness: readiness,
+      createdSamples: exposesCreatedSamples,
+      further: further)
+  }
+}
+
+extension EndpointRoute {
+  /// The last lines of a log as JSON lines, the newest last, of which the query chooses some (``LogQuery``).
+  /// `Session-Tap-Last-Line` is the number of the newest line, also after a restart of the app: a reader that
+  /// passes it as `after` the next time gets each line once.
+  static func logs(of log: RequestLog) -> EndpointRoute {
+    .onThreads("/logs") { request in
+      do throws(LogQuery.Invalid) {
+        let lines = log.recentLines(try LogQuery(items: request.queryItems))
+        var response = EndpointResponse.uncached("application/x-ndjson; charset=utf-8", lines.bytes)
+        response.headers["Session-Tap-Last-Line"] = String(lines.last)
+        return response
+      } catch {
+        return .refusal(400, error.description)
+      }
+    }
   }
 }
 

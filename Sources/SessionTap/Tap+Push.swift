@@ -60,8 +60,8 @@ package struct MetricsPusher: Sendable {
     }
   }
 
-  /// The delay after a try, which is counted from 1. The jitter, 0 to 1, shortens it by up to half, so that the tries of many jobs
-  /// spread after a failure of their gateway.
+  /// The delay after a try, which is counted from 1. The jitter, 0 to 1, shortens it by up to half, so that
+  /// the tries of many jobs spread after a failure of their gateway.
   static func delay(after attempt: Int, jitter: Double) -> Duration {
     min(.milliseconds(500) * (1 << min(attempt - 1, 6)), .seconds(30)) * (1 - jitter / 2)
   }

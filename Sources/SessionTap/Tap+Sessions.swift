@@ -2,8 +2,8 @@ public import TapFoundation
 import TapURLSession
 
 extension Tap {
-  /// Makes a session that this tap observes. The client is the name for the `client` label and log field: what
-  /// the session is for. Configuration, delegate and queue are those of any `URLSession`.
+  /// Makes a session that this tap observes. The client is the name for the `client` label and log field:
+  /// what the session is for. Configuration, delegate and queue are those of any `URLSession`.
   public func session(
     client: String, configuration: URLSessionConfiguration = .default,
     delegate: (any URLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil

@@ -249,13 +249,13 @@ public final class Tap: Sendable {
   }
 
   /// Ends the observation, stops serving, and writes out the log. Requests under way are recorded up to this
-  /// call. The endpoint and the app's own observers get ``Configuration/shutdownDeadline``, and then the log
+  /// call. The endpoint and the app's own observers get ``Configuration/shutdownTimeout``, and then the log
   /// does; the lines up to this call are written first. Further calls wait for the first.
   public func shutdown() async {
     guard phase.withLock({ exchange(&$0, with: .stopped) }) != .stopped else { return await end.value }
     stop.fulfill(())
     sessions.stop()
-    let limit = max(.zero, configuration.shutdownDeadline)
+    let limit = max(.zero, configuration.shutdownTimeout)
     let deadline = Instant.now.advanced(by: limit)
     let served = Promise<Void>()
     Task {

@@ -2,12 +2,12 @@ import Synchronization
 import TapCore
 import TapLibc
 
-/// SIGTERM and SIGINT, from its making on, until one comes or it is released. Else they are what they were before: so a second
-/// signal, during a shutdown, ends the process at once.
+/// SIGTERM and SIGINT, from its making on, until one comes or it is released. Else they are what they were
+/// before: so a second signal, during a shutdown, ends the process at once.
 ///
-/// By a handler and a semaphore, which needs no descriptor (signal-safety(7)). Dispatch's own source wants the signal to be ignored, and
-/// misses it where the kernel discards it first, since Dispatch lets the main thread wait with no signal blocked
-/// (`_dispatch_sigsuspend`).
+/// By a handler and a semaphore, which needs no descriptor (signal-safety(7)). Dispatch's own source wants
+/// the signal to be ignored, and misses it where the kernel discards it first, since Dispatch lets the main
+/// thread wait with no signal blocked (`_dispatch_sigsuspend`).
 package final class TerminationSignals: Sendable {
   private struct State {
     var listeners: [ObjectIdentifier: AsyncStream<Void>.Continuation] = [:]
@@ -16,7 +16,8 @@ package final class TerminationSignals: Sendable {
     var isWaiting = false
     var hasThread = false
 
-    /// Changes nothing until the system gives a thread: a signal ends the process until then, as without a listener.
+    /// Changes nothing until the system gives a thread: a signal ends the process until then, as without a
+    /// listener.
     mutating func installHandler() {
       if !isWaiting {
         signalSemaphore = signalSemaphore ?? makeSemaphore()

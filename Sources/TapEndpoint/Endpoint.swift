@@ -1,19 +1,16 @@
 import Synchronization
 public import TapCore
 
-/// A small HTTP/1.1 server (RFC 9110, RFC 9112) for metrics, health checks and small handlers of the app.
+/// A small HTTP/1.1 server (RFC 9110, RFC 9112) for metrics and health checks. It takes GET and HEAD.
 ///
-///     let endpoint = Endpoint(
-///       configuration: .init(address: .loopback(port: 0)),
-///       routes: [.liveness(), EndpointRoute("/work") { _ in .text("done\n") }])
+///     let endpoint = try Endpoint(registry: registry)
 ///     let address = try endpoint.start()
-///     // … it serves …
+///     // … it serves /metrics, /healthz and /readyz …
 ///     await endpoint.shutdown(within: .seconds(5))
 ///
-/// One serial queue of Dispatch serves all connections, and each route has threads of its own for its
-/// handlers. On Linux the queue has the class `.utility`, whose threads serve no other: do not block hundreds
-/// of queues of this class. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse
-/// proxy.
+/// One serial queue of Dispatch serves all connections, and another thread makes the metrics. On Linux the
+/// queue has the class `.utility`, whose threads serve no other: do not block hundreds of queues of this
+/// class. ``Configuration/Limits`` bounds what clients can use. Terminate TLS in a reverse proxy.
 ///
 /// An endpoint may be started again after a shutdown, at once and on the same port. Releasing a running
 /// endpoint closes its connections.
@@ -26,8 +23,6 @@ public final class Endpoint: Sendable {
 
   private let configuration: Configuration
   private let router: Router
-  /// The paths of the routes.
-  package let paths: [String]
   private let phase = Mutex(Phase.stopped)
   private let overdue = OverdueHandlers()
 
@@ -35,12 +30,37 @@ public final class Endpoint: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: the address, the access and the limits. It is checked at the start.
-  ///   - routes: the routes. If several have the same path and method, the first is used. A request without a
-  ///     route is answered with 404, or with 405 if there is a route for another method.
-  public init(configuration: Configuration = Configuration(), routes: [EndpointRoute]) {
+  ///   - registry: what `/metrics` serves. The endpoint registers its own metrics in it.
+  ///   - readiness: the checks of `/readyz`.
+  ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
+  ///     counter and histogram. Servers store each as a series of its own.
+  /// - Throws: `RegistryError` if a name of the endpoint's metrics is taken by something else.
+  public convenience init(
+    configuration: Configuration = Configuration(), registry: Registry, readiness: Readiness = Readiness(),
+    createdSamples: Bool = false
+  ) throws(RegistryError) {
+    try self.init(
+      configuration: configuration, registry: registry, readiness: readiness, createdSamples: createdSamples,
+      further: [])
+  }
+
+  /// - Parameter further: routes beside those of every endpoint.
+  package convenience init(
+    configuration: Configuration, registry: Registry, readiness: Readiness, createdSamples: Bool,
+    further: [EndpointRoute]
+  ) throws(RegistryError) {
+    let routes: [EndpointRoute] = [
+      try .metrics(of: registry, createdSamples: createdSamples), .liveness(), .readiness(readiness),
+    ]
+    self.init(configuration: configuration, routes: routes + further)
+    try registry.register(overdue)
+  }
+
+  package var paths: [String] { router.paths }
+
+  package init(configuration: Configuration = Configuration(), routes: [EndpointRoute]) {
     self.configuration = configuration
     router = Router(routes)
-    paths = routes.map(\.path)
   }
 
   deinit {
@@ -122,8 +142,6 @@ public final class Endpoint: Sendable {
     }
   }
 
-  /// The handlers that still run although their request is over, because its deadline has passed or its
-  /// client is gone: `session_tap_overdue_handlers`, by path. Register it in the registry that the endpoint
-  /// serves.
-  public var overdueHandlers: any Collector { overdue }
+  /// The handlers that still run although their request is over: `session_tap_overdue_handlers`, by path.
+  package var overdueHandlers: any Collector { overdue }
 }

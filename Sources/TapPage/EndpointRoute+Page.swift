@@ -2,15 +2,26 @@ package import TapCore
 package import TapEndpoint
 
 extension EndpointRoute {
-  /// The page. It requests `metrics`, and `logs` and `page/history` if they are served, by relative paths, so it works behind a proxy
-  /// that adds a prefix. It is one document without other resources, compressed once for all browsers, whose
-  /// Content-Security-Policy allows only the page's own script, which may talk only to this endpoint.
-  package static func page(showsLog: Bool = false, showsHistory: Bool = false) -> EndpointRoute {
-    let document = PageDocument(showsLog: showsLog, showsHistory: showsHistory)
-    return .immediate("/") { request in
-      let bodies = document.bodies
-      var response = EndpointResponse(headers: PageDocument.headers, body: bodies.identity)
-      if let gzip = bodies.gzip, Gzip.isPreferred(by: request.headers.combined("Accept-Encoding")) {
+  /// The page with its style and its script. It requests `metrics`, and `logs` and `page/history` if they are
+  /// served, by relative paths, so it works behind a proxy that adds a prefix. Its Content-Security-Policy
+  /// allows nothing but what this endpoint serves.
+  package static func page(showsLog: Bool = false, showsHistory: Bool = false) -> [EndpointRoute] {
+    [
+      file("/", "text/html") { PageFile.document(showsLog: showsLog, showsHistory: showsHistory) },
+      file("/page.css", "text/css") { PageFile.style },
+      file("/page.js", "text/javascript") { PageFile.script },
+    ]
+  }
+
+  /// The first request of a file makes it, which takes milliseconds: not on the queue of all connections.
+  private static func file(
+    _ path: String, _ type: String, _ file: @escaping @Sendable () -> PageFile
+  ) -> EndpointRoute {
+    onThreads(path) { request in
+      let file = file()
+      var response = EndpointResponse.uncached(type + "; charset=utf-8", file.bytes)
+      for (name, value) in PageFile.headers { response.headers.add(name, value) }
+      if let gzip = file.gzip, Gzip.isPreferred(by: request.headers.combined("Accept-Encoding")) {
         response.headers["Content-Encoding"] = "gzip"
         response.body = gzip
       }
@@ -20,9 +31,47 @@ extension EndpointRoute {
 
   /// What the page's charts show before its first scrape. The recorder delivers the pending requests first.
   package static func history(of history: RequestHistory, recorder: RequestRecorder) -> EndpointRoute {
-    EndpointRoute("/page/history") { _ in
+    onThreads("/page/history") { _ in
       recorder.drain()
       return .uncached("application/json", history.json())
     }
+  }
+}
+
+/// A file of the page, as it is and compressed, if the system can.
+private struct PageFile: Sendable {
+  static let style = PageFile(PackageResources.page_css)
+
+  /// One script, in this order.
+  static let script = PageFile(
+    PackageResources.state_js + PackageResources.data_js + PackageResources.lines_js
+      + PackageResources.charts_js + PackageResources.tables_js + PackageResources.now_js
+      + PackageResources.phases_js + PackageResources.slow_js + PackageResources.request_js
+      + PackageResources.page_js)
+
+  /// Tells the script what the endpoint serves. Small enough to be made for each request.
+  static func document(showsLog: Bool, showsHistory: Bool) -> PageFile {
+    let html = String(decoding: PackageResources.page_html, as: UTF8.self)
+      .replacing(#"data-log="no""#, with: #"data-log="\#(showsLog ? "yes" : "no")""#)
+      .replacing(#"data-history="no""#, with: #"data-history="\#(showsHistory ? "yes" : "no")""#)
+    return PageFile(Array(html.utf8))
+  }
+
+  private static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+  static let headers = [
+    ("Vary", "Accept-Encoding"), ("Content-Security-Policy", policy), ("X-Frame-Options", "DENY"),
+    ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Permissions-Policy", "camera=(), geolocation=(), microphone=()"),
+  ]
+
+  let bytes: [UInt8]
+  let gzip: [UInt8]?
+
+  init(_ bytes: [UInt8]) {
+    (self.bytes, gzip) = (bytes, Gzip.system?.compress(bytes, level: 9))
   }
 }

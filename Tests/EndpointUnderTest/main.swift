@@ -45,7 +45,7 @@ do {
     configuration: configuration,
     routes: [
       .liveness(), try .metrics(of: registry), .immediate("/large") { _ in EndpointResponse(body: large) },
-      EndpointRoute("/later") { _ in .text("ok\n") }, .immediate("/tree/*") { _ in .text("ok\n") },
+      .onThreads("/later") { _ in .text("ok\n") },
     ])
   // Not by print, which buffers the line unless the output is a terminal.
   let line = "\(try endpoint.start())\n"

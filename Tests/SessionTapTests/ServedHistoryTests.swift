@@ -27,7 +27,7 @@ import TestSupport
     await #expect(processExitsWith: .success) {
       var configuration = Tap.Configuration.test()
       configuration.servesLog = true
-      configuration.endpoint?.limits.answerDeadline = .seconds(5)
+      configuration.endpoint?.limits.answerTimeout = .seconds(5)
       let tap = try Tap.start(configuration)
       tap.log(.info, "here")
       #expect(tap.requestLog?.flush() == true)

@@ -41,7 +41,7 @@ import TestSupport
     configuration.endpoint = nil
     configuration.observers = observer.map { [$0] } ?? []
     // Until then a slow observer's calls are made.
-    configuration.shutdownDeadline = .seconds(100)
+    configuration.shutdownTimeout = .seconds(100)
     change(&configuration)
     return try Tap(configuration, registry: registry)
   }
@@ -114,7 +114,7 @@ import TestSupport
   @Test func `an observer that never returns does not keep a shutdown beyond its deadline`() async throws {
     let hold = Hold()
     defer { hold.mayGoOn.open() }
-    let tap = try Self.tap(Observer { hold.wait() }) { $0.shutdownDeadline = .milliseconds(50) }
+    let tap = try Self.tap(Observer { hold.wait() }) { $0.shutdownTimeout = .milliseconds(50) }
     Self.serve(1, by: tap)
     try await hold.isStuck.wait("the observer")
     await tap.shutdown()

@@ -21,7 +21,7 @@ import TestSupport
     await #expect(processExitsWith: .exitCode(7)) {
       let wait = try ExitValues.take("SurroundingsTests.1", Wait.self)
       var configuration = Tap.Configuration.test(log: .memory)
-      configuration.shutdownDeadline = .milliseconds(100)
+      configuration.shutdownTimeout = .milliseconds(100)
       let first = try Tap.start(configuration)
       configuration.endpoint?.address = .loopback(port: try #require(first.address?.port))
       configuration.addressRetryInterval = .milliseconds(10)
@@ -56,7 +56,7 @@ import TestSupport
 
   @Test func `a shutdown closes the log though no await returns`() async throws {
     await #expect(processExitsWith: .exitCode(7)) {
-      let tap = try Tap.start(.test(log: .memory) { $0.shutdownDeadline = .milliseconds(100) })
+      let tap = try Tap.start(.test(log: .memory) { $0.shutdownTimeout = .milliseconds(100) })
       let never = Gate()
       Thread.detachNewThread {
         // All of Swift's threads.

@@ -37,34 +37,29 @@ import TestSupport
     await tap.shutdown()
   }
 
-  @Test func `what a route logs while the tap is shut down is in the log`() async throws {
+  @Test func `what a check logs while the tap is shut down is in the log`() async throws {
     let folder = try TemporaryFolder()
     let path = folder("requests.jsonl")
     let (asked, mayAnswer) = (Gate(), Gate())
-    let log = Mutex<RequestLog?>(nil)
     var configuration = Tap.Configuration.test(log: .file(path))
-    configuration.shutdownDeadline = .seconds(100)
-    configuration.routes = [
-      EndpointRoute("/work") { _ in
-        asked.open()
-        try await mayAnswer.wait("the shutdown to begin")
-        log.withLock { $0 }?.log(.info, "late")
-        return .text("done")
-      }
-    ]
+    configuration.shutdownTimeout = .seconds(100)
     let tap = try Tap.start(configuration)
-    log.withLock { $0 = tap.requestLog }
-    let address = try #require(tap.address)
-    let url = try #require(URL(string: "http://\(address)/work"))
-    let answer = Task { try await URLSession(configuration: .ephemeral).data(from: url) }
+    tap.readiness.add("work") { [log = tap.requestLog] in
+      asked.open()
+      try? await mayAnswer.wait("the shutdown to begin")
+      log?.log(.info, "late")
+      return nil
+    }
+    let client = try RawClient(#require(tap.address))
+    client.send("GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     try await asked.wait("the request")
     let shutdown = Task { await tap.shutdown() }
     try await Poll.until("the shutdown to begin") { tap.address == nil }
     mayAnswer.open()
+    #expect(await client.receiveAll().text.hasSuffix("ready\nwork: ok\n"))
+    client.reset()
     await shutdown.value
-    #expect(String(decoding: try await answer.value.0, as: UTF8.self) == "done")
-    let lines = try String(contentsOfFile: path, encoding: .utf8)
-    #expect(lines.contains("\"message\":\"late\""))
+    #expect(try String(contentsOfFile: path, encoding: .utf8).contains("\"message\":\"late\""))
   }
 
   @Test func `a tap that is released takes its parts with it`() async throws {

@@ -19,7 +19,7 @@ final class SoakLoad: Sendable {
     var configuration = Tap.Configuration(environment: [:])
     configuration.endpoint = Endpoint.Configuration(address: .loopback(port: 0))
     configuration.log = log.map { .file($0) }
-    configuration.shutdownDeadline = .seconds(30)
+    configuration.shutdownTimeout = .seconds(30)
     let tap = log == nil ? nil : try Tap.start(configuration)
     self.tap = tap
     load = try RandomLoad(

@@ -78,7 +78,7 @@ import TestSupport
     }
     let routes: [EndpointRoute] = [.liveness(), try .metrics(of: Registry())]
     try await withEndpoint(
-      routes: routes, limits: { $0.answerDeadline = .seconds(3600) }, access: access
+      routes: routes, limits: { $0.answerTimeout = .seconds(3600) }, access: access
     ) { port in
       hangs.store(true, ordering: .relaxed)
       var clients: [RawClient] = []

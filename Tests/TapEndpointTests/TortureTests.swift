@@ -10,9 +10,9 @@ import TestSupport
   @Test func `bears slowness`() async throws {
     try await bears(TortureProbe.slowness) {
       let short = Duration.milliseconds(250)
-      ($0.headDeadline, $0.bodyDeadline, $0.writeDeadline) = (short, short, short)
+      ($0.headTimeout, $0.writeTimeout) = (short, short)
       // A client of ours must not be taken for an idle one because the machine is busy.
-      $0.idleDeadline = .seconds(2)
+      $0.idleTimeout = .seconds(2)
     }
   }
 
@@ -23,10 +23,7 @@ import TestSupport
     let large = [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000)
     let routes = [
       EndpointRoute.liveness(), EndpointRoute.immediate("/large") { _ in EndpointResponse(body: large) },
-      EndpointRoute("/later") { _ in
-        for _ in 0..<100 { await Task.yield() }
-        return .text("late")
-      },
+      EndpointRoute.onThreads("/later") { _ in .text("late") },
     ]
     try await withEndpoint(routes: routes, limits: limits) { port in
       for probe in probes {

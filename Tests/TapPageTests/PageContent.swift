@@ -62,10 +62,8 @@ struct PageContent: Sendable {
     log: String? = nil, history text: String? = nil, choice: String = "",
     _ body: (Browser, _ port: Int) async throws -> Void
   ) async throws {
-    var routes = [
-      try EndpointRoute.metrics(of: registry),
-      .page(showsLog: log != nil, showsHistory: history != nil || text != nil),
-    ]
+    var routes = [try EndpointRoute.metrics(of: registry)]
+    routes += EndpointRoute.page(showsLog: log != nil, showsHistory: history != nil || text != nil)
     if let text {
       routes.append(.immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) })
     } else if let history {
@@ -96,12 +94,21 @@ struct PageContent: Sendable {
       + "\n"
   }
 
-  /// The page as it travels.
-  static func page(accepting coding: String? = nil) throws -> EndpointResponse {
-    guard case .immediate(let answer) = EndpointRoute.page().handler else {
-      throw Browser.Failure(description: "the page is not answered at once")
+  /// A file of the page as it travels. It is made on another thread than the one that starts it, which is in
+  /// an endpoint that of all connections.
+  static func answer(to path: String, accepting coding: String? = nil) async throws -> EndpointResponse {
+    let request = EndpointRequest(path: path, headers: coding.map { ["Accept-Encoding": $0] } ?? [:])
+    let route = try #require(EndpointRoute.page().first { $0.path == path })
+    guard case .deferred(let start) = route.handler else {
+      throw Browser.Failure(description: "the page is made on the queue of all connections")
     }
-    return answer(EndpointRequest(path: "/", headers: coding.map { ["Accept-Encoding": $0] } ?? [:]))
+    return await withCheckedContinuation { continuation in
+      let connections = ObjectIdentifier(Thread.current)
+      _ = start(request) { response in
+        #expect(ObjectIdentifier(Thread.current) != connections)
+        continuation.resume(returning: response)
+      }
+    }
   }
 
   /// Serves routes, on a free port unless one is given, for as long as the test needs it.

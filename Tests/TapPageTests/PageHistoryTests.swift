@@ -57,9 +57,7 @@ struct PageHistoryTests {
   @Test func `does without a history that a proxy does not pass`() async throws {
     let content = try PageContent()
     content.record(10, content.request(), 40)
-    let routes = [
-      try EndpointRoute.metrics(of: content.registry), .page(showsLog: false, showsHistory: true),
-    ]
+    let routes = [try .metrics(of: content.registry)] + EndpointRoute.page(showsHistory: true)
     try await PageContent.serve(routes) { port in
       try await Browser.use { browser in
         try await browser.open("http://127.0.0.1:\(port)/")

@@ -87,7 +87,7 @@ struct PageLinesTests {
         headers: ["Session-Tap-Last-Line": "\(newest)"], body: Array(lines.joined().utf8))
     }
     let content = try PageContent()
-    let routes = [try EndpointRoute.metrics(of: content.registry), .page(showsLog: true), logs]
+    let routes = [try .metrics(of: content.registry), logs] + EndpointRoute.page(showsLog: true)
     try await PageContent.serve(routes) { port in
       try await Browser.use { browser in
         try await browser.open("http://127.0.0.1:\(port)/")

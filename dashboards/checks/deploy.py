@@ -18,7 +18,7 @@ DEPLOYMENT = DASHBOARDS / "prometheus/kubernetes/deployment.yml"
 # What the endpoint serves to a probe, and what it is asked with.
 PROBES = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz"}
 # Tap.shutdown() waits three times at most: for observers, for the log, for the endpoint.
-SHUTDOWN_DEADLINES = 3
+SHUTDOWN_TIMEOUTS = 3
 # systemd's tenths of a point: 13 here, and 96 for a service without settings.
 EXPOSURE = 20
 DYNAMIC_USER = 65532
@@ -61,10 +61,10 @@ def deployment(text):
     expect(ports["metrics"] == int(variables.get("OTEL_EXPORTER_PROMETHEUS_PORT", 9464)), "the tap has another port")
 
     configuration = (PACKAGE / "Sources/SessionTap/Tap+Configuration.swift").read_text()
-    deadline = int(re.search(r"shutdownDeadline = Duration\.seconds\((\d+)\)", configuration)[1])
+    timeout = int(re.search(r"shutdownTimeout = Duration\.seconds\((\d+)\)", configuration)[1])
     pause = container["lifecycle"]["preStop"].get("sleep", {}).get("seconds")
     expect(pause, "preStop does not sleep: an exec needs a shell, which the image has not")
-    expect(spec["terminationGracePeriodSeconds"] > (pause or 0) + SHUTDOWN_DEADLINES * deadline,
+    expect(spec["terminationGracePeriodSeconds"] > (pause or 0) + SHUTDOWN_TIMEOUTS * timeout,
            "no time for requests between preStop and the tap's shutdown")
 
     security = container["securityContext"]

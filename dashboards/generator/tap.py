@@ -55,8 +55,8 @@ def tap():
                 graph("Pushes", "Pushes to a Pushgateway, each with its retries. 0 where nothing pushes.", "cps",
                       (or_zero(total("session_tap_pushes_total", "outcome", labels=PROCESS)), "{{outcome}}"),
                       height=6),
-                graph("Overdue handlers", "Handlers of the app's routes that still run although their request is over: its "
-                      "deadline has passed, or its client is gone. 0 where none has ever been overdue.", "short",
+                graph("Overdue handlers", "Answers of the endpoint that are still being made although their request is over: its "
+                      "time has passed, or its client is gone. 0 where none has ever been overdue.", "short",
                       (or_zero(f"sum by (instance, path) (session_tap_overdue_handlers{{{PROCESS}}})"),
                        "{{instance}} {{path}}"), height=6, steps=thresholds("green", (0.5, "red"))),
             ]),

@@ -1,5 +1,6 @@
-/// The life of one connection as a state machine: bytes, answers and passed deadlines go in, actions come out. It
-/// uses no socket, clock or lock: the event loop tells it of each event, and performs its actions until it waits.
+/// The life of one connection as a state machine: bytes, answers and passed deadlines go in, actions come
+/// out. It uses no socket, clock or lock: the event loop tells it of each event, and performs its actions
+/// until it waits.
 package struct ConnectionState: Sendable {
   package enum Action: Sendable {
     /// Find the request's handler, and ``answer(_:to:at:)`` with the same number.
@@ -20,8 +21,9 @@ package struct ConnectionState: Sendable {
   package enum Activity: Int, Sendable {
     /// Between requests.
     case idle
-    /// Waiting for its client: to send its request, or to read its answer. A new connection does so too: if it were
-    /// idle, a crowd of slow senders would have each new one closed before it can send. So does a slow reader.
+    /// Waiting for its client: to send its request, or to read its answer. A new connection does so too: if
+    /// it were idle, a crowd of slow senders would have each new one closed before it can send. So does a
+    /// slow reader.
     case waiting
     /// A handler works.
     case answering
@@ -47,10 +49,10 @@ package struct ConnectionState: Sendable {
     let keepsAlive: Bool
   }
 
-  private enum Wait { case idle, head, body, answer, linger }
+  private enum Wait { case idle, head, answer, linger }
 
   /// How long a connection may linger, and how much it may receive meanwhile.
-  private static let lingerDeadline = Duration.seconds(2)
+  private static let lingerTimeout = Duration.seconds(2)
   private static let lingerBytes = 1 << 18
   /// The step of progress that the write deadline is for.
   private static let outputStep = 65_536
@@ -80,16 +82,18 @@ package struct ConnectionState: Sendable {
   package init(limits: Endpoint.Configuration.Limits, at time: EventTime) {
     self.limits = limits
     parser = RequestParser(limits: limits)
-    waitDeadline = time.instant + limits.idleDeadline
+    waitDeadline = time.instant + limits.idleTimeout
     waiting = (.waiting, 0, time.instant)
   }
 
   // MARK: Queries
 
-  /// When ``deadlinePassed(at:)`` is to be called, unless an event comes before. With output, only its reader is waited for.
+  /// When ``deadlinePassed(at:)`` is to be called, unless an event comes before. With output, only its reader
+  /// is waited for.
   package var deadline: ContinuousClock.Instant { writeDeadline ?? waitDeadline }
 
-  /// Whether bytes are to be read. While a request is being answered, they are, up to a bound: it shows that a client has gone.
+  /// Whether bytes are to be read. While a request is being answered, they are, up to a bound: it shows that
+  /// a client has gone.
   package var wantsInput: Bool {
     if hasInputEnded { return false }
     return switch phase {
@@ -112,8 +116,8 @@ package struct ConnectionState: Sendable {
     }
   }
 
-  /// The order in which connections are closed when there is no room for another: the smallest first. Idle ones come
-  /// before those that wait for their clients, and of these the one that has been so longest.
+  /// The order in which connections are closed when there is no room for another: the smallest first. Idle
+  /// ones come before those that wait for their clients, and of these the one that has been so longest.
   package var closingOrder: (activity: Int, since: ContinuousClock.Instant) {
     (waiting.activity.rawValue, waiting.since)
   }
@@ -148,7 +152,7 @@ package struct ConnectionState: Sendable {
     if output.isEmpty {
       writeDeadline = nil
     } else if progress >= Self.outputStep {
-      writeDeadline = time.instant + limits.writeDeadline
+      writeDeadline = time.instant + limits.writeTimeout
       progress = 0
     }
   }
@@ -160,7 +164,6 @@ package struct ConnectionState: Sendable {
     switch (wait, phase) {
     case _ where writeDeadline != nil: phase = .closed(reset: true)
     case (.head, .receiving): fail(.init(408, "the head took too long"), at: time)
-    case (.body, .receiving): fail(.init(408, "the body took too long"), at: time)
     case (.answer, .answering(let exchange)):
       answer(.refusal(503, "the answer took too long"), to: exchange.id, at: time)
     default: phase = .closed(reset: false)
@@ -175,13 +178,7 @@ package struct ConnectionState: Sendable {
   /// The handler has answered. An answer to a request that no longer waits for it is ignored.
   package mutating func answer(_ response: EndpointResponse, to id: UInt64, at time: EventTime) {
     guard case .answering(let exchange) = phase, exchange.id == id else { return }
-    if response.resetsConnection {
-      phase = .closed(reset: true)
-    } else if (200...999).contains(response.status) {
-      send(response, to: exchange, at: time)
-    } else {
-      send(.refusal(500, "the handler's status is no final one"), to: exchange, at: time)
-    }
+    send(response, to: exchange, at: time)
   }
 
   /// Answers bytes that are no request, and ends the connection.
@@ -192,29 +189,30 @@ package struct ConnectionState: Sendable {
   }
 
   private mutating func send(_ response: EndpointResponse, to exchange: Exchange, at time: EventTime) {
-    let keepsAlive = exchange.keepsAlive && !response.closesConnection && !isDraining
+    let keepsAlive = exchange.keepsAlive && !isDraining
     output = UnsentBytes(
       response, isHead: exchange.isHead, minorVersion: exchange.minorVersion, keepsAlive: keepsAlive,
       date: time.date)
     progress = 0
-    writeDeadline = time.instant + limits.writeDeadline
+    writeDeadline = time.instant + limits.writeTimeout
     phase = keepsAlive ? .receiving : .closing
     if !keepsAlive { input = [] }
   }
 
   // MARK: Actions
 
-  /// The next action. To be called until it is ``Action/wait(input:output:until:)`` or ``Action/close(reset:)``.
+  /// The next action. To be called until it is ``Action/wait(input:output:until:)`` or
+  /// ``Action/close(reset:)``.
   package mutating func nextAction(at time: EventTime) -> Action {
-    // RFC 9112, section 9.3.2: pipelined requests are answered in their order. The next one is parsed when the answer to
-    // the one before is sent, so that a connection owes no more than one answer.
+    // RFC 9112, section 9.3.2: pipelined requests are answered in their order. The next one is parsed when
+    // the answer to the one before is sent, so that a connection owes no more than one answer.
     if case .receiving = phase, output.isEmpty, var request = nextRequest(at: time) {
       let exchange = Exchange(
         id: requestCount, isHead: request.method == "HEAD", minorVersion: request.minorVersion,
         keepsAlive: request.keepsAlive)
       requestCount += 1
       phase = .answering(exchange)
-      request.answerTime = request.answerTime(within: limits.answerDeadline)
+      request.answerTime = request.answerTime(within: limits.answerTimeout)
       (wait, waitDeadline) = (.answer, time.instant + request.answerTime)
       return .handle(request, id: exchange.id)
     }
@@ -231,7 +229,7 @@ package struct ConnectionState: Sendable {
       return .close(reset: false)
     case .closing:
       phase = .lingering
-      setWait(.linger, Self.lingerDeadline, at: time)
+      setWait(.linger, Self.lingerTimeout, at: time)
       return .shutdownOutput
     case .receiving, .answering, .lingering: break
     }
@@ -252,9 +250,8 @@ package struct ConnectionState: Sendable {
     // RFC 9112, section 8.
     case nil where hasInputEnded && !parser.isIdle: fail(.malformed("the request is incomplete"), at: time)
     case nil where parser.isIdle && isDraining: phase = .closed(reset: false)
-    case nil where parser.isIdle: setWait(.idle, limits.idleDeadline, at: time)
-    case nil where parser.isInBody: setWait(.body, limits.bodyDeadline, at: time)
-    case nil: setWait(.head, limits.headDeadline, at: time)
+    case nil where parser.isIdle: setWait(.idle, limits.idleTimeout, at: time)
+    case nil: setWait(.head, limits.headTimeout, at: time)
     }
     return nil
   }
@@ -264,5 +261,17 @@ package struct ConnectionState: Sendable {
     guard wait != self.wait else { return }
     self.wait = wait
     waitDeadline = time.instant + limit
+  }
+}
+
+/// The clocks' readings when an event reaches a connection.
+package struct EventTime: Sendable {
+  /// For deadlines.
+  package var instant: ContinuousClock.Instant
+  /// The encoded `Date` of a response that is made now (RFC 9110, section 6.6.1).
+  package let date: [UInt8]
+
+  package init(instant: ContinuousClock.Instant, date: [UInt8]) {
+    (self.instant, self.date) = (instant, date)
   }
 }

@@ -73,8 +73,7 @@ extension EndpointRequest {
     headers.add(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
   }
 
-  /// - Returns: the length of the body.
-  mutating func endHead(_ limits: Endpoint.Configuration.Limits) throws(RequestParser.Failure) -> Int {
+  mutating func endHead() throws(RequestParser.Failure) {
     // Section 3.2: 400 to any HTTP/1.1 request without a Host, and to any request with more than one or with
     // an invalid one. An http URL with an empty host is invalid too (RFC 9110, section 4.2.1).
     let hosts = headers.values(of: "Host")
@@ -83,43 +82,27 @@ extension EndpointRequest {
     else { throw .malformed("no Host field, more than one, or an invalid one") }
     // Section 3.3: an absolute target's authority replaces the Host field.
     authority = authority ?? hosts.first
-    let bodyLength = try bodyLength()
-    guard bodyLength <= limits.bodyBytes else {
-      throw .init(413, "a body of more than \(limits.bodyBytes) bytes")
-    }
-    // RFC 9110, section 10.1.1: either a 100 or a final status must follow, and one in HTTP/1.0 must be
-    // ignored. A client "SHOULD repeat that request without a 100-continue expectation" after a 417 (section
-    // 15.5.18).
-    if minorVersion > 0, headers["Expect"] != nil { throw .init(417, "send the body at once") }
+    try refuseBody()
     // Section 9.3: HTTP/1.1 persists unless it says `close`, HTTP/1.0 only if it says `keep-alive`.
     let connection = headers.values(of: "Connection")
     keepsAlive =
       !connection.contains { $0.hasElement("close") }
       && (minorVersion > 0 || connection.contains { $0.hasElement("keep-alive") })
-    return bodyLength
   }
 
-  /// Section 6.3. Anything ambiguous is refused, because it allows request smuggling (section 11.2).
-  private func bodyLength() throws(RequestParser.Failure) -> Int {
+  /// Section 6.3. What announces a body in any way is refused, and the connection ends: nothing of a body can
+  /// be taken for the next request (section 11.2).
+  private func refuseBody() throws(RequestParser.Failure) {
+    // Where chunked is not the last coding, the answer must be 400.
+    if headers["Transfer-Encoding"] != nil { throw .malformed("a body, which no request here has") }
+    // Item 5: an invalid value, or more than one, is an unrecoverable error.
     let lengths = headers.values(of: "Content-Length")
-    if let codings = headers.combined("Transfer-Encoding") {
-      // Beside a Content-Length it "ought to be handled as an error", in HTTP/1.0 "the framing is faulty"
-      // (section 6.1), and where chunked is not the last coding, the answer must be 400.
-      let last = codings.utf8.lastIndex(of: UInt8(ascii: ",")).map { codings.utf8[$0...].dropFirst() }
-      guard lengths.isEmpty, minorVersion > 0,
-        (last ?? codings.utf8[...]).trimmingBlanks.isEqualIgnoringASCIICase(to: "chunked")
-      else { throw .malformed("Transfer-Encoding that frames no body") }
-      // "A server MAY reject a request that contains a message body but not a Content-Length".
-      throw .init(411, "a body needs a Content-Length")
-    }
-    guard let length = lengths.first else { return 0 }
-    // Item 5: an invalid value, or more than one, is an unrecoverable error. The exception for equal numbers
-    // is optional.
-    guard lengths.count == 1, !length.isEmpty, length.utf8.allSatisfy(\.isASCIIDigit) else {
+    guard lengths.count < 2, lengths.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isASCIIDigit) }) else {
       throw .malformed("more than one Content-Length, or an invalid one")
     }
-    // RFC 9110, section 8.6: "anticipate potentially large decimal numerals".
-    return Int(length) ?? .max
+    if lengths.contains(where: { $0.utf8.contains { $0 != UInt8(ascii: "0") } }) {
+      throw .init(413, "a body, which no request here has")
+    }
   }
 
   /// Normalises escapes (RFC 3986, sections 6.2.2.1 and 6.2.2.2): an escaped unreserved character is decoded,

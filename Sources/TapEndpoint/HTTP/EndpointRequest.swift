@@ -1,41 +1,35 @@
 import TapCore
 
-/// A request whose head is valid and whose body is complete.
-public struct EndpointRequest: Sendable {
+/// A request whose head is valid. It has no body.
+package struct EndpointRequest: Sendable {
   /// The method (RFC 9110, section 9), such as `GET`. Methods are case-sensitive.
-  public var method: String
+  package var method: String
   /// The path of the target, normalised (RFC 3986, section 6.2.2): needless escapes are decoded, and the
   /// others are in upper case. `/%6detrics` becomes `/metrics`, and `%2f` becomes `%2F`, not a slash.
-  public var path: String
+  package var path: String
   /// The query of the target, still percent-encoded, without its `?`. `nil` if there is none.
-  public var query: String?
+  package var query: String?
   /// The requested host: the authority of an absolute target, else the Host field (RFC 9112, section 3.3).
   /// `nil` only in HTTP/1.0.
   package var authority: String?
   /// The minor version: 0 for HTTP/1.0, 1 for everything later (RFC 9110, section 6.2).
   package var minorVersion = 1
-  /// The header fields.
-  public var headers: EndpointHeaders
-  /// The body, at most ``Endpoint/Configuration/Limits/bodyBytes`` long. Without a Content-Length: 411.
-  public var body: [UInt8]
+  package var headers: EndpointHeaders
   /// Whether the client lets the connection persist after the response (RFC 9112, section 9.3).
   package var keepsAlive = true
-
-  /// How long the answer may take: until the endpoint's deadline, or shortly before the scraper's.
+  /// How long the answer may take: until the endpoint's limit, or shortly before the scraper's.
   var answerTime = Duration.seconds(60)
 
-  /// Makes a request, to test a handler. The endpoint makes its own.
-  public init(
-    method: String = "GET", path: String, query: String? = nil, headers: EndpointHeaders = [:],
-    body: [UInt8] = []
+  package init(
+    method: String = "GET", path: String, query: String? = nil, headers: EndpointHeaders = [:]
   ) {
-    (self.method, self.path, self.query, self.headers, self.body) = (method, path, query, headers, body)
+    (self.method, self.path, self.query, self.headers) = (method, path, query, headers)
     authority = headers["Host"]
   }
 
   /// The names and values of the query, in its order, decoded as a form: `+` is a space, a name without `=`
   /// has an empty value, and a percent sign that begins no escape is kept.
-  public var queryItems: [(name: String, value: String)] {
+  package var queryItems: [(name: String, value: String)] {
     guard let query else { return [] }
     return query.utf8.split(separator: UInt8(ascii: "&")).map { item in
       let name = item.prefix { $0 != UInt8(ascii: "=") }
@@ -48,13 +42,13 @@ public struct EndpointRequest: Sendable {
     return String(decoding: PercentEncoding.decoded(bytes), as: UTF8.self)
   }
 
-  /// How long the answer may take within a deadline: somewhat less than `X-Prometheus-Scrape-Timeout-Seconds`. A 503 that
-  /// states its reason is more useful than an answer that comes after the scraper has disconnected.
-  func answerTime(within deadline: Duration) -> Duration {
+  /// How long the answer may take within a limit: somewhat less than `X-Prometheus-Scrape-Timeout-Seconds`. A
+  /// 503 that states its reason is more useful than an answer that comes after the scraper has disconnected.
+  func answerTime(within limit: Duration) -> Duration {
     guard let text = headers["X-Prometheus-Scrape-Timeout-Seconds"], text.utf8.count <= 32,
       let seconds = Double(text), seconds > 0, seconds < 86_400
-    else { return deadline }
-    return min(Duration.seconds(seconds).lessTimeForNetwork, deadline)
+    else { return limit }
+    return min(Duration.seconds(seconds).lessTimeForNetwork, limit)
   }
 }
 

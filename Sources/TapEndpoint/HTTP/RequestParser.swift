@@ -1,10 +1,10 @@
 /// An incremental parser of HTTP/1.1 requests (RFC 9112): bytes in, requests and failures out.
 ///
-/// It takes a head line by line, so that what comes out does not depend on how the bytes were split. It holds no more
-/// than one head and one body, both bounded, and no socket or clock.
+/// It takes a head line by line, so that what comes out does not depend on how the bytes were split. It holds
+/// no more than one head, which is bounded, and no socket or clock.
 package struct RequestParser: Sendable {
-  /// Why bytes are not a request that this server accepts, and the status of the response. The connection is closed
-  /// after it, because the start of the next request is unknown.
+  /// Why bytes are not a request that this server accepts, and the status of the response. The connection is
+  /// closed after it, because the start of the next request is unknown.
   package struct Failure: Error, Sendable, Hashable {
     package let status: Int
     /// One clause for the answer's body.
@@ -20,11 +20,10 @@ package struct RequestParser: Sendable {
   private var headBytes = 0
   /// The begin of a line whose end has not arrived.
   private var line: [UInt8] = []
-  /// The request so far, and whether its first line has come. Not an optional: to compare it with `nil` copies it.
+  /// The request so far, and whether its first line has come. Not an optional: to compare it with `nil`
+  /// copies it.
   private var request = EndpointRequest(path: "")
   private var hasLine = false
-  /// The length of the body when the head is complete.
-  private var bodyLength: Int?
   private var hasFailed = false
 
   package init(limits: Endpoint.Configuration.Limits) { self.limits = limits }
@@ -32,11 +31,8 @@ package struct RequestParser: Sendable {
   /// Whether no byte of a request has been seen since the last one was complete.
   package var isIdle: Bool { headBytes == 0 }
 
-  /// Whether the head is complete and the body is not.
-  package var isInBody: Bool { bodyLength != nil }
-
-  /// Takes bytes from the front of the input up to the end of a request, or to a failure, behind which nothing can follow. `nil`
-  /// means that all were taken and more are needed.
+  /// Takes bytes from the front of the input up to the end of a request, or to a failure, behind which
+  /// nothing can follow. `nil` means that all were taken and more are needed.
   package mutating func next(from input: inout ArraySlice<UInt8>) -> Result<EndpointRequest, Failure>? {
     do throws(Failure) {
       guard !hasFailed, let request = try parse(&input) else {
@@ -54,20 +50,20 @@ package struct RequestParser: Sendable {
   }
 
   private mutating func parse(_ input: inout ArraySlice<UInt8>) throws(Failure) -> EndpointRequest? {
-    while bodyLength == nil {
-      guard let line = try nextLine(&input) else { return nil }
-      if hasLine {
-        if line.isEmpty { bodyLength = try request.endHead(limits) } else { try request.add(line, limits) }
-      } else if !line.isEmpty {
+    while let line = try nextLine(&input) {
+      if !hasLine {
         // Section 2.2: "SHOULD ignore at least one empty line (CRLF) received prior to the request-line".
+        if line.isEmpty { continue }
         request = try EndpointRequest(line: line)
         hasLine = true
+      } else if line.isEmpty {
+        try request.endHead()
+        return request
+      } else {
+        try request.add(line, limits)
       }
     }
-    let part = input.prefix((bodyLength ?? 0) - request.body.count)
-    request.body.append(contentsOf: part)
-    input = input.dropFirst(part.count)
-    return request.body.count == bodyLength ? request : nil
+    return nil
   }
 
   /// The next line of the head without its end; `nil` if more bytes are needed.
@@ -97,8 +93,8 @@ package struct RequestParser: Sendable {
     }
     guard end != nil else { return nil }
     line = []
-    // Section 2.2: "a recipient MAY recognize a single LF as a line terminator". This one does not: what others take for
-    // two lines must not be one here, nor the reverse.
+    // Section 2.2: "a recipient MAY recognize a single LF as a line terminator". This one does not: what
+    // others take for two lines must not be one here, nor the reverse.
     guard whole.last == ByteClass.carriageReturn else { throw .malformed("a line does not end in CRLF") }
     return whole.dropLast()
   }

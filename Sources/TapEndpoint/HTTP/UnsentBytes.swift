@@ -1,7 +1,8 @@
 /// The bytes of a response that are not sent yet.
 package struct UnsentBytes: Sendable {
-  /// The most bytes of a body that is copied behind the head, so that both leave in one call, and so in one segment if they
-  /// fit. A larger one stays in the array in which the handler made it, which connections may share.
+  /// The most bytes of a body that is copied behind the head, so that both leave in one call, and so in one
+  /// segment if they fit. A larger one stays in the array in which the handler made it, which connections may
+  /// share.
   private static let gatheringLimit = 16_384
 
   /// Whether the array of a body is kept until it is sent.
@@ -14,7 +15,7 @@ package struct UnsentBytes: Sendable {
 
   init(_ response: EndpointResponse, isHead: Bool, minorVersion: Int, keepsAlive: Bool, date: [UInt8]) {
     let head = Self.head(response, minorVersion: minorVersion, keepsAlive: keepsAlive, date: date)
-    self.init(head: head, body: isHead || !response.allowsBody ? [] : response.body)
+    self.init(head: head, body: isHead ? [] : response.body)
   }
 
   package init(head: [UInt8], body: [UInt8]) {
@@ -45,17 +46,11 @@ package struct UnsentBytes: Sendable {
       write(text)
     }
     head.append(contentsOf: date)
-    for field in response.headers.fields where isAllowed(field.name) {
-      write("\r\n")
-      write(field.name)
-      write(": ")
-      for byte in field.value.utf8 { head.append(ByteClass.isFieldValue(byte) ? byte : ByteClass.space) }
+    for field in response.headers.fields {
+      for text in ["\r\n", field.name, ": ", field.value] { write(text) }
     }
-    // RFC 9110, section 8.6: no field may announce a body where there can be none.
-    if response.allowsBody {
-      write("\r\nContent-Length: ")
-      write(String(response.body.count))
-    }
+    write("\r\nContent-Length: ")
+    write(String(response.body.count))
     if !keepsAlive {
       write("\r\nConnection: close")
     } else if minorVersion == 0 {
@@ -64,13 +59,5 @@ package struct UnsentBytes: Sendable {
     }
     write("\r\n\r\n")
     return head
-  }
-
-  /// Whether a handler's field is written: its name is a token, and none of those that frame the message.
-  private static func isAllowed(_ name: String) -> Bool {
-    guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.token.contains) else { return false }
-    return !["Date", "Connection", "Content-Length", "Transfer-Encoding"].contains {
-      $0.isEqualIgnoringASCIICase(to: name)
-    }
   }
 }

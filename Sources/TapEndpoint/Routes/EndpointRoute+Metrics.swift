@@ -1,4 +1,4 @@
-public import TapCore
+package import TapCore
 
 extension EndpointRoute {
   /// Makes a route that serves the metrics of a registry, in the format and coding that the scraper asks for.
@@ -7,14 +7,11 @@ extension EndpointRoute {
   /// that arrive together share one gathering. The route records itself in the registry:
   /// `session_tap_scrapes_total`, `session_tap_scrape_duration_seconds` and `session_tap_scrapes_in_flight`.
   ///
-  /// - Parameters:
-  ///   - registry: the metrics.
-  ///   - path: the path of the route.
-  ///   - createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began, for each
-  ///     counter and histogram. Servers store each as a series of its own.
+  /// - Parameter createdSamples: whether OpenMetrics has a sample `_created`, the time when a series began,
+  ///   for each counter and histogram.
   /// - Throws: `RegistryError` if one of these names is taken by something else.
-  public static func metrics(
-    of registry: Registry, at path: String = "/metrics", createdSamples: Bool = false
+  package static func metrics(
+    of registry: Registry, createdSamples: Bool = false
   ) throws(RegistryError) -> EndpointRoute {
     let scrapes = try ScrapeMetrics(registry)
     let thread = HandlerThreads(limit: 1)
@@ -33,7 +30,7 @@ extension EndpointRoute {
       // Others may share the gathering.
       return {}
     }
-    return EndpointRoute(path, isPublic: true, scrapes: scrapes, scrape)
+    return EndpointRoute("/metrics", isPublic: true, scrapes: scrapes, scrape)
   }
 }
 

@@ -1,59 +1,83 @@
-/// A path, the methods that it takes, and the handler that answers.
-public struct EndpointRoute: Sendable {
+/// A path, and the handler that answers GET and HEAD there.
+package struct EndpointRoute: Sendable {
   package enum Handler: Sendable {
+    /// Answers at once, on the queue of all connections: within microseconds, without blocking.
     case immediate(@Sendable (EndpointRequest) -> EndpointResponse)
     /// Starts work that calls back once, from any thread, and returns what cancels the work.
     case deferred(
       @Sendable (EndpointRequest, @escaping @Sendable (EndpointResponse) -> Void) -> @Sendable () -> Void)
   }
 
-  let path: String
-  let methods: [String]
+  package let path: String
   package let handler: Handler
-  /// Whether it answers whatever host the request names, where others answer for this machine's names alone: all on this machine may see it.
+  /// Whether it answers whatever host the request names, where others answer for this machine's names alone:
+  /// all on this machine may see it.
   let isPublic: Bool
   /// The metrics of scrapes, which have places of their own.
   let scrapes: ScrapeMetrics?
 
-  /// Makes a route whose handler may suspend, block or compute. It runs on threads of the route's own, at most
-  /// 16 at a time, and holds up no others. Its task is cancelled when the client leaves, the answer's
-  /// deadline passes, or the endpoint's shutdown runs out of time. A thrown error is answered with 500.
-  ///
-  /// ``Endpoint/overdueHandlers`` counts handlers that still run although their request is over. When four
-  /// times ``Endpoint/Configuration/Limits/requestsInFlight`` handlers of the route run, others get 503.
-  ///
-  /// - Parameters:
-  ///   - path: a normalised path such as `/healthz`. One that ends in `/*` also takes every path below it for
-  ///     which no other route is more exact.
-  ///   - methods: the methods of the route, such as `POST`; `GET` includes HEAD.
-  ///   - handler: makes the answer.
-  public init(
-    _ path: String, methods: [String] = ["GET"],
-    handler: @escaping @Sendable (EndpointRequest) async throws -> EndpointResponse
-  ) {
+  package init(_ path: String, _ handler: Handler) {
+    self.init(path, isPublic: false, scrapes: nil, handler)
+  }
+
+  init(_ path: String, isPublic: Bool, scrapes: ScrapeMetrics? = nil, _ handler: Handler) {
+    (self.path, self.handler) = (path, handler)
+    (self.isPublic, self.scrapes) = (isPublic, scrapes)
+  }
+
+  package static func immediate(
+    _ path: String, _ handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
+  ) -> EndpointRoute {
+    EndpointRoute(path, .immediate(handler))
+  }
+
+  /// Makes a route whose handler may block or compute. It runs on threads of the route's own, at most 16 at a
+  /// time; what exceeds them waits.
+  package static func onThreads(
+    _ path: String, _ handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
+  ) -> EndpointRoute {
     let threads = HandlerThreads()
     let start = Handler.deferred { request, complete in
-      Task(executorPreference: threads) {
-        complete((try? await handler(request)) ?? .refusal(500, "the handler failed"))
-      }.cancel
+      do {
+        try threads.perform { complete(handler(request)) }
+      } catch {
+        complete(.refusal(503, "the system has no thread for the answer"))
+      }
+      return {}
     }
-    self.init(path, methods, start)
+    return EndpointRoute(path, start)
+  }
+}
+
+/// Finds the route of a request, or one that says why there is none.
+struct Router: Sendable {
+  /// The methods that a server is expected to recognize and that no route takes (RFC 9110, section 9.1).
+  /// CONNECT is for proxies.
+  private static let refusedMethods: Set = ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"]
+
+  private let routes: [String: EndpointRoute]
+
+  var paths: [String] { Array(routes.keys) }
+
+  /// - Parameter routes: Of two with the same path, the first is used.
+  init(_ routes: [EndpointRoute]) {
+    self.routes = Dictionary(routes.map { ($0.path, $0) }) { first, _ in first }
   }
 
-  /// Makes a route whose handler answers at once. The handler runs on the queue that serves every connection,
-  /// so it must return within microseconds and must not block. See ``init(_:methods:handler:)``.
-  public static func immediate(
-    _ path: String, methods: [String] = ["GET"],
-    handler: @escaping @Sendable (EndpointRequest) -> EndpointResponse
-  ) -> EndpointRoute {
-    EndpointRoute(path, methods, .immediate(handler))
+  func route(for request: EndpointRequest) -> EndpointRoute {
+    if request.method == "GET" || request.method == "HEAD" {
+      return routes[request.path] ?? Self.answer(.refusal(404, "nothing is here"))
+    }
+    guard Self.refusedMethods.contains(request.method) else {
+      return Self.answer(.refusal(501, "unknown method"))
+    }
+    // RFC 9110, section 15.5.6: a 405 must carry an Allow field.
+    var response = EndpointResponse.refusal(405, "this server takes GET and HEAD")
+    response.headers["Allow"] = "GET, HEAD"
+    return Self.answer(response)
   }
 
-  init(
-    _ path: String, _ methods: [String] = ["GET"], isPublic: Bool = false, scrapes: ScrapeMetrics? = nil,
-    _ handler: Handler
-  ) {
-    (self.path, self.methods, self.handler) = (path, methods, handler)
-    (self.isPublic, self.scrapes) = (isPublic, scrapes)
+  private static func answer(_ response: EndpointResponse) -> EndpointRoute {
+    .immediate("") { _ in response }
   }
 }

@@ -3,36 +3,25 @@ import TapCore
 
 /// Runs handlers on threads of its own, so that one that blocks or computes holds up neither Swift's threads, nor
 /// Dispatch's, nor the one of all connections. A thread ends when nothing waits for it.
-final class HandlerThreads: TaskExecutor {
+final class HandlerThreads: Sendable {
   private let limit: Int
   private let state = Mutex((work: [@Sendable () -> Void](), threads: 0))
 
   /// - Parameter limit: the most threads. What exceeds them waits.
   init(limit: Int = 16) { self.limit = limit }
 
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    add({ job.runSynchronously(on: self.asUnownedTaskExecutor()) }, orKeep: true)
-  }
-
   /// Runs the work. Throws if the system refuses the only thread that would: the work is not run then.
   func perform(_ work: @escaping @Sendable () -> Void) throws(System.Failure) {
-    guard add(work, orKeep: false) else { throw .again }
-  }
-
-  /// - Parameter keeps: Without a thread, keeps the work until the next work starts one: a task has to run some time.
-  ///   The deadline of its request answers until then.
-  @discardableResult
-  private func add(_ work: @escaping @Sendable () -> Void, orKeep keeps: Bool) -> Bool {
     // Under the lock, so that no work relies on a thread that the system refuses.
-    state.withLock { state in
+    let isTaken = state.withLock { state in
       if state.threads < limit, (try? BackgroundThread.start { [self] in run() }) != nil {
         state.threads += 1
       }
-      guard keeps || state.threads > 0 else { return false }
+      guard state.threads > 0 else { return false }
       state.work.append(work)
       return true
     }
+    if !isTaken { throw .again }
   }
 
   private func run() {

@@ -29,13 +29,13 @@ public final class Readiness: Sendable {
   ///
   /// Every request of `/readyz` runs all checks at the same time, each in a task of its own. A check never
   /// runs twice at a time: further requests wait for the current run. A check that has not answered shortly
-  /// before the endpoint's answer deadline has failed, with the reason `has not answered`. When no request
-  /// waits for a check any more, its task is cancelled.
+  /// before ``Endpoint/Configuration/Limits/answerTimeout`` has failed, with the reason `has not answered`.
+  /// When no request waits for a check any more, its task is cancelled.
   ///
   /// - Parameters:
   ///   - name: the name of the check's line in the answer, and for ``remove(_:)``.
-  ///   - check: runs at each request on Swift's threads, so it should be quick and must not block. Every client
-  ///     can read its result.
+  ///   - check: runs at each request on Swift's threads, so it should be quick and must not block. Every
+  ///     client can read its result.
   public func add(_ name: String, _ check: @escaping Check) {
     state.withLock { state in
       state.addedCount += 1
@@ -132,18 +132,14 @@ private final class RunningCheck: Sendable {
 
 extension EndpointRoute {
   /// Makes a route that answers `ok` while the process serves.
-  public static func liveness(at path: String = "/healthz") -> EndpointRoute {
+  package static func liveness() -> EndpointRoute {
     let response = EndpointResponse.text("ok\n")
-    return EndpointRoute(path, isPublic: true, .immediate { _ in response })
+    return EndpointRoute("/healthz", isPublic: true, .immediate { _ in response })
   }
 
   /// Makes a route that answers 200 if every check passes, else 503, with a line for each check. A check that
-  /// has not answered shortly before the endpoint's answer deadline has failed.
-  ///
-  /// - Parameters:
-  ///   - readiness: the checks, which may change while the endpoint runs.
-  ///   - path: the path of the route.
-  public static func readiness(_ readiness: Readiness, at path: String = "/readyz") -> EndpointRoute {
+  /// has not answered shortly before the limit of an answer has failed.
+  package static func readiness(_ readiness: Readiness) -> EndpointRoute {
     // On Swift's threads, so that an app that holds them all up is not ready.
     let report = EndpointRoute.Handler.deferred { request, complete in
       Task {
@@ -151,6 +147,6 @@ extension EndpointRoute {
         complete(.text(text, status: isReady ? 200 : 503))
       }.cancel
     }
-    return EndpointRoute(path, isPublic: true, report)
+    return EndpointRoute("/readyz", isPublic: true, report)
   }
 }

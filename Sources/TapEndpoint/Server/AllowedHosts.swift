@@ -1,13 +1,15 @@
 /// The hosts that a request may name at an address of the loopback.
 ///
-/// A page of any site can have the site's name resolve to 127.0.0.1 (DNS rebinding). The browser of its reader then takes what answers
-/// there for the site's own, and lets the page read it. Its requests name the site. An address in place of a name is no site's.
+/// A page of any site can have the site's name resolve to 127.0.0.1 (DNS rebinding). The browser of its
+/// reader then takes what answers there for the site's own, and lets the page read it. Its requests name the
+/// site. An address in place of a name is no site's.
 struct AllowedHosts: Sendable {
   private let names: Set<String>
 
   init(_ access: Endpoint.Configuration.Access) { names = Set(access.allowedHosts.map(Self.normalized)) }
 
-  /// The answer to a request for another host; `nil` if it names an allowed one, or none, as browsers never do.
+  /// The answer to a request for another host; `nil` if it names an allowed one, or none, as browsers never
+  /// do.
   func refusal(_ request: EndpointRequest) -> EndpointResponse? {
     guard let authority = request.authority, authority.utf8.first != UInt8(ascii: "[") else { return nil }
     let host = authority.utf8.prefix { $0 != UInt8(ascii: ":") }

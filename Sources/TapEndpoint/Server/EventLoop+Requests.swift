@@ -1,3 +1,4 @@
+import Synchronization
 import TapCore
 
 /// Passes requests to handlers, and their answers back.
@@ -148,5 +149,78 @@ extension EventLoop {
     logRefusal(
       "refused \(peer): \(status) \(reason)"
         + (suppressed > 0 ? " (and \(suppressed) more since the last line)" : ""))
+  }
+}
+
+/// Counts the handlers that outlive their requests, by the path of their route.
+final class OverdueHandlers: Collector {
+  private let counts = Mutex<[String: Int]>([:])
+
+  func change(by change: Int, at path: String) { counts.withLock { $0[path, default: 0] += change } }
+
+  func collect() -> [MetricFamily] {
+    let samples = counts.withLock { $0 }.map { path, count in
+      MetricFamily.Sample(labels: ["path": path], value: Double(count))
+    }
+    return [
+      MetricFamily(
+        name: "session_tap_overdue_handlers",
+        help:
+          "Handlers of routes that run although their request is over: its deadline has passed, or its client is gone.",
+        kind: .gauge, samples: samples)
+    ]
+  }
+}
+
+/// Limits the lines about refused requests to ten a minute. A flood of bad requests must not become a flood
+/// of lines.
+package struct RefusalLog: Sendable {
+  private var minuteBegin: ContinuousClock.Instant?
+  private var lines = 0
+  private var suppressed = 0
+
+  package init() {}
+
+  /// - Returns: how many refusals were not logged before this one; `nil` if this one is not to be logged
+  ///   either.
+  package mutating func admit(at instant: ContinuousClock.Instant) -> Int? {
+    if minuteBegin.map({ $0.duration(to: instant) >= .seconds(60) }) ?? true {
+      (minuteBegin, lines) = (instant, 0)
+    }
+    guard lines < 10 else {
+      suppressed &+= 1
+      return nil
+    }
+    lines += 1
+    defer { suppressed = 0 }
+    return suppressed
+  }
+}
+
+/// The bodies that connections have yet to send. One that several connections share counts once.
+struct UnsentBodies {
+  /// The address of a body's bytes, which are not moved as long as a connection has them.
+  typealias ID = UnsafeRawPointer
+
+  private var bodies: [ID: (bytes: Int, users: Int)] = [:]
+  private var bytes = 0
+
+  /// - Returns: `nil` if there would be more bytes than the limit. One body may always be sent.
+  mutating func add(_ body: [UInt8], limit: Int) -> ID? {
+    guard let id = body.withUnsafeBytes({ $0.baseAddress }) else { return nil }
+    guard bodies[id] != nil || bodies.isEmpty || body.count <= limit - bytes else { return nil }
+    if bodies[id] == nil { bytes += body.count }
+    bodies[id, default: (body.count, 0)].users += 1
+    return id
+  }
+
+  mutating func remove(_ id: ID) {
+    guard let body = bodies[id] else { return }
+    if body.users > 1 {
+      bodies[id]?.users -= 1
+    } else {
+      bodies[id] = nil
+      bytes -= body.bytes
+    }
   }
 }

@@ -1,7 +1,8 @@
 import TapCore
 
 extension EventTime {
-  /// The date of a message (RFC 9110, section 5.6.7): `Sat, 21 Nov 2026 09:30:00 GMT`. Clamped to 1970 and 9999.
+  /// The date of a message (RFC 9110, section 5.6.7): `Sat, 21 Nov 2026 09:30:00 GMT`. Clamped to 1970 and
+  /// 9999.
   package static func date(secondsSinceEpoch: Int64) -> [UInt8] {
     let (days, time) = min(max(secondsSinceEpoch, 0), 253_402_300_799).quotientAndRemainder(
       dividingBy: 86_400)

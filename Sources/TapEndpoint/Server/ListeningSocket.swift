@@ -38,7 +38,8 @@ struct ListeningSocket: Sendable {
   }
 
   /// - Returns: the descriptor of a connection; `nil` if none waits.
-  /// - Throws: if the process or the system is out of descriptors or memory. The connection stays in the queue.
+  /// - Throws: if the process or the system is out of descriptors or memory. The connection stays in the
+  ///   queue.
   func accept() throws(System.Failure) -> Int32? {
     while true {
       if let descriptor = try? System.aboveStandard(acceptClosingOnExec()), descriptor >= 0 {
@@ -53,7 +54,8 @@ struct ListeningSocket: Sendable {
     }
   }
 
-  /// Closes the descriptor, and removes the file of a Unix socket, unless another process has put its own in its place.
+  /// Closes the descriptor, and removes the file of a Unix socket, unless another process has put its own in
+  /// its place.
   func close() {
     if let file, let status = try? System.status(ofLinkAtPath: file.path), status.isSameFile(as: file.status)
     {

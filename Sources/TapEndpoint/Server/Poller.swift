@@ -3,13 +3,14 @@ import TapCore
 import TapLibc
 import TapLinux
 
-/// Tells an event loop which of its sockets are ready, by an epoll(7) instance (on macOS a kqueue(2)), which is all that Dispatch
-/// watches.
+/// Tells an event loop which of its sockets are ready, by an epoll(7) instance (on macOS a kqueue(2)), which
+/// is all that Dispatch watches.
 ///
-/// On Linux Dispatch must not watch a socket whose other end is another program's. At a hang-up, and a reset is one, its manager
-/// thread wakes the source's queue, which frees Dispatch's record of the descriptor, and goes on with that record
-/// (`_dispatch_event_merge_fd` in `event_epoll.c`; swift-corelibs-libdispatch#949): a client could end the process. An epoll
-/// descriptor never hangs up. It also gathers what is ready, and a socket can be closed at once.
+/// On Linux Dispatch must not watch a socket whose other end is another program's. At a hang-up, and a reset
+/// is one, its manager thread wakes the source's queue, which frees Dispatch's record of the descriptor, and
+/// goes on with that record (`_dispatch_event_merge_fd` in `event_epoll.c`; swift-corelibs-libdispatch#949):
+/// a client could end the process. An epoll descriptor never hangs up. It also gathers what is ready, and a
+/// socket can be closed at once.
 final class Poller {
   struct Events: OptionSet {
     let rawValue: UInt32
@@ -64,7 +65,8 @@ final class Poller {
     guard let source else { return closing() }
     source.setCancelHandler(handler: closing)
     source.cancel()
-    // A suspended source must not be released, and calls its cancel handler only once it is resumed, which runs no other.
+    // A suspended source must not be released, and calls its cancel handler only once it is resumed, which
+    // runs no other.
     watch(true)
     self.source = nil
   }
@@ -111,7 +113,8 @@ final class Poller {
 
     func change(_ socket: Int32, _ id: ID, to events: Events) { try? control(3, socket, id, events) }
 
-    /// Before the socket is closed: a child process may have a copy of it until its exec(2), which would be reported on.
+    /// Before the socket is closed: a child process may have a copy of it until its exec(2), which would be
+    /// reported on.
     func remove(_ socket: Int32) { try? control(2, socket, 0, []) }
 
     private func control(_ code: Int32, _ socket: Int32, _ id: ID, _ events: Events) throws(System.Failure) {

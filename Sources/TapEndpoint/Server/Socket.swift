@@ -1,7 +1,8 @@
 import TapLibc
 
 enum Socket {
-  /// Descriptors must not block, nor leak into child processes, which would keep the port and the connections open.
+  /// Descriptors must not block, nor leak into child processes, which would keep the port and the connections
+  /// open.
   static func configure(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)

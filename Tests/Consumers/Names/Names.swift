@@ -21,7 +21,7 @@ import Tracing
 /// The public types, by their names alone.
 let names: [Any.Type] = [
   ActiveRequest.self, (any Collector).self, Endpoint.self, EndpointAddress.self, EndpointError.self,
-  EndpointHeaders.self, EndpointRequest.self, EndpointResponse.self, EndpointRoute.self, EverySession.self,
+  EverySession.self,
   ExemplarPolicy.self, Exposition.self, ExpositionFormat.self, Family<String, Registry.Counter>.self,
   FieldValue.self, HistogramBuckets.self, InboundRequests.self, Label<Int>.self, (any LabelSet).self,
   Labels.self, LogQuery.self, LogRedaction.self, LogRotation.self, LogSampling.self, LogSeverity.self,

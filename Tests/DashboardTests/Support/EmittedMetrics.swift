@@ -14,40 +14,49 @@ struct EmittedMetrics {
     func requestEnded(_ observation: RequestObservation) {}
   }
 
-  /// A tap that has an observer, has served a scrape and has a handler that outlives its request, and request metrics that have
-  /// seen a request of every kind.
+  /// Holds up the first gathering after its registration until the gate is open.
+  private final class StuckCollector: Collector {
+    let end = Gate()
+    private let calls = Atomic(0)
+
+    func collect() -> [MetricFamily] {
+      if calls.add(1, ordering: .relaxed).newValue == 2 { end.waitBlocking() }
+      return []
+    }
+  }
+
+  /// A tap that has an observer, has served a scrape and has one that outlives its request, and request metrics
+  /// that have seen a request of every kind.
   static func everything() async throws -> EmittedMetrics {
     var emitted = EmittedMetrics()
     emitted.read(try requests().exposition(in: .text))
 
     let folder = try TemporaryFolder()
-    let handlerEnds = Gate()
+    let stuck = StuckCollector()
     var endpoint = Endpoint.Configuration(address: .loopback(port: 0))
-    endpoint.limits.answerDeadline = .milliseconds(100)
+    endpoint.limits.answerTimeout = .milliseconds(100)
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
     configuration.log = .file(folder("requests.jsonl"))
     configuration.observers = [SilentObserver()]
     configuration.endpoint = endpoint
-    configuration.routes = [
-      EndpointRoute("/stuck") { _ in
-        try await handlerEnds.wait()
-        return .text("late\n")
-      }
-    ]
     let tap = try Tap.start(configuration)
     let port = try #require(tap.address?.port)
-    _ = try await RawClient.get("/stuck", port: port)
     // On a busy machine a scrape may miss the deadline, too. It counts without a format then.
     for _ in 0..<100 { if try await RawClient.status("/metrics", port: port) == "200" { break } }
     // A scrape is counted when its answer has been sent, which may be after it was received.
-    let exposition = try await Poll.until("the count of the scrape and of the handler") {
-      let exposition = tap.registry.exposition(in: .text)
-      let text = exposition.text
-      let counts = ["session_tap_scrapes_total{code=\"200\"", "session_tap_overdue_handlers{"]
-      return counts.allSatisfy(text.contains) ? exposition : nil
-    }
-    emitted.read(exposition)
-    handlerEnds.open()
+    emitted.read(
+      try await Poll.until("the count of the scrape") {
+        let exposition = tap.registry.exposition(in: .text)
+        return exposition.text.contains("session_tap_scrapes_total{code=\"200\"") ? exposition : nil
+      })
+    try tap.registry.register(stuck)
+    _ = try await RawClient.get("/metrics", port: port)
+    emitted.read(
+      try await Poll.until("the count of the handler") {
+        let exposition = tap.registry.exposition(in: .text)
+        return exposition.text.contains("session_tap_overdue_handlers{") ? exposition : nil
+      })
+    stuck.end.open()
     await tap.shutdown()
     return emitted
   }

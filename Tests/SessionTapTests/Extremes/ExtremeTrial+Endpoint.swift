@@ -44,7 +44,7 @@ extension ExtremeTrial {
         try await run.serveAll([.readiness(readiness)], [get("/readyz")])
       }
       + use("Readiness.remove(_:)") { Readiness().remove($1) }
-    return access + readiness + routes
+    return access + readiness
       + listen("tcp(host:port:)", at: hosts, refusedAs: .addressNotAvailable) { .tcp(host: $0, port: 0) }
       + listen("tcp(host:port:)", at: ports, refusedAs: invalid) { .tcp(host: "127.0.0.1", port: $0) }
       + listen("loopback(port:)", at: ports, refusedAs: invalid) { .loopback(port: $0) }
@@ -54,83 +54,25 @@ extension ExtremeTrial {
 
   private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
 
-  private static var routes: [Self] {
-    func route(_ function: String, _ make: @escaping @Sendable (String) throws -> EndpointRoute) -> [Self] {
-      use("EndpointRoute.\(function)") { try await $0.serveAll([try make($1)]) }
-    }
-    return route("init(_:methods:handler:)") { EndpointRoute($0, methods: [$0]) { _ in .text("") } }
-      + route("immediate(_:methods:handler:)") { .immediate($0, methods: [$0]) { _ in .text("") } }
-      + route("liveness(at:)") { .liveness(at: $0) }
-      + route("metrics(of:at:createdSamples:)") { try .metrics(of: Registry(), at: $0) }
-      + route("readiness(_:at:)") { .readiness(Readiness(), at: $0) }
-      // The answer names the methods that the path takes.
-      + route("init(_:methods:handler:)") { EndpointRoute("/healthz", methods: [$0]) { _ in .text("") } }
-      + route("immediate(_:methods:handler:)") { .immediate("/healthz", methods: [$0]) { _ in .text("") } }
-  }
-
   /// A limit out of its range is refused, and any other holds.
   static var limits: [Self] {
     let requests = [
-      get("/"), post("Content-Length: \(Int.max)\r\n\r\nx"),
+      get("/healthz"), post("Content-Length: \(Int.max)\r\n\r\nx"),
       post("Content-Length: 99999999999999999999\r\n\r\nx"),
       post("Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nx"),
     ]
-    let whole = EndpointRoute("/", methods: ["GET", "POST"]) { request in .text("\(request.body.count)") }
     return properties(
-      of: Endpoint.Configuration.Limits.self, \.answerDeadline, \.bodyDeadline, \.headDeadline,
-      \.idleDeadline, \.writeDeadline, \.bodyBytes, \.connections, \.headBytes, \.headerCount,
+      of: Endpoint.Configuration.Limits.self, \.answerTimeout, \.headTimeout,
+      \.idleTimeout, \.writeTimeout, \.connections, \.headBytes, \.headerCount,
       \.requestsInFlight, \.unsentBytes
     ) { setting, changes in
       use(setting, at: changes) { run, change in
         var configuration = Endpoint.Configuration(address: .loopback(port: 0))
         change(&configuration.limits)
-        try await run.serveAll([whole], by: configuration, requests, or: .invalidConfiguration)
+        try await run.serveAll([.liveness()], by: configuration, requests, or: .invalidConfiguration)
       }
     }
   }
 
   private static func post(_ rest: String) -> String { "POST / HTTP/1.1\r\nHost: localhost\r\n\(rest)" }
-
-  /// What the app's own routes are asked and answer.
-  static var messages: [Self] {
-    func answer<Value: Sendable>(
-      _ setting: String, at values: NamedValues<Value>, with start: String = "HTTP/1.1 ",
-      _ make: @escaping @Sendable (Value) -> EndpointResponse
-    ) -> [Self] {
-      use(setting, at: values) { run, value in
-        let routes: [EndpointRoute] = [
-          .immediate("/now") { _ in make(value) }, EndpointRoute("/later") { _ in make(value) },
-        ]
-        try await run.serveAll(routes, [get("/now"), get("/later")], with: start)
-      }
-    }
-    let bytes: NamedValues<[UInt8]> = [("no element", []), ("1 MB", Array(repeating: 0, count: 1_000_000))]
-    let queries = [("many", String(repeating: "a=%zz&", count: manyElements))]
-    let asked = properties(of: EndpointRequest.self, \.method, \.path, \.query) { setting, changes in
-      use(setting, at: changes) { _, change in ask(change) }
-    }
-    return asked + use("EndpointRequest.body", at: bytes) { _, bytes in ask { $0.body = bytes } }
-      + use("EndpointRequest.query", at: queries) { _, query in ask { $0.query = query } }
-      + answer("EndpointResponse.status", at: Int.extremes, with: "HTTP/1.1 500 ") {
-        EndpointResponse(status: $0, body: [1])
-      }
-      + answer("EndpointHeaders.add(_:_:)", at: String.extremes) {
-        var response = EndpointResponse.text("text")
-        response.headers.add($0, "value")
-        response.headers.add("X-Value", $0)
-        return response
-      }
-      + answer("EndpointHeaders.values(of:)", at: String.extremes) {
-        let headers: EndpointHeaders = [$0: $0]
-        return .text(headers.values(of: $0).joined())
-      }
-      + answer("EndpointResponse.text(_:status:)", at: String.extremes) { .text($0) }
-      + answer("EndpointResponse.body", at: bytes) { EndpointResponse(body: $0) }
-  }
-
-  private static func ask(_ change: (inout EndpointRequest) -> Void) {
-    var request = EndpointRequest(path: "/")
-    change(&request)
-    _ = request.queryItems
-  }
 }

@@ -50,7 +50,7 @@ extension ExtremeTrial {
       + start("RequestLog.Destination.descriptor(_:)", at: Int32.extremes) {
         $0.configuration.log = .descriptor($1)
         // A shutdown tries until its deadline to write.
-        $0.configuration.shutdownDeadline = .milliseconds(20)
+        $0.configuration.shutdownTimeout = .milliseconds(20)
         $0.logFile = ""
       }
   }

@@ -5,7 +5,7 @@ import TestSupport
 extension ExtremeTrial {
   static let all =
     tap + sessions + templates + metrics + inbound + outbound + families + instruments + collected + log
-    + logQueries + observations + endpoint + limits + messages + pushes
+    + logQueries + observations + endpoint + limits + pushes
 
   private struct SilentObserver: RequestObserver {
     func requestEnded(_ observation: RequestObservation) {}
@@ -32,18 +32,12 @@ extension ExtremeTrial {
         setup.logFile = variable == "SESSION_TAP_LOG" ? value : ""
       }
     }
-    let routes: NamedValues<[EndpointRoute]> = [
-      ("many", (0..<manyElements).map { .liveness(at: "/route-\($0)") }),
-      ("many of one path", (0..<manyElements).map { _ in .liveness(at: "/route") }),
-      ("many of what is below", (0..<manyElements).map { .liveness(at: "/route-\($0)/*") }),
-    ]
     return environment
       + start("Tap.Configuration.knownMethods", at: [String].extremes) { $0.configuration.knownMethods = $1 }
       + start("Tap.Configuration.observers", at: [("many", manyElements)]) {
         $0.configuration.observers = Array(repeating: SilentObserver(), count: $1)
       }
-      + start("Tap.Configuration.routes", at: routes) { $0.configuration.routes = $1 }
-      + start("Tap.Configuration.shutdownDeadline") { $0.configuration.shutdownDeadline = $1 }
+      + start("Tap.Configuration.shutdownTimeout") { $0.configuration.shutdownTimeout = $1 }
       + start("TargetInfo.init(serviceName:resourceAttributes:)", at: String.extremes) {
         $0.configuration.target = TargetInfo(serviceName: $1, resourceAttributes: $1)
       }

@@ -21,7 +21,7 @@ struct ExtremeSetup: Sendable {
     configuration.log = .file(logFile)
     configuration.servesLog = true
     configuration.isQuiet = true
-    configuration.shutdownDeadline = .seconds(60)
+    configuration.shutdownTimeout = .seconds(60)
     logging.recentLineLimit = 10
     logging.redaction.allowedRequestHeaders = ["key"]
     logging.redaction.allowedResponseHeaders = ["key"]

@@ -83,7 +83,6 @@ struct PublicSettings {
 
   /// What has no trial, and why.
   static let exclusions: [String: String] = [
-    "Endpoint.init(configuration:routes:)": "a tap makes it of its configuration",
     "RequestRecorder.init(registry:outbound:inbound:exemplars:observers:)":
       "a tap makes it of its configuration",
     "URLSessionTap.sessionConfiguration(from:client:)": "the tap's function of that name calls it",

@@ -19,17 +19,14 @@ import Testing
   /// However the pieces are spread, and be they nothing but empty lines.
   @Test(
     arguments: [
-      ("", "GET / HT".map { String($0) }, .milliseconds(700)),
-      ("", Array(repeating: "\r\n", count: 8), .milliseconds(700)),
-      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n", "xxxxxxxxxx".map { "\($0)" }, .seconds(1)),
-    ] as [(String, [String], Duration)])
-  func `gives a head and a body some time in all`(start: String, pieces: [String], pause: Duration) {
+      "GET / HT".map { String($0) }, Array(repeating: "\r\n", count: 8),
+    ])
+  func `gives a head some time in all`(pieces: [String]) {
     var driver = ConnectionDriver()
-    driver.receive(start)
     for piece in pieces {
       #expect(driver.statuses.isEmpty)
       driver.receive(piece)
-      driver.pass(pause)
+      driver.pass(.milliseconds(700))
     }
     #expect(driver.statuses == ["408"])
     #expect(driver.isOutputShut)

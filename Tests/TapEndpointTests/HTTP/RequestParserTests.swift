@@ -8,7 +8,6 @@ import Testing
     var path = "/"
     var query: String?
     var authority: String? = "a"
-    var body = ""
     var keepsAlive = true
 
     var testDescription: String { String(reflecting: text) }
@@ -36,9 +35,8 @@ import Testing
     Valid(text: "GET / HTTP/1.1\r\nHost:a\r\nX:\r\nY: \t \r\nZ:\tz \t\r\n\r\n"),
     Valid(text: "GET / HTTP/1.1\r\nHost: [fe80::1%25eth0]:1\r\n\r\n", authority: "[fe80::1%25eth0]:1"),
     Valid(text: "GET / HTTP/1.1\r\nhOST: a:\r\n\r\n", authority: "a:"),
-    Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", method: "POST", body: "abc"),
-    Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0003\r\n\r\nabc", method: "POST", body: "abc"),
-    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n\r\n", body: "\r\n"),
+    Valid(text: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", method: "POST"),
+    Valid(text: "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 000\r\nExpect: 100-continue\r\n\r\n"),
   ]
 
   @Test(arguments: valid)
@@ -49,7 +47,6 @@ import Testing
     #expect(request.path == expected.path)
     #expect(request.query == expected.query)
     #expect(request.authority == expected.authority)
-    #expect(String(decoding: request.body, as: UTF8.self) == expected.body)
     #expect(request.keepsAlive == expected.keepsAlive)
   }
 
@@ -116,28 +113,21 @@ import Testing
     Invalid(get(": a\r\n")), Invalid(get("X: a\r\n b\r\n")), Invalid(get("X: a\r\n\tb\r\n")),
     Invalid(get("X: a\u{0}b\r\n")), Invalid(get("X: a\u{1b}b\r\n")), Invalid(get("X: a\u{7f}b\r\n")),
     Invalid(get("X(: a\r\n")), Invalid(get("\u{0}X: a\r\n")), Invalid(get("Ü: a\r\n")),
-    // The framing of a body (section 6).
+    // No request has a body, and none is taken for the next one (section 6, section 11.2).
+    Invalid(post("Content-Length: 3", "abc"), 413), Invalid(post("Content-Length: 0003", "abc"), 413),
     Invalid(post("Content-Length: 3\r\nTransfer-Encoding: chunked", "0\r\n\r\n")),
     Invalid(post("Transfer-Encoding: chunked\r\nContent-Length: 3", "")),
     Invalid(post("Content-Length: 3\r\nContent-Length: 3", "a")), Invalid(post("Content-Length: 3, 3", "a")),
-    Invalid(post("Content-Length: +3", "abc")), Invalid(post("Content-Length: -1", "")),
-    Invalid(post("Content-Length: 0x3", "")), Invalid(post("Content-Length:", "")),
-    Invalid(post("Content-Length: 3 3", "")), Invalid(post("Content-Length: 99999999999999999999", ""), 413),
-    Invalid(post("Content-Length: 9999999999999999x", "")), Invalid(post("Content-Length: 65537", ""), 413),
+    Invalid(post("Content-Length: 0\r\nContent-Length: 0", "")), Invalid(post("Content-Length: +3", "abc")),
+    Invalid(post("Content-Length: -1", "")), Invalid(post("Content-Length: 0x3", "")),
+    Invalid(post("Content-Length:", "")), Invalid(post("Content-Length: 3 3", "")),
+    Invalid(post("Content-Length: 99999999999999999999", ""), 413),
+    Invalid(post("Content-Length: 9999999999999999x", "")),
     Invalid("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n"),
-    Invalid(post("Transfer-Encoding: chunked", "1\r\na\r\n0\r\n\r\n"), 411),
-    Invalid(post("Transfer-Encoding: Chunked", ""), 411),
-    Invalid(post("Transfer-Encoding: gzip, chunked", ""), 411),
-    Invalid(post("Transfer-Encoding: chunked, chunked", ""), 411),
-    Invalid(post("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", ""), 411),
-    // What is not chunked in the end has no end.
-    Invalid(post("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity", "")),
-    Invalid(post("Transfer-Encoding: chunked, identity", "")), Invalid(post("Transfer-Encoding:", "")),
-    Invalid(post("Transfer-Encoding: xchunked", "")), Invalid(post("Transfer-Encoding: identity", "")),
-    Invalid(post("Transfer-Encoding: chunked,", "")), Invalid(post("Transfer-Encoding: \u{b}chunked", "")),
-    Invalid(post("Transfer-Encoding: \"chunked\"", "")), Invalid(post("Expect: 200-ok", ""), 417),
-    Invalid(post("Expect: 100-Continue\r\nContent-Length: 1", ""), 417),
-    Invalid(post("Expect: 100-continue\r\nContent-Length: 65537", ""), 413),
+    Invalid(post("Transfer-Encoding: chunked", "1\r\na\r\n0\r\n\r\n")),
+    Invalid(post("Transfer-Encoding:", "")),
+    Invalid(post("Transfer-Encoding: identity", "")), Invalid(post("Transfer-Encoding: \u{b}chunked", "")),
+    Invalid(post("Expect: 100-Continue\r\nContent-Length: 1", ""), 413),
     // Sizes (RFC 9112, section 3; RFC 9110, section 5.4).
     Invalid("GET /" + String(repeating: "a", count: 8192), 414),
     Invalid(String(repeating: "A", count: 9000) + " / HTTP/1.1\r\n\r\n", 414),
@@ -201,13 +191,6 @@ import Testing
       Issue.record("accepted above the limit")
       return
     }
-  }
-
-  /// RFC 9110, section 10.1.1: a client of HTTP/1.0 does not wait.
-  @Test func `does not know what an old client expects`() {
-    let head = "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"
-    #expect(events(of: head).isEmpty)
-    #expect(onlyRequest(in: head + "x")?.body == [UInt8(ascii: "x")])
   }
 
   @Test func `takes nothing after a failure`() {

@@ -63,9 +63,9 @@ import TestSupport
 
   @Test func `lets a request finish before it shuts down`() async throws {
     let (started, release) = (Gate(), Gate())
-    let route = EndpointRoute("/slow") { _ in
+    let route = EndpointRoute.onThreads("/slow") { _ in
       started.open()
-      try await release.wait()
+      release.waitBlocking()
       return .text("done")
     }
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
@@ -84,11 +84,12 @@ import TestSupport
 
   @Test func `does not wait for a request that does not finish`() async throws {
     let started = Gate()
-    let route = EndpointRoute("/stuck") { _ in
-      started.open()
-      for await _ in AsyncStream<Never>.makeStream().stream {}
-      return .text("")
-    }
+    let route = EndpointRoute(
+      "/stuck",
+      .deferred { _, _ in
+        started.open()
+        return {}
+      })
     let endpoint = Endpoint(configuration: .init(address: .loopback(port: 0)), routes: [route])
     let port = try #require(try endpoint.start().port)
     let client = try RawClient(port: port, asking: "/stuck")

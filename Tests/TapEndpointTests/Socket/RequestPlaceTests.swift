@@ -6,23 +6,18 @@ import TestSupport
 @Suite struct RequestPlaceTests {
   /// A handler that returns when the test lets it, and not when it is cancelled.
   private final class StuckHandler: Sendable {
-    private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
-    // Two queues: a handler that starts after its deadline is cancelled first.
+    private let waiting = Mutex<[@Sendable () -> Void]>([])
     private let started = EventQueue<Void>()
     private let cancelled = EventQueue<Void>()
 
     var route: EndpointRoute {
-      EndpointRoute("/stuck") { [self] _ in
-        await withTaskCancellationHandler {
-          await withCheckedContinuation { continuation in
-            waiting.withLock { $0.append(continuation) }
-            started.send()
-          }
-        } onCancel: {
-          cancelled.send()
-        }
-        return .text("late")
-      }
+      EndpointRoute(
+        "/stuck",
+        .deferred { [self] _, complete in
+          waiting.withLock { $0.append { complete(.text("late")) } }
+          started.send()
+          return { [cancelled] in cancelled.send() }
+        })
     }
 
     func waitForStart() async throws { try await started.next("the start of a handler") }
@@ -34,7 +29,7 @@ import TestSupport
         defer { waiting = [] }
         return waiting
       }
-      for continuation in waiting { continuation.resume() }
+      for complete in waiting { complete() }
     }
 
     /// Starts requests, and waits until their handlers work.
@@ -52,7 +47,7 @@ import TestSupport
   private static func room(
     for requests: Int, _ deadline: Duration = .seconds(3600)
   ) -> (inout Endpoint.Configuration.Limits) -> Void {
-    { ($0.requestsInFlight, $0.answerDeadline) = (requests, deadline) }
+    { ($0.requestsInFlight, $0.answerTimeout) = (requests, deadline) }
   }
 
   /// Few connections leave room too, however many requests may be in flight.
@@ -143,7 +138,7 @@ import TestSupport
     let stuck = StuckHandler()
     defer { stuck.releaseAll() }
     let registry = Registry()
-    let routes = [stuck.route, EndpointRoute("/other") { _ in .text("fine\n") }]
+    let routes = [stuck.route, EndpointRoute.onThreads("/other") { _ in .text("fine\n") }]
     func late() -> Double? { registry.value(of: "session_tap_overdue_handlers", labels: ["path": "/stuck"]) }
     try await withEndpoint(routes: routes, limits: Self.room(for: 2), registry: registry) { port in
       #expect(late() == nil)
@@ -169,7 +164,7 @@ import TestSupport
   @Test func `handlers that block hold up neither a probe nor Swift's threads`() async {
     await #expect(processExitsWith: .success) {
       let begun = DispatchSemaphore(value: 0)
-      let route = EndpointRoute("/blocked") { _ in
+      let route = EndpointRoute.onThreads("/blocked") { _ in
         begun.signal()
         Gate().waitBlocking()
         return .text("late")
@@ -190,12 +185,13 @@ import TestSupport
     let begun = EventQueue<Void>()
     let end = Gate()
     defer { end.open() }
-    let route = EndpointRoute("/blocked") { _ in
+    let route = EndpointRoute.onThreads("/blocked") { _ in
       begun.send()
       end.waitBlocking()
       return .text("done;")
     }
-    try await withEndpoint(routes: [route, EndpointRoute("/other") { _ in .text("fine\n") }]) { port in
+    try await withEndpoint(routes: [route, EndpointRoute.onThreads("/other") { _ in .text("fine\n") }]) {
+      port in
       let clients = try (0..<40).map { _ in try RawClient(port: port) }
       for client in clients { client.send("GET /blocked HTTP/1.1\r\nHost: localhost\r\n\r\n") }
       for _ in 0..<16 { try await begun.next("a handler") }
@@ -206,7 +202,7 @@ import TestSupport
   }
 
   @Test func `a pipelined request takes the place of the one before`() async throws {
-    let route = EndpointRoute("/") { _ in .text("done;") }
+    let route = EndpointRoute.onThreads("/") { _ in .text("done;") }
     try await withEndpoint(routes: [route], limits: { $0.requestsInFlight = 1 }) { port in
       let client = try RawClient(port: port)
       client.send(String(repeating: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50))
@@ -215,13 +211,13 @@ import TestSupport
     }
   }
 
-  @Test func `an app route has its places though scrapes hang`() async throws {
+  @Test func `another route has its places though scrapes hang`() async throws {
     let registry = Registry()
     let collector = StuckCollector()
     try registry.register(collector)
     defer { collector.gate.open() }
     let routes = [
-      try EndpointRoute.metrics(of: registry), .liveness(), EndpointRoute("/app") { _ in .text("fine\n") },
+      try EndpointRoute.metrics(of: registry), .liveness(), .onThreads("/app") { _ in .text("fine\n") },
     ]
     try await withEndpoint(routes: routes, limits: { $0.connections = 8 }) { port in
       let heads = try await withThrowingTaskGroup(of: String.self) { group in
@@ -255,7 +251,7 @@ import TestSupport
       other.value(of: "session_tap_overdue_handlers", labels: ["path": "/metrics"])
     }
     try await withEndpoint(
-      routes: routes, limits: { $0.answerDeadline = .milliseconds(50) }, registry: other
+      routes: routes, limits: { $0.answerTimeout = .milliseconds(50) }, registry: other
     ) { port in
       #expect(try await RawClient.status("/metrics", port: port) == "503")
       // Counted behind the answer.
@@ -273,7 +269,7 @@ import TestSupport
       let registry = Registry()
       let routes = [try EndpointRoute.metrics(of: registry)]
       // None of them waits for the deadline.
-      try await withEndpoint(routes: routes, limits: { $0.answerDeadline = .seconds(3_600) }) { port in
+      try await withEndpoint(routes: routes, limits: { $0.answerTimeout = .seconds(3_600) }) { port in
         #expect(try await RawClient.status("/metrics", port: port) == "200")
         refuse_threads(-1)
         // The thread of the first may not have ended.

@@ -10,7 +10,7 @@ import TestSupport
   }
 
   private static func limits(_ bytes: Int) -> (inout Endpoint.Configuration.Limits) -> Void {
-    { ($0.unsentBytes, $0.writeDeadline) = (bytes, .seconds(3600)) }
+    { ($0.unsentBytes, $0.writeTimeout) = (bytes, .seconds(3600)) }
   }
 
   private static func request(_ path: String, _ port: Int) async throws -> (RawClient, status: String) {
