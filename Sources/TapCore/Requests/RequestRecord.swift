@@ -25,6 +25,7 @@ package final class RequestRecord: Sendable {
   }
 
   let recorder: RequestRecorder
+  private let source: (any RequestProgressSource)?
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and never
   /// changed after it: consumers read it here, since a copy costs as much as the rest. The runtime has
@@ -33,8 +34,13 @@ package final class RequestRecord: Sendable {
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work
   /// on the queue.
-  package init(_ description: consuming RequestDescription, recorder: RequestRecorder) {
-    self.recorder = recorder
+  ///
+  /// - Parameter source: What knows how far the request has come.
+  package init(
+    _ description: consuming RequestDescription, recorder: RequestRecorder,
+    progress source: (any RequestProgressSource)? = nil
+  ) {
+    (self.recorder, self.source) = (recorder, source)
     description.knownMethods = recorder.knownMethods
     known = Known(observation: RequestObservation(begun: description))
     state = Mutex(State())
@@ -44,7 +50,7 @@ package final class RequestRecord: Sendable {
 
   /// Makes the record of a request that begins now.
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
-    self.recorder = recorder
+    (self.recorder, source) = (recorder, nil)
     known = Known(observation: RequestObservation(begun: description, at: .now))
     state = Mutex(State(phase: .active, start: .now))
     recorder.count(1)
