@@ -79,7 +79,10 @@ extension Registry {
       guard value.isFinite else { return dropped.increment() }
       let exemplar = Exemplar(value: value, timestamp: timestamp, trace: trace)
       let bucket = layout.bucket(of: value)
-      cells.withCell { $0.record(value, in: bucket, exemplar) }
+      cells.withCell {
+        $0.record(value, in: bucket)
+        $0.keep(exemplar)
+      }
     }
 
     /// Everything recorded so far, added up.

@@ -22,7 +22,7 @@ struct StripedCells<Value: Sendable>: ~Copyable, @unchecked Sendable {
   /// Runs `body` on one cell, under its lock.
   @inline(__always)
   func withCell(_ body: (inout Value) -> Void) {
-    if !tryCell(ThreadProbe.current, body) { withAnotherCell(body) }
+    if !tryCell(body) { withAnotherCell(body) }
   }
 
   func forEachCell(_ body: (inout Value) -> Void) {
@@ -31,13 +31,16 @@ struct StripedCells<Value: Sendable>: ~Copyable, @unchecked Sendable {
     for number in 1..<maximumStripeCount { Self.cell(number, of: others).pointee.withLock { body(&$0) } }
   }
 
+  /// Runs `body` on the cell of this thread, unless it is locked.
   @inline(__always)
-  private func tryCell(_ probe: Int, _ body: (inout Value) -> Void) -> Bool {
-    let number = probe & (maximumStripeCount - 1)
-    guard number > 0, let others = others.load(ordering: .acquiring) else {
-      return first.withLockIfAvailable { body(&$0) } != nil
+  private func tryCell(_ body: (inout Value) -> Void) -> Bool {
+    if let others = others.load(ordering: .acquiring) {
+      let number = ThreadProbe.current & (maximumStripeCount - 1)
+      if number > 0 {
+        return Self.cell(number, of: others).pointee.withLockIfAvailable { body(&$0) } != nil
+      }
     }
-    return Self.cell(number, of: others).pointee.withLockIfAvailable { body(&$0) } != nil
+    return first.withLockIfAvailable { body(&$0) } != nil
   }
 
   /// Contention: move this thread to another cell, and block only if all cells are locked.
@@ -46,7 +49,7 @@ struct StripedCells<Value: Sendable>: ~Copyable, @unchecked Sendable {
     if maximumStripeCount > 1, others.load(ordering: .acquiring) == nil { makeOthers() }
     for _ in 0..<maximumStripeCount {
       ThreadProbe.advance()
-      if tryCell(ThreadProbe.current, body) { return }
+      if tryCell(body) { return }
     }
     first.withLock { body(&$0) }
   }

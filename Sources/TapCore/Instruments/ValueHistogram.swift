@@ -20,14 +20,20 @@ package struct ValueHistogram: Sendable {
   /// The number of values.
   package var count: UInt64 { counts.reduce(0, &+) }
 
+  /// Counts a finite value.
+  @inline(__always)
+  mutating func record(_ value: Double) { record(value, in: layout.bucket(of: value)) }
+
   /// Counts a finite value, whose buckets were found before any lock was taken.
   @inline(__always)
-  mutating func record(_ value: Double, in bucket: BucketLayout.Bucket, _ exemplar: Exemplar? = nil) {
+  mutating func record(_ value: Double, in bucket: BucketLayout.Bucket) {
     counts[bucket.classic] &+= 1
     total += value
     native.record(value, bucket: bucket.native)
-    if let exemplar { keep(exemplar, bucket.classic) }
   }
+
+  /// Keeps the exemplar of a value that has been recorded.
+  mutating func keep(_ exemplar: Exemplar) { keep(exemplar, layout.bucket(of: exemplar.value).classic) }
 
   /// Adds another histogram with the same classic buckets.
   mutating func add(_ other: ValueHistogram) {

@@ -31,6 +31,12 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
 
   func contains(_ id: SeriesID) -> Bool { generations[id.index] == id.generation }
 
+  /// The id, unless its series is gone.
+  func known(_ id: SeriesID?) -> SeriesID? {
+    guard let id, contains(id) else { return nil }
+    return id
+  }
+
   /// The row of a series, `nil` once the series is gone.
   subscript(id: SeriesID) -> Row? { contains(id) ? series[id.index]?.row : nil }
 
@@ -63,10 +69,15 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
   mutating func find(
     _ key: Key, isOverflow: Bool = false, labels: (Key) -> RenderedLabels
   ) -> SeriesID {
+    findWithoutLabels(key, isOverflow: isOverflow) ?? find(key, labels: labels(key))
+  }
+
+  /// The series of a key for which no labels are needed: that of one seen before, or the overflow series where
+  /// there is no room for another. `nil` if they are needed.
+  mutating func findWithoutLabels(_ key: Key, isOverflow: Bool = false) -> SeriesID? {
     if isOverflow { return findOverflow() }
     if let id = find(key) { return id }
-    guard byLabels.count < configuration.limit else { return findOverflow() }
-    return find(key, labels: labels(key))
+    return byLabels.count < configuration.limit ? nil : findOverflow()
   }
 
   /// Changes the row of a series, unless the series is gone.

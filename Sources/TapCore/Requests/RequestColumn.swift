@@ -1,10 +1,36 @@
 /// A metric of requests: its name, its help, its type, and what the begin and the end of a request add or
 /// record.
 ///
-/// A class: of a value with closures, each access would make a copy.
+/// A class: a value of this size would be copied at each access.
 final class RequestColumn: Sendable {
-  /// What an ended request has. `nil` is unknown. A value below 0 is dropped and counted, but for a gauge.
-  typealias Value = @Sendable (RequestObservation) -> Double?
+  /// What the end of a request adds or records.
+  enum Value: Sendable {
+    /// Nothing.
+    case none
+    /// 1 for each request, or for each that was cancelled; the end of what was counted at the begin.
+    case one, cancelled, minusOne
+    case redirects, openedConnections, retransmittedSegments
+    case duration, timeToFirstByte, roundTrip
+    case requestBodySize, responseBodySize
+
+    /// `nil` is unknown. A value below 0 is dropped and counted, but for a gauge.
+    func value(of request: borrowing RequestObservation) -> Double? {
+      switch self {
+      case .none: nil
+      case .one: 1
+      case .cancelled: request.end == .cancelled ? 1 : nil
+      case .minusOne: -1
+      case .redirects: request.resendCount.map(Double.init)
+      case .openedConnections: request.openedConnections.map(Double.init)
+      case .retransmittedSegments: request.retransmittedSegments.map(Double.init)
+      case .duration: seconds(request.elapsed)
+      case .timeToFirstByte: request.elapsedToFirstByte.map(seconds)
+      case .roundTrip: request.roundTrip.map(seconds)
+      case .requestBodySize: request.requestBodySize.map(Double.init)
+      case .responseBodySize: request.responseBodySize.map(Double.init)
+      }
+    }
+  }
 
   let column: SeriesColumn
   /// Of a histogram.
@@ -17,8 +43,7 @@ final class RequestColumn: Sendable {
 
   private init(
     _ descriptor: FamilyDescriptor, _ layout: BucketLayout? = nil, atBegin: Double = 0,
-    atEnd: @escaping Value,
-    _ initialNumber: Double? = nil
+    atEnd: Value, _ initialNumber: Double? = nil
   ) {
     column = SeriesColumn(descriptor: descriptor)
     (self.layout, self.atBegin, self.atEnd, self.initialNumber) = (layout, atBegin, atEnd, initialNumber)
@@ -27,7 +52,7 @@ final class RequestColumn: Sendable {
 
   /// A histogram of values. A series without a value is not exposed: unknown is not 0.
   static func histogram(
-    _ name: String, _ help: String, _ buckets: HistogramBuckets, _ value: @escaping Value = { _ in nil }
+    _ name: String, _ help: String, _ buckets: HistogramBuckets, _ value: Value = .none
   ) throws(RegistryError) -> RequestColumn {
     guard buckets.isValid else { throw RegistryError(.invalidBuckets, metric: name) }
     let unit = name.hasSuffix("_bytes") ? "bytes" : "seconds"
@@ -37,20 +62,20 @@ final class RequestColumn: Sendable {
 
   /// A sum of values. A series without a value is not exposed.
   static func sum(
-    _ name: String, _ help: String, _ value: @escaping Value
+    _ name: String, _ help: String, _ value: Value
   ) throws(RegistryError) -> RequestColumn {
     try number(name, help, atBegin: 0, atEnd: value, nil)
   }
 
   /// A count of begins and ends, from 0 on.
   static func count(
-    _ name: String, _ help: String, atBegin: Double = 0, atEnd: @escaping Value = { _ in nil }
+    _ name: String, _ help: String, atBegin: Double = 0, atEnd: Value = .none
   ) throws(RegistryError) -> RequestColumn {
     try number(name, help, atBegin: atBegin, atEnd: atEnd, 0)
   }
 
   private static func number(
-    _ name: String, _ help: String, atBegin: Double, atEnd: @escaping Value, _ initialNumber: Double?
+    _ name: String, _ help: String, atBegin: Double, atEnd: Value, _ initialNumber: Double?
   ) throws(RegistryError) -> RequestColumn {
     let type: MetricType = name.hasSuffix("_total") ? .counter : .gauge
     let descriptor = try FamilyDescriptor(name: name, help: help, type: type, unit: nil)

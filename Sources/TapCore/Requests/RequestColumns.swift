@@ -26,38 +26,38 @@ struct RequestColumns {
       try .count("session_tap_started_requests_total", "Requests that have started.", atBegin: 1),
       try .count(
         "session_tap_ended_requests_total",
-        "Requests that have ended: with a response, with an error or by a cancel.", atEnd: { _ in 1 }),
+        "Requests that have ended: with a response, with an error or by a cancel.", atEnd: .one),
       try .count(
         "session_tap_cancelled_requests_total", "Requests that the app cancelled.",
-        atEnd: { $0.end == .cancelled ? 1 : nil }),
+        atEnd: .cancelled),
     ]
     targets = [
       try .count(
         "http_client_active_requests", "Requests that have started and not ended.", atBegin: 1,
-        atEnd: { _ in -1 }),
+        atEnd: .minusOne),
       try .count(
         "http_client_redirects_total", "Redirects that HTTP client requests followed.",
-        atEnd: { $0.resendCount.map(Double.init) }),
+        atEnd: .redirects),
     ]
     ends = [
       try .histogram(
         "http_client_request_duration_seconds",
         "Duration of HTTP client requests, from the start to the last byte of the body.",
         configuration.durationBuckets,
-        { seconds($0.elapsed) }),
+        .duration),
       try .histogram(
         "http_client_time_to_first_byte_seconds",
         "Time of HTTP client requests from the start to the head of the response.",
         configuration.durationBuckets,
-        { $0.elapsedToFirstByte.map(seconds) }),
+        .timeToFirstByte),
       try .histogram(
         "http_client_request_body_size_bytes", "Size of HTTP client request bodies.",
         configuration.bodySizeBuckets,
-        { $0.requestBodySize.map(Double.init) }),
+        .requestBodySize),
       try .histogram(
         "http_client_response_body_size_bytes", "Size of HTTP client response bodies.",
         configuration.bodySizeBuckets,
-        { $0.responseBodySize.map(Double.init) }),
+        .responseBodySize),
     ]
     phases = [
       try .histogram(
@@ -69,15 +69,15 @@ struct RequestColumns {
       try .histogram(
         "http_client_network_round_trip_seconds",
         "Least round trip of the connections of HTTP client requests, read at the end of a request.",
-        configuration.roundTripBuckets, { $0.roundTrip.map(seconds) }),
+        configuration.roundTripBuckets, .roundTrip),
       // A server whose connections are all open already has a series, too.
       try .sum(
         "http_client_connections_opened_total", "Connections that HTTP client requests opened.",
-        { $0.openedConnections.map(Double.init) }),
+        .openedConnections),
       try .sum(
         "http_client_retransmitted_segments_total",
         "TCP segments that were sent again on the connections of HTTP client requests.",
-        { $0.retransmittedSegments.map(Double.init) }),
+        .retransmittedSegments),
     ]
   }
 
@@ -88,29 +88,29 @@ struct RequestColumns {
       try .count(
         "session_tap_inbound_ended_requests_total",
         "Inbound requests that have ended: with a response, with an error or by a cancel.",
-        atEnd: { _ in 1 }),
+        atEnd: .one),
       try .count(
         "session_tap_inbound_cancelled_requests_total",
         "Inbound requests whose callers went away, or that were let go without an end.",
-        atEnd: { $0.end == .cancelled ? 1 : nil }),
+        atEnd: .cancelled),
     ]
     targets = [
       try .count(
-        "http_server_active_requests", "Requests that are being served.", atBegin: 1, atEnd: { _ in -1 })
+        "http_server_active_requests", "Requests that are being served.", atBegin: 1, atEnd: .minusOne)
     ]
     ends = [
       try .histogram(
         "http_server_request_duration_seconds",
         "Duration of HTTP server requests, from their beginning to the end of their response.",
-        configuration.durationBuckets, { seconds($0.elapsed) }),
+        configuration.durationBuckets, .duration),
       try .histogram(
         "http_server_request_body_size_bytes", "Size of HTTP server request bodies.",
         configuration.bodySizeBuckets,
-        { $0.requestBodySize.map(Double.init) }),
+        .requestBodySize),
       try .histogram(
         "http_server_response_body_size_bytes", "Size of HTTP server response bodies.",
         configuration.bodySizeBuckets,
-        { $0.responseBodySize.map(Double.init) }),
+        .responseBodySize),
     ]
     phases = []
     servers = []

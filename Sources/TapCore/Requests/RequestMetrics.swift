@@ -15,12 +15,12 @@ package final class RequestMetrics: Sendable {
   }
 
   /// Counts a request as active.
-  package func begin(_ request: RequestDescription) -> RequestSeries {
+  package func begin(_ request: borrowing RequestDescription) -> RequestSeries {
     store.withLock { $0.begin(request) }
   }
 
   /// Records an ended request, whose begin gave these series.
-  package func end(_ observation: RequestObservation, _ series: RequestSeries) {
+  package func end(_ observation: borrowing RequestObservation, _ series: RequestSeries) {
     store.withLock { $0.end(observation, series) }
   }
 }

@@ -32,48 +32,78 @@ struct RequestStore {
     (self.direction, self.exemplars) = (direction, exemplars)
     // What a client has counted stays: its series do not expire.
     clients = RequestTable(columns.clients, SeriesConfiguration(limit: configuration.limit))
-    targets = RequestTable(columns.targets, configuration)
-    ends = RequestTable(columns.ends, configuration)
+    // To its client.
+    targets = RequestTable(columns.targets, configuration, nextCount: 1)
+    // To its server and its phases.
+    ends = RequestTable(columns.ends, configuration, nextCount: 1 + RequestTimings.Phase.allCases.count)
     servers = RequestTable(columns.servers, configuration)
     phases = RequestTable(columns.phases, configuration)
   }
 
   /// Counts a request as active.
-  mutating func begin(_ request: RequestDescription) -> RequestSeries {
-    let client = clients.series.find(RequestLabels.Client(request), labels: \.rendered)
+  mutating func begin(_ request: borrowing RequestDescription) -> RequestSeries {
     let target = targets.series.find(RequestLabels.Target(request), labels: \.rendered)
+    let next = targets.begin(in: target)
+    let client: SeriesID
+    if let known = clients.series.known(next[0]) {
+      client = known
+    } else {
+      client = clients.series.find(RequestLabels.Client(request), labels: \.rendered)
+      targets.lead(from: target, 0, to: client, isOverflow: clients.series.isOverflow(client))
+    }
     clients.begin(in: client)
-    targets.begin(in: target)
     return RequestSeries(client: client, target: target)
   }
 
   /// Records an ended request, in the series that its begin gave among others.
-  mutating func end(_ request: RequestObservation, _ begun: RequestSeries) {
+  mutating func end(_ request: borrowing RequestObservation, _ begun: RequestSeries) {
     clients.record(request, in: begun.client, endsRequest: true)
     targets.record(request, in: begun.target, endsRequest: true)
     let isOverflow = targets.series.isOverflow(begun.target)
-    let outcome = RequestLabels.Outcome(request)
-    let end = ends.series.find(End(target: begun.target, outcome: outcome), isOverflow: isOverflow) { _ in
+    let key = End(target: begun.target, outcome: RequestLabels.Outcome(request))
+    let end: SeriesID
+    if let known = ends.series.findWithoutLabels(key, isOverflow: isOverflow) {
+      end = known
+    } else {
       let target = RequestLabels.Target(request.request)
-      return RequestLabels.End(direction: direction, target: target, outcome: outcome).rendered
+      let labels = RequestLabels.End(direction: direction, target: target, outcome: key.outcome)
+      end = ends.series.find(key, labels: labels.rendered)
     }
-    ends.record(request, in: end, exemplars.trace(of: request.request))
-    guard direction == .outbound, servers.hasValue(of: request) || !request.timings.isEmpty else { return }
-    let server = ends.next(0, of: end, in: &servers) { servers in
-      servers.find(RequestLabels.Server(request.request), isOverflow: isOverflow, labels: \.rendered)
+    let next = ends.record(request, in: end, exemplars.trace(of: request.request))
+    guard direction == .outbound, !request.timings.isEmpty || servers.hasValue(of: request) else { return }
+    let server: SeriesID
+    if let known = servers.series.known(next[0]) {
+      server = known
+    } else {
+      let key = RequestLabels.Server(request.request)
+      server = servers.series.find(key, isOverflow: isOverflow, labels: \.rendered)
+      ends.lead(from: end, 0, to: server, isOverflow: servers.series.isOverflow(server))
     }
     servers.record(request, in: server)
-    request.timings.forEach { place, nanoseconds in
-      let id = ends.next(1 + place, of: end, in: &phases) { phases in
-        let phase = RequestTimings.Phase.allCases[place]
-        let key = Phase(server: server, template: outcome.template, phase: phase)
-        return phases.find(key, isOverflow: isOverflow) { _ in
-          let server = RequestLabels.Server(request.request)
-          return RequestLabels.Phase(server: server, template: outcome.template, phase: phase).rendered
-        }
-      }
+    for (place, nanoseconds) in request.timings.values.enumerated() where nanoseconds >= 0 {
+      let id =
+        phases.series.known(next[1 + place]) ?? findPhase(place, request.request, of: end, isOverflow, server)
       phases.record(seconds(nanoseconds), in: id)
     }
+  }
+
+  /// Finds the series of a phase, to which the end leads from now on.
+  private mutating func findPhase(
+    _ place: Int, _ request: borrowing RequestDescription, of end: SeriesID, _ isOverflow: Bool,
+    _ server: SeriesID
+  ) -> SeriesID {
+    let (phase, template) = (RequestTimings.Phase.allCases[place], request.urlTemplate?.asLabel)
+    let key = Phase(server: server, template: template, phase: phase)
+    let id: SeriesID
+    if let known = phases.series.findWithoutLabels(key, isOverflow: isOverflow) {
+      id = known
+    } else {
+      let server = RequestLabels.Server(request)
+      let labels = RequestLabels.Phase(server: server, template: template, phase: phase)
+      id = phases.series.find(key, labels: labels.rendered)
+    }
+    ends.lead(from: end, 1 + place, to: id, isOverflow: phases.series.isOverflow(id))
+    return id
   }
 
   /// All metrics as they are now, without the series that have been idle for too long. None of a direction in
@@ -96,58 +126,50 @@ private struct RequestTable<Key: Hashable & Sendable> {
   private let columns: [RequestColumn]
   var series: SeriesTable<Key, RequestRow>
 
-  init(_ columns: [RequestColumn], _ configuration: SeriesConfiguration) {
+  /// - Parameter nextCount: How many series of other tables each one leads to.
+  init(_ columns: [RequestColumn], _ configuration: SeriesConfiguration, nextCount: Int = 0) {
     self.columns = columns
-    let row = RequestRow(columns)
+    let row = RequestRow(columns, nextCount: nextCount)
     series = SeriesTable(columns.map(\.column), configuration) { row }
   }
 
   /// Counts a request that begins. Its series does not expire before its end.
-  mutating func begin(in id: SeriesID) {
+  ///
+  /// - Returns: The series that this one leads to.
+  @discardableResult
+  mutating func begin(in id: SeriesID) -> [SeriesID?] {
+    var next: [SeriesID?] = []
     series.update(id) { row in
       row.openCount += 1
       for index in columns.indices where columns[index].atBegin > 0 {
         row.add(columns[index].atBegin, to: index, columns[index])
       }
+      next = row.next
     }
-  }
-
-  /// The series that one of this table leads to, by its place among those. It is found once, and again after
-  /// it has expired. What is found from or in an overflow series is not kept: another time there may be room.
-  mutating func next<Other>(
-    _ place: Int, of id: SeriesID, in other: inout RequestTable<Other>,
-    find: (inout SeriesTable<Other, RequestRow>) -> SeriesID
-  ) -> SeriesID {
-    var known: SeriesID?
-    series.update(id) { known = $0.next[place] }
-    if let known, other.series.contains(known) { return known }
-    let found = find(&other.series)
-    if !series.isOverflow(id), !other.series.isOverflow(found) {
-      series.update(id) { $0.next[place] = found }
-    }
-    return found
-  }
-
-  func hasValue(of request: RequestObservation) -> Bool {
-    for index in columns.indices where columns[index].atEnd(request) != nil { return true }
-    return false
+    return next
   }
 
   /// Records all values of an ended request: the end of it, where its begin was counted in the series.
+  ///
+  /// - Returns: The series that this one leads to.
+  @discardableResult
   mutating func record(
-    _ request: RequestObservation, in id: SeriesID, endsRequest: Bool = false,
+    _ request: borrowing RequestObservation, in id: SeriesID, endsRequest: Bool = false,
     _ trace: TraceContext? = nil
-  ) {
-    let end = request.endTime
+  ) -> [SeriesID?] {
+    var next: [SeriesID?] = []
     series.update(id) { row in
       if endsRequest { row.openCount -= 1 }
       row.recordCount &+= 1
       for index in columns.indices {
-        guard let value = columns[index].atEnd(request) else { continue }
-        row.add(
-          value, to: index, columns[index], trace.map { Exemplar(value: value, timestamp: end, trace: $0) })
+        guard let value = columns[index].atEnd.value(of: request) else { continue }
+        if row.add(value, to: index, columns[index]), let trace {
+          row.keep(Exemplar(value: value, timestamp: request.endTime, trace: trace), in: index)
+        }
       }
+      next = row.next
     }
+    return next
   }
 
   /// Records a value in the one column.
@@ -156,6 +178,17 @@ private struct RequestTable<Key: Hashable & Sendable> {
       row.recordCount &+= 1
       row.add(value, to: 0, columns[0])
     }
+  }
+
+  /// Has a series lead to one of another table, from now on until that one expires. What is found from or in
+  /// an overflow series is not kept: another time there may be room.
+  mutating func lead(from id: SeriesID, _ place: Int, to other: SeriesID, isOverflow: Bool) {
+    if !isOverflow, !series.isOverflow(id) { series.update(id) { $0.next[place] = other } }
+  }
+
+  func hasValue(of request: borrowing RequestObservation) -> Bool {
+    for index in columns.indices where columns[index].atEnd.value(of: request) != nil { return true }
+    return false
   }
 }
 
@@ -170,11 +203,14 @@ private struct RequestRow: SeriesRow {
   /// The requests that have begun and not ended: they hold the row.
   var openCount = 0
   var recordCount: UInt64 = 0
-  /// The series that this one leads to: of an end, those of its server and its phases.
-  var next: [SeriesID?] = Array(repeating: nil, count: 1 + RequestTimings.Phase.allCases.count)
+  /// The series of other tables that this one leads to, once they are known.
+  var next: [SeriesID?]
   private var cells: [Cell]
 
-  init(_ columns: [RequestColumn]) { cells = columns.map { Cell(number: $0.initialNumber) } }
+  init(_ columns: [RequestColumn], nextCount: Int) {
+    next = Array(repeating: nil, count: nextCount)
+    cells = columns.map { Cell(number: $0.initialNumber) }
+  }
 
   static func isHeld(_ row: inout RequestRow) -> Bool { row.openCount > 0 }
 
@@ -184,19 +220,23 @@ private struct RequestRow: SeriesRow {
     cells[column].histogram.map { .histogram($0) } ?? cells[column].number.map { .number($0) }
   }
 
-  mutating func add(_ value: Double, to index: Int, _ column: RequestColumn, _ exemplar: Exemplar? = nil) {
-    if value < 0, !column.isGauge { return column.column.dropped.increment() }
-    guard let layout = column.layout else {
+  /// - Returns: Whether the value counts.
+  @discardableResult
+  mutating func add(_ value: Double, to index: Int, _ column: RequestColumn) -> Bool {
+    if value < 0, !column.isGauge {
+      column.column.dropped.increment()
+      return false
+    }
+    if let layout = column.layout {
+      if cells[index].histogram == nil { cells[index].histogram = ValueHistogram(layout) }
+      cells[index].histogram?.record(value)
+    } else {
       cells[index].number = (cells[index].number ?? 0) + value
-      return
     }
-    let bucket = layout.bucket(of: value)
-    let isKnown: Void? = cells[index].histogram?.record(value, in: bucket, exemplar)
-    if isKnown == nil {
-      cells[index].histogram = ValueHistogram(layout)
-      cells[index].histogram?.record(value, in: bucket, exemplar)
-    }
+    return true
   }
+
+  mutating func keep(_ exemplar: Exemplar, in index: Int) { cells[index].histogram?.keep(exemplar) }
 }
 
 extension ExemplarPolicy {
