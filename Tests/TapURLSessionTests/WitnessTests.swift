@@ -53,6 +53,23 @@ import TestSupport
     withExtendedLifetime(handle) {}
   }
 
+  /// Objects that have one word of those that are read elsewhere than today's layout says.
+  @Test func `each word is compared before it is followed`() throws {
+    typealias Moved = Likeness.Moved
+    let (layout, today) = (try #require(Likeness.layout()), Likeness.Task(Likeness.URLSession()))
+    let loaders: [AnyObject] = [
+      Moved.EasyHandle(), Moved.RedirectCount(), Moved.RawHandle(easyHandle: Moved.Handle()),
+    ]
+    for loader in loaders { #expect(!layout.holds(for: loader, of: today), "\(loader)") }
+    let sessions: [any Likeness.URLSessionProtocol] = [
+      Moved.Limit(), Moved.NextTask(), Moved.MultiHandle(), Moved.Table(),
+    ]
+    for session in sessions {
+      #expect(!layout.holds(for: Likeness.Loader(), of: Moved.Task(session)), "\(session)")
+    }
+    #expect(!layout.holds(for: Likeness.Loader(), of: Moved.Session(Likeness.URLSession())))
+  }
+
   @Test func `of a missing name there is no layout`() throws {
     #expect(Likeness.layout(loader: Likeness.OtherLoader.self) == nil)
     #expect(Likeness.layout(task: NSObject.self) == nil)
@@ -123,6 +140,60 @@ import TestSupport
     #expect(witness.noteContradiction())
     #expect(!witness.noteContradiction())
     #expect(!witness.isBelieved)
+    // Later a comparison is due once in 64 times.
+    for _ in 24..<64 { witness.noteAgreement() }
+    #expect(witness.isDue)
+    // A few are none, even without an agreement.
+    let silent = Witness("test")
+    #expect(!silent.noteContradiction() && !silent.noteContradiction() && silent.noteContradiction())
+  }
+
+  /// What a test has libcurl say: numbers, and a text that is empty.
+  private static let answers = Mutex<[Int32: Int]>([:])
+  nonisolated(unsafe) private static let emptyText = calloc(1, 1)
+
+  private static let answer: CurlInfo.GetInfo = { _, info, value in
+    guard let number = answers.withLock({ $0[info] }) else { return 48 }
+    let isText = info == CurlInfo.Field.primaryAddress.rawValue
+    value.storeBytes(of: isText ? Int(bitPattern: emptyText) : number, as: Int.self)
+    return 0
+  }
+
+  @Test func `times of what was never sent, and numbers beyond all bounds, are not used`() throws {
+    let loaderClass = try #require(TapContext.nativeHTTP)
+    let curl = try #require(CurlInfo(of: loaderClass, getInfo: Self.answer))
+    let session = URLSession(configuration: .ephemeral)
+    defer { session.invalidateAndCancel() }
+    let task = session.dataTask(with: try #require(URL(string: "http://127.0.0.1/")))
+    let loader = loaderClass.init(task: task, cachedResponse: nil, client: nil)
+    func read(isSecure: Bool = false, _ changes: [CurlInfo.Field: Int] = [:]) -> TransferInfo {
+      let usual: [CurlInfo.Field: Int] = [
+        .localPort: 4_711, .connectionCount: 1, .sentBytes: 9, .connect: 2, .appConnect: 3, .preTransfer: 5,
+        .startTransfer: 6, .postTransfer: 7, .total: 8, .primaryAddress: 0,
+      ]
+      Self.answers.withLock { answers in
+        answers = [:]
+        for (field, number) in usual.merging(changes, uniquingKeysWith: { $1 }) {
+          answers[field.rawValue] = number
+        }
+      }
+      var transfer = TransferInfo()
+      transfer.relay.isSecure = isSecure
+      curl.read(loader, into: &transfer)
+      return transfer
+    }
+    let sent = read(isSecure: true)
+    #expect(sent.preTransfer == 5_000 && sent.startTransfer == 6_000 && sent.postTransfer == 7_000)
+    #expect(sent.peer == nil && sent.appConnect == 3_000)
+    for transfer in [read([.localPort: 0]), read(isSecure: true, [.appConnect: 0])] {
+      #expect(transfer.preTransfer == 0 && transfer.startTransfer == 0 && transfer.postTransfer == nil)
+      #expect(transfer.total == 8_000)
+    }
+    // There are no such times of a connection that was open.
+    #expect(read([.connectionCount: 0]).connect == 0)
+    #expect(read([.sentBytes: 0]).postTransfer == nil)
+    let longest = read([.total: .max, .startTransfer: .min])
+    #expect(longest.total == 1_000_000_000_000_000_000 && longest.startTransfer == -longest.total)
   }
 
   @Test func `what libcurl says must agree with what passed`() throws {
@@ -132,7 +203,7 @@ import TestSupport
     }
     func agrees(_ response: HTTPURLResponse?, _ change: (inout TransferInfo) -> Void = { _ in }) -> Bool {
       var transfer = TransferInfo()
-      (transfer.statusCode, transfer.receivedBytes, transfer.seen.loadedBytes) = (200, 5, 5)
+      (transfer.statusCode, transfer.receivedBytes, transfer.relay.loadedBytes) = (200, 5, 5)
       (transfer.elapsed, transfer.total, transfer.startTransfer) = (100_000_000, 99_000_000, 50_000_000)
       change(&transfer)
       return transfer.agrees(with: response)
@@ -140,13 +211,15 @@ import TestSupport
     #expect(agrees(response()) && agrees(nil))
     #expect(!agrees(response()) { $0.statusCode = 404 })
     #expect(!agrees(response()) { $0.statusCode = 0 })
-    #expect(!agrees(nil) { ($0.statusCode, $0.seen.statusCode) = (404, 200) })
+    #expect(!agrees(nil) { ($0.statusCode, $0.relay.statusCode) = (404, 200) })
     #expect(!agrees(nil) { $0.total = 200_000_000 } && !agrees(nil) { $0.total = -1 })
+    // 20 ms, and a 64th of the tap's own time, are the difference of two clocks.
+    #expect(agrees(nil) { $0.total = 121_000_000 } && !agrees(nil) { $0.total = 122_000_000 })
     #expect(!agrees(nil) { $0.startTransfer = 200_000_000 } && !agrees(nil) { $0.receivedBytes = -1 })
     #expect(!agrees(response()) { $0.receivedBytes = 4 })
     #expect(agrees(response(["Content-Encoding": "gzip"])) { $0.receivedBytes = 4 })
     #expect(agrees(response()) { ($0.receivedBytes, $0.redirectCount) = (4, 1) })
-    #expect(agrees(response()) { ($0.receivedBytes, $0.seen.restart) = (4, 1) })
+    #expect(agrees(response()) { ($0.receivedBytes, $0.relay.restart) = (4, 1) })
   }
 }
 
@@ -203,6 +276,75 @@ enum Likeness {
   final class OtherLoader {
     var redirectCount = 0
     var handle: _EasyHandle? = _EasyHandle()
+  }
+
+  /// The same, each with another order of its properties.
+  enum Moved {
+    final class EasyHandle {
+      var easyHandle: AnyObject? = _EasyHandle()
+      var redirectCount = 3
+    }
+
+    final class RedirectCount {
+      let other = 0
+      var easyHandle: AnyObject? = _EasyHandle()
+      var redirectCount = 3
+    }
+
+    final class RawHandle {
+      var redirectCount = 3
+      var easyHandle: AnyObject?
+      init(easyHandle: AnyObject) { self.easyHandle = easyHandle }
+    }
+
+    final class Handle {
+      let rawHandle = UnsafeMutableRawPointer(bitPattern: 64)
+      let other = 0
+    }
+
+    final class Task {
+      let name = "a task"
+      var session: (any URLSessionProtocol)?
+      init(_ session: any URLSessionProtocol) { self.session = session }
+    }
+
+    final class Session {
+      var session: (any URLSessionProtocol)?
+      let name = "a task"
+      init(_ session: any URLSessionProtocol) { self.session = session }
+    }
+
+    final class Limit: URLSessionProtocol {
+      var nextTaskIdentifier = 2
+      let multiHandle = URLSession._MultiHandle()
+      let _configuration = (httpMaximumConnectionsPerHost: 7, identifier: 0, other: 0)
+    }
+
+    final class NextTask: URLSessionProtocol {
+      let other = 0
+      let multiHandle = URLSession._MultiHandle()
+      let _configuration = URLSession._Configuration()
+      var nextTaskIdentifier = 2
+    }
+
+    final class MultiHandle: URLSessionProtocol {
+      var nextTaskIdentifier = 2
+      let other = URLSession._MultiHandle()
+      let _configuration = URLSession._Configuration()
+      let multiHandle = URLSession._MultiHandle()
+    }
+
+    final class Table: URLSessionProtocol {
+      final class Handle {
+        let other = [1, 2]
+        let another = [1, 2]
+        let socketReferences: [Int32: NSObject] = [7: NSObject()]
+      }
+
+      var nextTaskIdentifier = 2
+      let multiHandle = Handle()
+      let _configuration = URLSession._Configuration()
+    }
   }
 
   static func layout(

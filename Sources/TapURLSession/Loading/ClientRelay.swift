@@ -11,7 +11,7 @@ import TapFoundation
 final class ClientRelay: NSObject, URLProtocolClient {
   private struct State: Sendable {
     var start = Instant.never
-    var seen = TransferInfo.Seen()
+    var relay = TransferInfo.Relay()
     /// The transfer is among those that the context counts.
     var isCounted = false
     /// The app has suspended the task: the next start sends the request again.
@@ -36,7 +36,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     self.context = context
     method = request.httpMethod ?? "GET"
     requests = context.observe(request, url: url, method: method)
-    state = Mutex(State(seen: TransferInfo.Seen(isSecure: url.hasPrefix("https:"))))
+    state = Mutex(State(relay: TransferInfo.Relay(isSecure: url.hasPrefix("https:"))))
   }
 
   /// A request whose task goes away without an end was abandoned.
@@ -62,8 +62,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
       }
       // To resume a task that runs starts nothing.
       guard state.isSuspended else { return false }
-      state.seen.restart = max(1, state.elapsed(at: now))
-      (state.seen.statusCode, state.seen.head) = (nil, nil)
+      state.relay.restart = max(1, state.elapsed(at: now))
+      (state.relay.statusCode, state.relay.head) = (nil, nil)
       return false
     }
     guard isFirst else { return }
@@ -103,17 +103,17 @@ final class ClientRelay: NSObject, URLProtocolClient {
     forward { state in
       // An interim response (RFC 9110, section 15.2) is not the answer.
       if let status, (100..<200).contains(status) { return }
-      (state.seen.statusCode, state.seen.head) = (status, state.elapsed(at: now))
+      (state.relay.statusCode, state.relay.head) = (status, state.elapsed(at: now))
     }?.urlProtocol(sender, didReceive: response, cacheStoragePolicy: policy)
   }
 
   func urlProtocol(_ sender: URLProtocol, didLoad data: Data) {
     let count = Int64(data.count)
-    forward { $0.seen.loadedBytes = ($0.seen.loadedBytes ?? 0) + count }?.urlProtocol(sender, didLoad: data)
+    forward { $0.relay.loadedBytes = ($0.relay.loadedBytes ?? 0) + count }?.urlProtocol(sender, didLoad: data)
   }
 
   func urlProtocol(_ sender: URLProtocol, cachedResponseIsValid cachedResponse: CachedURLResponse) {
-    forward { $0.seen.isFromCache = true }?.urlProtocol(sender, cachedResponseIsValid: cachedResponse)
+    forward { $0.relay.isFromCache = true }?.urlProtocol(sender, cachedResponseIsValid: cachedResponse)
   }
 
   func urlProtocol(
@@ -196,10 +196,10 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let (isFirst, hasStarted) = state.withLock { state in
       if state.isDone { return (false, false) }
       state.isDone = isLast
-      (transfer.seen, transfer.elapsed) = (state.seen, state.elapsed(at: now))
+      (transfer.relay, transfer.elapsed) = (state.relay, state.elapsed(at: now))
       return (true, state.start != .never)
     }
-    if hasStarted, !transfer.seen.isFromCache { context.curl?.read(loader, into: &transfer) }
+    if hasStarted, !transfer.relay.isFromCache { context.curl?.read(loader, into: &transfer) }
     return isFirst
   }
 
@@ -208,7 +208,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if transfer.agrees(with: response) { return Witness.libcurl.noteAgreement() }
     if Witness.libcurl.noteContradiction() { report(.libcurl) }
     var other = TransferInfo()
-    (other.seen, other.elapsed) = (transfer.seen, transfer.elapsed)
+    (other.relay, other.elapsed) = (transfer.relay, transfer.elapsed)
     transfer = other
   }
 
@@ -225,7 +225,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     transfer.hadFreeConnection = leave(at: now) && context.seesAllRequests
     if transfer.isNative { complete(&transfer, task, response, at: now) }
     let statusCode =
-      transfer.finalStatusCode ?? response?.statusCode ?? transfer.seen.statusCode
+      transfer.finalStatusCode ?? response?.statusCode ?? transfer.relay.statusCode
     let end: RequestEnd =
       switch error {
       case nil: .response(statusCode: statusCode)
@@ -237,7 +237,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let hasHead = transfer.finalStatusCode != nil
     let message =
       failure?.curlMessage ?? failure?.timeoutMessage(context.curl?.timeout(of: task), hasHead: hasHead)
-    let hasResponse = transfer.isNative || response != nil || transfer.seen.loadedBytes != nil
+    let hasResponse = transfer.isNative || response != nil || transfer.relay.loadedBytes != nil
     let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
     let received = transfer.responseBodySize(method: method, response)
     let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
@@ -245,8 +245,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
       request.record.end(end, at: now) { observation in
         observation.errorMessage = message
         (observation.requestBodySize, observation.responseBodySize) = (sent, received)
-        observation.isFromCache = transfer.seen.isFromCache
-        observation.elapsedToFirstByte = transfer.firstByte ?? transfer.seen.head
+        observation.isFromCache = transfer.relay.isFromCache
+        observation.elapsedToFirstByte = transfer.firstByte ?? transfer.relay.head
         if request.tap.configuration.collectsHeaders { observation.responseHeaders = headers }
         guard transfer.isNative else { return }
         observation.protocolVersion = transfer.protocolVersion
@@ -270,7 +270,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if transfer.end != .complete, transfer.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
       transfer.bodySize = expected > 0 ? expected : nil
     }
-    if transfer.seen.isSecure, transfer.elapsed >= TCPInfo.resolution {
+    if transfer.relay.isSecure, transfer.elapsed >= TCPInfo.resolution {
       // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
       let (name, response) = ("Connection", response ?? task?.response as? HTTPURLResponse)
       let values = [

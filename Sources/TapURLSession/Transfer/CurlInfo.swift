@@ -86,7 +86,7 @@ package struct CurlInfo: Sendable {
     transfer.nameLookup = time(.nameLookup, of: curl) ?? 0
     transfer.preTransfer = time(.preTransfer, of: curl) ?? 0
     transfer.startTransfer = time(.startTransfer, of: curl) ?? 0
-    if transfer.connectionCount != 0 || transfer.preTransfer == 0 {
+    if transfer.connectionCount != 0 {
       // There is neither on a connection that was open.
       transfer.connect = time(.connect, of: curl) ?? 0
       transfer.appConnect = time(.appConnect, of: curl) ?? 0
@@ -141,23 +141,23 @@ package struct CurlInfo: Sendable {
   }
 
   /// A `long` or a `curl_off_t`, or `nil` where libcurl is too old to know it (CURLE_UNKNOWN_OPTION).
-  private func number<Value: SignedInteger & BitwiseCopyable>(_ info: Info, of curl: UnsafeMutableRawPointer)
-    -> Value?
-  {
+  private func number<Value: SignedInteger & BitwiseCopyable>(
+    _ field: Field, of curl: UnsafeMutableRawPointer
+  ) -> Value? {
     var value: Value = 0
-    return getInfo(curl, info.rawValue, &value) == 0 ? value : nil
+    return getInfo(curl, field.rawValue, &value) == 0 ? value : nil
   }
 
   /// Microseconds, in nanoseconds: at most 31 years, so that whatever is in that memory can be added up.
-  private func time(_ info: Info, of curl: UnsafeMutableRawPointer) -> Int64? {
+  private func time(_ field: Field, of curl: UnsafeMutableRawPointer) -> Int64? {
     let limit: Int64 = 1_000_000_000_000_000
-    return (number(info, of: curl) as Int64?).map { max(-limit, min($0, limit)) * 1_000 }
+    return (number(field, of: curl) as Int64?).map { max(-limit, min($0, limit)) * 1_000 }
   }
 
   /// A C string that libcurl keeps, likewise. `nil` if it is empty.
-  private func text(_ info: Info, of curl: UnsafeMutableRawPointer) -> String? {
+  private func text(_ field: Field, of curl: UnsafeMutableRawPointer) -> String? {
     var value: UnsafePointer<CChar>?
-    guard getInfo(curl, info.rawValue, &value) == 0, let value, value.pointee != 0 else { return nil }
+    guard getInfo(curl, field.rawValue, &value) == 0, let value, value.pointee != 0 else { return nil }
     return String(cString: value)
   }
 
@@ -173,23 +173,25 @@ package struct CurlInfo: Sendable {
   }
 }
 
-/// `CURLINFO_…` of `curl/curl.h`: the number implies the kind of pointer that `curl_easy_getinfo` gets.
-private enum Info: Int32 {
-  case primaryAddress = 0x10_0020
-  case responseCode = 0x20_0002
-  case connectionCount = 0x20_001a
-  case primaryPort = 0x20_0028
-  case localPort = 0x20_002a
-  case httpVersion = 0x20_002e
-  case sentBytes = 0x60_0007
-  case receivedBytes = 0x60_0008
-  case total = 0x60_0032
-  case nameLookup = 0x60_0033
-  case connect = 0x60_0034
-  case preTransfer = 0x60_0035
-  case startTransfer = 0x60_0036
-  case redirect = 0x60_0037
-  case appConnect = 0x60_0038
-  case queue = 0x60_0041
-  case postTransfer = 0x60_0043
+extension CurlInfo {
+  /// `CURLINFO_…` of `curl/curl.h`: the number implies the kind of pointer that `curl_easy_getinfo` gets.
+  enum Field: Int32 {
+    case primaryAddress = 0x10_0020
+    case responseCode = 0x20_0002
+    case connectionCount = 0x20_001a
+    case primaryPort = 0x20_0028
+    case localPort = 0x20_002a
+    case httpVersion = 0x20_002e
+    case sentBytes = 0x60_0007
+    case receivedBytes = 0x60_0008
+    case total = 0x60_0032
+    case nameLookup = 0x60_0033
+    case connect = 0x60_0034
+    case preTransfer = 0x60_0035
+    case startTransfer = 0x60_0036
+    case redirect = 0x60_0037
+    case appConnect = 0x60_0038
+    case queue = 0x60_0041
+    case postTransfer = 0x60_0043
+  }
 }

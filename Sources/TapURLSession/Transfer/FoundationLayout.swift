@@ -56,8 +56,7 @@ struct FoundationLayout: Sendable {
   func holds(for loader: AnyObject, of task: AnyObject) -> Bool {
     func word(_ offset: Int, of object: AnyObject) -> UInt { load(offset, of: object, as: UInt.self) }
     func isObject(_ value: Any?, at offset: Int, of object: AnyObject) -> Bool {
-      guard let value, type(of: value) is AnyClass else { return false }
-      return word(offset, of: object) == UInt(bitPattern: ObjectIdentifier(value as AnyObject))
+      value.map { word(offset, of: object) == UInt(bitPattern: ObjectIdentifier($0 as AnyObject)) } ?? false
     }
     func isNumber(_ value: Any?, at offset: Int?, of object: AnyObject) -> Bool {
       guard let offset else { return true }
@@ -112,7 +111,7 @@ struct FoundationLayout: Sendable {
 
   /// Whether a session has made a task. Not while another thread makes one.
   func isUsed(_ session: URLSession) -> Bool {
-    guard let nextTask, type(of: session) == URLSession.self else { return true }
+    guard let nextTask else { return true }
     return load(nextTask, of: session, as: Int.self) > 1
   }
 

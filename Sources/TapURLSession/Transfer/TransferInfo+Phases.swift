@@ -13,7 +13,7 @@ extension TransferInfo {
     if end == .cancelled, !isHeldByApp {
       // libcurl's total is where it was when something last happened. The tap's clock has measured the same
       // leg, but for a redirect's.
-      total = redirectCount > 0 ? nil : max(self.total, elapsed - seen.restart)
+      total = redirectCount > 0 ? nil : max(self.total, elapsed - relay.restart)
     }
     guard total != 0 else { return }
     // What was spent on a connection that the server had closed is no phase.
@@ -33,7 +33,7 @@ extension TransferInfo {
     if noteConnection(within: leg) { noteExchange(within: leg) }
     // What is left of the duration, before libcurl, between its phases, and after it, is known where
     // libcurl's total is that of the whole request.
-    guard let total, seen.restart == 0, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
+    guard let total, relay.restart == 0, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
     note(.local, max(0, elapsed - total) + idle)
   }
 
@@ -60,7 +60,7 @@ extension TransferInfo {
         (RequestTimings.Phase.resolve, resend > 0 ? min(nameLookup, connect) : nameLookup),
         (.connect, connect), (.tls, appConnect),
       ]
-      where phase != .tls || seen.isSecure {
+      where phase != .tls || relay.isSecure {
         // Before 8.0 libcurl tells when the connection is open only once all of it is: of a handshake that
         // fails there is one time.
         if phase == .connect, end == 0, wantsHandshake { continue }
@@ -132,10 +132,8 @@ extension TransferInfo {
     if let queue, resend == 0, queue <= most, max(nameLookup, preTransfer) > 0 || hadFreeConnection {
       return queue
     }
-    if hasFirstByte, let head = seen.head, !isHeldByApp {
-      most = min(most, total - (elapsed - head) - startTransfer)
-    }
-    let sinceSent = preTransfer > 0 && !isHeldByApp ? connection?.info.sinceDataSent : nil
+    if let head = relay.head { most = min(most, total - (elapsed - head) - startTransfer) }
+    let sinceSent = isHeldByApp ? nil : connection?.info.sinceDataSent
     if let sinceSent { most = min(most, total - sinceSent - sent) }
     if most < resolution { return 0 }
     if let sinceSent, isRequestLastSent, connection?.hasNoRetransmission == true, !hasBody,
@@ -152,7 +150,7 @@ extension TransferInfo {
   /// where the thread loses the processor in between. The kernel knows better, as far as its clock tells, and
   /// the answer took a round trip at the least.
   private mutating func sentHead(within leg: Int64?) -> Int64 {
-    guard idle > 0, !isHeldByApp, let connection else { return sent }
+    guard !isHeldByApp, let connection else { return sent }
     var delay = startTransfer > 0 ? (connection.info.roundTrip ?? 0) - (startTransfer - sent) : 0
     if let leg, isRequestLastSent, connection.hasNoRetransmission, let since = connection.info.sinceDataSent,
       since - (leg - sent) >= resolution
@@ -200,7 +198,7 @@ extension TransferInfo {
     if let leg, hasFirstByte, !hasBody || leg - startTransfer < body + resolution {
       return leg - startTransfer
     }
-    if let head = seen.head, !isHeldByApp, elapsed - head < body + resolution { return elapsed - head }
+    if let head = relay.head, elapsed - head < body + resolution { return elapsed - head }
     if end == .complete, isHTTP1, connection?.isOneSegment == true, sinceReceived < body + resolution {
       return sinceReceived
     }
@@ -246,7 +244,7 @@ extension TransferInfo {
   /// the beginning of an upload (`readwrite_upload` in its `transfer.c`), and at an interim response, which
   /// asks for the body.
   private var hasFirstByte: Bool {
-    startTransfer > 0 && statusCode ?? 0 > 0
+    statusCode ?? 0 > 0
       && (!hasBody || resend == 0 && startTransfer >= postTransfer ?? .max)
   }
 
@@ -254,10 +252,10 @@ extension TransferInfo {
   /// and where one of the sides closes it.
   private var isRequestLastSent: Bool {
     isHTTP1
-      && (!seen.isSecure || (end == .complete && !isClosing && connection?.info.isEstablished != false))
+      && (!relay.isSecure || (end == .complete && !isClosing && connection?.info.isEstablished != false))
   }
 
   /// The connection serves one transfer at a time. Without TLS nothing else is spoken, so it holds before a
   /// head has come.
-  private var isHTTP1: Bool { protocolVersion.map { $0 == .http10 || $0 == .http11 } ?? !seen.isSecure }
+  private var isHTTP1: Bool { protocolVersion.map { $0 == .http10 || $0 == .http11 } ?? !relay.isSecure }
 }

@@ -8,8 +8,8 @@ import TapFoundation
 /// the transfer got its turn, ``total`` from when it was added. Between the two it waits for a connection.
 /// After a redirect they are those of the last leg.
 package struct TransferInfo: Sendable, Hashable {
-  /// What passed the tap.
-  struct Seen: Sendable, Hashable {
+  /// What passed the tap's relay.
+  struct Relay: Sendable, Hashable {
     /// The scheme is https.
     var isSecure = false
     /// The loader answers from the session's cache.
@@ -82,7 +82,7 @@ package struct TransferInfo: Sendable, Hashable {
   /// CURLINFO_QUEUE_TIME_T, which libcurl has from 8.6 on.
   var queue: Int64?
 
-  var seen = Seen()
+  var relay = Relay()
   var end = End.complete
   /// From the start of the request to its end.
   package var elapsed: Int64 = 0
@@ -160,7 +160,7 @@ package struct TransferInfo: Sendable, Hashable {
   }
 
   /// The transfer has opened a connection, and not come to the end of its handshake.
-  var wantsHandshake: Bool { seen.isSecure && connectionCount ?? 0 > 0 && appConnect == 0 }
+  var wantsHandshake: Bool { relay.isSecure && connectionCount ?? 0 > 0 && appConnect == 0 }
 
   /// Whether the transfer went over a connection that was open before. `nil` if it got none.
   var isConnectionReused: Bool? {
@@ -193,7 +193,7 @@ extension TransferInfo {
   @inline(__always)
   func responseBodySize(method: String, _ response: HTTPURLResponse?) -> Int64? {
     if isNative { return end == .complete || finalStatusCode != nil ? receivedBytes : nil }
-    guard let response else { return seen.loadedBytes }
+    guard let response else { return relay.loadedBytes }
     // No content by definition (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5).
     if method == "HEAD" || response.statusCode == 204 || response.statusCode == 304 { return 0 }
     // A Transfer-Encoding overrides the Content-Length (RFC 9112, section 6.3).
@@ -202,6 +202,6 @@ extension TransferInfo {
     if !isChunked, response.expectedContentLength >= 0 { return response.expectedContentLength }
     // What arrives here of a coded body is decoded already: its size on the wire is another one.
     let coding = response.value(forHTTPHeaderField: "Content-Encoding") ?? "identity"
-    return coding.isEmpty || coding.lowercased() == "identity" ? seen.loadedBytes : nil
+    return coding.isEmpty || coding.lowercased() == "identity" ? relay.loadedBytes : nil
   }
 }

@@ -63,10 +63,10 @@ extension TransferInfo {
     guard 0...most ~= total, 0...most ~= startTransfer, receivedBytes.map({ $0 >= 0 }) != false else {
       return false
     }
-    guard let status = response?.statusCode ?? seen.statusCode, status >= 200 else { return true }
+    guard let status = response?.statusCode ?? relay.statusCode else { return true }
     guard statusCode == status else { return false }
     // What came by is of all legs, and decoded.
-    guard let response, let loadedBytes = seen.loadedBytes, redirectCount == 0, seen.restart == 0,
+    guard let response, let loadedBytes = relay.loadedBytes, redirectCount == 0, relay.restart == 0,
       response.value(forHTTPHeaderField: "Content-Encoding") == nil
     else { return true }
     return receivedBytes == loadedBytes

@@ -136,19 +136,46 @@ import TestSupport
     try await process.waitForOutput("1 cancelled")
   }
 
-  /// That of git on Debian and its kin: preloaded, its functions come first, and know nothing of the handles
-  /// of Foundation's.
-  static let otherCurl = "libcurl-gnutls.so.4"
+  /// The library of git on Debian and others: its functions know nothing of the handles of Foundation's, and
+  /// come first in the process.
+  private static let otherCurl = "libcurl-gnutls.so.4"
 
-  @Test(.enabled(if: Tool.isRequired || dlopen(otherCurl, RTLD_LAZY) != nil, "\(otherCurl) is missing"))
-  func `beside another libcurl, the one that Foundation uses is asked`() async throws {
+  /// How a process comes by another libcurl.
+  enum OtherCurl: Sendable, CaseIterable { case preloaded, linkedFirst }
+
+  /// Links the demo's program again, with another libcurl as the first library that it needs.
+  private static func linkAfterOtherCurl(in folder: TemporaryFolder) async throws -> URL {
+    let search = try await Tool("clang").run(["-print-file-name=\(otherCurl)"])
+    let library = search.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    let products = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    let objects = products.appendingPathComponent("session-tap.product/Objects.LinkFileList")
+    let program = folder("session-tap")
+    // SwiftPM renames the main function of a program that tests can import.
+    let linker = try await Tool("swiftc").run([
+      "-o", program, "-Xlinker", "--no-as-needed", library,
+      "-Xlinker", "--defsym=main=session_tap_main", "@\(objects.path)",
+    ])
+    try #require(linker.status == 0, "\(linker.output)")
+    return URL(fileURLWithPath: program)
+  }
+
+  @Test(
+    .enabled(if: Tool.isRequired || dlopen(otherCurl, RTLD_LAZY) != nil, "\(otherCurl) is missing"),
+    arguments: OtherCurl.allCases)
+  func `beside another libcurl, the one that Foundation uses is asked`(way: OtherCurl) async throws {
     let folder = try TemporaryFolder()
     let log = folder("requests.jsonl")
     let origin = try Origin { _ in [.think(30), .response(body: [1, 2, 3])] }
     let url = origin.url().absoluteString
-    let (status, output) = try await Self.end(
-      ["probe", url, "--count", "5", "--every", "1ms", "--port", "0", "--log", log],
-      environment: ["LD_PRELOAD": Self.otherCurl])
+    let words = ["probe", url, "--count", "5", "--every", "1ms", "--port", "0", "--log", log]
+    let process =
+      switch way {
+      case .preloaded:
+        try ChildProcess(product: "session-tap", words, environment: ["LD_PRELOAD": Self.otherCurl])
+      case .linkedFirst: try ChildProcess(await Self.linkAfterOtherCurl(in: folder), words)
+      }
+    try await process.waitForEnd()
+    let (status, output) = (process.status, process.output)
     #expect(status == 0 && !output.contains("cannot be preloaded"), "\(output)")
     let lines = try folder.lines("requests.jsonl")
     #expect(lines.count == 5)

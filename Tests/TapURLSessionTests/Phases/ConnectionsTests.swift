@@ -88,36 +88,121 @@ import TestSupport
     }
   }
 
-  /// A port of this machine that was closed may come again, for a connection to another server.
-  @Test func `what was sent again to another server is not told of this one`() throws {
-    let connections = Connections()
-    let listener = try LoopbackSocket.bind(listens: true)
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { for one in [descriptor, listener.descriptor] { close(one) } }
-    var (address, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
-    try withUnsafeMutablePointer(to: &address) {
-      try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        try #require(getsockname(listener.descriptor, address, &length) == 0)
-        try #require(connect(descriptor, address, length) == 0)
+  /// Two sockets that are connected on this machine.
+  private final class SocketPair {
+    let (client, server): (Int32, Int32)
+
+    init() throws {
+      let listener = try LoopbackSocket.bind(listens: true)
+      defer { close(listener.descriptor) }
+      let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      self.client = client
+      var (address, length) = (sockaddr_storage(), socklen_t(MemoryLayout<sockaddr_storage>.size))
+      server = try withUnsafeMutablePointer(to: &address) {
+        try $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+          try #require(getsockname(listener.descriptor, address, &length) == 0)
+          try #require(connect(client, address, length) == 0)
+          return accept(listener.descriptor, nil, nil)
+        }
       }
     }
-    let port = try #require(localPort(of: descriptor))
-    func retransmitted(_ server: String, isNew: Bool) throws -> Int? {
-      var transfer = TransferInfo()
-      (transfer.preTransfer, transfer.localPort, transfer.connectionCount) = (1, port, isNew ? 1 : 0)
-      transfer.peer = .init(address: server, port: 80)
-      // Reading is due.
-      transfer.elapsed = transfer.resolution
-      guard case .read(let reading) = connections.read(transfer, at: .now, socket: { _ in descriptor }) else {
+
+    deinit { for one in [client, server] { close(one) } }
+
+    /// The server sends a byte, which the client has got.
+    func send() throws {
+      try #require(write(server, [1], 1) == 1)
+      var byte: UInt8 = 0
+      try #require(read(client, &byte, 1) == 1)
+    }
+  }
+
+  /// A transfer over a socket, whose time is just enough for a reading to be due. By libcurl's it began long
+  /// before the socket: the kernel contradicts none of it, however late the test is.
+  private static func transfer(
+    over descriptor: Int32, to server: String = "192.0.2.1", isNew: Bool = false
+  ) -> TransferInfo {
+    var transfer = TransferInfo()
+    (transfer.preTransfer, transfer.connectionCount) = (1, isNew ? 1 : 0)
+    transfer.localPort = localPort(of: descriptor)
+    (transfer.peer, transfer.elapsed) = (.init(address: server, port: 80), transfer.resolution)
+    transfer.total = 3_600_000_000_000
+    return transfer
+  }
+
+  /// A port of this machine that was closed may come again, for a connection to another server.
+  @Test func `what was read before is of the same connection`() throws {
+    let (connections, sockets) = (Connections(), try SocketPair())
+    try sockets.send()
+    func previous(_ server: String, isNew: Bool) -> TCPInfo? {
+      let transfer = Self.transfer(over: sockets.client, to: server, isNew: isNew)
+      guard case .read(let reading) = connections.read(transfer, at: .now, socket: { _ in sockets.client })
+      else {
         Issue.record("no reading of \(server)")
         return nil
       }
-      return reading.retransmittedSegments
+      return reading.previous
     }
-    #expect(try retransmitted("192.0.2.1", isNew: true) == 0)
-    #expect(try retransmitted("192.0.2.1", isNew: false) == 0)
-    #expect(try retransmitted("192.0.2.2", isNew: false) == nil)
-    #expect(try retransmitted("192.0.2.2", isNew: false) == 0)
+    // Before a connection that the transfer has opened there was nothing.
+    for _ in 0..<2 {
+      #expect(previous("192.0.2.1", isNew: true) == TCPInfo())
+      #expect(previous("192.0.2.1", isNew: false)?.receivedSegments == 1)
+    }
+    #expect(previous("192.0.2.2", isNew: false) == nil)
+    #expect(previous("192.0.2.2", isNew: false)?.receivedSegments == 1)
+  }
+
+  @Test func `a connection is read once in a second, and at each end once a body went over it`() throws {
+    let (connections, sockets) = (Connections(), try SocketPair())
+    func isRead(after milliseconds: Int64, _ change: (inout TransferInfo) -> Void = { _ in }) -> Bool {
+      var transfer = Self.transfer(over: sockets.client)
+      transfer.elapsed -= 1
+      change(&transfer)
+      let now = Instant(nanoseconds: milliseconds * 1_000_000)
+      if case .read = connections.read(transfer, at: now, socket: { _ in sockets.client }) { return true }
+      return false
+    }
+    #expect(isRead(after: 1_000))
+    #expect(!isRead(after: 1_999))
+    #expect(isRead(after: 1_999) { $0.elapsed += 1 })
+    #expect(!isRead(after: 2_998))
+    #expect(isRead(after: 2_999))
+    #expect(isRead(after: 3_000) { $0.sentBytes = 1 })
+    #expect(isRead(after: 3_001) && isRead(after: 3_002))
+  }
+
+  @Test func `a descriptor that is another connection's now is looked for again`() throws {
+    let (connections, old, new) = (Connections(), try SocketPair(), try SocketPair())
+    let transfer = Self.transfer(over: old.client, isNew: true)
+    var looks = 0
+    func look(_ transfer: TransferInfo, finds descriptor: Int32) {
+      _ = connections.read(transfer, at: .now) { _ in
+        looks += 1
+        return descriptor
+      }
+    }
+    look(transfer, finds: old.client)
+    look(with(transfer) { $0.connectionCount = 0 }, finds: old.client)
+    #expect(looks == 1)
+    let copy = dup(old.client)
+    defer { close(copy) }
+    try #require(dup2(new.client, old.client) == old.client)
+    look(with(transfer) { $0.connectionCount = 0 }, finds: copy)
+    #expect(looks == 2)
+  }
+
+  @Test func `connections beyond a thousand make room`() throws {
+    let (connections, sockets) = (Connections(), try SocketPair())
+    var known = 0
+    for port in Array(1...1_025) + [1] {
+      let transfer = with(Self.transfer(over: sockets.client, isNew: port > 1)) { $0.localPort = port }
+      if case .read(let reading) = connections.read(transfer, at: .now, socket: { _ in sockets.client }),
+        reading.previous != nil
+      {
+        known += 1
+      }
+    }
+    #expect(known == 1_024)
   }
 
   /// A kernel's clock cannot have begun before the transfer.
@@ -139,6 +224,17 @@ import TestSupport
     // Without a response nothing has been received.
     #expect(agrees { ($0.receivedBytes, $0.receivedSegments, $1.statusCode) = (0, 0, 0) })
     #expect(agrees { ($0.sinceDataReceived, $1.statusCode) = (.max, 0) })
+    // The kernel's clock is as fine as its tick. libcurl's total may be longer than the tap's time.
+    #expect(agrees { info, _ in info.sinceDataSent = 1_000_000_000 + TCPInfo.resolution })
+    #expect(!agrees { info, _ in info.sinceDataSent = 1_000_000_001 + TCPInfo.resolution })
+    #expect(agrees { ($0.sinceDataSent, $1.total) = (1_100_000_000, 1_100_000_000) })
+    var (info, transfer) = (TCPInfo(), TransferInfo())
+    (info.roundTrip, transfer.elapsed) = (20_000_000, 20_000_000)
+    info.discardUnknown(in: transfer)
+    #expect(info.roundTrip != nil)
+    info.roundTrip = 20_000_001 + TCPInfo.resolution
+    info.discardUnknown(in: transfer)
+    #expect(info.roundTrip == nil)
   }
 
   /// Its task goes away without an end: it is cancelled, and takes the place of no other.

@@ -29,7 +29,7 @@ import TestSupport
       (transfer.connectionCount, transfer.sentBytes, transfer.resolution) = (0, 0, 10_000_000)
       (transfer.nameLookup, transfer.preTransfer, transfer.startTransfer) = (20, 50, 300_000)
       (transfer.total, transfer.elapsed, transfer.end) = (total, elapsed, end)
-      (transfer.hadFreeConnection, transfer.seen.isSecure) = (isFree, isSecure)
+      (transfer.hadFreeConnection, transfer.relay.isSecure) = (isFree, isSecure)
       // libcurl takes the beginning of an upload for the first byte.
       if let upload { (transfer.sentBytes, transfer.startTransfer) = (upload, 60) }
       transfer.connection = kernel
@@ -37,10 +37,10 @@ import TestSupport
       if transfer.elapsed == 0 { transfer.elapsed = transfer.total + 100 }
       let times: [WritableKeyPath<TransferInfo, Int64>] = [
         \.elapsed, \.total, \.resend, \.nameLookup, \.connect, \.appConnect, \.preTransfer, \.startTransfer,
-        \.seen.restart,
+        \.relay.restart,
       ]
       for time in times { transfer[keyPath: time] *= 1_000 }
-      for time in [\TransferInfo.queue, \.postTransfer, \.seen.head] { transfer[keyPath: time]? *= 1_000 }
+      for time in [\TransferInfo.queue, \.postTransfer, \.relay.head] { transfer[keyPath: time]? *= 1_000 }
     }
   }
 
@@ -65,7 +65,7 @@ import TestSupport
       "libcurl says the wait, and the tap got the end late",
       [.queue: 500_000, .processing: 299_950, .transfer: 1_000, .local: 2_050], firstByte: 802_000,
       total: 801_000, elapsed: 803_000
-    ) { ($0.queue, $0.seen.head) = (500_000, 800_150) },
+    ) { ($0.queue, $0.relay.head) = (500_000, 800_150) },
     Case(
       "libcurl counts from the begin, and the wait twice",
       [.queue: 500_019, .processing: 299_931, .transfer: 1_000, .local: 150], firstByte: 800_100,
@@ -88,6 +88,11 @@ import TestSupport
       "the kernel says it", [.queue: 500_950, .processing: 299_950, .transfer: 50, .local: 150],
       firstByte: 801_050, total: 801_000, kernel: tcp(sent: 300)),
     Case(
+      "the kernel says it by HTTP/1.0, of a connection on which something was sent again before",
+      [.queue: 500_950, .processing: 299_950, .transfer: 50, .local: 150], firstByte: 801_050, total: 801_000,
+      kernel: tcp(sent: 300, retransmitted: 1), version: .http10
+    ) { $0.connection?.previous?.retransmittedSegments = 1 },
+    Case(
       "the kernel says that there was none", [.processing: 299_950, .transfer: 500_950, .local: 150],
       total: 800_950, kernel: tcp(sent: 796)),
     Case(
@@ -107,20 +112,24 @@ import TestSupport
       total: 801_000, kernel: tcp(sent: 300), isSecure: true
     ) { $0.isClosing = true },
     Case(
+      "TLS that the server has ended", [.processing: 299_950, .local: 150],
+      total: 801_000, kernel: tcp(sent: 300), isSecure: true
+    ) { $0.connection?.info.state = 8 },
+    Case(
       "a failure over TLS sends an alert", [.processing: 299_950], cutOff: .transfer,
       total: 801_000, kernel: tcp(sent: 300), isSecure: true, end: .failed
-    ) { $0.seen.restart = 1 },
+    ) { $0.relay.restart = 1 },
     Case(
       "each transfer had a connection", [.processing: 299_950, .transfer: 501_000, .local: 150],
       total: 801_000, isFree: true),
     Case(
       "a delegate had the head before any wait", [.processing: 299_950, .transfer: 501_000, .local: 150],
       total: 801_000, elapsed: 801_100
-    ) { $0.seen.head = 300_600 },
+    ) { $0.relay.head = 300_600 },
     Case(
       "a head that comes late says nothing", [.processing: 299_950, .local: 150],
       total: 801_000, elapsed: 801_100
-    ) { $0.seen.head = 600_000 },
+    ) { $0.relay.head = 600_000 },
   ]
 
   static let ends: [Case] = [
@@ -147,6 +156,25 @@ import TestSupport
       transfer = TransferInfo()
       (transfer.total, transfer.queue, transfer.end) = (127_905, 9, .failed)
     },
+    Case(
+      "a name, and no wait, of which libcurl has said little", [.resolve: 127_896, .local: 109],
+      cutOff: .resolve
+    ) { transfer in
+      transfer = TransferInfo()
+      (transfer.total, transfer.queue, transfer.end) = (127_905, 9, .failed)
+      transfer.hadFreeConnection = true
+    },
+    Case(
+      "a connection that is refused after a long look-up",
+      [.resolve: 500_000, .connect: 5_000, .local: 100], cutOff: .connect
+    ) { transfer in
+      transfer = TransferInfo()
+      (transfer.nameLookup, transfer.total, transfer.end) = (500_000, 505_000, .failed)
+    },
+    Case(
+      "a look-up that ended after the connection began",
+      [.resolve: 500, .connect: 0, .processing: 299_400, .transfer: 1_000, .local: 200]
+    ) { ($0.connectionCount, $0.nameLookup, $0.connect, $0.preTransfer) = (1, 500, 400, 600) },
     Case("a connection that is refused", [.resolve: 20, .connect: 110, .local: 100], cutOff: .connect) {
       transfer in
       transfer = TransferInfo()
@@ -155,7 +183,7 @@ import TestSupport
     },
     Case("a handshake without an end", [.resolve: 20, .tls: 110, .local: 100], cutOff: .tls) { transfer in
       transfer = TransferInfo()
-      (transfer.seen.isSecure, transfer.connectionCount) = (true, 1)
+      (transfer.relay.isSecure, transfer.connectionCount) = (true, 1)
       (transfer.nameLookup, transfer.total) = (20, 130)
       transfer.end = .failed
     },
@@ -179,7 +207,7 @@ import TestSupport
       "a cancel after a suspension", [.upload: 99_950, .processing: 200_000], cutOff: .processing,
       upload: 9_000_000,
       total: 76, kernel: tcp(sent: 200), elapsed: 800_000, isFree: true, isAnswered: false, end: .cancelled
-    ) { ($0.seen.restart, $0.bodySize) = (500_000, 9_000_000) },
+    ) { ($0.relay.restart, $0.bodySize) = (500_000, 9_000_000) },
     Case(
       "a cancel of a redirected upload, by a kernel that knows of no other time", [:], cutOff: .processing,
       upload: 200,
@@ -203,10 +231,22 @@ import TestSupport
     Case(
       "a task that was suspended", [.processing: 299_950, .transfer: 1_000], firstByte: 898_999,
       elapsed: 899_999
-    ) { $0.seen.restart = 1 },
+    ) { $0.relay.restart = 1 },
     Case(
       "a redirect that the app refused late", [.processing: 299_950, .transfer: 1_000, .local: 500_050],
       firstByte: 300_000, kernel: tcp(sent: 800, received: 500, segments: 1), elapsed: 801_000
+    ) { $0.isHeldByApp = true },
+    Case(
+      "a redirect that the app refused late, after a wait", [.processing: 299_950, .local: 500_050],
+      total: 801_000, kernel: tcp(sent: 800, received: 500, segments: 1), elapsed: 1_301_000
+    ) { $0.isHeldByApp = true },
+    Case(
+      "a redirect of an upload that the app refused late", [.local: 500_050], upload: 200,
+      kernel: tcp(sent: 800, received: 500, segments: 1), elapsed: 801_000, isFree: true
+    ) { $0.isHeldByApp = true },
+    Case(
+      "a redirect that the app never answered", [.processing: 299_950, .transfer: 1_000, .local: 500_050],
+      firstByte: 300_000, cutOff: .transfer, elapsed: 801_000, end: .cancelled
     ) { $0.isHeldByApp = true },
   ]
 
@@ -223,6 +263,9 @@ import TestSupport
     Case(
       "less than the kernel's clock can tell", [.processing: 299_950, .transfer: 1_000, .local: 150],
       kernel: tcp(sent: 300, received: 8, segments: 1)),
+    Case(
+      "nothing of a response that was cut", [.processing: 299_950, .transfer: 1_000, .local: 150],
+      cutOff: .transfer, kernel: tcp(sent: 300, received: 88, segments: 1), end: .failed),
     Case(
       "the end was that of the connection", [.processing: 299_950, .transfer: 501_000, .local: 150],
       total: 801_000, kernel: tcp(sent: 800, received: 400, segments: 1)
@@ -241,6 +284,18 @@ import TestSupport
     Case(
       "by no more than was idle before", [.processing: 300_000, .transfer: 1_000, .local: 100],
       kernel: tcp(sent: 400, segments: 2)
+    ) { $0.preTransfer = 60_000 },
+    Case(
+      "by no more than since its turn", [.processing: 300_000, .transfer: 1_000, .local: 5_100],
+      firstByte: 305_100, total: 306_000, kernel: tcp(sent: 400, segments: 2), isFree: true
+    ) { $0.queue = 5_000 },
+    Case(
+      "and by HTTP/2 the kernel's time is another's",
+      [.processing: 240_000, .transfer: 1_000, .local: 60_100], kernel: tcp(sent: 291), version: .http2
+    ) { $0.preTransfer = 60_000 },
+    Case(
+      "and the kernel's time may be that of a second sending",
+      [.processing: 240_000, .transfer: 1_000, .local: 60_100], kernel: tcp(sent: 291, retransmitted: 1)
     ) { $0.preTransfer = 60_000 },
     Case(
       "by less than a round trip", [.processing: 40_000, .transfer: 5_000, .local: 1_100], firstByte: 41_100,
@@ -287,20 +342,33 @@ import TestSupport
       "one whose response came in pieces, and its head to a delegate",
       [.upload: 500_950, .processing: 200_000, .transfer: 100_000, .local: 150], firstByte: 701_100,
       upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 2), isFree: true
-    ) { $0.seen.head = 701_100 },
+    ) { $0.relay.head = 701_100 },
+    Case(
+      "one whose head came at its end, as far as the kernel's clock can tell",
+      [.upload: 500_950, .processing: 0, .transfer: 300_000, .local: 150], firstByte: 501_100,
+      upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 2), isFree: true
+    ) { $0.relay.head = 496_100 },
+    Case(
+      "one whose response had come before the last reading",
+      [.upload: 500_950, .response: 300_000, .local: 150], upload: 9_000_000, total: 801_000,
+      kernel: tcp(sent: 300, segments: 0), isFree: true),
     Case(
       "one whose head had come before its end", [.upload: 500_950, .response: 300_000, .local: 150],
       upload: 9_000_000, total: 801_000, kernel: tcp(sent: 300, segments: 2), isFree: true
-    ) { $0.seen.head = 401_100 },
+    ) { $0.relay.head = 401_100 },
     Case(
       "one that was cut in its response", [.processing: 250_950, .transfer: 50_000, .local: 150],
       firstByte: 251_100,
       cutOff: .transfer, upload: 200, kernel: tcp(sent: 300), end: .failed
-    ) { ($0.bodySize, $0.seen.head) = (200, 251_100) },
+    ) { ($0.bodySize, $0.relay.head) = (200, 251_100) },
     Case(
       "one that was cut in its response, and nobody got the head", [.response: 300_950, .local: 150],
-      cutOff: .response, upload: 200, kernel: tcp(sent: 300), end: .failed
+      cutOff: .response, upload: 200, kernel: tcp(sent: 300, segments: 1), end: .failed
     ) { $0.bodySize = 200 },
+    Case(
+      "one that was answered and cut before its end", [.local: 150], upload: 2_000_000,
+      kernel: tcp(sent: 0), isFree: true, end: .failed
+    ) { $0.bodySize = 9_000_000 },
     Case(
       "one whose response the close ends", [.processing: 240_950, .transfer: 60_000, .local: 150],
       firstByte: 241_100,
@@ -336,6 +404,13 @@ import TestSupport
       $0.connection?.info.unsentBytes = 1
     },
     Case(
+      "one that got stuck, or another one by HTTP/2", [.local: 150], upload: 60_000, total: 2_000_000,
+      kernel: tcp(sent: 1_600), isFree: true, isSecure: true, isAnswered: false, end: .failed
+    ) {
+      $0.bodySize = 60_000
+      $0.connection?.info.unsentBytes = 1
+    },
+    Case(
       "one that was not answered, over TLS", [.local: 150], cutOff: .processing, upload: 200,
       total: 2_000_000, kernel: tcp(sent: 0), isSecure: true, isAnswered: false, end: .failed
     ) { $0.bodySize = 200 },
@@ -366,6 +441,33 @@ import TestSupport
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 100_050, 0, 300_050)
       $0.connection?.info.sinceDataSent = 95_950_000
     },
+    Case(
+      "one that was answered at its end, as far as the kernel's clock can tell",
+      [.upload: 205_000, .processing: 0, .transfer: 95_950, .local: 150], firstByte: 205_150,
+      kernel: tcp(sent: 95, segments: 2)
+    ) {
+      ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 100_050, 0, 200_050)
+      $0.connection?.info.sinceDataSent = 95_950_000
+    },
+    Case(
+      "one with an interim response while the kernel sent it",
+      [.upload: 205_000, .response: 95_950, .local: 150], kernel: tcp(sent: 95, segments: 2)
+    ) {
+      ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 100_050, 0, 150_050)
+      $0.connection?.info.sinceDataSent = 95_950_000
+    },
+    Case("one that was answered before libcurl had sent it", [.local: 150]) {
+      ($0.sentBytes, $0.postTransfer, $0.queue) = (9_000, 0, 0)
+    },
+    Case(
+      "one after a wait, by a libcurl that counts from the begin",
+      [.queue: 500_000, .upload: 200_000, .processing: 99_950, .transfer: 1_000, .local: 150],
+      firstByte: 800_100, total: 801_000
+    ) {
+      ($0.queue, $0.nameLookup, $0.preTransfer, $0.startTransfer) = (500_000, 500_001, 500_050, 800_000)
+      ($0.sentBytes, $0.postTransfer) = (9_000_000, 700_050)
+      $0.countFromTurn()
+    },
     Case("one with an interim response", [.upload: 199_950, .response: 101_000, .local: 150]) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 200_000, 0, 400)
     },
@@ -374,9 +476,15 @@ import TestSupport
       [.upload: 199_950, .processing: 50_000, .transfer: 51_000, .local: 150], firstByte: 250_100
     ) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (9_000_000, 200_000, 0, 400)
-      $0.seen.head = 250_100
+      $0.relay.head = 250_100
     },
     Case("one with an interim response just before its end", [.response: 300_950, .local: 150]) {
+      ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (200, 90, 0, 80)
+    },
+    Case(
+      "the same by HTTP/2, where a segment may be another's", [.response: 300_950, .local: 150],
+      kernel: tcp(sent: 0, segments: 1), version: .http2
+    ) {
       ($0.sentBytes, $0.postTransfer, $0.queue, $0.startTransfer) = (200, 90, 0, 80)
     },
     Case("one with a late answer", [.processing: 300_950, .local: 150], cutOff: .processing, end: .failed) {
@@ -405,6 +513,21 @@ import TestSupport
       ($0.connect, $0.preTransfer, $0.startTransfer) = (500, 15_600, 5_000)
     },
     Case(
+      "after an attempt that took its time, and an unknown wait",
+      [.resolve: 500, .connect: 0, .processing: 4_500, .local: 100]
+    ) {
+      ($0.resend, $0.total, $0.connectionCount, $0.nameLookup) = (20_000, 60_000, 1, 35_000)
+      ($0.connect, $0.preTransfer, $0.startTransfer) = (500, 35_600, 5_000)
+    },
+    Case(
+      "over TLS",
+      [.resolve: 60, .connect: 440, .tls: 1_000, .processing: 298_500, .transfer: 1_000, .local: 100],
+      firstByte: 320_100, isSecure: true
+    ) {
+      ($0.resend, $0.total, $0.connectionCount, $0.nameLookup) = (20_000, 321_000, 1, 60)
+      ($0.connect, $0.appConnect, $0.preTransfer) = (500, 1_500, 1_610)
+    },
+    Case(
       "by a libcurl that tells the wait",
       [.queue: 500_000, .resolve: 60, .connect: 440, .processing: 299_500, .transfer: 1_000, .local: 100],
       firstByte: 820_100
@@ -428,6 +551,19 @@ import TestSupport
       ($0.resend, $0.total, $0.connectionCount, $0.nameLookup) = (20_000, 321_000, 1, 60)
       ($0.connect, $0.preTransfer, $0.sentBytes, $0.startTransfer) = (500, 610, 200, 620)
       $0.postTransfer = 700
+    },
+    Case(
+      "with a body whose response came in pieces",
+      [.resolve: 60, .connect: 440, .response: 300_500, .local: 100], kernel: tcp(sent: 300, segments: 2)
+    ) {
+      ($0.resend, $0.total, $0.connectionCount, $0.nameLookup) = (20_000, 321_000, 1, 60)
+      ($0.connect, $0.preTransfer, $0.sentBytes, $0.postTransfer) = (500, 610, 200, 700)
+    },
+    Case(
+      "with a body, and no kernel", [.resolve: 60, .connect: 440, .local: 100], isFree: true
+    ) {
+      ($0.resend, $0.total, $0.connectionCount, $0.nameLookup) = (20_000, 321_000, 1, 60)
+      ($0.connect, $0.preTransfer, $0.sentBytes, $0.postTransfer) = (500, 610, 200, 700)
     },
     Case("to a server that is gone", [.local: 100], isAnswered: false, end: .failed) {
       ($0.resend, $0.total, $0.startTransfer) = (20_000, 20_300, 0)
@@ -470,8 +606,11 @@ import TestSupport
     let older = try #require(bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<104])) })
     #expect(older.retransmittedSegments == 3 && older.roundTrip == nil && older.receivedSegments == nil)
     #expect(bytes.withUnsafeBytes { TCPInfo(UnsafeRawBufferPointer(rebasing: $0[..<100])) } == nil)
-    set(.max, at: 148)
-    #expect(bytes.withUnsafeBytes { TCPInfo($0) }?.roundTrip == nil)
+    // As long as none is measured, and where none ever is.
+    for none in [UInt32.max, 0] {
+      set(none, at: 148)
+      #expect(bytes.withUnsafeBytes { TCPInfo($0) }?.roundTrip == nil)
+    }
   }
 
   @Test func `a count knows since when there was room`() {
@@ -485,5 +624,9 @@ import TestSupport
     #expect(!count.leave(at: instants[4], since: instants[0]))
     #expect(!count.leave(at: instants[5], since: instants[4]))
     #expect(count.leave(at: instants[5], since: instants[5]))
+    // 0 is no limit.
+    let unlimited = TransferCount()
+    unlimited.enter(limit: 0, at: instants[0])
+    #expect(unlimited.leave(at: instants[1], since: instants[0]))
   }
 }
