@@ -108,7 +108,7 @@ import TestSupport
     }
     #expect(origin.requests.count == tries)
     let outcome = succeeds ? "ok" : "error"
-    #expect(registry.text.contains("session_tap_pushes_total{outcome=\"\(outcome)\"} 1"))
+    #expect(registry.value(ofSeries: "session_tap_pushes_total{outcome=\"\(outcome)\"}") == 1)
   }
 
   // MARK: The request

@@ -65,7 +65,7 @@ import TestSupport
   @Test func `a file system that hangs holds up no request but those that need its credentials`() async throws
   {
     let hangs = Atomic(false)
-    let (isReading, release) = (Gate(), Gate())
+    let (isReading, release, isRead) = (Gate(), Gate(), Gate())
     defer { release.open() }
     var access = Endpoint.Configuration.Access()
     access.bearerTokenFile = "tokens"
@@ -73,6 +73,7 @@ import TestSupport
       if hangs.load(ordering: .relaxed) {
         isReading.open()
         release.waitBlocking()
+        isRead.open()
       }
       return Array("token\n".utf8)
     }
@@ -90,6 +91,7 @@ import TestSupport
         return isReading.isOpen
       }
       #expect(try await RawClient.status("/healthz", port: port) == "200")
+      #expect(!isRead.isOpen)
       clients.removeLast().reset()
       release.open()
       for client in clients {

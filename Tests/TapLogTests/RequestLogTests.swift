@@ -46,10 +46,9 @@ import TestSupport
     log.requestEnded(.bare())
     log.shutdown()
     log.requestEnded(.bare())
-    let text = registry.exposition(in: .text).text
-    #expect(text.contains("\nsession_tap_log_lines_total{level=\"INFO\"} 1\n"))
-    #expect(text.contains("\nsession_tap_log_dropped_lines_total{reason=\"shutdown\"} 1\n"))
-    #expect(text.contains("\nsession_tap_log_write_errors_total 0\n"))
+    #expect(registry.value(ofSeries: #"session_tap_log_lines_total{level="INFO"}"#) == 1)
+    #expect(registry.value(ofSeries: #"session_tap_log_dropped_lines_total{reason="shutdown"}"#) == 1)
+    #expect(registry.value(ofSeries: "session_tap_log_write_errors_total") == 0)
   }
 
   @Test func `writes what is left when its last reference goes`() async throws {
@@ -88,6 +87,30 @@ import TestSupport
     let messages = text.matches(of: /"(?:message":"|dropped.total":)(\w+)/).map { String($0.1) }
     #expect(messages == (0...10).map(String.init) + ["20", "after"])
     #expect(text.contains(#""event":"session_tap.log.dropped","dropped.total":20,"dropped.queue_full":20}"#))
+  }
+
+  @Test func `a report of dropped lines that is lost is no dropped line, and the next report has its counts`()
+    throws
+  {
+    let sink = GatedSink(refusing: 2)
+    let log = try RequestLog(
+      to: .custom(sink),
+      configuration: with(.init()) { ($0.queueLineLimit, $0.recentLineLimit) = (10, 100) })
+    log.log(.info, "0")
+    #expect(sink.entered.waitBlocking())
+    // The second batch is ten of these, and the report of the others.
+    for index in 1...30 { log.log(.info, "\(index)") }
+    sink.gate.open()
+    #expect(log.flush())
+    #expect(log.statistics.droppedLines(.queueFull) == 20)
+    #expect(log.statistics.droppedLines(.writeError) == 10)
+    #expect(log.statistics.pending == 0)
+    log.write("after")
+    #expect(log.shutdown())
+    #expect(log.statistics.lines == 3)
+    #expect(log.statistics.pending == 0)
+    let text = String(decoding: log.recent(), as: UTF8.self)
+    #expect(text.hasSuffix(#""dropped.total":30,"dropped.queue_full":20,"dropped.write_error":10}"# + "\n"))
   }
 
   @Test func `drops what exceeds the queue's bytes`() throws {

@@ -4,11 +4,10 @@ package enum Poll {
   package static func until<T>(
     seconds: Double = 120, _ what: String, _ question: () async throws -> T?
   ) async throws -> T {
-    let clock = ContinuousClock()
-    let deadline = clock.now + .seconds(seconds)
+    let deadline = Deadline(seconds: seconds)
     while true {
       if let answer = try await question() { return answer }
-      guard clock.now < deadline else { throw DeadlinePassed(what: what, seconds: seconds) }
+      try deadline.check(what)
       await pause()
     }
   }
@@ -24,6 +23,21 @@ package enum Poll {
     await withCheckedContinuation { continuation in
       DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { continuation.resume() }
     }
+  }
+}
+
+/// The end of a wait that is a loop.
+package struct Deadline {
+  private let seconds: Double
+  private let end: ContinuousClock.Instant
+
+  package init(seconds: Double = 120) { (self.seconds, end) = (seconds, .now + .seconds(seconds)) }
+
+  /// Throws once the deadline has passed.
+  ///
+  /// - Parameter what: What the loop waits for.
+  package func check(_ what: String) throws {
+    if ContinuousClock.now >= end { throw DeadlinePassed(what: what, seconds: seconds) }
   }
 }
 

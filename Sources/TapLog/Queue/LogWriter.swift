@@ -5,8 +5,10 @@ import TapCore
 final class LogWriter: Sendable {
   private struct State {
     var statistics = LogStatistics()
-    /// Lines that report dropped ones: how many were added, and how many of these are in the batch.
-    var (reports, pendingReports): (UInt64, UInt64) = (0, 0)
+    /// Lines that report dropped ones.
+    var reports: UInt64 = 0
+    /// What the report says that is the last line of the batch.
+    var pendingReport: Tally<LogDropReason>?
     /// Lines that have been written or dropped, reports included. The close counts as one.
     var ended: UInt64 = 0
     /// The last write failed: a queue that is full now is full because of that.
@@ -36,14 +38,16 @@ final class LogWriter: Sendable {
       if reason != .shutdown { unreported[reason, default: 0] &+= count }
     }
 
-    /// Drops all pending lines for good. Those that report dropped ones are not counted as dropped.
+    /// Drops all pending lines for good. A report of dropped ones is none itself.
     mutating func giveUp(_ pending: UInt64) {
       hasGivenUp = true
-      drop(isFaulted ? .writeError : .shutdown, count: pending &- pendingReports)
+      let reports: UInt64 = exchange(&pendingReport, with: nil) == nil ? 0 : 1
+      drop(isFaulted ? .writeError : .shutdown, count: pending &- reports)
       ended &+= pending
     }
 
-    mutating func account(_ result: LogOutputResult) {
+    /// - Parameter isEmpty: Whether the last line of the batch was written or dropped.
+    mutating func account(_ result: LogOutputResult, isEmpty: Bool) {
       isFaulted = result.isFailed
       if isFaulted {
         let now = Instant.now
@@ -54,8 +58,14 @@ final class LogWriter: Sendable {
       if isAbandoned { return }
       statistics.written.merge(result.written, uniquingKeysWith: &+)
       statistics.bytes &+= UInt64(max(0, result.bytes))
-      if result.dropped > 0 { drop(.writeError, count: result.dropped) }
       ended &+= result.written.total &+ result.dropped
+      var dropped = result.dropped
+      // What an output drops is before what it writes.
+      if isEmpty, let report = exchange(&pendingReport, with: nil), result.written.isEmpty {
+        dropped &-= 1
+        unreported.merge(report, uniquingKeysWith: &+)
+      }
+      if dropped > 0 { drop(.writeError, count: dropped) }
     }
   }
 
@@ -140,13 +150,12 @@ final class LogWriter: Sendable {
       }
       if now < due { return min(due, deadline) }
       let result = output.withLock { $0.write(&batch) }
-      state.withLock { $0.account(result) }
+      state.withLock { $0.account(result, isEmpty: batch.isEmpty) }
       if case .failed(let reason) = result.state { faults.failed(.lines, reason) }
       if batch.isEmpty, !result.isFailed { faults.works(.lines) }
       // Not here: other threads wait for the end of the turn.
       if case .busy(let pause) = result.state { return min(.now.advanced(by: pause), deadline) }
     }
-    state.withLock { $0.pendingReports = 0 }
     return nil
   }
 
@@ -155,8 +164,8 @@ final class LogWriter: Sendable {
     let dropped = state.withLock { state -> Tally<LogDropReason>? in
       guard state.mustReport else { return nil }
       state.reports &+= 1
-      state.pendingReports = 1
-      return exchange(&state.unreported, with: [:])
+      state.pendingReport = exchange(&state.unreported, with: [:])
+      return state.pendingReport
     }
     guard let dropped else { return false }
     LineWriter.withLine { line in

@@ -131,10 +131,10 @@ struct SeriesLifetimeTests {
     let histograms = try registry.histogram(
       "h", help: "", buckets: [1, 10], by: JobLabels.self, configuration: configuration)
     var kept: [(Registry.Counter, Registry.Histogram)] = []
-    var records = 0
-    var shown: [String: Int] = [:]
+    var records = 0.0
+    var shown: [String: Double] = [:]
     /// What the series had that have begun again since.
-    var past = ["a_total": 0, "h_count": 0]
+    var past = ["a_total": 0.0, "h_count": 0.0]
     for step in 0..<200 {
       if kept.count < 4, Int.random(in: 0..<2, using: &generator) == 0 {
         let labels = JobLabels(kind: "\(Int.random(in: 0..<6, using: &generator))")
@@ -146,11 +146,7 @@ struct SeriesLifetimeTests {
         records += 1
       }
       kept.removeAll { _ in Int.random(in: 0..<4, using: &generator) == 0 }
-      var now: [String: Int] = [:]
-      for sample in names(after: step) where past.keys.contains(where: sample.hasPrefix) {
-        let parts = sample.split(separator: " ")
-        now[String(parts[0])] = Int(parts[1])
-      }
+      let now = names(after: step).filter { past.keys.contains(where: $0.hasPrefix) }.values
       for (sample, value) in shown where now[sample] ?? 0 < value {
         past[String(sample.prefix { $0 != "{" }), default: 0] += value
       }

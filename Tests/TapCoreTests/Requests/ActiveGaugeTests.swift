@@ -7,12 +7,11 @@ struct ActiveGaugeTests {
   private let registry = Registry()
   private let start = Instant.now
 
-  /// The samples of a gauge, by their labels.
-  private func gauges(_ name: String = "http_client_active_requests", after seconds: Int) -> [String: Int] {
-    let samples = registry.samples(seconds, after: start).filter { $0.hasPrefix(name + "{") }.compactMap {
-      line in line.lastIndex(of: " ").map { (String(line[..<$0]), Int(line[$0...].dropFirst()) ?? .min) }
-    }
-    return Dictionary(samples) { $0 + $1 }
+  /// The values of a gauge, by its series.
+  private func gauges(
+    _ name: String = "http_client_active_requests", after seconds: Int
+  ) -> [String: Double] {
+    registry.samples(seconds, after: start).filter { $0.hasPrefix(name + "{") }.values
   }
 
   private func makeRecorder(limit: Int) throws -> RequestRecorder {
@@ -56,7 +55,7 @@ struct ActiveGaugeTests {
     let recorder = try makeRecorder(limit: 1 + seed % 4)
     var active: [(request: ActiveRequest, gauge: String)] = []
     var seconds = 0
-    var known: [String: Int] = [:]
+    var known: [String: Double] = [:]
     for _ in 0..<300 {
       switch Int.random(in: 0..<20, using: &generator) {
       case 0..<9:
@@ -71,7 +70,7 @@ struct ActiveGaugeTests {
       default: seconds += Int.random(in: 1...6, using: &generator)
       }
       known = gauges(after: seconds)
-      let model = Dictionary(active.map { ($0.gauge, 1) }, uniquingKeysWith: +)
+      let model = Dictionary(active.map { ($0.gauge, 1.0) }, uniquingKeysWith: +)
       #expect(known.filter { $0.value != 0 } == model)
     }
     for request in active.map(\.request) { request.cancel() }
@@ -95,7 +94,7 @@ struct ActiveGaugeTests {
         active.remove(at: Int.random(in: active.indices, using: &generator)).request
           .end(statusCode: 200, route: "/\(step % 3)")
       }
-      let model = Dictionary(active.map { ($0.gauge, 1) }, uniquingKeysWith: +)
+      let model = Dictionary(active.map { ($0.gauge, 1.0) }, uniquingKeysWith: +)
       #expect(gauges("http_server_active_requests", after: step).filter { $0.value != 0 } == model)
     }
   }

@@ -7,9 +7,9 @@ import TestSupport
   private let observer = RecordingObserver()
   private static let long = String(repeating: "A", count: 1 << 20)
 
-  private func value(_ sample: String) -> Double? { registry.sample(sample) }
-
-  func count(of labels: String) -> Double? { value("http_server_request_duration_seconds_count{\(labels)}") }
+  func count(of labels: String) -> Double? {
+    registry.value(ofSeries: "http_server_request_duration_seconds_count{\(labels)}")
+  }
 
   private func make(_ change: (inout RequestConfiguration) -> Void = { _ in }) throws -> InboundRequests {
     let configuration = with(RequestConfiguration(), change)
@@ -20,7 +20,7 @@ import TestSupport
     let requests = try make { ($0.durationBuckets, $0.bodySizeBuckets) = ([1_000], [64]) }
     let request = requests.begin(method: "POST", path: "/users/42?token=s3cret", scheme: "https")
     let target = #"http_request_method="POST",url_scheme="https""#
-    #expect(value("http_server_active_requests{\(target)}") == 1)
+    #expect(registry.value(ofSeries: "http_server_active_requests{\(target)}") == 1)
     request.end(statusCode: 201, route: "/users/{id}", requestBodySize: 12, responseBodySize: 512)
     let labels =
       #"http_request_method="POST",http_response_status_code="201",http_route="/users/{id}",url_scheme="https""#
@@ -92,7 +92,8 @@ import TestSupport
     let labels = labels.replacing("M", with: #"http_request_method="GET""#)
     #expect(count(of: labels) == 1)
     #expect(observer.ended.map(\.outcome.rawValue) == [outcome])
-    #expect(value("session_tap_inbound_cancelled_requests_total") == (how == .cancelled ? 1 : 0))
+    #expect(
+      registry.value(ofSeries: "session_tap_inbound_cancelled_requests_total") == (how == .cancelled ? 1 : 0))
   }
 
   @Test(
@@ -106,9 +107,9 @@ import TestSupport
   func `have only known methods and schemes`(method: String, scheme: String?, labels: String) throws {
     let requests = try make()
     let request = requests.begin(method: method, path: "/", scheme: scheme)
-    #expect(value("http_server_active_requests{\(labels)}") == 1)
+    #expect(registry.value(ofSeries: "http_server_active_requests{\(labels)}") == 1)
     request.cancel()
-    #expect(value("http_server_active_requests{\(labels)}") == 0)
+    #expect(registry.value(ofSeries: "http_server_active_requests{\(labels)}") == 0)
     #expect(count(of: labels) == 1)
     #expect(observer.ended.map(\.request.method) == [method])
   }
@@ -130,8 +131,8 @@ import TestSupport
     }
     requests.recorder.drain()
     #expect(observer.ended.count == 200)
-    #expect(value("session_tap_inbound_started_requests_total") == 200)
-    #expect(value("session_tap_inbound_ended_requests_total") == 200)
+    #expect(registry.value(ofSeries: "session_tap_inbound_started_requests_total") == 200)
+    #expect(registry.value(ofSeries: "session_tap_inbound_ended_requests_total") == 200)
   }
 
   @Test func `that started are those that ended and those active, at any scrape`() throws {
@@ -148,11 +149,11 @@ import TestSupport
     }
     expectBalance()
     #expect(open.count == 800)
-    #expect(value("session_tap_inbound_started_requests_total") == 2_400)
-    #expect(value("session_tap_inbound_ended_requests_total") == 1_600)
+    #expect(registry.value(ofSeries: "session_tap_inbound_started_requests_total") == 2_400)
+    #expect(registry.value(ofSeries: "session_tap_inbound_ended_requests_total") == 1_600)
     open = []
     expectBalance()
-    #expect(value("session_tap_inbound_ended_requests_total") == 2_400)
+    #expect(registry.value(ofSeries: "session_tap_inbound_ended_requests_total") == 2_400)
   }
 
   private func expectBalance() {

@@ -3,9 +3,9 @@ import TestSupport
 struct RequestMetricsTests {
   private let registry = Registry()
 
-  private func value(_ sample: String) -> Double? { registry.sample(sample) }
-
-  func count(of labels: String) -> Double? { value("http_client_request_duration_seconds_count{\(labels)}") }
+  func count(of labels: String) -> Double? {
+    registry.value(ofSeries: "http_client_request_duration_seconds_count{\(labels)}")
+  }
 
   private func request(
     _ method: String = "GET", client: String = "payments", host: String? = "api.example.com",
@@ -23,7 +23,7 @@ struct RequestMetricsTests {
     metrics.requestStarted(request())
     let target =
       #"client="payments",http_request_method="GET",server_address="api.example.com",server_port="443""#
-    #expect(value("http_client_active_requests{\(target)}") == 1)
+    #expect(registry.value(ofSeries: "http_client_active_requests{\(target)}") == 1)
 
     metrics.requestEnded(
       RequestObservation(
@@ -95,19 +95,28 @@ struct RequestMetricsTests {
     }
     let server = #"server_address="api.example.com",server_port="443""#
     func phase(_ name: String) -> Double? {
-      value(
-        "http_client_request_phase_duration_seconds_count{client=\"payments\",phase=\"\(name)\",\(server)}")
+      registry.value(
+        ofSeries:
+          "http_client_request_phase_duration_seconds_count{client=\"payments\",phase=\"\(name)\",\(server)}")
     }
     #expect(phase("processing") == 2)
     #expect(phase("transfer") == 2)
     #expect(phase("queue") == nil)
-    #expect(value("http_client_network_round_trip_seconds_sum{client=\"payments\",\(server)}") == 0.04)
-    #expect(value("http_client_network_round_trip_seconds_count{client=\"payments\",\(server)}") == 1)
-    #expect(value("http_client_retransmitted_segments_total{client=\"payments\",\(server)}") == 3)
-    #expect(value("http_client_connections_opened_total{client=\"payments\",\(server)}") == 1)
     #expect(
-      value(
-        "http_client_request_duration_seconds_count{client=\"payments\",http_request_method=\"GET\","
+      registry.value(ofSeries: "http_client_network_round_trip_seconds_sum{client=\"payments\",\(server)}")
+        == 0.04)
+    #expect(
+      registry.value(ofSeries: "http_client_network_round_trip_seconds_count{client=\"payments\",\(server)}")
+        == 1)
+    #expect(
+      registry.value(ofSeries: "http_client_retransmitted_segments_total{client=\"payments\",\(server)}") == 3
+    )
+    #expect(
+      registry.value(ofSeries: "http_client_connections_opened_total{client=\"payments\",\(server)}") == 1)
+    #expect(
+      registry.value(
+        ofSeries:
+          "http_client_request_duration_seconds_count{client=\"payments\",http_request_method=\"GET\","
           + "http_response_status_code=\"200\",network_protocol_version=\"2\",\(server)}") == 2)
   }
 
@@ -118,7 +127,9 @@ struct RequestMetricsTests {
     }
     let labels = #"client="payments",phase="local",server_address="api.example.com",server_port="443""#
     for template in [#",url_template="/orders""#, #",url_template="/users/{id}""#, ""] {
-      #expect(value("http_client_request_phase_duration_seconds_count{\(labels)\(template)}") == 1)
+      #expect(
+        registry.value(ofSeries: "http_client_request_phase_duration_seconds_count{\(labels)\(template)}")
+          == 1)
     }
   }
 
@@ -137,7 +148,7 @@ struct RequestMetricsTests {
     metrics.record(RequestDescription(client: "", method: "GET"), how)
     let labels = labels.replacing("M", with: #"http_request_method="GET""#)
     #expect(count(of: labels) == 1)
-    #expect(value("session_tap_cancelled_requests_total") == (how == .cancelled ? 1 : 0))
+    #expect(registry.value(ofSeries: "session_tap_cancelled_requests_total") == (how == .cancelled ? 1 : 0))
   }
 
   @Test func `the time to the first byte is there where it is known`() throws {
@@ -149,9 +160,9 @@ struct RequestMetricsTests {
       metrics.record(request) { $0.timeToFirstByte = time }
       if time == nil { #expect(!registry.lines.contains { $0.hasPrefix(name) }) }
     }
-    #expect(value(name + #"_bucket{\#(labels),le="0.01"}"#) == 2)
-    #expect(value(name + "_count{\(labels)}") == 3)
-    #expect(value(name + "_sum{\(labels)}") == 0.02)
+    #expect(registry.value(ofSeries: name + #"_bucket{\#(labels),le="0.01"}"#) == 2)
+    #expect(registry.value(ofSeries: name + "_count{\(labels)}") == 3)
+    #expect(registry.value(ofSeries: name + "_sum{\(labels)}") == 0.02)
   }
 
   @Test func `what comes from the cache has its own series`() throws {
@@ -163,7 +174,8 @@ struct RequestMetricsTests {
     let labels = #"client="c",http_request_method="GET",http_response_status_code="200""#
     #expect(count(of: #"cache="hit","# + labels) == 2)
     #expect(count(of: labels) == 1)
-    #expect(value("http_client_response_body_size_bytes_sum{cache=\"hit\",\(labels)}") == 20)
+    #expect(
+      registry.value(ofSeries: "http_client_response_body_size_bytes_sum{cache=\"hit\",\(labels)}") == 20)
   }
 
   @Test func `redirects are counted by target`() throws {
@@ -172,13 +184,14 @@ struct RequestMetricsTests {
       metrics.record(request(host: host)) { $0.resendCount = count }
     }
     func redirects(_ host: String) -> Double? {
-      value(
-        #"http_client_redirects_total{client="payments",http_request_method="GET",server_address="\#(host)""#
+      registry.value(
+        ofSeries:
+          #"http_client_redirects_total{client="payments",http_request_method="GET",server_address="\#(host)""#
           + #",server_port="443"}"#)
     }
     #expect(redirects("a") == 5)
     #expect(redirects("b") == 0)
-    #expect(value(#"http_client_redirects_total{otel_metric_overflow="true"}"#) == 2)
+    #expect(registry.value(ofSeries: #"http_client_redirects_total{otel_metric_overflow="true"}"#) == 2)
   }
 
   @Test(arguments: [

@@ -23,11 +23,9 @@ struct RequestSeriesTests {
   }
 
   /// The samples of some names, by what follows the name.
-  private func samples(of name: String, after seconds: Int = 0) -> [String: Int] {
-    registry.samples(seconds, after: start).reduce(into: [:]) { samples, line in
-      guard line.hasPrefix(name + "{"), let space = line.lastIndex(of: " ") else { return }
-      samples[String(line[..<space].dropFirst(name.count))] = Int(line[space...].dropFirst())
-    }
+  private func samples(of name: String, after seconds: Int = 0) -> [String: Double] {
+    let values = registry.samples(seconds, after: start).filter { $0.hasPrefix(name + "{") }.values
+    return Dictionary(uniqueKeysWithValues: values.map { (String($0.dropFirst(name.count)), $1) })
   }
 
   private let count = "http_client_request_duration_seconds_count"
@@ -35,7 +33,7 @@ struct RequestSeriesTests {
   private let connections = "http_client_connections_opened_total"
 
   /// The values of each of these three.
-  private func values(after seconds: Int = 0) -> [[Int]] {
+  private func values(after seconds: Int = 0) -> [[Double]] {
     [count, phases, connections].map { samples(of: $0, after: seconds).values.sorted() }
   }
 
@@ -54,7 +52,7 @@ struct RequestSeriesTests {
     let metrics = try driver(idleExpiry: .seconds(5))
     for second in 0..<20 {
       for _ in 0..<3 { run(request(), metrics) }
-      #expect(values(after: 4 * second) == Array(repeating: [3 * (second + 1)], count: 3))
+      #expect(values(after: 4 * second) == Array(repeating: [Double(3 * (second + 1))], count: 3))
     }
   }
 
@@ -93,8 +91,8 @@ struct RequestSeriesTests {
   func `every end counts under its own labels, of however many`(seed: Int) throws {
     var generator = SeededGenerator(seed: seed)
     let metrics = try driver()
-    var model: [String: Int] = [:]
-    var phaseModel: [String: Int] = [:]
+    var model: [String: Double] = [:]
+    var phaseModel: [String: Double] = [:]
     for _ in 0..<2_000 {
       let target = Bool.random(using: &generator) ? "a" : "b"
       let path = "/\(Int.random(in: 0..<15, using: &generator))"

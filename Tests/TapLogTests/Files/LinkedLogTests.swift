@@ -10,14 +10,6 @@ import TestSupport
     return try FileOutput(path, configuration, LogFaults(of: "under test"))
   }
 
-  private func write(_ lines: String..., to output: inout FileOutput) {
-    for line in lines {
-      var batch = LineBuffer(line + "\n")
-      while case .busy = output.write(&batch).state {}
-      #expect(batch.isEmpty)
-    }
-  }
-
   private func link(_ path: String, to target: String) throws {
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
   }
@@ -41,7 +33,7 @@ import TestSupport
     try link(folder("logs/requests.jsonl"), to: isAbsolute ? folder("data/target.jsonl") : "../" + first)
     if first == "data/link" { try link(folder("data/link"), to: "target.jsonl") }
     var output = try output(folder("logs/requests.jsonl"))
-    write("one", "two", "three", to: &output)
+    try output.write(lines: "one", "two", "three")
     output.close()
     #expect(try target(of: folder("logs/requests.jsonl")).hasSuffix(isAbsolute ? "data/target.jsonl" : first))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder("logs")) == ["requests.jsonl"])
@@ -55,10 +47,10 @@ import TestSupport
     let folder = try folder(with: "a", "b")
     try link(folder("requests.jsonl"), to: "a/log")
     var output = try output(folder("requests.jsonl"))
-    write("one", "two", to: &output)
+    try output.write(lines: "one", "two")
     try FileManager.default.removeItem(atPath: folder("requests.jsonl"))
     try link(folder("requests.jsonl"), to: "b/log")
-    write("three", "four", to: &output)
+    try output.write(lines: "three", "four")
     output.close()
     #expect(try folder.lines("a/log") == ["two"])
     #expect(try folder.lines("b/log") == ["four"])
@@ -73,7 +65,7 @@ import TestSupport
     let target = path == "/dev/null" ? path : "/proc/self/fd/\(descriptor)"
     if path != "/proc/self/fd/" { try link(folder("requests.jsonl"), to: target) }
     var output = try output(path == "/proc/self/fd/" ? target : folder("requests.jsonl"))
-    write("one", "two", "three", to: &output)
+    try output.write(lines: "one", "two", "three")
     output.close()
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     #expect(names == (path == "/proc/self/fd/" ? ["file"] : ["file", "requests.jsonl"]))

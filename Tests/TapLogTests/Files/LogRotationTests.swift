@@ -76,7 +76,7 @@ import TestSupport
     var output = try FileOutput(
       path, with(.init()) { $0.rotation = LogRotation(interval: .seconds(3_600)) },
       LogFaults(of: "under test"))
-    write(to: &output, "new\n")
+    try output.write(lines: "new")
     output.close()
     #expect(try folder.lines("requests.jsonl") == ["new"])
     #expect(try rotated(folder).map { try folder.lines($0) } == [["whole", "torn"]])
@@ -91,22 +91,14 @@ import TestSupport
     var output = try FileOutput(
       path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, compresses: true) },
       LogFaults(of: "under test"))
-    for index in 0..<3 { write(to: &output, "\(index)\n") }
+    for index in 0..<3 { try output.write(lines: "\(index)") }
     try await Poll.until("compressed files") { try rotated(folder).count { $0.hasSuffix(".gz") } == 2 }
     // One that is removed meanwhile, too.
     try System.rename(path, to: folder("moved"))
-    write(to: &output, "next\n")
+    try output.write(lines: "next")
     output.close()
     for name in try rotated(folder) + ["requests.jsonl"] {
       #expect(folder.mode(of: name) == UInt32(permissions), "\(name)")
-    }
-  }
-
-  private func write(to output: inout FileOutput, _ lines: String...) {
-    for line in lines {
-      var batch = LineBuffer(line)
-      while case .busy = output.write(&batch).state {}
-      #expect(batch.isEmpty)
     }
   }
 
@@ -120,10 +112,10 @@ import TestSupport
     var output = try FileOutput(
       path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, keep: 3, compresses: true) },
       LogFaults(of: "under test"))
-    write(to: &output, "1\n", "2\n")
+    try output.write(lines: "1", "2")
     try await Poll.until("the compression") { try rotated(folder).contains("\(slow).gz.part") }
     for index in 3...20 {
-      write(to: &output, "\(index)\n")
+      try output.write(lines: "\(index)")
       // What is being compressed is removed by the thread that does it.
       let files = Set(try rotated(folder).map { $0.prefix(slow.utf8.count) })
       #expect(files.count { $0 != slow } <= 4)
@@ -146,12 +138,12 @@ import TestSupport
     var output = try FileOutput(
       path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, keep: 2) },
       LogFaults(of: "under test"))
-    write(to: &output, "1\n", "2\n")
+    try output.write(lines: "1", "2")
     let left = try rotated(folder)
     #expect(!left.contains(gone))
     for name in names.dropFirst() { #expect(left.contains(name)) }
     // The file goes, and with it what was to become of it.
-    write(to: &output, "3\n")
+    try output.write(lines: "3")
     #expect(try rotated(folder).filter { $0.contains("093001") }.isEmpty)
     output.close()
   }
@@ -203,9 +195,7 @@ import TestSupport
     let files = RotatedFiles(path: path, rotation, LogFaults(of: "under test"))
     tidy(files)
     #expect(try rotated(folder).contains(name))
-    var batch = LineBuffer("line\n")
-    while case .busy = other.write(&batch).state {}
-    #expect(batch.isEmpty)
+    try other.write(lines: "line")
     tidy(files)
     #expect(try !rotated(folder).contains(name))
     other.close()

@@ -7,11 +7,13 @@ import TestSupport
   /// Writes until the output takes no more, and returns what it says then, and how long that call took.
   private func fill(
     _ output: inout FileOutput, _ batch: inout LineBuffer
-  ) -> (result: LogOutputResult, time: Duration) {
+  ) throws -> (result: LogOutputResult, time: Duration) {
+    let deadline = Deadline()
     while true {
       let start = Instant.now
       let result = output.write(&batch)
       if result.state != .ready { return (result, start.duration(to: .now)) }
+      try deadline.check("output that takes no more")
     }
   }
 
@@ -25,7 +27,7 @@ import TestSupport
     var batch = LineBuffer(String(repeating: "x", count: 60) + "\n")
     for _ in 0..<10_000 { batch.append(String(repeating: "x", count: 60) + "\n") }
     // Of one call: the kernel moves bytes on by itself, so the next one may find room.
-    let (result, time) = fill(&output, &batch)
+    let (result, time) = try fill(&output, &batch)
     guard case .busy(let pause) = result.state else {
       Issue.record("the terminal fails")
       return
@@ -86,7 +88,7 @@ import TestSupport
     var output = try FileOutput(path, .init(), LogFaults(of: "under test"))
     defer { output.close() }
     var batch = LineBuffer("first\n", String(repeating: "x", count: 200_000) + "\n", "next\n")
-    #expect(fill(&output, &batch).result.state == .busy(.zero))
+    #expect(try fill(&output, &batch).result.state == .busy(.zero))
     #expect(batch.takenOfFirst > 0)
     close(reader)
     // A process that another test is starting may have the reader's descriptor for a moment.

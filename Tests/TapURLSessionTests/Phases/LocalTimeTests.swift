@@ -75,7 +75,8 @@ import TestSupport
         connection.recv(65536)
         time.sleep(0.03)
         os.kill(client, signal.SIGSTOP)
-        while state() != "T": pass
+        deadline = time.monotonic() + 120
+        while state() != "T": assert time.monotonic() < deadline, "the client is not stopped"
         connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 1\\r\\n\\r\\nx")
         time.sleep(0.15)
         os.kill(client, signal.SIGCONT)
