@@ -100,7 +100,8 @@ struct OpenMetricsExpositionTests {
         let time = Timestamp(nanosecondsSinceEpoch: Int64(place))
         var cell = ValueHistogram(layout)
         let exemplar = Exemplar(value: 1, timestamp: time, trace: traces[place])
-        cell.record(1, in: layout.bucket(of: 1), exemplar)
+        cell.record(1)
+        cell.keep(exemplar)
         sum.add(cell)
       }
       #expect(sum.exemplars.map(\.?.trace.traceID) == [traces[1].traceID, nil])
