@@ -29,8 +29,8 @@ public struct LogRedaction: Sendable {
   /// The defaults.
   public init() {}
 
-  /// Shows the texts of a request as its line does, but for headers, fields and the error's message. A text that
-  /// the app's rule omits becomes `nil` or empty.
+  /// Shows the texts of a request as its line does, but for headers, fields and the error's message. A text
+  /// that the app's rule omits becomes `nil` or empty.
   package func makeRedactor() -> @Sendable (inout RequestObservation) -> Void {
     let urls = URLRedactor(allowedQueryKeys: allowedQueryKeys, allowedPaths: allowedPaths)
     return { [custom] observation in

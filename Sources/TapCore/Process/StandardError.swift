@@ -5,7 +5,7 @@ package enum StandardError {
   /// The bytes that a pipe takes as one piece (POSIX, `PIPE_BUF`).
   private static let limit = 4_096
 
-  /// Writes a line, or leaves it: it neither waits for a reader nor lets SIGPIPE end the process.
+  /// Writes a line, or drops it: it neither waits for a reader nor lets SIGPIPE end the process.
   package static func write(line: String) {
     let text = line.map { $0.isNewline ? " " : $0 }
     var bytes = Array(String(text).prefix(utf8Length: limit - 1).utf8)
@@ -14,7 +14,8 @@ package enum StandardError {
     withoutBrokenPipeSignal { _ = bytes.withUnsafeBytes { try? System.write($0, to: 2) } }
   }
 
-  /// A write to a pipe without a reader sends SIGPIPE to the thread that writes. It is blocked there, and taken back if it came.
+  /// A write to a pipe without a reader sends SIGPIPE to the thread that writes. It is blocked there, and
+  /// taken back if it came.
   private static func withoutBrokenPipeSignal(_ body: () -> Void) {
     var (pipe, before) = (sigset_t(), sigset_t())
     sigemptyset(&pipe)

@@ -1,6 +1,7 @@
 import TapLibc
 
-/// The C library, apart from threads (``BackgroundThread``, ``EventCount``, ``ThreadProbe``) and zlib (``Gzip``).
+/// The C library, apart from threads (``BackgroundThread``, ``EventCount``, ``ThreadProbe``) and zlib
+/// (``Gzip``).
 package enum System {
   /// The monotonic clock, read now (POSIX, `CLOCK_MONOTONIC`).
   static var monotonicNanoseconds: Int64 { nanoseconds(of: CLOCK_MONOTONIC) }
@@ -80,7 +81,8 @@ package enum System {
 }
 
 extension System {
-  /// Opens a file for appending, and creates it if it does not exist and permissions are given. Never blocks, not for a FIFO either.
+  /// Opens a file for appending, and creates it if it does not exist and permissions are given. Never
+  /// blocks, not for a FIFO either.
   package static func openForAppending(_ path: String, permissions: Int?) throws(Failure) -> Int32 {
     let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (permissions == nil ? 0 : O_CREAT)
     let mode = mode_t(truncatingIfNeeded: permissions ?? 0)
@@ -102,8 +104,9 @@ extension System {
     return Int32(truncatingIfNeeded: try uninterrupted { Int(open(path, flags)) })
   }
 
-  /// The descriptor, or a duplicate of it above 2 in its place. Where a process was started with its standard streams closed, the
-  /// system gives their numbers to what is opened first: what the app prints would land there.
+  /// The descriptor, or a duplicate of it above 2 in its place. Where a process was started with its
+  /// standard streams closed, the system gives their numbers to what is opened first: what the app prints
+  /// would land there.
   package static func aboveStandard(_ descriptor: Int32) throws(Failure) -> Int32 {
     guard (0...2).contains(descriptor) else { return descriptor }
     defer { close(descriptor) }
@@ -215,7 +218,8 @@ extension System {
     return FileStatus(status)
   }
 
-  /// The bytes of a file. Throws also if it has more than `limit` (EFBIG). Does not block on a pipe or a device.
+  /// The bytes of a file. Throws also if it has more than `limit` (EFBIG). Does not block on a pipe or a
+  /// device.
   package static func contents(ofPath path: String, limit: Int) throws(Failure) -> [UInt8] {
     let descriptor = try openForReading(path)
     defer { close(descriptor) }
@@ -231,7 +235,8 @@ extension System {
     }
   }
 
-  /// The last byte of a file at a path, or `nil` if it is empty, may not be read, or if another file is at the path by now.
+  /// The last byte of a file at a path, or `nil` if it is empty, may not be read, or if another file is at
+  /// the path by now.
   package static func lastByte(ofPath path: String, _ file: FileStatus) -> UInt8? {
     guard file.size > 0, let descriptor = try? openForReading(path) else { return nil }
     defer { close(descriptor) }
@@ -240,8 +245,9 @@ extension System {
     return pread(descriptor, &byte, 1, off_t(file.size - 1)) == 1 ? byte : nil
   }
 
-  /// Waits for the writes to a file that are going on, in any process. Linux writes under the lock of the inode, and takes the same
-  /// lock to change the owner, also where nothing is changed (`chown_common` in its `fs/open.c`).
+  /// Waits for the writes to a file that are going on, in any process. Linux writes under the lock of the
+  /// inode, and takes the same lock to change the owner, also where nothing is changed (`chown_common` in
+  /// its `fs/open.c`).
   package static func waitForWrites(to descriptor: Int32) { _ = fchown(descriptor, uid_t.max, gid_t.max) }
 
   /// Makes what has been written survive a loss of power.
@@ -283,8 +289,8 @@ extension System {
     _ = try uninterrupted { Int(TapLibc.unlink(path)) }
   }
 
-  /// Locks a file against others that lock it too, or with them against one that wants it for itself, for as long as the
-  /// descriptor is open. Does not block. A file system without locks gives every lock.
+  /// Locks a file against others that lock it too, or with them against one that wants it for itself, for as
+  /// long as the descriptor is open. Does not block. A file system without locks gives every lock.
   package static func lock(_ descriptor: Int32, isShared: Bool = false) -> Bool {
     flock(descriptor, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0 || errno != EWOULDBLOCK
   }

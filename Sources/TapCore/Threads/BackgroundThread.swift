@@ -1,7 +1,8 @@
 import Synchronization
 import TapLibc
 
-/// Starts threads. Each start that the system refuses is counted; the first of a row is reported on standard error.
+/// Starts threads. Each start that the system refuses is counted; the first of a row is reported on standard
+/// error.
 package enum BackgroundThread {
   private struct State {
     /// The last start was refused.
@@ -20,12 +21,13 @@ package enum BackgroundThread {
   /// The starts that the system refused in this process.
   package static var refusedCount: UInt64 { refused.load(ordering: .relaxed) }
 
-  /// Runs the body on a new thread, on which no signal is delivered: a write to a pipe without a reader or past the
-  /// file size limit then fails with an error instead of ending the process (SIGPIPE, SIGXFSZ), and the
-  /// app's handlers run on the app's threads. The thread has the default priority: threads that an observer of the
-  /// app's starts from it, such as Dispatch's workers, would inherit a lower one (clone(2)).
+  /// Runs the body on a new thread, on which no signal is delivered: a write to a pipe without a reader or
+  /// past the file size limit then fails with an error instead of ending the process (SIGPIPE, SIGXFSZ), and
+  /// the app's handlers run on the app's threads. The thread has the default priority: threads that an
+  /// observer of the app's starts from it, such as Dispatch's workers, would inherit a lower one (clone(2)).
   ///
-  /// Throws if the system refuses the thread, as at a limit of tasks. The caller tries again when it next needs one.
+  /// Throws if the system refuses the thread, as at a limit of tasks. The caller tries again when it next
+  /// needs one.
   package static func start(_ body: @escaping @Sendable () -> Void) throws(System.Failure) {
     do {
       try create(body)
@@ -94,8 +96,8 @@ package enum BackgroundThread {
     }
   }
 
-  /// Runs a body that may block, and returns its result. It runs on a new thread, which none of the app's work can
-  /// delay, or on the caller's thread if the system refuses one.
+  /// Runs a body that may block, and returns its result. It runs on a new thread, which none of the app's
+  /// work can delay, or on the caller's thread if the system refuses one.
   package static func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
       let work: @Sendable () -> Void = { continuation.resume(returning: body()) }

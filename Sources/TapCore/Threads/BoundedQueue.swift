@@ -26,7 +26,7 @@ package enum QueueFill {
   case closed
 }
 
-/// What the one who processes a batch is told, and answers.
+/// One call that processes a batch: what it is told, and what it answers.
 package struct QueueTurn {
   /// The batch has been taken for this turn. Otherwise it is the rest of an earlier one.
   package let isNew: Bool
@@ -61,11 +61,11 @@ private struct QueueBatch {
 
 /// A bounded queue between the threads that add elements and the one that processes them, batch by batch.
 ///
-/// There are two buffers: elements go into one while the other is processed, and they change places under a lock. That lock is held
-/// while nothing is processed, so that no thread that adds waits for one that processes.
+/// There are two buffers: elements go into one while the other is processed, and they are swapped under a
+/// lock. Nothing is processed under that lock, so no thread that adds waits for one that processes.
 ///
-/// The buffers stand beside what their locks hold: a lock of a generic type costs three look-ups of its metadata at each use. The
-/// runtime has nothing to check about them.
+/// The buffers are not inside the locks that guard them: a `Mutex` of a generic type looks its metadata up
+/// three times at each use. The runtime's check for exclusive access is off, since the locks ensure it.
 package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob, FlushedAtExit {
   private let state = Mutex(QueueState())
   /// Guarded by `state`.
@@ -81,7 +81,8 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   /// The thread that processes a batch: what that calls must not wait for itself.
   private let thread = Atomic<UInt>(0)
 
-  /// - Parameter process: Processes a batch and takes it out of the buffer, as far as it can. What is left is passed again.
+  /// - Parameter process: Processes a batch and takes it out of the buffer, as far as it can. What is left
+  ///   is passed again.
   package init(process: @escaping @Sendable (inout Buffer, inout QueueTurn) -> Void) {
     self.process = process
   }
@@ -108,7 +109,8 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
     return fill
   }
 
-  /// Has the worker come. `false` if the system refuses a thread: each element that is added, and each flush and drain, tries again.
+  /// Wakes the worker. `false` if the system refuses a thread: each added element, flush and drain tries
+  /// again.
   @discardableResult
   package func wake(by instant: Instant = .now) -> Bool { (try? worker.run(self, by: instant)) != nil }
 
@@ -121,8 +123,9 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   /// Processes what waits, on this thread. Waits only for the same work on another one.
   package func drain() { _ = run(at: .now) }
 
-  /// Waits until all elements that were added before are done. `false` if the deadline came first or the queue is abandoned, and
-  /// at once on the thread that processes. Processes them on this thread while the system refuses one.
+  /// Waits until all elements that were added before are done. `false` if the deadline came first or the
+  /// queue is abandoned, and at once on the thread that processes. While the system refuses a thread, this
+  /// one processes the elements.
   @discardableResult
   package func flush(until deadline: Instant) -> Bool {
     let target = state.withLock { state -> UInt64? in
@@ -160,7 +163,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
       return true
     }
     guard isFirst, !wake() else { return }
-    // Nothing may come that tries again.
+    // Perhaps no later call tries again.
     BackgroundThread.startNowOrLater { self.flush(until: .now.advanced(by: .seconds(5))) }
   }
 
@@ -194,7 +197,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
         state.withLock { if !$0.isAbandoned { $0.done = batch.taken } }
         progress.signal()
       }
-      // Elements that came behind a batch that had to wait have asked for a turn that only tried it again.
+      // New elements have asked for a turn, and this one was the old batch's.
       return isNew ? turn.next : .now
     }
   }

@@ -66,7 +66,8 @@ package final class EventCount: @unchecked Sendable {
     return true
   }
 
-  /// Waits until the condition has a value: it is looked at first, after each event, and at the deadline.
+  /// Waits until the condition returns a value. It is evaluated at once, after each event, and at the
+  /// deadline.
   package func wait<Value>(until deadline: Instant, for condition: () -> Value?) -> Value? {
     while true {
       let ticket = ticket

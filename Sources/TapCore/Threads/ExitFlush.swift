@@ -6,11 +6,11 @@ package protocol FlushedAtExit: AnyObject, Sendable {
   func flushAtExit(within limit: Duration)
 }
 
-/// Flushes objects at a normal exit of the process, in the reverse of the order in which they were added: a later
-/// one delivers to an earlier one.
+/// Flushes objects at a normal exit of the process, in the reverse of the order in which they were added: a
+/// later one delivers to an earlier one.
 ///
-/// A forked child inherits copies of the objects, but none of their threads. It flushes only what it has added itself: the
-/// parent delivers the rest.
+/// A forked child inherits copies of the objects, but none of their threads. It flushes only what it has
+/// added itself: the parent delivers the rest.
 package enum ExitFlush {
   private struct Reference: Sendable {
     weak var object: (any FlushedAtExit)?

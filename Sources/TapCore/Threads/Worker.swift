@@ -2,14 +2,15 @@ import Synchronization
 
 /// Work that a ``Worker`` does for its owner, when it is asked and when it is due.
 package protocol BackgroundJob: AnyObject, Sendable {
-  /// - Returns: When to do so again at the latest, or ``Instant/never`` if only when asked: the worker releases the job until then.
+  /// - Returns: When to do so again at the latest, or ``Instant/never`` if only when asked: the worker
+  ///   releases the job until then.
   func run(at now: Instant) -> Instant
 }
 
-/// A thread that runs one job, and is there only while there is something to do.
+/// Runs one job on a thread, which ends when it has been idle for a second.
 ///
-/// Each wake-up of a thread delays the app's own. So most work waits for the next multiple of 100 ms (``Instant/nextTick``), and all
-/// workers of a process wake at the same moments.
+/// Each wake-up of a thread delays the app's own. So most work waits for the next multiple of 100 ms
+/// (``Instant/nextTick``), and all workers of a process wake at the same moments.
 package final class Worker: Sendable {
   private struct State {
     /// The job, until it has run and has no next time.
@@ -25,8 +26,8 @@ package final class Worker: Sendable {
 
   /// In nanoseconds.
   static let interval: Int64 = 100_000_000
-  /// So many calls in a row try to start a thread; further ones do so once a millisecond. A start that the system refuses takes up
-  /// to 50 µs, on the thread of a request.
+  /// After so many refused starts in a row, calls try again once a millisecond: a refused start takes up to
+  /// 50 µs of the calling thread, which may be a request's.
   private static let triesInRow = 1_000
 
   private let state: Mutex<State>
@@ -44,8 +45,8 @@ package final class Worker: Sendable {
     work.signal()
   }
 
-  /// Runs the job not later than at an instant. Each call is with the same one. Throws if the system refuses a thread: the work is
-  /// forgotten then.
+  /// Runs the job at an instant or earlier. Each call passes the same job. If the system refuses a thread,
+  /// this throws, and the job does not run.
   package func run(_ job: any BackgroundJob, by instant: Instant = .now) throws(System.Failure) {
     try state.withLock { (state) throws(System.Failure) in
       guard state.hasThread else { return try start(&state, job, by: instant) }

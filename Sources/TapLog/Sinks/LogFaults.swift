@@ -1,8 +1,8 @@
 import Synchronization
 import TapCore
 
-/// What fails in a log: it is counted each time, and said on standard error once, and once more when it works
-/// again.
+/// Counts what fails in a log, and reports each kind of failure on standard error once, and once more when it
+/// works again.
 final class LogFaults: Sendable {
   enum Kind: Hashable {
     /// The destination takes no lines.

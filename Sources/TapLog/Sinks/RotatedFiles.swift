@@ -3,9 +3,8 @@ import TapCore
 
 /// The old files of a log: their names, their compression, their number.
 ///
-/// The log's thread removes what is more than to be kept, and a thread of their own compresses the others.
-/// All processes that write to a file hold a shared lock on it, and a file is compressed and removed under an
-/// exclusive one.
+/// The log's thread removes the excess files, and another thread compresses the others. All processes that
+/// write to a file hold a shared lock on it, and a file is compressed and removed under an exclusive one.
 final class RotatedFiles: BackgroundJob {
   /// The path of the log's file, which is no link.
   let path: String
@@ -82,8 +81,8 @@ final class RotatedFiles: BackgroundJob {
 
   private func isFree(_ path: String) -> Bool { (try? System.status(ofLinkAtPath: path)) == nil }
 
-  /// Removes what is more than to be kept, and has the others compressed. Where the system gives no thread
-  /// for that, the next rotation tries again.
+  /// Removes the excess files, and compresses the others on a thread. If the system refuses one, the next
+  /// rotation tries again.
   func tidy() {
     removeExcess()
     guard rotation.compresses else { return }
@@ -168,8 +167,7 @@ final class RotatedFiles: BackgroundJob {
     return own
   }
 
-  /// Replaces a file by its compressed copy, unless it is not to be kept any more by then: then it removes
-  /// both.
+  /// Replaces a file by its compressed copy. Removes both if the file is in excess by then.
   private func compress(_ path: String, while isKept: () -> Bool) throws(System.Failure) {
     guard let gzip = Gzip.system else { return }
     let part = path + Self.partSuffix
