@@ -136,8 +136,7 @@ import TestSupport
       await asked.value
       #expect(second.address == nil)
       kill(getpid(), SIGINT)
-      // Until the signal ends the process.
-      while true { pause() }
+      try await Poll.until("end of the process by the second signal") { false }
     }
   }
 

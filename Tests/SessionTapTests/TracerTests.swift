@@ -1,7 +1,8 @@
 import SessionTap
 import TestSupport
 
-/// What a tracer gets of requests, and when.
+/// What a tracer gets of requests, and when. Each test has a process of its own: a tracer makes the spans of
+/// all requests of the process, and other tests trace requests too.
 @Suite(.needs(.thread)) struct TracerTests {
   private final class Span: Sendable {}
 
@@ -23,61 +24,68 @@ import TestSupport
     }
   }
 
-  private let tracer = Tracer()
-
-  @Test func `sees a request as its line in the log does`() async throws {
-    let tap = try Tap(
-      .test(log: .memory) { configuration in
-        configuration.tracer = tracer
-        configuration.logging.recentLineLimit = 10
-        configuration.logging.redaction.allowedQueryKeys = ["page"]
-        configuration.logging.redaction.custom = { key, text in
-          key == "http.request.method_original" ? nil : text.replacing("host", with: "shown")
-        }
-      })
-    tap.outbound.begin(client: "c", method: "BREW", url: "http://user:pa/ss@host/a?page=1&key=secret#x")
-      .end(statusCode: 200)
-    tap.inbound.begin(method: "GET", path: "/a;id=7?key=secret").end(statusCode: 200)
-    #expect(await tap.flush(within: .seconds(60)))
-    let seen = tracer.ended.withLock { $0.map(\.request) }
-    let lines = try #require(tap.requestLog).recentText
-    for url in seen.map(\.url) { #expect(lines.contains("\"\(url)\"") && !url.contains("pa/ss")) }
-    #expect(seen.map(\.url).last == "/a;id=REDACTED")
-    #expect(seen.map(\.methodLabel) == ["_OTHER", "GET"] && seen.first?.method == "_OTHER")
-    #expect(!lines.contains("secret") && !lines.contains("BREW"))
-    await tap.shutdown()
+  @Test func `sees a request as its line in the log does`() async {
+    await #expect(processExitsWith: .success) {
+      let tracer = Tracer()
+      let tap = try Tap(
+        .test(log: .memory) { configuration in
+          configuration.tracer = tracer
+          configuration.logging.recentLineLimit = 10
+          configuration.logging.redaction.allowedQueryKeys = ["page"]
+          configuration.logging.redaction.custom = { key, text in
+            key == "http.request.method_original" ? nil : text.replacing("host", with: "shown")
+          }
+        })
+      tap.outbound.begin(client: "c", method: "BREW", url: "http://user:pa/ss@host/a?page=1&key=secret#x")
+        .end(statusCode: 200)
+      tap.inbound.begin(method: "GET", path: "/a;id=7?key=secret").end(statusCode: 200)
+      #expect(await tap.flush(within: .seconds(60)))
+      let seen = tracer.ended.withLock { $0.map(\.request) }
+      let lines = try #require(tap.requestLog).recentText
+      for url in seen.map(\.url) { #expect(lines.contains("\"\(url)\"") && !url.contains("pa/ss")) }
+      #expect(seen.map(\.url).last == "/a;id=REDACTED")
+      #expect(seen.map(\.methodLabel) == ["_OTHER", "GET"] && seen.first?.method == "_OTHER")
+      #expect(!lines.contains("secret") && !lines.contains("BREW"))
+      await tap.shutdown()
+    }
   }
 
-  @Test func `misses no request for a slow observer`() async throws {
-    struct Observer: RequestObserver {
-      let gate: Gate
-      func requestEnded(_ observation: RequestObservation) { gate.waitBlocking() }
+  @Test func `misses no request for a slow observer`() async {
+    await #expect(processExitsWith: .success) {
+      let tracer = Tracer()
+      struct Observer: RequestObserver {
+        let gate: Gate
+        func requestEnded(_ observation: RequestObservation) { gate.waitBlocking() }
+      }
+      let gate = Gate()
+      let tap = try Tap(.test { ($0.tracer, $0.observers) = (tracer, [Observer(gate: gate)]) })
+      for number in 1...50 {
+        for _ in 0..<100 { tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200) }
+        // The tracer keeps up; the observer does not.
+        _ = tap.registry.exposition()
+        try await Poll.until("span \(100 * number)") { tracer.ended.withLock { $0.count } == 100 * number }
+      }
+      gate.open()
+      await tap.shutdown()
     }
-    let gate = Gate()
-    let tap = try Tap(.test { ($0.tracer, $0.observers) = (tracer, [Observer(gate: gate)]) })
-    for number in 1...50 {
-      for _ in 0..<100 { tap.inbound.begin(method: "GET", path: "/").end(statusCode: 200) }
-      // The tracer keeps up; the observer does not.
-      _ = tap.registry.exposition()
-      try await Poll.until("span \(100 * number)") { tracer.ended.withLock { $0.count } == 100 * number }
-    }
-    gate.open()
-    await tap.shutdown()
   }
 
-  @Test func `has its span released with the request, whatever keeps the trace`() async throws {
-    let tap = try Tap(.test { ($0.tracer, $0.exemplars) = (tracer, .all) })
-    weak var span: Span?
-    do {
-      let request = tap.outbound.begin(
-        client: "c", method: "GET", url: "http://host/", trace: tracer.beginClientSpan())
-      span = request.trace.span as? Span
-      #expect(span != nil)
-      request.end(statusCode: 200)
+  @Test func `has its span released with the request, whatever keeps the trace`() async {
+    await #expect(processExitsWith: .success) {
+      let tracer = Tracer()
+      let tap = try Tap(.test { ($0.tracer, $0.exemplars) = (tracer, .all) })
+      weak var span: Span?
+      do {
+        let request = tap.outbound.begin(
+          client: "c", method: "GET", url: "http://host/", trace: tracer.beginClientSpan())
+        span = request.trace.span as? Span
+        #expect(span != nil)
+        request.end(statusCode: 200)
+      }
+      #expect(await tap.flush(within: .seconds(60)))
+      #expect(tap.registry.exposition(in: .openMetrics).text.contains("span_id="))
+      try await Poll.until("the release of the span") { span == nil }
+      await tap.shutdown()
     }
-    #expect(await tap.flush(within: .seconds(60)))
-    #expect(tap.registry.exposition(in: .openMetrics).text.contains("span_id="))
-    try await Poll.until("the release of the span") { span == nil }
-    await tap.shutdown()
   }
 }

@@ -22,24 +22,30 @@ import TestSupport
     #expect(rotation.capacity(size: 1, modified: 2 * day, now: day, next: 1) == .max)
   }
 
-  private func rotated(_ folder: TemporaryFolder) throws -> [String] {
+  private static func rotated(_ folder: TemporaryFolder) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0 != "requests.jsonl" }
       .sorted()
   }
 
-  @Test func `moves full files aside, and loses no line`() throws {
-    let (folder, log) = try RequestLog.inFolder { $0.rotation = LogRotation(maximumSize: 10_000, keep: 999) }
-    for index in 0..<1_000 { log.log(.info, "\(index)") }
-    #expect(log.shutdown())
-    let names = try rotated(folder)
-    #expect(names.count >= 7)
-    var messages: [String] = []
-    for name in names + ["requests.jsonl"] {
-      let lines = try folder.lines(name)
-      #expect(lines.reduce(0) { $0 + $1.utf8.count + 1 } <= 10_000)
-      messages += lines.compactMap { $0.firstMatch(of: /"message":"(\d+)"/).map { String($0.1) } }
+  /// In a process of its own, as another test below: a child that is started has a copy of every descriptor
+  /// until its exec, and with it the lock of a folder or a file, which is then left until the next rotation.
+  @Test func `moves full files aside, and loses no line`() async {
+    await #expect(processExitsWith: .success) {
+      let (folder, log) = try RequestLog.inFolder {
+        $0.rotation = LogRotation(maximumSize: 10_000, keep: 999)
+      }
+      for index in 0..<1_000 { log.log(.info, "\(index)") }
+      #expect(log.shutdown())
+      let names = try Self.rotated(folder)
+      #expect(names.count >= 7)
+      var messages: [String] = []
+      for name in names + ["requests.jsonl"] {
+        let lines = try folder.lines(name)
+        #expect(lines.reduce(0) { $0 + $1.utf8.count + 1 } <= 10_000)
+        messages += lines.compactMap { $0.firstMatch(of: /"message":"(\d+)"/).map { String($0.1) } }
+      }
+      #expect(messages == (0..<1_000).map(String.init))
     }
-    #expect(messages == (0..<1_000).map(String.init))
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
@@ -53,7 +59,7 @@ import TestSupport
     for index in 0..<200 { log.log(.info, "\(index)") }
     #expect(log.shutdown())
     let names = try await Poll.until("compressed files") {
-      let names = try rotated(folder)
+      let names = try Self.rotated(folder)
       return names.count == 6 && names.count { $0.hasSuffix(".gz") } == 2 ? names : nil
     }
     #expect(names.contains("requests.jsonl.1") && names.contains("other"))
@@ -79,7 +85,7 @@ import TestSupport
     try output.write(lines: "new")
     output.close()
     #expect(try folder.lines("requests.jsonl") == ["new"])
-    #expect(try rotated(folder).map { try folder.lines($0) } == [["whole", "torn"]])
+    #expect(try Self.rotated(folder).map { try folder.lines($0) } == [["whole", "torn"]])
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"), arguments: [0o600, 0o646])
@@ -92,39 +98,41 @@ import TestSupport
       path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, compresses: true) },
       LogFaults(of: "under test"))
     for index in 0..<3 { try output.write(lines: "\(index)") }
-    try await Poll.until("compressed files") { try rotated(folder).count { $0.hasSuffix(".gz") } == 2 }
+    try await Poll.until("compressed files") { try Self.rotated(folder).count { $0.hasSuffix(".gz") } == 2 }
     // One that is removed meanwhile, too.
     try System.rename(path, to: folder("moved"))
     try output.write(lines: "next")
     output.close()
-    for name in try rotated(folder) + ["requests.jsonl"] {
+    for name in try Self.rotated(folder) + ["requests.jsonl"] {
       #expect(folder.mode(of: name) == UInt32(permissions), "\(name)")
     }
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
-  func `keeps the number of old files while their compression is slower than rotation`() async throws {
-    let (folder, path) = try RequestLog.emptyFolder()
-    // Takes minutes to be compressed.
-    let slow = "requests.jsonl.20261121T093000.000000Z"
-    try folder.write("", to: slow)
-    try #require(truncate(folder(slow), 100 << 30) == 0)
-    var output = try FileOutput(
-      path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, keep: 3, compresses: true) },
-      LogFaults(of: "under test"))
-    try output.write(lines: "1", "2")
-    try await Poll.until("the compression") { try rotated(folder).contains("\(slow).gz.part") }
-    for index in 3...20 {
-      try output.write(lines: "\(index)")
-      // What is being compressed is removed by the thread that does it.
-      let files = Set(try rotated(folder).map { $0.prefix(slow.utf8.count) })
-      #expect(files.count { $0 != slow } <= 4)
+  func `keeps the number of old files while their compression is slower than rotation`() async {
+    await #expect(processExitsWith: .success) {
+      let (folder, path) = try RequestLog.emptyFolder()
+      // Takes minutes to be compressed.
+      let slow = "requests.jsonl.20261121T093000.000000Z"
+      try folder.write("", to: slow)
+      try #require(truncate(folder(slow), 100 << 30) == 0)
+      var output = try FileOutput(
+        path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, keep: 3, compresses: true) },
+        LogFaults(of: "under test"))
+      try output.write(lines: "1", "2")
+      try await Poll.until("the compression") { try Self.rotated(folder).contains("\(slow).gz.part") }
+      for index in 3...20 {
+        try output.write(lines: "\(index)")
+        // What is being compressed is removed by the thread that does it.
+        let files = Set(try Self.rotated(folder).map { $0.prefix(slow.utf8.count) })
+        #expect(files.count { $0 != slow } <= 4)
+      }
+      try await Poll.until("the end of the compression") {
+        let names = try Self.rotated(folder)
+        return names.count == 3 && !names.contains { $0.hasPrefix(slow) || $0.hasSuffix(".part") }
+      }
+      output.close()
     }
-    try await Poll.until("the end of the compression") {
-      let names = try rotated(folder)
-      return names.count == 3 && !names.contains { $0.hasPrefix(slow) || $0.hasSuffix(".part") }
-    }
-    output.close()
   }
 
   @Test func `removes what is left of a compression once its file is gone`() throws {
@@ -139,12 +147,12 @@ import TestSupport
       path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, keep: 2) },
       LogFaults(of: "under test"))
     try output.write(lines: "1", "2")
-    let left = try rotated(folder)
+    let left = try Self.rotated(folder)
     #expect(!left.contains(gone))
     for name in names.dropFirst() { #expect(left.contains(name)) }
     // The file goes, and with it what was to become of it.
     try output.write(lines: "3")
-    #expect(try rotated(folder).filter { $0.contains("093001") }.isEmpty)
+    #expect(try Self.rotated(folder).filter { $0.contains("093001") }.isEmpty)
     output.close()
   }
 
@@ -172,11 +180,11 @@ import TestSupport
     #expect(System.lock(other))
     tidy(files)
     #expect(try folder.lines("\(name).gz.part") == ["half"])
-    #expect(try rotated(folder).count == 3)
+    #expect(try Self.rotated(folder).count == 3)
     // The system unlocks what a killed process had locked.
     System.close(other)
     tidy(files)
-    let names = try rotated(folder)
+    let names = try Self.rotated(folder)
     #expect(names.count == 2 && names.contains("\(name).gz"))
     let result = try await Tool("gzip").run(["-dc", folder("\(name).gz")])
     #expect(result.status == 0)
@@ -194,10 +202,10 @@ import TestSupport
     let rotation = LogRotation(maximumSize: 1, keep: keep, compresses: true)
     let files = RotatedFiles(path: path, rotation, LogFaults(of: "under test"))
     tidy(files)
-    #expect(try rotated(folder).contains(name))
+    #expect(try Self.rotated(folder).contains(name))
     try other.write(lines: "line")
     tidy(files)
-    #expect(try !rotated(folder).contains(name))
+    #expect(try !Self.rotated(folder).contains(name))
     other.close()
   }
 
@@ -208,7 +216,7 @@ import TestSupport
     #expect(log.shutdown())
     // Two of the new ones are old by now, and so are the three newest of the others.
     let names = try await Poll.until("the newest five") {
-      let names = try rotated(folder)
+      let names = try Self.rotated(folder)
       return names.count == 5 ? names : nil
     }
     #expect(names.count { $0.hasPrefix("requests.jsonl.2262") } == 3)
@@ -242,7 +250,7 @@ import TestSupport
       }
     }
     var messages: Set<String> = []
-    for name in try rotated(folder) + ["requests.jsonl"] {
+    for name in try Self.rotated(folder) + ["requests.jsonl"] {
       for line in try folder.lines(name) {
         let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
         let isNew = messages.insert(object?["message"] as? String ?? "").inserted
