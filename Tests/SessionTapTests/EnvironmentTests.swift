@@ -98,6 +98,10 @@ import TestSupport
     #expect(configuration.endpoint?.access.bearerTokenFile == "/run/tokens")
     #expect(configuration.endpoint?.access.basicPasswordFile == "/run/passwords")
     #expect(configuration.warnings.isEmpty)
+    for (size, bytes) in [("7", 7), ("3k", 3_072), ("2G", 2 << 30)] {
+      let configuration = Tap.Configuration(environment: ["SESSION_TAP_LOG_ROTATION_SIZE": size])
+      #expect(configuration.logging.rotation?.maximumSize == bytes)
+    }
   }
 
   @Test(arguments: [
@@ -205,12 +209,15 @@ import TestSupport
     var configuration = Tap.Configuration(environment: ["OTEL_SERVICE_NAME": "shop"])
     configuration.endpoint = nil
     configuration.log = .memory
-    configuration.logging = with(RequestLog.Configuration()) { $0.recentLineLimit = 10 }
+    configuration.logging = with(RequestLog.Configuration()) {
+      // Of a field of its own the log has that.
+      ($0.recentLineLimit, $0.fields) = (10, ["service.version": "3"])
+    }
     configuration.target = TargetInfo(serviceName: "till", resourceAttributes: "service.version=2")
     let tap = try Tap(configuration)
     let log = try #require(tap.requestLog)
     #expect(log.flush())
-    #expect(log.recentText.contains(#""service.name":"till","service.version":"2""#))
+    #expect(log.recentText.contains(#""service.name":"till","service.version":"3""#))
     #expect(log.recentText.contains("OTEL_SERVICE_NAME is 'shop', which is ignored"))
   }
 

@@ -181,6 +181,14 @@ import TestSupport
     #expect(throws: TapError.self) { try Tap.start(configuration) }
   }
 
+  @Test func `an address in code that cannot be used is an error, whatever the variables name`() {
+    var configuration = Tap.Configuration(environment: ["OTEL_EXPORTER_PROMETHEUS_PORT": "0"])
+    configuration.endpoint?.address = .tcp(host: "203.0.113.1", port: 0)
+    configuration.isQuiet = true
+    let error = #expect(throws: TapError.self) { try Tap.start(configuration) }
+    #expect(error?.code == .endpoint)
+  }
+
   @Test func `a folder that takes no files is not called missing`() {
     let configuration = with(Tap.Configuration(environment: [:])) { $0.log = .file("/proc/x.jsonl") }
     let error = #expect(throws: TapError.self) { try Tap(configuration) }

@@ -151,14 +151,16 @@ import TestSupport
     TraceContext.$current.withValue(trace) {
       log.log(.info, "served")
       log.log(.info, "of another", ["trace_id": "other"])
+      log.log(.info, "of another", ["span_id": "other"])
     }
     log.log(.info, "outside")
     #expect(log.shutdown())
     let members = #""trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331""#
-    #expect(sink.lines.count == 3)
+    #expect(sink.lines.count == 4)
     #expect(sink.lines[0].hasSuffix(#""message":"served","# + members + "}"))
     #expect(sink.lines[1].hasSuffix(#""message":"of another","trace_id":"other"}"#))
-    #expect(sink.lines[2].hasSuffix(#""message":"outside"}"#))
+    #expect(sink.lines[2].hasSuffix(#""message":"of another","span_id":"other"}"#))
+    #expect(sink.lines[3].hasSuffix(#""message":"outside"}"#))
   }
 
   @Test func `counts the lines that a sink refuses, and goes on after it`() throws {

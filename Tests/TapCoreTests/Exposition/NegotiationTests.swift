@@ -53,7 +53,7 @@ struct NegotiationTests {
       ("gzip;q=0.000", false), ("gzip;q=0.001", true), ("*", true), ("*;q=0", false), ("gzip;q=0, *", false),
       ("deflate, gzip;q=1.0, *;q=0.5", true), ("br", false), ("identity, gzip;q=0.5", false),
       ("identity;q=0.5, gzip", true), ("gzip;q=nonsense", false), ("gzip;q=1.5", false),
-      ("x-gzip;q=0, *", false), ("gzip;a=1;q=0", false),
+      ("x-gzip;q=0, *", false), ("gzip;a=1;q=0", false), ("identity, gzip", true),
     ] as [(String?, Bool)])
   func `chooses the coding`(acceptEncoding: String?, isCompressed: Bool) {
     #expect(Gzip.isPreferred(by: acceptEncoding) == isCompressed)

@@ -45,24 +45,27 @@ struct ScrapeHandlerTests {
   @Test func `a scrape during a gathering gets the next`() throws {
     let handlerBox = Mutex<ScrapeHandler?>(nil)
     let seen = Mutex<[String]>([])
-    let isFirst = Atomic<Bool>(true)
-    let counter = try registry.counter("z_total", help: "")
-    try registry.gauge("a", help: "") {
-      if isFirst.exchange(false, ordering: .relaxed) {
+    // Its value is read before the collector is asked.
+    let counter = try registry.counter("a_total", help: "")
+    try registry.register(
+      AskedCollector {
+        let handler = handlerBox.withLock { box in
+          defer { box = nil }
+          return box
+        }
+        guard let handler else { return }
         counter.increment()
-        handlerBox.withLock { $0 }?.scrape(accept: nil, acceptEncoding: nil) { answer in
+        handler.scrape(accept: nil, acceptEncoding: nil) { answer in
           seen.withLock { $0.append(answer?.text ?? "refused") }
         }
-      }
-      return 0
-    }
+      })
     let handler = ScrapeHandler(registry: registry) { $0() }
     handlerBox.withLock { $0 = handler }
     handler.scrape(accept: nil, acceptEncoding: nil) { answer in
       seen.withLock { $0.append(answer?.text ?? "refused") }
     }
     #expect(seen.withLock { $0.count } == 2)
-    #expect(seen.withLock { $0.last }?.contains("z_total 1\n") == true)
+    #expect(seen.withLock { $0.last }?.contains("a_total 1\n") == true)
   }
 
   @Test func `scrapes that no thread is there for are refused, and the next one is served`() throws {
@@ -118,5 +121,17 @@ struct ScrapeHandlerTests {
       return pieces.count < 3
     }
     #expect(isCutOff && pieces.count == 3)
+  }
+}
+
+/// Has no metrics, and tells when it is asked for them.
+private struct AskedCollector: Collector {
+  let onAsk: @Sendable () -> Void
+
+  init(_ onAsk: @escaping @Sendable () -> Void) { self.onAsk = onAsk }
+
+  func collect() -> [MetricFamily] {
+    onAsk()
+    return []
   }
 }

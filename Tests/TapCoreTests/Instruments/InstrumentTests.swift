@@ -10,7 +10,12 @@ struct InstrumentTests {
     counter.increment()
     counter.increment(by: 41)
     counter.increment(by: 0.25)
+    // Nothing happened: no value that a counter cannot take.
+    counter.increment(by: 0)
     #expect(counter.value == 42.25)
+    #expect(registry.value(of: "session_tap_dropped_values_total") == nil)
+    for _ in 0..<2 { counter.increment(by: .greatestFiniteMagnitude) }
+    #expect(counter.value == .greatestFiniteMagnitude)
   }
 
   @Test func `gauges go up and down`() throws {

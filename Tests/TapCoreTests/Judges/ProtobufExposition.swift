@@ -6,6 +6,8 @@ struct ProtobufExposition {
   private(set) var histograms: [Histogram] = []
   /// When the series of counters and histograms began, in nanoseconds since 1970.
   private(set) var created: [SampleKey: UInt64] = [:]
+  /// The times of exemplars, likewise.
+  private(set) var exemplarTimes: Set<UInt64> = []
 
   struct Histogram {
     let key: SampleKey
@@ -30,7 +32,7 @@ struct ProtobufExposition {
         for time in metric.messages(3).flatMap({ $0.messages(3) })
           + metric.messages(7).flatMap({ $0.messages(15) })
         {
-          created[key] = (time.number(1) ?? 0) * 1_000_000_000 + (time.number(2) ?? 0)
+          created[key] = time.time
         }
         if let value = (metric.messages(2) + metric.messages(3)).first?.double(1) { samples[key] = value }
         if let message = metric.messages(7).first { read(message, key) }
@@ -52,6 +54,7 @@ struct ProtobufExposition {
       let bound = bucket.double(2) ?? .nan
       labels["le"] = bound == .infinity ? "+Inf" : "\(bound)"
       samples[SampleKey(name: key.name + "_bucket", labels: labels)] = Double(total)
+      exemplarTimes.formUnion(bucket.messages(3).flatMap { $0.messages(3) }.map(\.time))
     }
     histogram.nativeCount = message.number(7) ?? 0
     for (spans, deltas) in [(9, 10), (12, 13)] {
@@ -72,6 +75,9 @@ struct ProtobufExposition {
 struct ProtobufReader {
   /// The values of each field, in their order.
   private(set) var fields: [Int: [Value]] = [:]
+
+  /// Of a `google.protobuf.Timestamp`: nanoseconds since 1970.
+  var time: UInt64 { (number(1) ?? 0) * 1_000_000_000 + (number(2) ?? 0) }
 
   enum Value {
     case number(UInt64)

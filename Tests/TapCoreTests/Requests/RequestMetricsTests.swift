@@ -84,6 +84,18 @@ struct RequestMetricsTests {
         """)
   }
 
+  @Test func `an exemplar is of the moment when its request ended`() throws {
+    let metrics = try RequestDriver(registry: registry)
+    let observation = with(RequestObservation.example) {
+      $0.start = Timestamp(nanosecondsSinceEpoch: 1_795_253_399_992_655_789)
+    }
+    metrics.requestStarted(observation.request)
+    metrics.requestEnded(observation)
+    #expect(registry.exposition(in: .openMetrics).text.contains("} 0.012345 1795253400.005\n"))
+    let protobuf = try #require(ProtobufExposition(registry.exposition(in: .protobuf).body))
+    #expect(protobuf.exemplarTimes == [1_795_253_400_005_000_789])
+  }
+
   @Test func `phases connections and the version are told where they are known`() throws {
     let metrics = try RequestDriver(registry: registry)
     for opened in [1, 0] {

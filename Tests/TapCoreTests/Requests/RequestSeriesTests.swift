@@ -76,6 +76,17 @@ struct RequestSeriesTests {
     #expect(values() == [[2, 2], [2, 2], [2, 2]])
   }
 
+  @Test func `ends without room leave their servers apart`() throws {
+    let metrics = try driver(limit: 2)
+    for (host, status) in [("a", 200), ("b", 200), ("a", 404), ("b", 404), ("b", 404)] {
+      run(request(host), metrics, status: status)
+    }
+    let servers: [String: Double] = [
+      #"{client="c",server_address="a"}"#: 2, #"{client="c",server_address="b"}"#: 3,
+    ]
+    #expect(samples(of: connections) == servers)
+  }
+
   @Test func `each client counts its own requests, whatever their targets share`() throws {
     let metrics = try driver(limit: 2)
     for (client, host) in [("c", "a"), ("c", "b"), ("d", "a"), ("c", "x"), ("d", "y"), ("d", "z")] {

@@ -228,6 +228,14 @@ import TestSupport
     #expect(missing == 50 - present)
   }
 
+  @Test func `has at most 8,192 bytes of a URL, whatever the setting`() throws {
+    let configuration = with(RequestLog.Configuration()) { $0.urlLengthLimit = 100_000 }
+    let observation = RequestObservation.example.with(
+      url: "https://host/" + String(repeating: "x", count: 10_000))
+    let line = try #require(try lines(of: observation, configuration: configuration).first)
+    #expect(line.contains("\"https://host/" + String(repeating: "x", count: 8_192 - 13) + "…\""))
+  }
+
   @Test(arguments: RequestDirection.allCases)
   func `stays one valid JSON object, whatever comes in`(direction: RequestDirection) throws {
     let hostile = String(

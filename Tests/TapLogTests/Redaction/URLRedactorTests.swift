@@ -109,6 +109,20 @@ import TestSupport
     }
   }
 
+  @Test(arguments: RequestDirection.allCases)
+  func `what a tracer gets is what the app's rule makes of each text`(direction: RequestDirection) {
+    let redaction = with(LogRedaction()) { $0.custom = { key, _ in key } }
+    var seen = RequestObservation.whole(direction, .response(statusCode: 200))
+    redaction.makeRedactor()(&seen)
+    let isInbound = direction == .inbound
+    #expect(seen.request.url == (isInbound ? "url.path" : "url.full"))
+    #expect(seen.request.urlTemplate == (isInbound ? "http.route" : "url.template"))
+    #expect(seen.request.serverAddress == "server.address")
+    #expect(seen.request.clientAddress == "client.address")
+    #expect(seen.request.method == "http.request.method_original")
+    #expect(seen.peerAddress == "network.peer.address")
+  }
+
   private func written(_ url: String, limit: Int) -> String {
     let bytes = LineWriter.bytes(capacity: 1_024) { line in
       URLRedactor(allowedQueryKeys: []).redact(url, limit: limit, to: &line)
