@@ -198,7 +198,9 @@ private struct RedactedTracer: RequestTracer {
   let tracer: any RequestTracer
   let redact: @Sendable (inout RequestObservation) -> Void
 
+  var currentTrace: TraceContext? { tracer.currentTrace }
   func beginClientSpan() -> TraceContext { tracer.beginClientSpan() }
+  func beginClientSpan(in parent: TraceContext) -> TraceContext { tracer.beginClientSpan(in: parent) }
 
   func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext {
     tracer.beginServerSpan(method: method, headers: headers)

@@ -6,16 +6,21 @@ import TestSupport
 @Suite(.needs(.thread)) struct TracerTests {
   private final class Span: Sendable {}
 
-  /// Makes spans, and keeps what it hears of their requests.
+  /// Makes spans, and keeps what it hears of their requests. Tests beside these make requests too: they get the trace and the flags
+  /// that they would have without it.
   private final class Tracer: RequestTracer {
     let ended = Mutex<[RequestObservation]>([])
 
-    func beginClientSpan() -> TraceContext {
-      let context = TraceContext.random(isSampled: true)
-      return TraceContext(traceparent: context.traceparent, span: Span()) ?? context
+    func beginClientSpan() -> TraceContext { span(in: .current) }
+
+    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext {
+      span(in: headers("traceparent").flatMap { TraceContext(traceparent: $0) })
     }
 
-    func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext { beginClientSpan() }
+    private func span(in parent: TraceContext?) -> TraceContext {
+      let context = parent?.child() ?? .random()
+      return TraceContext(traceparent: context.traceparent, span: Span()) ?? context
+    }
 
     func requestEnded(_ observation: RequestObservation) {
       var observation = observation

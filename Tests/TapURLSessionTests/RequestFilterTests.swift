@@ -81,7 +81,8 @@ import TestSupport
     let configuration = tap.sessionConfiguration(from: .ephemeral(with: MockProtocol.self), client: "a")
     let metricsClass: AnyClass = try #require(configuration.protocolClasses?.first)
     let context = try #require(ProtocolClasses.context(of: metricsClass))
-    let isAccepted = context.accepts(URLRequest(url: try #require(URL(string: request.url))))
+    let isAccepted = context.accepts(
+      URLRequest(url: try #require(URL(string: request.url))), in: nil)
     #expect(isAccepted == (request.url == "http://chosen.test/"))
     #expect(context.seesAllRequests == request.isKnown)
   }

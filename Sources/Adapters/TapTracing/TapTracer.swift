@@ -9,8 +9,9 @@ public import Tracing
 ///     configuration.tracer = TapTracer(InstrumentationSystem.tracer)
 ///     let tap = try Tap.start(configuration)
 ///
-/// A request that the app makes with a trace, such as `request.traced()`, has a client span; one that it serves has a server
-/// span. A span begins when the request gets its trace, and ends with the request. A span whose request never ends, because it is
+/// A request that the app makes with a trace, such as `request.traced()`, has a client span, and so has one of a URLSession that is
+/// made within a span; one that the app serves has a server span. A span begins when the request gets its trace, and ends with the
+/// request. A span whose request never ends, because it is
 /// not sent or a filter excludes it, ends when the last copy of its trace is released, and has no attributes.
 public struct TapTracer: RequestTracer {
   private let tracer: any Tracer
@@ -23,18 +24,36 @@ public struct TapTracer: RequestTracer {
     self.tracer = tracer
   }
 
-  /// Begins a client span within the current `ServiceContext`, or, if that is not of `TraceContext.current`, within the latter.
+  /// The current `ServiceContext`, unless that is not of `TraceContext.current`.
+  private var currentContext: ServiceContext? {
+    let (context, served) = (ServiceContext.current, TraceContext.current)
+    return served == nil || served == context?.trace ? context : nil
+  }
+
+  /// The span of the current `ServiceContext`, or, if that is not of `TraceContext.current`, the latter.
+  public var currentTrace: TraceContext? {
+    guard let context = currentContext else { return TraceContext.current }
+    var headers: [String: String] = [:]
+    tracer.inject(context, into: &headers, using: Headers())
+    return headers["traceparent"].flatMap { TraceContext(traceparent: $0, span: Parent(context: context)) }
+      ?? TraceContext.current
+  }
+
+  /// Begins a client span within ``currentTrace``.
   public func beginClientSpan() -> TraceContext {
-    var context = ServiceContext.current ?? .topLevel
     let served = TraceContext.current
-    if let served, context.trace != served {
-      if let span = served.context {
-        context = span
-      } else {
-        tracer.extract(["traceparent": served.traceparent], into: &context, using: Headers())
-      }
+    if currentContext == nil, let served { return beginClientSpan(in: served) }
+    let span = tracer.startSpan("HTTP", context: currentContext ?? .topLevel, ofKind: .client)
+    return trace(of: span, otherwise: served?.child())
+  }
+
+  /// Begins a client span within a trace, which was ``currentTrace``.
+  public func beginClientSpan(in parent: TraceContext) -> TraceContext {
+    var context = parent.context ?? ServiceContext.current ?? .topLevel
+    if parent.context == nil {
+      tracer.extract(["traceparent": parent.traceparent], into: &context, using: Headers())
     }
-    return trace(of: tracer.startSpan("HTTP", context: context, ofKind: .client), otherwise: served?.child())
+    return trace(of: tracer.startSpan("HTTP", context: context, ofKind: .client), otherwise: parent.child())
   }
 
   /// Begins a server span within the span of the caller, if the headers name one.
@@ -61,6 +80,13 @@ public struct TapTracer: RequestTracer {
     observation.request.traceContext?.requestSpan?.end(observation)
   }
 
+  /// The context of a span of the app's own, for the requests within it.
+  final class Parent: Sendable {
+    let context: ServiceContext
+
+    init(context: ServiceContext) { self.context = context }
+  }
+
   private struct Headers: Extractor, Injector {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key.lowercased()] }
     func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) {
@@ -72,8 +98,8 @@ public struct TapTracer: RequestTracer {
 extension TraceContext {
   fileprivate var requestSpan: RequestSpan? { span as? RequestSpan }
 
-  /// The context of the span that a ``TapTracer`` has begun for this request.
-  var context: ServiceContext? { requestSpan?.span.context }
+  /// The context of the span that a ``TapTracer`` has begun for this request, or has found.
+  var context: ServiceContext? { requestSpan?.span.context ?? (span as? TapTracer.Parent)?.context }
 
   fileprivate func with(_ span: RequestSpan) -> TraceContext {
     TraceContext(traceparent: traceparent, span: span) ?? self

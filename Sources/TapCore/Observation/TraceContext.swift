@@ -122,8 +122,18 @@ extension TraceContext {
   /// The trace of a request that the app makes now: a span of the tap's ``RequestTracer``, if the process has a tap with one;
   /// without, a child of ``current``, or a new trace if there is none.
   public static func next() -> TraceContext {
-    RequestRecorder.tracing.withLock { $0.recorder }?.tracer?.beginClientSpan() ?? current?.child()
-      ?? .random()
+    RequestRecorder.newestTracer?.beginClientSpan() ?? current?.child() ?? .random()
+  }
+
+  /// The trace of a request that was made within another one.
+  package static func next(in parent: TraceContext) -> TraceContext {
+    RequestRecorder.newestTracer?.beginClientSpan(in: parent) ?? parent.child()
+  }
+
+  /// The trace that a request which is made here belongs to, if there is one: the tracer's, or ``current``.
+  package static var ofCurrentWork: TraceContext? {
+    if let tracer = RequestRecorder.newestTracer { return tracer.currentTrace }
+    return current
   }
 }
 

@@ -38,11 +38,13 @@ public final class RequestRecorder: Sendable {
   }
   private let living = Atomic<Int>(0)
 
-  struct Tracing {
+  private struct Tracing {
     weak var recorder: RequestRecorder?
   }
   /// The newest recorder with a tracer.
-  static let tracing = Mutex(Tracing())
+  private static let tracing = Mutex(Tracing())
+  /// Its tracer.
+  static var newestTracer: (any RequestTracer)? { tracing.withLock { $0.recorder }?.tracer }
 
   /// Makes a recorder and registers its metrics.
   ///

@@ -8,9 +8,15 @@
 /// A span whose request never ends, because it is not sent, is released. That happens on any thread, also under locks
 /// of the tap's and of Foundation's: a `deinit` that ends the span must do so elsewhere, such as in a `Task`.
 public protocol RequestTracer: RequestObserver {
+  /// The trace that the current work belongs to, if there is one: by default ``TraceContext/current``. Asked for each request of a
+  /// URLSession, on the app's thread and under locks of Foundation's: it must not wait, nor make a request.
+  var currentTrace: TraceContext? { get }
   /// Begins the span of a request that the app is about to make, in the current context of its task. Called on the app's thread:
   /// it must not wait.
   func beginClientSpan() -> TraceContext
+  /// Begins the span of a request that the app has made without a trace, within what was its ``currentTrace``. Called as that is, and
+  /// on other threads. By default, ``beginClientSpan()`` with ``TraceContext/current`` set.
+  func beginClientSpan(in parent: TraceContext) -> TraceContext
   /// Begins the span of a request that the app serves. Called on the app's thread: it must not wait.
   ///
   /// - Parameters:
@@ -18,4 +24,14 @@ public protocol RequestTracer: RequestObserver {
   ///   - headers: The value of a request header by its name in lowercase, or `nil`: `traceparent`, and whatever else the app's
   ///     middleware gives.
   func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext
+}
+
+extension RequestTracer {
+  /// ``TraceContext/current``.
+  public var currentTrace: TraceContext? { TraceContext.current }
+
+  /// ``beginClientSpan()``, where ``TraceContext/current`` is `parent`.
+  public func beginClientSpan(in parent: TraceContext) -> TraceContext {
+    TraceContext.$current.withValue(parent) { beginClientSpan() }
+  }
 }

@@ -30,12 +30,15 @@ final class ClientRelay: NSObject, URLProtocolClient {
   private let requests: [TapContext.Observed]
   private let state: Mutex<State>
 
-  init(to original: any URLProtocolClient, request: URLRequest, context: TapContext) {
+  /// - Parameter trace: Within which the app resumed the task, if that is known.
+  init(
+    to original: any URLProtocolClient, request: URLRequest, in trace: TraceContext?, context: TapContext
+  ) {
     let url = request.url?.absoluteString ?? ""
     self.original = original
     self.context = context
     method = request.httpMethod ?? "GET"
-    requests = context.observe(request, url: url, method: method)
+    requests = context.observe(request, url: url, method: method, in: trace)
     state = Mutex(State(relay: TransferInfo.Relay(isSecure: url.hasPrefix("https:"))))
   }
 

@@ -1,3 +1,4 @@
+import TapCore
 import TapFoundation
 
 /// The metrics URLProtocol: a tap on the loader that would have served the task without it.
@@ -23,7 +24,11 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
 
   override class func canInit(with request: URLRequest) -> Bool {
     // Runs under a lock of the whole process: ask, and touch no session.
-    context?.accepts(request) ?? false
+    guard let context else { return false }
+    let trace = TraceContext.ofCurrentWork
+    guard context.accepts(request, in: trace) else { return false }
+    CarriedTraces.shared.add(trace, for: request)
+    return true
   }
 
   override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
@@ -36,8 +41,9 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
     super.init(request: request, cachedResponse: cachedResponse, client: client)
     self.task = task
+    let trace = CarriedTraces.shared.take(for: request)
     guard let context = Self.context, let originalClient = super.client else { return }
-    let relay = ClientRelay(to: originalClient, request: request, context: context)
+    let relay = ClientRelay(to: originalClient, request: request, in: trace, context: context)
     guard let loaderClass = context.loader(for: request) else { return }
     loader = loaderClass.init(task: task, cachedResponse: cachedResponse, client: relay)
     self.relay = relay

@@ -62,7 +62,9 @@ final class TapContext: Sendable {
   ///
   /// Only http and https are ours, in lowercase as the native loaders want them: a native WebSocket task casts its loader to the
   /// native class, and other schemes have no metrics here.
-  func accepts(_ request: URLRequest) -> Bool {
+  ///
+  /// - Parameter trace: Within which the app asks.
+  func accepts(_ request: URLRequest, in trace: TraceContext?) -> Bool {
     if clients.isEmpty {
       warn()
       return false
@@ -73,7 +75,7 @@ final class TapContext: Sendable {
     if isRecorded, isOurs, loader(for: request) != nil { return true }
     let other = (loaders + Self.native).first { $0.canInit(with: request) }
     if let other, takesConnection(other, url: url) { hasExcluded.store(true, ordering: .relaxed) }
-    if isRecorded, other == nil, isRefused(request) { recordRefusal(of: request) }
+    if isRecorded, other == nil, isRefused(request) { recordRefusal(of: request, in: trace) }
     return false
   }
 
@@ -97,7 +99,9 @@ final class TapContext: Sendable {
 
   private func records(_ request: URLRequest, url: String, for client: Client) -> Bool {
     client.tap.records(server: URLAuthority(url)) {
-      describe(request, url: url, method: request.httpMethod ?? "GET", for: client, hasHeaders: true)
+      describe(
+        request, url: url, method: request.httpMethod ?? "GET", for: client, trace: request.ownTrace,
+        hasHeaders: true)
     }
   }
 
@@ -108,15 +112,19 @@ final class TapContext: Sendable {
   }
 
   /// The request as each of its taps records it.
-  func observe(_ request: URLRequest, url: String, method: String) -> [Observed] {
-    clients.compactMap { client in
+  ///
+  /// - Parameter parent: The trace within which the app makes it. The request's own goes first.
+  func observe(_ request: URLRequest, url: String, method: String, in parent: TraceContext?) -> [Observed] {
+    let trace = request.ownTrace ?? parent.map { TraceContext.next(in: $0) }
+    return clients.compactMap { client in
       let tap = client.tap
       // With one tap, `accepts` has asked it.
       guard !tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else { return nil }
       let hasHeaders = tap.configuration.collectsHeaders
       return Observed(
         record: RequestRecord(
-          describe(request, url: url, method: method, for: client, hasHeaders: hasHeaders),
+          describe(
+            request, url: url, method: method, for: client, trace: trace, hasHeaders: hasHeaders),
           recorder: tap.recorder),
         tap: tap)
     }
@@ -124,19 +132,15 @@ final class TapContext: Sendable {
 
   /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
   private func describe(
-    _ request: URLRequest, url: String, method: String, for client: Client, hasHeaders: Bool
+    _ request: URLRequest, url: String, method: String, for client: Client, trace: TraceContext?,
+    hasHeaders: Bool
   ) -> RequestDescription {
-    let (context, headers) = (request.tapContext, request.allHTTPHeaderFields ?? [:])
-    let server = URLAuthority(url)
-    // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
-    let traceparent = headers.first { $0.key.utf8.count == 11 && $0.key.lowercased() == "traceparent" }
-    let trace = traceparent.flatMap { TraceContext(traceparent: $0.value) }
+    let (context, server) = (request.tapContext, URLAuthority(url))
     return RequestDescription(
       client: client.name, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
       urlTemplate: context?.urlTemplate ?? client.tap.recorder.outboundTemplates?.template(forURL: url),
-      // The context's has the span, which a header has not.
-      traceContext: trace == nil || trace == context?.traceContext ? context?.traceContext : trace,
-      fields: context?.fields ?? [:], headers: hasHeaders ? headers : [:])
+      traceContext: trace, fields: context?.fields ?? [:],
+      headers: hasHeaders ? request.allHTTPHeaderFields ?? [:] : [:])
   }
 
   // MARK: The loaders
@@ -165,11 +169,25 @@ final class TapContext: Sendable {
   }
 
   /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign of it.
-  private func recordRefusal(of request: URLRequest) {
+  private func recordRefusal(of request: URLRequest, in trace: TraceContext?) {
     let (now, url) = (Instant.now, request.url?.absoluteString ?? "")
-    for refused in observe(request, url: url, method: request.httpMethod ?? "GET") {
+    for refused in observe(request, url: url, method: request.httpMethod ?? "GET", in: trace) {
       refused.record.begin(at: now)
       refused.record.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
+  }
+}
+
+extension URLRequest {
+  /// The trace that the app gave the request: that of its header, or of its context.
+  fileprivate var ownTrace: TraceContext? {
+    let given = tapContext?.traceContext
+    // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
+    let traceparent = allHTTPHeaderFields?.first {
+      $0.key.utf8.count == 11 && $0.key.lowercased() == "traceparent"
+    }
+    let sent = traceparent.flatMap { TraceContext(traceparent: $0.value) }
+    // The context's has the span, which a header has not.
+    return sent == nil || sent == given ? given : sent
   }
 }

@@ -111,6 +111,30 @@ import Tracing
     #expect(span.events.isEmpty == (request.timings[.processing] == nil))
   }
 
+  /// Nor does the app ask for it, nor does it send anything.
+  @Test func `a plain call of a session has a client span under the span around it`() async throws {
+    let server = try await OddServer.start { _ in [.response()] }
+    let (tap, tracer) = (try tap(), tracer)
+    let url = try #require(URL(string: server.url()))
+    let session = tap.session(client: "users")
+    var topLevel = ServiceContext.topLevel
+    topLevel.inMemorySpanContext = .init(traceID: root.traceID, spanID: root.spanID, parentSpanID: nil)
+    try await tracer.withSpan("work", context: topLevel, ofKind: .internal) { _ in
+      _ = try await session.data(from: url)
+    }
+    _ = try await session.data(from: url)
+    await tap.shutdown()
+    try await server.stop()
+
+    let work = try #require(ended.first { $0.kind == .internal })
+    let client = try #require(ended.first { $0.kind == .client })
+    #expect(ended.count == 2 && active.isEmpty)
+    #expect(client.parentSpanID == work.spanID && attributes(client)["url.full"] == server.url())
+    let traces = tap.recordedRequests().map(\.request.traceContext)
+    #expect(traces.map(\.?.spanID) == [client.spanID, nil])
+    #expect(server.requests.map { $0.head.headers["traceparent"] } == [[], []])
+  }
+
   @Test func `an error is the status`() async throws {
     let server = try await OddServer.start { _ in [.response("404 Not Found")] }
     let refusing = try RefusingPort()

@@ -248,7 +248,8 @@ import TestSupport
     do {
       let client = try #require(MockProtocol(task: task, cachedResponse: nil, client: nil).client)
       let relay = ClientRelay(
-        to: client, request: URLRequest(url: try #require(task.originalRequest?.url)), context: context)
+        to: client, request: URLRequest(url: try #require(task.originalRequest?.url)), in: nil,
+        context: context)
       let loader = try #require(TapContext.nativeHTTP).init(task: task, cachedResponse: nil, client: relay)
       relay.start(loader)
       let now = Instant.now

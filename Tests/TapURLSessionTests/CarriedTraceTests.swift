@@ -1,0 +1,163 @@
+import TestSupport
+
+@testable import TapURLSession
+
+/// A request that nobody gave a trace has that of where it was made, exactly or not at all.
+@Suite struct CarriedTraceTests {
+  private func request(_ url: String = "http://host.test/") throws -> URLRequest {
+    URLRequest(url: try #require(URL(string: url)))
+  }
+
+  /// With a cache Foundation makes the loader on another thread, and without one where the task is resumed.
+  @Test(arguments: Kind.allCases, Style.allCases)
+  func `a request belongs to the trace in which its task is resumed, and sends nothing of it`(
+    kind: Kind, style: Style
+  ) async throws {
+    guard kind.exists(in: style) else { return }
+    let origin = try Origin { _ in [.response()] }
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let (cached, plain) = (URLSessionConfiguration.default, URLSessionConfiguration.ephemeral)
+    cached.urlCache = URLCache(memoryCapacity: 100_000, diskCapacity: 0, diskPath: nil)
+    plain.urlCache = nil
+    var expected: [TraceContext?] = []
+    for configuration in [cached, plain] {
+      let tapped = tap.sessionConfiguration(from: configuration, client: "test")
+      for trace in [TraceContext.random(isSampled: true), nil] {
+        let request = with(URLRequest(url: origin.url())) { $0.httpMethod = kind.sendsBody ? "POST" : "GET" }
+        let exchange = Exchange(kind: kind, style: style, request: request)
+        let made = try await TraceContext.$current.withValue(trace) { try await exchange.run(tapped) }
+        #expect(made.status == 200)
+        expected.append(trace)
+      }
+    }
+    tap.flush()
+    let traces = observer.ended.map(\.request.traceContext)
+    #expect(traces.map(\.?.traceID) == expected.map(\.?.traceID))
+    #expect(traces.map(\.?.isSampled) == expected.map(\.?.isSampled))
+    #expect(zip(traces, expected).allSatisfy { $0 == nil || $0?.spanID != $1?.spanID })
+    #expect(origin.requests.map { $0.headers["traceparent"] } == [nil, nil, nil, nil])
+  }
+
+  @Test func `what the app gave a request goes first`() async throws {
+    let origin = try Origin { _ in [.response()] }
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let trace = TraceContext.random()
+    let (own, sent) = (RequestContextTests.context, RequestContextTests.trace)
+    let requests = [
+      with(URLRequest(url: origin.url())) { $0.setValue(sent, forHTTPHeaderField: "traceparent") },
+      with(URLRequest(url: origin.url())) { $0.tapContext = own },
+      // A header that is none is ignored.
+      with(URLRequest(url: origin.url())) { $0.setValue("00-1-2-3", forHTTPHeaderField: "traceparent") },
+    ]
+    for request in requests {
+      let exchange = Exchange(kind: .data, style: .async, request: request)
+      _ = try await TraceContext.$current.withValue(trace) {
+        try await exchange.run(tap.sessionConfiguration(client: "test"))
+      }
+    }
+    tap.flush()
+    let traces = observer.ended.map(\.request.traceContext)
+    #expect(traces.prefix(2) == [own.traceContext, own.traceContext])
+    #expect(traces.last??.traceID == trace.traceID)
+  }
+
+  /// Foundation refuses it without a loader.
+  @Test func `a request that is refused has its trace`() async throws {
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let trace = TraceContext.random()
+    let exchange = Exchange(kind: .data, style: .async, request: try request("HTTP://host.test/"))
+    _ = try await TraceContext.$current.withValue(trace) {
+      try await exchange.run(tap.sessionConfiguration(client: "test"))
+    }
+    tap.flush()
+    #expect(observer.ended.map(\.request.traceContext?.traceID) == [trace.traceID])
+  }
+
+  /// Each lane makes one call after the other, each in a trace of its own, under a client's name of its own: so it is
+  /// known which line is which. `TESTS_TRACES` sets the number of calls of a lane.
+  @Test(arguments: [false, true])
+  func `no request has the trace of another, also where all are made of one value`(isShared: Bool) async throws {
+    let origin = try Origin(keepsRequests: false) { _ in [.response()] }
+    let observer = RecordingObserver()
+    let tap = URLSessionTap(observers: [observer])
+    let calls = ProcessInfo.processInfo.environment["TESTS_TRACES"].flatMap(Int.init) ?? 40
+    let shared = URLRequest(url: origin.url())
+    let made = try await withThrowingTaskGroup(of: (String, [String?]).self) { group in
+      for lane in 0..<16 {
+        group.addTask {
+          let session = URLSession(
+            configuration: tap.sessionConfiguration(from: .ephemeral, client: "lane \(lane)"))
+          defer { session.finishTasksAndInvalidate() }
+          var traces: [String?] = []
+          for call in 0..<calls {
+            // Some of them outside of any trace.
+            let trace = call % 8 == 7 ? nil : TraceContext.random()
+            traces.append(trace?.traceID)
+            let request = isShared ? shared : URLRequest(url: origin.url())
+            _ = try await TraceContext.$current.withValue(trace) { try await session.data(for: request) }
+          }
+          return ("lane \(lane)", traces)
+        }
+      }
+      return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+    tap.flush()
+    let ended = Dictionary(grouping: observer.ended, by: \.request.client)
+    var known = 0
+    for (client, traces) in made {
+      let recorded = ended[client]?.map(\.request.traceContext?.traceID) ?? []
+      try #require(recorded.count == calls)
+      for (recorded, trace) in zip(recorded, traces) {
+        #expect(recorded == trace || (isShared && recorded == nil))
+        if recorded != nil { known += 1 }
+      }
+    }
+    let count = 16 * (0..<calls).count { $0 % 8 != 7 }
+    if isShared { print("of one value: \(known) of \(count) traces are known") }
+  }
+
+  @Test func `a trace is carried to the loader that was asked for, once`() throws {
+    let (traces, trace) = (CarriedTraces(limit: 10), TraceContext.random())
+    let (one, other) = (try request(), try request())
+    traces.add(trace, for: one)
+    #expect(traces.take(for: other) == nil)
+    let copy = one
+    #expect(traces.take(for: copy) == trace)
+    #expect(traces.take(for: one) == nil)
+  }
+
+  @Test func `what is pending of one value has a trace if all of it has the same`() throws {
+    let (traces, request) = (CarriedTraces(limit: 10), try request())
+    let (one, other) = (TraceContext.random(), TraceContext.random())
+    let cases: [([TraceContext?], TraceContext?)] = [
+      ([one, one], one), ([one, other], nil), ([one, nil], nil), ([nil, one], nil),
+    ]
+    for (pending, expected) in cases {
+      for trace in pending { traces.add(trace, for: request) }
+      #expect(traces.take(for: request) == expected)
+      #expect(traces.take(for: request) == expected)
+    }
+    // It is over with the last of them.
+    traces.add(one, for: request)
+    traces.add(other, for: request)
+    _ = traces.take(for: request)
+    traces.add(one, for: request)
+    #expect(traces.take(for: request) == nil)
+    #expect(traces.take(for: request) == nil)
+    traces.add(one, for: request)
+    #expect(traces.take(for: request) == one)
+  }
+
+  @Test func `where loaders are asked for and not made, nothing is carried any more, and nothing kept`() throws {
+    let (traces, trace) = (CarriedTraces(limit: 3), TraceContext.random())
+    let requests = try (0..<5).map { try request("http://host.test/\($0)") }
+    for request in requests { traces.add(trace, for: request) }
+    #expect(requests.allSatisfy { traces.take(for: $0) == nil })
+    #expect(traces.pendingCount == 0)
+    traces.add(trace, for: requests[0])
+    #expect(traces.take(for: requests[0]) == nil)
+  }
+}
