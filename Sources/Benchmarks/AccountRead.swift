@@ -16,6 +16,26 @@ extension Benchmark {
     MeasuredLoader.nanosecondsPerConnectionRead.withLock { $0 }
   }
 
+  /// Carrying the trace of a request's place from where its task is resumed to where its loader is made.
+  static let carriedTrace = Benchmark(
+    "request.trace.carried", unit: "ns", reference: "one uncontended Mutex lock and unlock",
+    value: {
+      let urls = (0..<100).compactMap { URL(string: "http://host.test/\($0)") }
+      let requests = urls.map { URLRequest(url: $0) }
+      let (traces, rounds) = (CarriedTraces(limit: 1_000), 1_000)
+      return TraceContext.$current.withValue(.random()) {
+        Stopwatch.nanoseconds(per: rounds * requests.count) {
+          for _ in 0..<rounds {
+            for request in requests {
+              traces.add(TraceContext.ofCurrentWork, for: request)
+              _ = traces.take(for: request)?.child()
+            }
+          }
+        }
+      }
+    },
+    referenceValue: { UncontendedMutex.nanoseconds })
+
   private static func reading(_ name: String, _ nanoseconds: @escaping @Sendable () -> Double?) -> Benchmark {
     Benchmark(
       name, unit: "ns", reference: "one uncontended Mutex lock and unlock",

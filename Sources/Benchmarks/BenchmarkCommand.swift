@@ -75,7 +75,7 @@ enum AllBenchmarks {
     .downloadTapped,
     .requestAllocations,
     .requestInstructions, .requestTraceInstructions, .requestDrainInstructions,
-    .accountRead, .connectionRead,
+    .accountRead, .connectionRead, .carriedTrace,
     .observationRecord,
     .observationP99UnderAttack,
     .inboundRecord,

@@ -99,7 +99,8 @@ public final class Tap: Sendable {
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logging.redaction.headers,
         knownMethods: KnownMethods(configuration.knownMethods), consumers: consumers.compactMap { $0 },
-        observers: configuration.observers, tracer: configuration.makeTracer())
+        observers: configuration.observers, tracer: configuration.makeTracer(),
+        traceSamplingRate: configuration.traceSamplingRate)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)

@@ -38,11 +38,6 @@ public struct LogSampling: Sendable {
     if severity >= keepsFrom { return nil }
     if let slow, duration >= slow { return nil }
     if severity < minimumSeverity { return .severity }
-    if rate >= 1 { return nil }
-    guard rate > 0 else { return .sampling }
-    // The last 56 bits of the trace id.
-    let randomness = trace.map { $0.traceBits.low & 0x00ff_ffff_ffff_ffff } ?? random()
-    // Kept at or above the threshold: a higher rate keeps all that a lower one keeps.
-    return randomness >= UInt64((1 - rate) * 0x1p56) ? nil : .sampling
+    return TraceContext.isKept(trace?.randomness ?? random(), at: rate) ? nil : .sampling
   }
 }

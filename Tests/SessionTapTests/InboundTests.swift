@@ -15,6 +15,7 @@ import TestSupport
       method: "GET", path: "/orders/7", scheme: "http", traceparent: caller.traceparent
     ) { inbound in
       for path in ["/stock", "/price"] { _ = try await session.data(for: .traced(upstream.url(path))) }
+      _ = try await session.data(from: upstream.url("/plain"))
       inbound.end(statusCode: 200, route: "/orders/{id}")
       return inbound.trace
     }
@@ -35,31 +36,36 @@ import TestSupport
       lines.filter { $0["event"] as? String == event && $0["trace_id"] as? String == caller.traceID }
         .compactMap { $0["span_id"] as? String }
     }
-    #expect(lines.count == 3)
+    #expect(lines.count == 4)
     #expect(spans("http.server.request") == [inbound.spanID])
-    #expect(Set(spans("http.client.request")) == Set(sent.map(\.spanID)))
-    #expect(Set(sent.map(\.spanID) + [inbound.spanID, caller.spanID]).count == 4)
+    #expect(spans("http.client.request").prefix(2) == sent.map(\.spanID)[...])
+    #expect(Set(spans("http.client.request") + [inbound.spanID, caller.spanID]).count == 5)
   }
 
-  /// A server that records what is sampled has no reason to record what nobody else does.
-  @Test func `begin a trace where there is none, which is not sampled`() async throws {
-    let upstream = try Origin { _ in [.response()] }
-    let configuration = Tap.Configuration.test { $0.endpoint = nil }
-    let tap = try Tap.start(configuration)
-    let session = URLSession(configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
-    let own = try await tap.inbound.withRequest(method: "GET", path: "/") { inbound in
-      _ = try await session.data(for: .traced(upstream.url()))
-      // The tap itself changes no request.
-      _ = try await session.data(from: upstream.url())
-      return inbound.trace
+  /// A server that records what is sampled has no reason to record what nobody else does. In a process of its own: a trace that
+  /// begins without a served request is sampled as the newest tap has it.
+  @Test func `begin a trace where there is none, which is sampled at the rate that the app sets`() async {
+    await #expect(processExitsWith: .success) {
+      for rate in [0.0, 1] {
+        let upstream = try Origin { _ in [.response()] }
+        let tap = try Tap.start(.test { ($0.endpoint, $0.traceSamplingRate) = (nil, rate) })
+        let session = URLSession(
+          configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
+        let own = try await tap.inbound.withRequest(method: "GET", path: "/") { inbound in
+          _ = try await session.data(for: .traced(upstream.url()))
+          // The tap itself changes no request.
+          _ = try await session.data(from: upstream.url())
+          return inbound.trace
+        }
+        _ = try await session.data(for: .traced(upstream.url()))
+        await tap.shutdown()
+        let headers = upstream.requests.map { $0.headers["traceparent"] }
+        let sent = headers.compactMap { $0.flatMap(TraceContext.init(traceparent:)) }
+        #expect(headers.map { $0?.hasSuffix(rate > 0 ? "-01" : "-00") } == [true, nil, true])
+        #expect(sent.map { $0.traceID == own.traceID } == [true, false])
+        #expect(Set(sent.map(\.spanID) + [own.spanID]).count == 3)
+      }
     }
-    _ = try await session.data(for: .traced(upstream.url()))
-    await tap.shutdown()
-    let headers = upstream.requests.map { $0.headers["traceparent"] }
-    let sent = headers.compactMap { $0.flatMap(TraceContext.init(traceparent:)) }
-    #expect(headers.map { $0?.hasSuffix("-00") } == [true, nil, true])
-    #expect(sent.map { $0.traceID == own.traceID } == [true, false])
-    #expect(Set(sent.map(\.spanID) + [own.spanID]).count == 3)
   }
 
   @Test func `the known methods of a tap are those of both directions, in metrics and log`() throws {

@@ -79,7 +79,9 @@ import TestSupport
   /// Each lane makes one call after the other, each in a trace of its own, under a client's name of its own: so it is
   /// known which line is which. `TESTS_TRACES` sets the number of calls of a lane.
   @Test(arguments: [false, true])
-  func `no request has the trace of another, also where all are made of one value`(isShared: Bool) async throws {
+  func `no request has the trace of another, also where all are made of one value`(
+    isShared: Bool
+  ) async throws {
     let origin = try Origin(keepsRequests: false) { _ in [.response()] }
     let observer = RecordingObserver()
     let tap = URLSessionTap(observers: [observer])
@@ -151,7 +153,7 @@ import TestSupport
     #expect(traces.take(for: request) == one)
   }
 
-  @Test func `where loaders are asked for and not made, nothing is carried any more, and nothing kept`() throws {
+  @Test func `where loaders are asked for and not made, nothing is carried any more, nor kept`() throws {
     let (traces, trace) = (CarriedTraces(limit: 3), TraceContext.random())
     let requests = try (0..<5).map { try request("http://host.test/\($0)") }
     for request in requests { traces.add(trace, for: request) }

@@ -85,6 +85,22 @@ public struct TraceContext: Sendable, Hashable {
     return TraceContext(identifiers.trace, span: identifiers.span, isSampled: isSampled)
   }
 
+  /// The first span of a new trace, which is sampled by its id, at a rate from 0 to 1.
+  package static func random(samplingRate rate: Double) -> TraceContext {
+    let trace = random()
+    let isSampled = isKept(trace.randomness, at: rate)
+    return TraceContext(trace.traceBits, span: trace.spanBits, isSampled: isSampled)
+  }
+
+  /// The last 56 bits of the trace id: those that are random (W3C Trace Context Level 2, section 3.2.2.5).
+  package var randomness: UInt64 { low & 0x00ff_ffff_ffff_ffff }
+
+  /// Whether 56 random bits are kept at a rate from 0 to 1, as in OpenTelemetry's consistent probability sampling:
+  /// at or above the threshold, so that a higher rate keeps all that a lower one keeps. `nan` keeps nothing.
+  package static func isKept(_ randomness: UInt64, at rate: Double) -> Bool {
+    rate >= 1 || (rate > 0 && randomness >= UInt64((1 - rate) * 0x1p56))
+  }
+
   /// A new span of the same trace, for a request that this span makes.
   public func child() -> TraceContext {
     TraceContext(traceBits, span: TraceIdentifiers.next().span, isSampled: isSampled)
@@ -120,9 +136,11 @@ extension TraceContext {
   @TaskLocal public static var current: TraceContext?
 
   /// The trace of a request that the app makes now: a span of the tap's ``RequestTracer``, if the process has a tap with one;
-  /// without, a child of ``current``, or a new trace if there is none.
+  /// without, a child of ``current``, or a new trace if there is none. The new trace is sampled as the newest tap with a
+  /// `Tap.Configuration.traceSamplingRate` has it, or not at all.
   public static func next() -> TraceContext {
-    RequestRecorder.newestTracer?.beginClientSpan() ?? current?.child() ?? .random()
+    RequestRecorder.newestTracer?.beginClientSpan() ?? current?.child()
+      ?? .random(samplingRate: RequestRecorder.newestSamplingRate)
   }
 
   /// The trace of a request that was made within another one.

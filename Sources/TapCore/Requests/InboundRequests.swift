@@ -36,7 +36,8 @@ public struct InboundRequests: Sendable {
   ) -> ActiveRequest {
     let trace =
       recorder.tracer?.beginServerSpan(method: method) { $0 == "traceparent" ? traceparent : headers($0) }
-      ?? traceparent.flatMap { TraceContext(traceparent: $0) }?.child() ?? .random()
+      ?? traceparent.flatMap { TraceContext(traceparent: $0) }?.child()
+      ?? .random(samplingRate: recorder.traceSamplingRate)
     return ActiveRequest(
       RequestDescription(
         direction: .inbound, client: "", method: method, url: path,

@@ -23,6 +23,8 @@ public final class RequestRecorder: Sendable {
   let headers: HeaderNames
   let knownMethods: KnownMethods
   let tracer: (any RequestTracer)?
+  /// The share of the traces which begin here that is sampled.
+  let traceSamplingRate: Double
   private let outboundMetrics: RequestMetrics
   private let inboundMetrics: RequestMetrics
   let consumers: [any RequestConsumer]
@@ -38,13 +40,15 @@ public final class RequestRecorder: Sendable {
   }
   private let living = Atomic<Int>(0)
 
-  private struct Tracing {
-    weak var recorder: RequestRecorder?
+  private struct Newest {
+    weak var withTracer: RequestRecorder?
+    weak var withSampling: RequestRecorder?
   }
-  /// The newest recorder with a tracer.
-  private static let tracing = Mutex(Tracing())
-  /// Its tracer.
-  static var newestTracer: (any RequestTracer)? { tracing.withLock { $0.recorder }?.tracer }
+  private static let newest = Mutex(Newest())
+  /// The tracer of the newest recorder that has one.
+  static var newestTracer: (any RequestTracer)? { newest.withLock { $0.withTracer }?.tracer }
+  /// The rate of the newest recorder that samples traces.
+  static var newestSamplingRate: Double { newest.withLock { $0.withSampling }?.traceSamplingRate ?? 0 }
 
   /// Makes a recorder and registers its metrics.
   ///
@@ -68,10 +72,11 @@ public final class RequestRecorder: Sendable {
     registry: Registry, outbound: RequestConfiguration = .init(), inbound: RequestConfiguration = .init(),
     exemplars: ExemplarPolicy = .sampled, headers: HeaderNames = HeaderNames(),
     knownMethods: KnownMethods = .standard, consumers: [any RequestConsumer],
-    observers: [any RequestObserver] = [], tracer: (any RequestTracer)? = nil
+    observers: [any RequestObserver] = [], tracer: (any RequestTracer)? = nil, traceSamplingRate: Double = 0
   ) throws(RegistryError) {
     (outboundFilter, inboundFilter) = (outbound.filter, inbound.filter)
-    (self.headers, self.knownMethods, self.tracer) = (headers, knownMethods, tracer)
+    (self.headers, self.knownMethods) = (headers, knownMethods)
+    (self.tracer, self.traceSamplingRate) = (tracer, traceSamplingRate)
     outboundTemplates = outbound.pathTemplates.isEmpty ? nil : outbound.pathTemplates
     inboundTemplates = inbound.pathTemplates.isEmpty ? nil : inbound.pathTemplates
     outboundMetrics = try RequestMetrics(.outbound, outbound, exemplars: exemplars)
@@ -82,7 +87,10 @@ public final class RequestRecorder: Sendable {
     self.consumers = consumers + queues
     ExitFlush.add(self)
     try registry.add(self)
-    if tracer != nil { Self.tracing.withLock { $0.recorder = self } }
+    Self.newest.withLock { newest in
+      if tracer != nil { newest.withTracer = self }
+      if traceSamplingRate > 0 { newest.withSampling = self }
+    }
     try registry.counter(
       "session_tap_refused_threads_total",
       help: "Starts of a thread that the system refused, as at a limit of tasks. Each is tried again."

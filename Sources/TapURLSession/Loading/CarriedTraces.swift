@@ -1,6 +1,6 @@
 import Synchronization
-import TapCore
-import TapFoundation
+package import TapCore
+package import TapFoundation
 
 /// Carries the trace of the task that resumes a request from `canInit`, which Foundation calls there, to the loader,
 /// which it mostly makes on another thread.
@@ -9,7 +9,7 @@ import TapFoundation
 /// `URLRequest` stands on, and all tasks made of one value share it. So a trace is carried as long as all that is
 /// pending under a reference comes from one place in one trace, and is absent otherwise. Foundation makes one loader
 /// for each `canInit` that takes a request (`URLSessionTask._getProtocol`).
-final class CarriedTraces: Sendable {
+package final class CarriedTraces: Sendable {
   /// What has been asked for and has no loader yet, of one reference.
   private struct Pending {
     /// Keeps the reference: another request at its address is not this one.
@@ -31,16 +31,16 @@ final class CarriedTraces: Sendable {
     var isGivenUp = false
   }
 
-  static let shared = CarriedTraces(limit: 16_384)
+  package static let shared = CarriedTraces(limit: 16_384)
 
   private let limit: Int
   private let table = Mutex(Table())
 
   /// - Parameter limit: The most references that are kept.
-  init(limit: Int) { self.limit = limit }
+  package init(limit: Int) { self.limit = limit }
 
   /// A loader of the request will be made, for a task that was resumed within this trace, or within none.
-  func add(_ parent: TraceContext?, for request: URLRequest) {
+  package func add(_ parent: TraceContext?, for request: URLRequest) {
     guard let reference = request.reference else { return }
     table.withLock { table in
       guard !table.isGivenUp else { return }
@@ -57,7 +57,7 @@ final class CarriedTraces: Sendable {
   /// The loader of the request is made.
   ///
   /// - Returns: The trace within which its task was resumed, or `nil` if there was none, or it is not known which.
-  func take(for request: URLRequest) -> TraceContext? {
+  package func take(for request: URLRequest) -> TraceContext? {
     guard let reference = request.reference else { return nil }
     return table.withLock { table in
       guard let index = table.pending.index(forKey: reference) else { return nil }

@@ -37,6 +37,9 @@ extension ExtremeTrial {
       + start("Tap.Configuration.observers", at: [("many", manyElements)]) {
         $0.configuration.observers = Array(repeating: SilentObserver(), count: $1)
       }
+      + start("Tap.Configuration.traceSamplingRate", at: Double.extremes) {
+        $0.configuration.traceSamplingRate = $1
+      }
       + start("Tap.Configuration.shutdownTimeout") { $0.configuration.shutdownTimeout = $1 }
       + start("TargetInfo.init(serviceName:resourceAttributes:)", at: String.extremes) {
         $0.configuration.target = TargetInfo(serviceName: $1, resourceAttributes: $1)

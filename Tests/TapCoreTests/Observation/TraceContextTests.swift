@@ -57,6 +57,20 @@ import TestSupport
     }
   }
 
+  /// As OpenTelemetry's consistent probability sampling has it, so that services keep the same traces.
+  @Test func `that is new is sampled by its id, and a higher rate keeps what a lower one keeps`() {
+    for rate in [0, -1, -Double.infinity, .nan] { #expect(!TraceContext.random(samplingRate: rate).isSampled) }
+    for rate in [1, 2, Double.infinity] { #expect(TraceContext.random(samplingRate: rate).isSampled) }
+    #expect(TraceContext.isKept(0x00c0_0000_0000_0000, at: 0.25))
+    #expect(!TraceContext.isKept(0x00bf_ffff_ffff_ffff, at: 0.25))
+    let traces = (0..<10_000).map { _ in TraceContext.random(samplingRate: 0.25) }
+    #expect(traces.allSatisfy { $0.isSampled == TraceContext.isKept($0.randomness, at: 0.25) })
+    #expect(traces.allSatisfy { !$0.isSampled || TraceContext.isKept($0.randomness, at: 0.5) })
+    // Ten standard deviations around 2,500.
+    #expect((2_067...2_933).contains(traces.count { $0.isSampled }))
+    #expect(traces.allSatisfy { $0.randomness == UInt64($0.traceID.suffix(14), radix: 16) })
+  }
+
   @Test func `never repeats an identifier, on eight threads`() {
     let seen = Mutex<(traces: Set<String>, spans: Set<String>)>(([], []))
     DispatchQueue.concurrentPerform(iterations: 8) { _ in
