@@ -42,13 +42,19 @@ package final class CarriedTraces: Sendable {
   /// A loader of the request will be made, for a task that was resumed within this trace, or within none.
   package func add(_ parent: TraceContext?, for request: URLRequest) {
     guard let reference = request.reference else { return }
-    table.withLock { table in
-      guard !table.isGivenUp else { return }
+    let dropped = table.withLock { table -> [UInt: Pending] in
+      if table.isGivenUp { return [:] }
       if table.pending.count >= limit, table.pending[reference] == nil {
-        return table = Table(isGivenUp: true)
+        return exchange(&table, with: Table(isGivenUp: true)).pending
       }
       table.pending[reference, default: Pending(request: request, parent: parent)].add(parent)
+      return [:]
     }
+    // They are freed here, outside the lock: a body stream of the app's may be among them.
+    guard !dropped.isEmpty else { return }
+    StandardError.write(
+      line: "session-tap: warning: requests have no trace but their own any more: "
+        + "\(dropped.count) times canInit took a request whose loader was not made")
   }
 
   /// How many references are kept.
@@ -59,13 +65,14 @@ package final class CarriedTraces: Sendable {
   /// - Returns: The trace within which its task was resumed, or `nil` if there was none, or it is not known which.
   package func take(for request: URLRequest) -> TraceContext? {
     guard let reference = request.reference else { return nil }
-    return table.withLock { table in
+    let pending = table.withLock { table -> Pending? in
       guard let index = table.pending.index(forKey: reference) else { return nil }
       table.pending.values[index].count -= 1
       let pending = table.pending.values[index]
       if pending.count == 0 { table.pending.remove(at: index) }
-      return pending.isAmbiguous ? nil : pending.parent
+      return pending
     }
+    return pending?.isAmbiguous == false ? pending?.parent : nil
   }
 }
 

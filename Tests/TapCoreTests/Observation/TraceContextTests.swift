@@ -59,7 +59,9 @@ import TestSupport
 
   /// As OpenTelemetry's consistent probability sampling has it, so that services keep the same traces.
   @Test func `that is new is sampled by its id, and a higher rate keeps what a lower one keeps`() {
-    for rate in [0, -1, -Double.infinity, .nan] { #expect(!TraceContext.random(samplingRate: rate).isSampled) }
+    for rate in [0, -1, -Double.infinity, .nan] {
+      #expect(!TraceContext.random(samplingRate: rate).isSampled)
+    }
     for rate in [1, 2, Double.infinity] { #expect(TraceContext.random(samplingRate: rate).isSampled) }
     #expect(TraceContext.isKept(0x00c0_0000_0000_0000, at: 0.25))
     #expect(!TraceContext.isKept(0x00bf_ffff_ffff_ffff, at: 0.25))
