@@ -23,7 +23,6 @@ let package = Package(
     .library(name: "TapURLSession", targets: ["TapURLSession"]),
     .library(name: "TapEverySession", targets: ["TapEverySession"]),
     .executable(name: "session-tap", targets: ["session-tap"]),
-    .executable(name: "session-tap-benchmarks", targets: ["session-tap-benchmarks"]),
   ],
   dependencies: [],
   targets: [

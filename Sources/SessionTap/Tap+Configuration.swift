@@ -48,11 +48,11 @@ extension Tap {
     /// lines reveal more than metrics. Works without a ``log``. Their number is
     /// ``/TapLog/RequestLog/Configuration/recentLineLimit``, or 1,000 if that is 0.
     public var servesLog = false
-    /// Whether the page opens with the last ten minutes: `true` by default. The process keeps the totals of
-    /// each five seconds, by client, server and path template, and by route for served requests. Each of
-    /// these takes up to 16 KiB, and all less than 2 MiB: beyond 16 templates the others are counted by
-    /// client and server, and beyond 24 of these, or 24 routes, together. `/page/history` has the totals.
-    /// An app without an ``endpoint`` keeps nothing.
+    /// Whether the page opens with the last ten minutes: `true` by default. The process keeps what each five
+    /// seconds added to the durations of ended requests, by the series of the metric, with the slowest and
+    /// the newest failed requests: at most 3 MiB for the requests that the app makes, and 3 MiB for those
+    /// that it serves. Beyond that it keeps less than ten minutes. `/page/history` has it. An app without an
+    /// ``endpoint`` keeps nothing.
     public var keepsPageHistory = true
     /// Where the metrics are served; `nil` serves none. By default refusals become warnings in the log.
     public var endpoint: Endpoint.Configuration? = Endpoint.Configuration()
@@ -158,19 +158,17 @@ extension Tap.Configuration {
 
   /// The endpoint, if there is to be one.
   func makeEndpoint(
-    registry: Registry, readiness: Readiness, log: RequestLog?, history: RequestHistory?,
-    recorder: RequestRecorder
+    registry: Registry, readiness: Readiness, log: RequestLog?, recorder: RequestRecorder
   ) throws(RegistryError) -> Endpoint? {
     guard var endpoint else { return nil }
     if let log, endpoint.logRefusal == nil { endpoint.logRefusal = { line in log.log(.warn, line) } }
     let servedLog = servesLog ? log : nil
-    var further = EndpointRoute.page(showsLog: servedLog != nil, showsHistory: history != nil)
-    if let history { further.append(.history(of: history, recorder: recorder)) }
+    var further = EndpointRoute.page(showsLog: servedLog != nil, showsHistory: keepsPageHistory)
+    if keepsPageHistory { further.append(.history(PageHistory(recorder))) }
     if let servedLog { further.append(.logs(of: servedLog)) }
     return try Endpoint(
       configuration: endpoint, registry: registry, readiness: readiness,
-      createdSamples: exposesCreatedSamples,
-      further: further)
+      createdSamples: exposesCreatedSamples, further: further)
   }
 }
 

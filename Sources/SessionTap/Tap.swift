@@ -90,20 +90,17 @@ public final class Tap: Sendable {
           .warn,
           "libcurl tells nothing of transfers on this toolchain: sizes come from headers, phases are unknown")
       }
-      // What the page shows before its first scrape, if there is a page to show it.
-      let history =
-        configuration.endpoint == nil || !configuration.keepsPageHistory
-        ? nil : RequestHistory(outbound: configuration.outbound, inbound: configuration.inbound)
-      let consumers: [(any RequestConsumer)?] = [requestLog, history, configuration.recorded]
+      let consumers: [(any RequestConsumer)?] = [requestLog, configuration.recorded]
       recorder = try RequestRecorder(
         registry: registry, outbound: configuration.outbound, inbound: configuration.inbound,
         exemplars: configuration.exemplars, headers: configuration.logging.redaction.headers,
         knownMethods: KnownMethods(configuration.knownMethods), consumers: consumers.compactMap { $0 },
         observers: configuration.observers, tracer: configuration.makeTracer(),
-        traceSamplingRate: configuration.traceSamplingRate)
+        traceSamplingRate: configuration.traceSamplingRate,
+        keepsHistory: configuration.endpoint != nil && configuration.keepsPageHistory)
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
-        registry: registry, readiness: readiness, log: requestLog, history: history, recorder: recorder)
+        registry: registry, readiness: readiness, log: requestLog, recorder: recorder)
       self.configuration = configuration
     } catch {
       throw TapError(error)

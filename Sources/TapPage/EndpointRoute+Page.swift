@@ -1,4 +1,4 @@
-package import TapCore
+import TapCore
 package import TapEndpoint
 
 extension EndpointRoute {
@@ -29,12 +29,9 @@ extension EndpointRoute {
     }
   }
 
-  /// What the page's charts show before its first scrape. The recorder delivers the pending requests first.
-  package static func history(of history: RequestHistory, recorder: RequestRecorder) -> EndpointRoute {
-    onThreads("/page/history") { _ in
-      recorder.drain()
-      return .uncached("application/json", history.json())
-    }
+  /// What the page's charts show before its first scrape.
+  package static func history(_ history: PageHistory) -> EndpointRoute {
+    onThreads("/page/history") { _ in .uncached("application/json", history.json()) }
   }
 }
 

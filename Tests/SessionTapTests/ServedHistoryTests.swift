@@ -11,11 +11,14 @@ import TestSupport
     #expect(text.hasPrefix("HTTP/1.1 200 "))
     #expect(text.contains("\r\nCache-Control: no-store\r\n"))
     #expect(text.contains("\r\nContent-Type: application/json\r\n"))
-    #expect(
-      text.contains(
-        #"{"direction":"outbound","client":"search","server_address":"search.example.com","server_port":"8443","#
-          + #""http_request_method":"GET"}"#))
-    #expect(text.contains(#"{"direction":"inbound","http_request_method":"GET","http_route":"/users/{id}"}"#))
+    let labels = [
+      #"client=\"search\",http_request_method=\"GET\",http_response_status_code=\"200\","#
+        + #"server_address=\"search.example.com\",server_port=\"8443\""#,
+      #"http_request_method=\"GET\",http_response_status_code=\"200\",http_route=\"/users/{id}\""#,
+    ]
+    for (side, labels) in zip(["made", "served"], labels) {
+      #expect(text.contains(#"{"side":"\#(side)","labels":"\#(labels)"}"#), "\(text)")
+    }
     #expect(try await tap.get("/").contains(#"data-history="yes""#))
     // It adds nothing to the metrics.
     #expect(!tap.registry.text.contains("history"))

@@ -9,16 +9,16 @@ struct PageContent: Sendable {
 
   let registry = Registry()
   let metrics: RequestDriver
-  private let history: RequestHistory?
+  private let history: PageHistory?
 
   /// - Parameters:
   ///   - keepsHistory: Whether the page has a history to open with.
   ///   - buckets: Those of the durations.
   init(keepsHistory: Bool = false, buckets: HistogramBuckets? = nil) throws {
-    history = keepsHistory ? RequestHistory(outbound: .init(), inbound: .init()) : nil
-    metrics = try RequestDriver(registry: registry, consumers: history.map { [$0] } ?? []) {
+    metrics = try RequestDriver(registry: registry, keepsHistory: keepsHistory) {
       if let buckets { $0.durationBuckets = buckets }
     }
+    history = keepsHistory ? PageHistory(metrics.recorder) : nil
   }
 
   func request(client: String = "payments", host: String = "a", template: String? = "/users/{id}")
@@ -67,7 +67,7 @@ struct PageContent: Sendable {
     if let text {
       routes.append(.immediate("/page/history") { _ in EndpointResponse(body: Array(text.utf8)) })
     } else if let history {
-      routes.append(.history(of: history, recorder: metrics.recorder))
+      routes.append(.history(history))
     }
     if let log {
       // What an app serves where the page looks for the lines of its log.

@@ -66,27 +66,28 @@ struct PageHistoryTests {
     }
   }
 
-  @Test func `places coarse buckets and others in those of the metrics`() async throws {
-    let content = try PageContent(buckets: [1, 2, 3, 4])
+  @Test func `places slots and others in the steps of the charts`() async throws {
+    let content = try PageContent(buckets: [2, 4])
     content.record(1, content.request(client: "b"), 100)
-    let history = """
-      {"slot_s": 5, "covered_s": 40, "bounds": {"outbound": [2, 4], "inbound": []}, "slots": [
-          {"age_s": 42, "totals": [[1, 9, {}, 2]]},
-          {"age_s": 22, "totals": [[0, 1, {}, 2], [1, 9, {"503": 1, "404": 2}, 0, 4, 1]]},
-          {"age_s": 2, "totals": [[0, 1, {}, 2]]}, {"age_s": 1, "totals": [[0, 1, {}, 2]]}],
-        "parties": [{"direction": "outbound", "client": "a"},
-          {"direction": "outbound", "otel_metric_overflow": "true"}], "slowest": [], "failed": []}
-      """
+    let history = #"""
+      {"slot_s": 5, "covered_s": {"made": 40, "served": 40}, "bounds": {"made": [2, 4], "served": []},
+        "series": [{"side": "made", "labels": "client=\"a\""},
+          {"side": "made", "labels": "otel_metric_overflow=\"true\""},
+          {"side": "made", "labels": "client=\"a\",error_type=\"503\""},
+          {"side": "made", "labels": "client=\"a\",http_response_status_code=\"404\",error_type=\"404\""}],
+        "slots": [{"age_s": 42, "added": [[1, 9, 2]]},
+          {"age_s": 22, "added": [[0, 1, 2], [1, 9, 0, 1, 1], [2, 3, 0, 1], [3, 6, 0, 2]]},
+          {"age_s": 2, "added": [[0, 1, 2]]}, {"age_s": 1, "added": [[0, 1, 2]]}],
+        "slowest": [], "failed": []}
+      """#
     try await content.show(history: history) { browser, _ in
       try await browser.point(at: "#pause")
       _ = try await browser.evaluate("($('numbers').open = true)")
-      try await browser.wait("$('made-by-bucket').rows.length === 5")
-      // A bucket of two seconds is shared by two of one second.
+      try await browser.wait("$('made-by-bucket').rows.length === 3")
       #expect(
-        try await browser.rows("made-by-bucket") == [
-          "up to 1 s|4", "up to 2 s|4", "up to 3 s|2", "up to 4 s|2", "over 4 s|1",
-        ])
-      // The newest first: a step of five seconds with seven requests after some without any, and before others.
+        try await browser.rows("made-by-bucket") == ["up to 2 s|8", "up to 4 s|4", "over 4 s|1"])
+      // The newest first: a step of five seconds with seven requests after some without any, and before
+      // others.
       let rows = try await browser.rows("made-by-time").map {
         $0.split(separator: "|").dropFirst().prefix(3).joined(separator: "|")
       }

@@ -218,17 +218,18 @@ struct PageNowTests {
   @Test func `compares the time that is chosen with that before`() async throws {
     // Slow as before; slower than before, but fast; a tail of one in eleven; slow only with its time-outs. Time-outs were once ten
     // minutes ago, and again and again since a minute.
+    let series = ["long", "slower", "tail", "late"].map { path in
+      let error = path == "late" ? #",error_type=\"timeout\""# : ""
+      let labels = #"client=\"c\"\#(error),http_request_method=\"GET\",server_address=\"a\""#
+      return #"{"side": "made", "labels": "\#(labels),url_template=\"/\#(path)\""}"#
+    }
     let history = """
-      {"slot_s": 5, "covered_s": 600, "bounds": {"outbound": [0.1, 0.5, 1], "inbound": []}, "slots": [
-          {"age_s": 590, "totals": [[3, 0, {"timeout": 2}, 0, 0, 0, 2]]},
-          {"age_s": 400, "totals": [[0, 20, {}, 0, 0, 0, 10], [1, 0.2, {}, 20]]},
-          {"age_s": 60, "totals": [[1, 2, {}, 0, 10], [3, 4, {"timeout": 2}, 0, 0, 0, 2]]},
-          {"age_s": 10, "totals": [[0, 20, {}, 0, 0, 0, 10], [2, 3, {}, 10, 0, 0, 1],
-            [3, 4, {"timeout": 2}, 0, 0, 0, 2]]}],
-        "parties": [\(["long", "slower", "tail", "late"].map {
-            #"{"direction": "outbound", "client": "c", "server_address": "a", "http_request_method": "GET", "url_template": "/\#($0)"}"#
-          }.joined(separator: ", "))],
-        "slowest": [], "failed": []}
+      {"slot_s": 5, "covered_s": {"made": 600, "served": 600}, "bounds": {"made": [0.1, 0.5, 1], "served": []},
+        "slots": [{"age_s": 590, "added": [[3, 0, 0, 0, 0, 2]]},
+          {"age_s": 400, "added": [[0, 20, 0, 0, 0, 10], [1, 0.2, 20]]},
+          {"age_s": 60, "added": [[1, 2, 0, 10], [3, 4, 0, 0, 0, 2]]},
+          {"age_s": 10, "added": [[0, 20, 0, 0, 0, 10], [2, 3, 10, 0, 0, 1], [3, 4, 0, 0, 0, 2]]}],
+        "series": [\(series.joined(separator: ", "))], "slowest": [], "failed": []}
       """
     try await PageContent().show(history: history, choice: "minutes=5") { browser, _ in
       try await browser.wait("$('wrong').rows.length === 3")

@@ -112,11 +112,15 @@ import TestSupport
 
   @Test func `says what all charts show at the moment under the pointer`() async throws {
     // Half a minute with sixty requests, and one without any.
-    let history = """
-      {"slot_s": 30, "covered_s": 60, "bounds": {"outbound": [0.005, 0.01, 0.025], "inbound": []}, "slots": [
-          {"age_s": 60, "totals": [[0, 1.05, {"503": 3, "404": 6}, 0, 0, 60]]}],
-        "parties": [{"direction": "outbound", "client": "a"}], "slowest": [], "failed": []}
-      """
+    let history = #"""
+      {"slot_s": 30, "covered_s": {"made": 60, "served": 60},
+        "bounds": {"made": [0.005, 0.01, 0.025], "served": []},
+        "series": [{"side": "made", "labels": "client=\"a\""},
+          {"side": "made", "labels": "client=\"a\",error_type=\"503\""},
+          {"side": "made", "labels": "client=\"a\",error_type=\"404\""}],
+        "slots": [{"age_s": 60, "added": [[0, 0.9, 0, 0, 51], [1, 0.05, 0, 0, 3], [2, 0.1, 0, 0, 6]]}],
+        "slowest": [], "failed": []}
+      """#
     try await PageContent().show(history: history, choice: "minutes=1") { browser, _ in
       try await browser.point(at: "#pause")
       func seen() async throws -> String {

@@ -13,12 +13,13 @@ package final class RequestDriver: Sendable {
   private let active = Mutex<[Target: [RequestRecord]]>([:])
 
   package init(
-    registry: Registry, consumers: [any RequestConsumer] = [],
+    registry: Registry, consumers: [any RequestConsumer] = [], keepsHistory: Bool = false,
     _ change: (inout RequestConfiguration) -> Void = { _ in }
   ) throws(RegistryError) {
     let configuration = with(RequestConfiguration(), change)
     recorder = try RequestRecorder(
-      registry: registry, outbound: configuration, inbound: configuration, consumers: consumers)
+      registry: registry, outbound: configuration, inbound: configuration, consumers: consumers,
+      keepsHistory: keepsHistory)
   }
 
   /// A whole request, which took 20 ms.

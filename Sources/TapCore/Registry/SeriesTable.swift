@@ -40,6 +40,9 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
   /// The row of a series, `nil` once the series is gone.
   subscript(id: SeriesID) -> Row? { contains(id) ? series[id.index]?.row : nil }
 
+  /// The labels of a series, `nil` once the series is gone.
+  func labels(of id: SeriesID) -> RenderedLabels? { contains(id) ? series[id.index]?.labels : nil }
+
   /// The series of a key seen before.
   mutating func find(_ key: Key) -> SeriesID? {
     guard let id = byKey[key] else { return nil }
@@ -72,8 +75,8 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
     findWithoutLabels(key, isOverflow: isOverflow) ?? find(key, labels: labels(key))
   }
 
-  /// The series of a key for which no labels are needed: that of one seen before, or the overflow series where
-  /// there is no room for another. `nil` if they are needed.
+  /// The series of a key for which no labels are needed: that of one seen before, or the overflow series
+  /// where there is no room for another. `nil` if they are needed.
   mutating func findWithoutLabels(_ key: Key, isOverflow: Bool = false) -> SeriesID? {
     if isOverflow { return findOverflow() }
     if let id = find(key) { return id }

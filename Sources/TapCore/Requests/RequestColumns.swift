@@ -14,6 +14,9 @@ struct RequestColumns {
 
   var all: [RequestColumn] { clients + targets + ends + phases + servers }
 
+  /// The bounds of the first column of the ends.
+  var durationBounds: [Double] { ends.first?.layout?.upperBounds ?? [] }
+
   init(_ direction: RequestDirection, _ configuration: RequestConfiguration) throws(RegistryError) {
     switch direction {
     case .outbound: try self.init(outbound: configuration)

@@ -7,11 +7,14 @@ package final class RequestMetrics: Sendable {
 
   package init(
     _ direction: RequestDirection, _ configuration: RequestConfiguration = .init(),
-    exemplars: ExemplarPolicy = .sampled
+    exemplars: ExemplarPolicy = .sampled, historyStart: Instant? = nil
   ) throws(RegistryError) {
     let columns = try RequestColumns(direction, configuration)
     descriptors = columns.all.map(\.column.descriptor)
-    store = Mutex(RequestStore(direction, columns, configuration.series, exemplars: exemplars))
+    store = Mutex(
+      RequestStore(
+        direction, columns, configuration.series, exemplars: exemplars,
+        historyStart: historyStart))
   }
 
   /// Counts a request as active.
@@ -23,6 +26,9 @@ package final class RequestMetrics: Sendable {
   package func end(_ observation: borrowing RequestObservation, _ series: RequestSeries) {
     store.withLock { $0.end(observation, series) }
   }
+
+  /// What the last ten minutes added; `nil` if that is not kept.
+  package func history(at now: Instant) -> RequestHistory.Window? { store.withLock { $0.history(at: now) } }
 }
 
 extension RequestMetrics: MetricSource {

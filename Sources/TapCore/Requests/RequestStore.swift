@@ -11,6 +11,8 @@ struct RequestStore {
   private var ends: RequestTable<End>
   private var servers: RequestTable<RequestLabels.Server>
   private var phases: RequestTable<Phase>
+  /// `nil` where nothing shows it.
+  private var history: RequestHistory?
 
   /// A target has a record of each of its ends, and a server one of each of its phases, so that neither
   /// expires before them.
@@ -27,9 +29,10 @@ struct RequestStore {
 
   init(
     _ direction: RequestDirection, _ columns: RequestColumns, _ configuration: SeriesConfiguration,
-    exemplars: ExemplarPolicy
+    exemplars: ExemplarPolicy, historyStart: Instant? = nil
   ) {
     (self.direction, self.exemplars) = (direction, exemplars)
+    history = historyStart.map { RequestHistory(bounds: columns.durationBounds, start: $0) }
     // What a client has counted stays: its series do not expire.
     clients = RequestTable(columns.clients, SeriesConfiguration(limit: configuration.limit))
     // To its client.
@@ -56,7 +59,11 @@ struct RequestStore {
   }
 
   /// Records an ended request, in the series that its begin gave among others.
-  mutating func end(_ request: borrowing RequestObservation, _ begun: RequestSeries) {
+  ///
+  /// - Parameter now: For the history.
+  mutating func end(
+    _ request: borrowing RequestObservation, _ begun: RequestSeries, at now: @autoclosure () -> Instant = .now
+  ) {
     clients.record(request, in: begun.client, endsRequest: true)
     targets.record(request, in: begun.target, endsRequest: true)
     let isOverflow = targets.series.isOverflow(begun.target)
@@ -69,6 +76,7 @@ struct RequestStore {
       let labels = RequestLabels.End(direction: direction, target: target, outcome: key.outcome)
       end = ends.series.find(key, labels: labels.rendered)
     }
+    if history != nil { keepHistory(of: end, request, at: now()) }
     let next = ends.record(request, in: end, exemplars.trace(of: request.request))
     guard direction == .outbound, !request.timings.isEmpty || servers.hasValue(of: request) else { return }
     let server: SeriesID
@@ -109,9 +117,37 @@ struct RequestStore {
   /// All metrics as they are now, without the series that have been idle for too long. None of a direction in
   /// which there has been no request.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
+    closeHistory(at: now)
     if direction == .inbound, clients.series.isEmpty { return [] }
     return clients.series.gather(at: now) + targets.series.gather(at: now) + ends.series.gather(at: now)
       + servers.series.gather(at: now) + phases.series.gather(at: now)
+  }
+}
+
+extension RequestStore {
+  /// What has been added in the last ten minutes; `nil` without a history.
+  mutating func history(at now: Instant) -> RequestHistory.Window? {
+    closeHistory(at: now)
+    return history.map { $0.window(values(of: $0.changed), at: now) }
+  }
+
+  /// Before the request is recorded in the series.
+  private mutating func keepHistory(
+    of id: SeriesID, _ request: borrowing RequestObservation, at now: Instant
+  ) {
+    closeHistory(at: now)
+    if history?.hasChange(of: id) == false, let before = ends.durations(of: id) { history?.begin(id, before) }
+    history?.keep(request, of: id)
+  }
+
+  private mutating func closeHistory(at now: Instant) {
+    guard history?.mustClose(at: now) == true, let changed = history?.changed else { return }
+    let values = values(of: changed)
+    history?.close(values, at: now)
+  }
+
+  private func values(of changed: [SeriesID]) -> [SeriesID: RequestHistory.Values] {
+    Dictionary(uniqueKeysWithValues: changed.compactMap { id in ends.durations(of: id).map { (id, $0) } })
   }
 }
 
@@ -170,6 +206,15 @@ private struct RequestTable<Key: Hashable & Sendable> {
       next = row.next
     }
     return next
+  }
+
+  /// The values of the first column; `nil` once the series is gone.
+  func durations(of id: SeriesID) -> RequestHistory.Values? {
+    guard let labels = series.labels(of: id), let row = series[id] else { return nil }
+    guard case .histogram(let histogram) = row.content(of: 0) else {
+      return RequestHistory.Values(labels: labels, sum: 0, counts: [])
+    }
+    return RequestHistory.Values(labels: labels, sum: histogram.sum, counts: histogram.counts)
   }
 
   /// Records a value in the one column.

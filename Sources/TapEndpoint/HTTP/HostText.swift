@@ -24,8 +24,8 @@ package enum HostText {
     return !text.utf8.contains(0) && inet_pton(family, text, &address) == 1
   }
 
-  /// RFC 1123, section 2.1: labels of letters, digits and hyphens, of which the last is not a number, because a
-  /// name can then not be mistaken for an IPv4 address. Underscores are in no host name but in those of
+  /// RFC 1123, section 2.1: labels of letters, digits and hyphens, of which the last is not a number, because
+  /// a name can then not be mistaken for an IPv4 address. Underscores are in no host name but in those of
   /// containers.
   private static func isName(_ text: String) -> Bool {
     let name = text.hasSuffix(".") ? text.dropLast() : text[...]

@@ -1,8 +1,8 @@
 import Synchronization
 import TapCore
 
-/// Runs handlers on threads of its own, so that one that blocks or computes holds up neither Swift's threads, nor
-/// Dispatch's, nor the one of all connections. A thread ends when nothing waits for it.
+/// Runs handlers on threads of its own, so that one that blocks or computes holds up neither Swift's threads,
+/// nor Dispatch's, nor the one of all connections. A thread ends when nothing waits for it.
 final class HandlerThreads: Sendable {
   private let limit: Int
   private let state = Mutex((work: [@Sendable () -> Void](), threads: 0))

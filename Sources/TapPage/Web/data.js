@@ -141,16 +141,26 @@ function learnFamily(place, series, step) {
   // The buckets differ: the app was restarted with another configuration, so the page starts again too.
   if (before.bounds.length && before.bounds.join() !== series.bounds.join()) location.reload();
   for (const [text, numbers] of series) {
-    const old = before.get(text), one = { ...(old || describe(place, text)), numbers }, { failure } = one;
-    if (failure) numbers[isRefusal(failure) ? REFUSED : ERRORS] = numbers[COUNT];
+    const old = before.get(text), one = { ...(old || describe(place, text)), numbers };
+    markFailures(one);
     series.set(text, one);
     // A counter that fell was reset by a restart of the app.
-    const base = old && old.numbers[COUNT] <= numbers[COUNT] ? old.numbers : [], growth = numbers[COUNT] - (base[COUNT] || 0);
-    if (!(growth > 0) || !SUMMED.includes(place)) continue;
-    add(sumFor(one, step[place], numbers.length - BUCKETS), numbers.map((value, i) => value - (base[i] || 0)));
-    if (failure) fail(step, one, failure, growth);
+    const base = old && old.numbers[COUNT] <= numbers[COUNT] ? old.numbers : [];
+    if (SUMMED.includes(place)) grow(step, place, one, numbers.map((value, i) => value - (base[i] || 0)));
   }
   known[place] = series;
+}
+
+// All requests of a series failed, or none.
+function markFailures({ failure, numbers }) {
+  if (failure) numbers[isRefusal(failure) ? REFUSED : ERRORS] = numbers[COUNT];
+}
+
+// Adds what a step added to a series.
+function grow(step, place, one, numbers) {
+  if (!(numbers[COUNT] > 0)) return;
+  add(sumFor(one, step[place], numbers.length - BUCKETS), numbers);
+  if (one.failure) fail(step, one, one.failure, numbers[COUNT]);
 }
 
 // Labels are parsed once for each series.
@@ -192,9 +202,11 @@ function sumOf(step, side) {
 
 // Replaces the steps of the time that the history covers. Called right after a scrape.
 function backfill(history) {
-  const now = known.time, start = now - history.covered_s * 1000, width = history.slot_s * 1000, filled = [];
+  const now = known.time, width = history.slot_s * 1000, filled = [];
+  const longest = Math.max(...Object.values(history.covered_s)), start = now - longest * 1000;
+  const series = history.series.map(({ side, labels }) => ({ side, one: describe(side, labels) }));
   let end = start;
-  for (const slot of [...history.slots, { age_s: 0, totals: [] }]) {
+  for (const slot of [...history.slots, { age_s: 0, added: [] }]) {
     const from = Math.max(start, now - slot.age_s * 1000);
     // The history has no slots without requests.
     while (from - end > 1) {
@@ -203,32 +215,24 @@ function backfill(history) {
       end = next;
     }
     const step = makeStep(from, end = Math.min(now, now - slot.age_s * 1000 + width));
-    for (const totals of slot.totals) takeTotals(step, history, totals);
+    for (const [place, sum, ...counts] of slot.added) {
+      const { side, one } = series[place];
+      if (!known[side].bounds.length) known[side].bounds = [...history.bounds[side], Infinity];
+      const numbers = nothing(known[side].bounds);
+      [numbers[COUNT], numbers[SUM]] = [counts.reduce((a, b) => a + b, 0), sum];
+      numbers.set(counts, BUCKETS);
+      markFailures({ ...one, numbers });
+      grow(step, side, one, numbers);
+    }
     if (end > from) filled.push(step);
   }
   // The rate of a last step of less than two seconds would mean little: it is joined with the one before.
   const last = filled[filled.length - 1];
   if (filled.length > 1 && last.to - last.from < 2000) join(filled[filled.length - 2], filled.pop());
   known.steps = [...known.steps.filter(step => step.to <= start), ...filled].filter(step => step.to > now - WINDOW);
-  // The history has no phases and no connections.
-  for (const place of SUMMED) known.since[place] = SIDES.includes(place) ? -Infinity : now;
-}
-
-function takeTotals(step, history, [place, sum, failures, ...counts]) {
-  const labels = history.parties[place], side = labels.direction === "inbound" ? "served" : "made", party = partyOf(side, labels);
-  const theirs = [...history.bounds[labels.direction], Infinity], series = known[side];
-  if (!series.bounds.length) series.bounds = theirs;
-  const numbers = sumFor(party, step[side], series.bounds.length);
-  numbers[SUM] += sum;
-  for (const [failure, count] of Object.entries(failures)) {
-    numbers[isRefusal(failure) ? REFUSED : ERRORS] += count;
-    fail(step, party, failure, count);
+  // The history has no phases and no connections, and may have less of one side than of the other.
+  for (const place of SUMMED) {
+    known.since[place] = history.covered_s[place] < longest ? now - history.covered_s[place] * 1000
+      : SIDES.includes(place) ? -Infinity : now;
   }
-  counts.forEach((count, i) => {
-    numbers[COUNT] += count;
-    // A bucket of the history is one or several buckets of the metrics, which share its requests.
-    const inside = [...series.bounds.keys()]
-      .filter(j => series.bounds[j] <= theirs[i] && (i === 0 || series.bounds[j] > theirs[i - 1]));
-    for (const j of inside) numbers[BUCKETS + j] += count / inside.length;
-  });
 }

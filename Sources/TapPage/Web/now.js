@@ -63,8 +63,8 @@ function sentenceOf([first, ...others], ended) {
 
 function now() {
   const [recent, earlier] = [isNow, step => !isNow(step)].map(isWanted => known.steps.filter(isWanted));
-  const [rows, before] = [recent, earlier].map(steps => new Map(SIDES.flatMap(side => grouped(
-    steps.flatMap(step => [...step[side].values()]), known[side].bounds, requestKey)).map(row => [row.key, row])));
+  const [rows, before] = [recent, earlier].map(steps => new Map(SIDES.flatMap(side =>
+    requestRows(side, steps.flatMap(step => [...step[side].values()]))).map(row => [row.key, row])));
   const [refused, errors] = [true, false].map(is => failuresNow(recent, rows).filter(one => isRefusal(one.failure) === is));
   const slow = [...rows.values()].flatMap(row => slowNow(row, before.get(row.key),
     sum(errors.filter(one => one.failure === "timeout" && requestKey(one) === row.key))));

@@ -4,12 +4,12 @@ const kept = { lines: [] };
 
 async function readHistory() {
   const history = await get("page/history").then(answer => answer.json()).catch(() => undefined);
-  if (history) kept.lines = [...history.slowest, ...history.failed].map(one => keptLine(history.parties[one.party], one));
+  if (history) kept.lines = [...history.slowest, ...history.failed].map(one => keptLine(history.series[one.series], one));
   return history;
 }
 
-function keptLine({ direction, ...labels }, { party, end_us: end, ...fields }) {
-  const event = `http.${direction === "inbound" ? "server" : "client"}.request`;
+function keptLine({ side, labels: text }, { series, end_us: end, ...fields }) {
+  const event = `http.${side === "served" ? "server" : "client"}.request`, labels = labelsOf(text);
   // To the microsecond, as in the log, so that this line has the same key as the request's line there.
   const timestamp = `${new Date(Math.floor(end / 1000)).toISOString().slice(0, -1)}${`${end % 1000}`.padStart(3, "0")}Z`;
   const named = LABELS.filter(([label]) => labels[label]).map(([label, name]) => [name, labels[label]]);

@@ -102,6 +102,9 @@ function grouped(list, bounds, keyOf, isWanted = isChosen) {
   return [...groups.values()].sort((a, b) => b.numbers[COUNT] - a.numbers[COUNT]);
 }
 
+// A row of requests is about all of them, whether they failed or not.
+const requestRows = (side, list) => grouped(list, known[side].bounds, requestKey).map(row => ({ ...row, failure: "" }));
+
 const inSteps = place => shown.steps.flatMap(step => [...step[place].values()]);
 // Whether the steps are complete for the time that is shown, and for a minute at least.
 const isWhole = place => shown.steps[0]?.from >= known.since[place] && shown.time - known.since[place] >= 60000;
@@ -135,7 +138,7 @@ function figures() {
 const requestKey = ({ side, client, host, method, path }) => JSON.stringify([side, client, host, method, path]);
 
 function slowestRows() {
-  const isRecent = isWhole("made"), list = SIDES.flatMap(side => grouped(sumsOf(side, isRecent), known[side].bounds, requestKey));
+  const isRecent = isWhole("made"), list = SIDES.flatMap(side => requestRows(side, sumsOf(side, isRecent)));
   setTitle("slowest", TABLES.slowest.title, isRecent);
   fill("slowest", list.map(one => ({ ...one, p99: P99.of(one) })).sort((a, b) => b.p99 - a.p99));
 }

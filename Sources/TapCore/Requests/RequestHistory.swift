@@ -1,0 +1,183 @@
+/// What each five seconds of the last ten minutes added to the durations of the ended requests of a
+/// direction, by the series of the metric. The page opens with it.
+///
+/// It is the difference of the values that a scrape shows, so that both add up alike. A pure value, which
+/// reads no clock and takes no lock. It takes at most ``byteLimit``: beyond that the oldest five seconds go,
+/// and ``Window/covered`` says so.
+package struct RequestHistory: Sendable {
+  static let slotNanoseconds: Int64 = 5_000_000_000
+  static let slotCount: Int64 = 120
+  static let byteLimit = 3 << 20
+
+  /// What a reader gets: the slots that are over, and the current one up to now.
+  package struct Window: Sendable {
+    /// The upper bounds of the buckets, without `+Inf`.
+    package let bounds: [Double]
+    /// The time that the slots cover, in nanoseconds.
+    package let covered: Int64
+    /// Only slots with requests, the oldest first.
+    package let slots: [Slot]
+
+    package static var slotNanoseconds: Int64 { RequestHistory.slotNanoseconds }
+  }
+
+  package struct Slot: Sendable {
+    /// When it began, on the monotonic clock.
+    package var begin: Instant { Instant(nanoseconds: number * RequestHistory.slotNanoseconds) }
+    let number: Int64
+    package fileprivate(set) var additions: [Addition] = []
+    fileprivate var bytes = 0
+  }
+
+  /// What the requests of one series in one slot came to.
+  package struct Addition: Sendable {
+    fileprivate let id: SeriesID
+    /// As the text formats write them.
+    package let labels: [UInt8]
+    /// The sum of the durations, in seconds.
+    package let sum: Double
+    /// The requests in each bucket, not cumulative, `+Inf` last.
+    package let counts: [UInt32]
+    /// `nil` if a later slot has a slower one of the series.
+    package fileprivate(set) var slowest: Example?
+    /// `nil` if none failed, or a later slot has a newer one of the series.
+    package fileprivate(set) var newestFailure: Example?
+
+    fileprivate var bytes: Int {
+      MemoryLayout<Addition>.stride + labels.count + 4 * counts.count
+        + (slowest == nil ? 0 : Example.bytes) + (newestFailure == nil ? 0 : Example.bytes)
+    }
+  }
+
+  /// A request that the page can open. A class, because most additions have none.
+  package final class Example: Sendable {
+    package let nanoseconds: Int64
+    package let end: Timestamp
+    package let statusCode: Int?
+    package let errorType: String?
+    package let trace: TraceContext?
+    package let timings: RequestTimings
+    package let cutOffPhase: RequestTimings.Phase?
+
+    /// What it takes with its timings and the text of an error's type, at most.
+    fileprivate static let bytes = 256
+
+    fileprivate init(_ request: borrowing RequestObservation) {
+      (nanoseconds, end, statusCode) = (request.elapsed, request.endTime, request.statusCode)
+      (errorType, trace) = (request.errorType, request.request.traceContext?.withoutSpan)
+      (timings, cutOffPhase) = (request.timings, request.cutOffPhase)
+    }
+  }
+
+  /// The values of a series: before the first request of the current slot, or now.
+  struct Values: Sendable {
+    let labels: RenderedLabels
+    let sum: Double
+    let counts: [UInt64]
+  }
+
+  /// A series that has requests in the current slot.
+  private struct Change: Sendable {
+    let before: Values
+    var slowest: Example?
+    var newestFailure: Example?
+  }
+
+  private let bounds: [Double]
+  /// From when on it is complete.
+  private var start: Instant
+  /// Those that are over.
+  private var slots: [Slot] = []
+  private var number: Int64 = 0
+  private var changes: [SeriesID: Change] = [:]
+  private var bytes = 0
+
+  init(bounds: [Double], start: Instant) { (self.bounds, self.start) = (bounds, start) }
+
+  /// The series that have changed in the current slot.
+  var changed: [SeriesID] { Array(changes.keys) }
+
+  /// Whether the current slot is over: it has to be closed before a series changes or goes.
+  func mustClose(at now: Instant) -> Bool { now.nanoseconds / Self.slotNanoseconds > number }
+
+  /// Begins the slot of this moment.
+  /// - Parameter values: Those of the ``changed`` series, without those that are gone.
+  mutating func close(_ values: [SeriesID: Values], at now: Instant) {
+    let closed = slot(values)
+    if !closed.additions.isEmpty {
+      forgetFaster(closed)
+      slots.append(closed)
+      bytes += closed.bytes
+    }
+    changes = [:]
+    number = now.nanoseconds / Self.slotNanoseconds
+    while let oldest = slots.first, bytes > Self.byteLimit || oldest.number < number - Self.slotCount {
+      bytes -= oldest.bytes
+      start = max(start, Instant(nanoseconds: (oldest.number + 1) * Self.slotNanoseconds))
+      slots.removeFirst()
+    }
+  }
+
+  /// Whether the series has changed in the current slot.
+  func hasChange(of id: SeriesID) -> Bool { changes[id] != nil }
+
+  /// Before the first request of the current slot is recorded in the series.
+  mutating func begin(_ id: SeriesID, _ values: Values) { changes[id] = Change(before: values) }
+
+  /// Keeps a request that is recorded in the series, if the page may open it.
+  mutating func keep(_ request: borrowing RequestObservation, of id: SeriesID) {
+    guard let index = changes.index(forKey: id) else { return }
+    if changes.values[index].slowest.map({ $0.nanoseconds < request.elapsed }) ?? true {
+      changes.values[index].slowest = Example(request)
+    }
+    // A 4xx that the app answers with is no error of its own, and has no error type.
+    if request.errorType != nil || request.statusCode.map({ (400..<500).contains($0) }) ?? false {
+      changes.values[index].newestFailure = Example(request)
+    }
+  }
+
+  /// - Parameter values: Those of the ``changed`` series now.
+  func window(_ values: [SeriesID: Values], at now: Instant) -> Window {
+    let covered = max(0, min(now.nanoseconds &- start.nanoseconds, Self.slotNanoseconds * Self.slotCount))
+    let oldest = (now.nanoseconds &- covered) / Self.slotNanoseconds
+    let slots = (slots + [slot(values)]).filter { $0.number >= oldest && !$0.additions.isEmpty }
+    return Window(bounds: bounds, covered: covered, slots: slots)
+  }
+
+  /// The current slot, as far as it has come.
+  private func slot(_ values: [SeriesID: Values]) -> Slot {
+    var slot = Slot(number: number)
+    for (id, change) in changes {
+      guard let now = values[id] else { continue }
+      let before = change.before.counts
+      let counts = now.counts.enumerated().map { index, count in
+        UInt32(clamping: count &- (index < before.count ? before[index] : 0))
+      }
+      slot.additions.append(
+        Addition(
+          id: id, labels: now.labels.bytes, sum: now.sum - change.before.sum, counts: counts,
+          slowest: change.slowest, newestFailure: change.newestFailure))
+    }
+    slot.bytes = slot.additions.reduce(0) { $0 + $1.bytes }
+    return slot
+  }
+
+  /// Forgets the examples that those of a later slot make needless, whatever part of the time is asked for.
+  private mutating func forgetFaster(_ later: Slot) {
+    let additions = Dictionary(later.additions.map { ($0.id, $0) }) { first, _ in first }
+    for slot in slots.indices {
+      for index in slots[slot].additions.indices {
+        guard let later = additions[slots[slot].additions[index].id] else { continue }
+        if let slowest = slots[slot].additions[index].slowest,
+          slowest.nanoseconds <= later.slowest?.nanoseconds ?? .min
+        {
+          slots[slot].additions[index].slowest = nil
+        }
+        if later.newestFailure != nil { slots[slot].additions[index].newestFailure = nil }
+      }
+      let bytes = slots[slot].additions.reduce(0) { $0 + $1.bytes }
+      self.bytes -= slots[slot].bytes - bytes
+      slots[slot].bytes = bytes
+    }
+  }
+}

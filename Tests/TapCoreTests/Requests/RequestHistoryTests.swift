@@ -1,0 +1,175 @@
+import TestSupport
+
+@testable import TapCore
+
+/// What the process keeps for the page, at moments of the tests' own.
+struct RequestHistoryTests {
+  private static let slot = RequestHistory.slotNanoseconds
+  private static let start = Instant(nanoseconds: 7 * slot + 1)
+  private static let name = "http_client_request_duration_seconds"
+
+  private func after(_ slots: Int64) -> Instant {
+    Instant(nanoseconds: Self.start.nanoseconds + slots * Self.slot)
+  }
+
+  private func store(
+    _ buckets: HistogramBuckets = [0.1, 1], limit: Int = 2_000, idleExpiry: Duration? = nil
+  ) throws -> RequestStore {
+    let configuration = with(RequestConfiguration()) {
+      ($0.durationBuckets, $0.series) = (buckets, .init(limit: limit, idleExpiry: idleExpiry))
+    }
+    let columns = try RequestColumns(.outbound, configuration)
+    return RequestStore(
+      .outbound, columns, configuration.series, exemplars: .sampled, historyStart: Self.start)
+  }
+
+  private func record(
+    _ ms: Int64, _ host: String = "a", _ end: RequestEnd = .response(statusCode: 200),
+    in store: inout RequestStore, at now: Instant
+  ) {
+    let request = RequestDescription(client: "c", method: "GET", serverAddress: host)
+    let observation = RequestObservation(
+      request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(ms), end: end)
+    store.end(observation, store.begin(request), at: now)
+  }
+
+  /// The samples of a scrape: sum, count, and the requests of at most 100 ms.
+  private func scrape(_ store: inout RequestStore, at now: Instant) -> [String: Double] {
+    let text = Exposition(of: store.gather(at: now), in: .text).text
+    return text.split(separator: "\n").reduce(into: [:]) { samples, line in
+      guard line.hasPrefix(Self.name), let space = line.lastIndex(of: " ") else { return }
+      let key = String(line[..<space].dropFirst(Self.name.count)).replacing(#",le="0.1""#, with: "")
+      if !key.contains("le=") { samples[key] = Double(line[space...].dropFirst()) }
+    }
+  }
+
+  /// The same of slots.
+  private func samples(_ slots: some Sequence<RequestHistory.Slot>) -> [String: Double] {
+    slots.reduce(into: [:]) { samples, slot in
+      for addition in slot.additions {
+        let labels = "{\(String(decoding: addition.labels, as: UTF8.self))}"
+        samples["_sum" + labels, default: 0] += addition.sum
+        samples["_count" + labels, default: 0] += Double(addition.counts.reduce(0, +))
+        samples["_bucket" + labels, default: 0] += Double(addition.counts[0])
+      }
+    }
+  }
+
+  private func window(_ store: inout RequestStore, at now: Instant) throws -> RequestHistory.Window {
+    let window = store.history(at: now)
+    return try #require(window)
+  }
+
+  private func count(_ window: RequestHistory.Window) -> UInt32 {
+    window.slots.flatMap(\.additions).flatMap(\.counts).reduce(0, +)
+  }
+
+  @Test func `any slots add up to the difference of two scrapes`() throws {
+    var store = try store(limit: 20)
+    var random = SeededGenerator(seed: 7)
+    var scrapes: [[String: Double]] = []
+    for slot in 0..<Int64(60) {
+      scrapes.append(scrape(&store, at: after(slot)))
+      // Some slots have none. The limit of series is exceeded.
+      for _ in 0..<Int.random(in: 0...40, using: &random) where slot % 7 != 3 {
+        record(
+          .random(in: 0...2_000, using: &random), "host-\(Int.random(in: 0..<15, using: &random))",
+          Bool.random(using: &random) ? .response(statusCode: 200) : .failure(.timeout, statusCode: nil),
+          in: &store, at: after(slot))
+      }
+    }
+    let now = Instant(nanoseconds: after(60).nanoseconds - 1)
+    let last = scrape(&store, at: now)
+    let window = try window(&store, at: now)
+    #expect(last.keys.contains(#"_count{otel_metric_overflow="true"}"#))
+    for (slot, first) in scrapes.enumerated() {
+      let added = samples(window.slots.filter { $0.begin >= after(Int64(slot) - 1) })
+      for (name, value) in last {
+        let difference = value - first[name, default: 0]
+        if name.hasPrefix("_sum") {
+          #expect(abs(added[name, default: 0] - difference) < 1e-9, "\(name) since \(slot)")
+        } else {
+          #expect(added[name, default: 0] == difference, "\(name) since \(slot)")
+        }
+      }
+      #expect(Set(added.keys).isSubset(of: last.keys))
+    }
+  }
+
+  @Test func `forgets what is older than ten minutes`() throws {
+    var store = try store()
+    for slot in 0..<Int64(1_000) { record(1, "\(slot / 10)", in: &store, at: after(slot)) }
+    let full = try window(&store, at: after(999))
+    #expect(full.covered == 120 * Self.slot && full.bounds == [0.1, 1])
+    // The oldest and the current one are parts.
+    #expect(full.slots.count == 121 && count(full) == 121)
+    // Without a further request nothing old is shown.
+    let later = try window(&store, at: after(1_099))
+    #expect(count(later) == 21)
+    let last = try window(&store, at: after(10_000))
+    #expect(last.slots.isEmpty && last.covered == 120 * Self.slot)
+  }
+
+  /// For any time up to now: the slowest request since then is among them, and the newest that failed.
+  @Test func `keeps the slowest requests of a series, and the newest failed one`() throws {
+    var store = try store()
+    let times: [[Int64]] = [[50], [900], [30, 40, 35], [20]], late: [[Int64]] = [[9_000], [8_000], [], [1]]
+    for slot in times.indices {
+      for time in times[slot] { record(time, in: &store, at: after(Int64(slot))) }
+      for time in late[slot] {
+        record(time, "b", .failure(.timeout, statusCode: nil), in: &store, at: after(Int64(slot)))
+      }
+    }
+    record(7, "c", .response(statusCode: 404), in: &store, at: after(3))
+    func kept(_ example: KeyPath<RequestHistory.Addition, RequestHistory.Example?>, at slot: Int64) throws
+      -> [Int64]
+    {
+      try window(&store, at: after(slot)).slots.flatMap(\.additions).compactMap { $0[keyPath: example] }
+        .map { $0.nanoseconds / 1_000_000 }.sorted()
+    }
+    #expect(try kept(\.slowest, at: 4) == [1, 7, 20, 40, 900, 8_000, 9_000])
+    #expect(try kept(\.newestFailure, at: 4) == [1, 7])
+    // With its slot it goes.
+    #expect(try kept(\.slowest, at: 122) == [1, 7, 20, 40])
+    #expect(try kept(\.newestFailure, at: 200).isEmpty)
+  }
+
+  @Test func `a series that expires keeps what it had`() throws {
+    var store = try store(idleExpiry: .seconds(30))
+    record(1, in: &store, at: after(0))
+    // Seen idle, then expired.
+    for slot in [1, 3, 20] as [Int64] { _ = scrape(&store, at: after(slot)) }
+    let gone = scrape(&store, at: after(20))
+    #expect(gone.isEmpty)
+    record(1, in: &store, at: after(21))
+    let counts = try window(&store, at: after(21)).slots.map { $0.additions.flatMap(\.counts) }
+    #expect(counts == [[1, 0, 0], [1, 0, 0]])
+  }
+
+  @Test func `is bounded, and says how much it covers`() throws {
+    var store = try store(.linear(from: 1, width: 1, count: 256))
+    let host = String(repeating: "h", count: 240)
+    for slot in 0..<Int64(12) {
+      for number in 0..<400 {
+        record(1, "\(number)\(host)", .failure(.timeout, statusCode: nil), in: &store, at: after(slot))
+      }
+    }
+    let window = try window(&store, at: after(12))
+    #expect(window.covered < 6 * Self.slot && window.covered > Self.slot)
+    #expect(count(window) == 400 * UInt32(window.slots.count))
+    let bytes = window.slots.flatMap(\.additions).reduce(0) { $0 + $1.labels.count + 4 * $1.counts.count }
+    #expect(bytes <= RequestHistory.byteLimit)
+  }
+
+  @Test func `takes any time`() throws {
+    var store = try store()
+    let times: [Int64] = [.min, -1, 0, 1, Self.start.nanoseconds, .max, 5, .min]
+    for (number, time) in times.enumerated() {
+      record(.max / 1_000_000_000, in: &store, at: Instant(nanoseconds: time))
+      for other in times {
+        let window = try window(&store, at: Instant(nanoseconds: other))
+        #expect(window.covered >= 0 && count(window) <= UInt32(number + 1))
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import TestSupport
+
+@testable import TapPage
+
+/// What the page opens with, without a browser.
+@Suite struct HistoryAnswerTests {
+  private struct Answer: Decodable {
+    /// `[place, sum, count of the first bucket, …]`
+    struct Series: Decodable, Equatable { let side: String, labels: String }
+    struct Slot: Decodable { let ageS: Double, added: [[Double]] }
+    struct Request: Decodable {
+      let series: Int, endUs: Int, durationS: Double, processingS: Double?, spanId: String?
+      let status: Int?, error: String?
+
+      enum CodingKeys: String, CodingKey {
+        case series, endUs, durationS, processingS, spanId
+        case status = "http.response.statusCode", error = "error.type"
+      }
+    }
+    let slotS: Double, coveredS: [String: Double], bounds: [String: [Double]]
+    let series: [Series], slots: [Slot], slowest: [Request], failed: [Request]
+
+    init(_ json: [UInt8]) throws {
+      let decoder = JSONDecoder()
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      self = try decoder.decode(Answer.self, from: Data(json))
+    }
+  }
+
+  @Test func `has both directions, with the labels of the metrics`() throws {
+    let driver = try RequestDriver(registry: Registry(), keepsHistory: true)
+    let span = "00f067aa0ba902b7"
+    let made = RequestDescription(
+      client: "\"\\\u{1F}\u{E9}", method: "GET", serverAddress: "a", serverPort: 443,
+      traceContext: TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-\(span)-00"))
+    driver.record(made, .response(statusCode: 503)) {
+      $0.start = Timestamp(nanosecondsSinceEpoch: 1_000_000_999)
+      ($0.duration, $0.timings[.processing]) = (.milliseconds(250), .milliseconds(200))
+    }
+    driver.record(
+      RequestDescription(direction: .inbound, method: "GET", url: "/", urlTemplate: "/users/{id}"))
+    let answer = try Answer(PageHistory(driver.recorder).json())
+    #expect(answer.slotS == 5 && answer.coveredS.count == 2)
+    #expect(answer.bounds["made"] == HistogramBuckets.seconds.upperBounds)
+    #expect(
+      answer.series == [
+        .init(
+          side: "made",
+          labels: #"client="\"\\\#u{1F}\#u{E9}",error_type="503",http_request_method="GET","#
+            + #"http_response_status_code="503",server_address="a",server_port="443""#),
+        .init(
+          side: "served",
+          labels: #"http_request_method="GET",http_response_status_code="200",http_route="/users/{id}""#),
+      ])
+    let added = answer.slots.flatMap(\.added).sorted { $0[0] < $1[0] }
+    #expect(added == [[0, 0.25] + Array(repeating: 0, count: 6) + [1], [1, 0.02, 0, 0, 1]], "\(added)")
+    let failed = try #require(answer.failed.first)
+    #expect((failed.series, failed.endUs, failed.durationS) == (0, 1_250_000, 0.25))
+    #expect((failed.processingS, failed.status, failed.error, failed.spanId) == (0.2, 503, "503", span))
+    #expect(answer.failed.count == 1 && answer.slowest.count == 2)
+  }
+
+  @Test func `counts each request once on many threads`() throws {
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [], keepsHistory: true)
+    let history = PageHistory(recorder)
+    DispatchQueue.concurrentPerform(iterations: 8) { thread in
+      for number in 0..<2_000 {
+        let request = recorder.outbound.begin(client: "\(thread)", method: "GET", url: "https://a/")
+        if number % 10 == 0 { _ = history.json() }
+        request.end(statusCode: number % 4 == 0 ? 500 : 200)
+      }
+    }
+    recorder.drain()
+    let shared = history.json()
+    #expect(history.json() == shared)
+    let answer = try Answer(history.json(at: Instant.now.advanced(by: .seconds(1))))
+    var counts: [Bool: Double] = [:]
+    for added in answer.slots.flatMap(\.added) {
+      let isError = answer.series[Int(added[0])].labels.contains("500")
+      counts[isError, default: 0] += added.dropFirst(2).reduce(0, +)
+    }
+    #expect(counts == [true: 4_000, false: 12_000])
+  }
+}
