@@ -10,7 +10,9 @@ final class GatedSink: LogSink {
   private let written = Mutex((batches: 0, lines: 0))
 
   /// - Parameter refused: The number of the batch that is refused, from 1.
-  init(onClose: Gate? = nil, refusing refused: Int? = nil) { (self.onClose, self.refused) = (onClose, refused) }
+  init(onClose: Gate? = nil, refusing refused: Int? = nil) {
+    (self.onClose, self.refused) = (onClose, refused)
+  }
 
   var count: Int { written.withLock { $0.lines } }
 
