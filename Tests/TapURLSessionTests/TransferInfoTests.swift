@@ -121,6 +121,15 @@ import TestSupport
     #expect(observation.duration >= .milliseconds(349))
   }
 
+  /// A status code that names no place to go to (RFC 9110, section 15.4.5): the redirect before it was followed.
+  @Test func `a response to a redirect that is none itself`() async throws {
+    let origin = try Origin { request in
+      request.path == "/end" ? [.response("304 Not Modified")] : [.redirect(to: "/end")]
+    }
+    let observation = try await observation(.delegate, origin.url("/start"))
+    #expect(observation.statusCode == 304 && observation.resendCount == 1)
+  }
+
   @Test(arguments: Way.allCases)
   func `a refused connection ends in connect, with nothing transferred`(way: Way) async throws {
     let closed = try ClosedPort()

@@ -123,6 +123,23 @@ import TestSupport
     }
   }
 
+  @Test func `some contradictions after many answers do no harm`() async {
+    await #expect(processExitsWith: .success) {
+      alarm(60)
+      let (tap, observer) = URLSessionTap.observed()
+      let origin = try Origin { _ in [.response(body: [1, 2, 3])] }
+      let (session, count) = (tap.session(), 40)
+      let request = with(URLRequest(url: origin.url())) { ($0.httpMethod, $0.httpBody) = ("POST", Data([1])) }
+      for _ in 0..<count { _ = try await session.data(for: request) }
+      try await observer.waitForEnds(count)
+      #expect(Witness.libcurl.contradictions == 0 && Witness.kernel.contradictions == 0)
+      for witness in [Witness.libcurl, .kernel] {
+        #expect((0..<3).allSatisfy { _ in !witness.noteContradiction() }, "\(witness.name)")
+      }
+      #expect(Witness.libcurl.isBelieved && TCPInfo.isUsed)
+    }
+  }
+
   @Test func `of a Foundation whose words are others nothing is read`() async {
     await #expect(processExitsWith: .success) {
       alarm(60)

@@ -18,7 +18,7 @@ enum ChallengedTaskWatch {
   /// end would be lost with it; while it runs, its session keeps it anyway. A tap reports the wait when its limit has passed.
   static func begin(
     _ task: URLSessionTask, of relay: ClientRelay,
-    _ unreported: [TapContext.Observed], since start: Instant = .now
+    _ unreported: [TapContext.Request], since start: Instant = .now
   ) {
     guard relay.isActive else {
       relay.leave(at: .now)

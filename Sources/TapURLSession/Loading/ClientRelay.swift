@@ -9,26 +9,12 @@ import TapFoundation
 /// dropped: a native one that is cancelled when it has finished reports a failure too (`_NativeProtocol.completeTask(withError:)`), and
 /// Foundation's client ends the process if the task has left the session's registry by then.
 final class ClientRelay: NSObject, URLProtocolClient {
-  private struct State: Sendable {
-    var start = Instant.never
-    var relay = TransferInfo.Relay()
-    /// The transfer is among those that the context counts.
-    var isCounted = false
-    /// The app has suspended the task: the next start sends the request again.
-    var isSuspended = false
-    /// The loader has reported its end, and Foundation puts no other in its place.
-    var isDone = false
-
-    /// Nanoseconds since the start.
-    func elapsed(at now: Instant) -> Int64 { max(0, now.nanoseconds - start.nanoseconds) }
-  }
-
-  private let original: any URLProtocolClient
-  private let context: TapContext
-  private let method: String
+  let original: any URLProtocolClient
+  let context: TapContext
+  let method: String
   /// The request as each tap of the session records it: whatever ends it, the first end counts.
-  private let requests: [TapContext.Observed]
-  private let state: Mutex<State>
+  let requests: [TapContext.Request]
+  let progress: TransferProgress
 
   /// - Parameter trace: Within which the app resumed the task, if that is known.
   init(
@@ -38,8 +24,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     self.original = original
     self.context = context
     method = request.httpMethod ?? "GET"
-    requests = context.observe(request, url: url, method: method, in: trace)
-    state = Mutex(State(relay: TransferInfo.Relay(isSecure: url.hasPrefix("https:"))))
+    progress = TransferProgress(method: method, isSecure: url.hasPrefix("https:"), curl: context.curl)
+    requests = context.observe(request, url: url, method: method, in: trace, progress: progress)
   }
 
   /// A request whose task goes away without an end was abandoned.
@@ -50,26 +36,14 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   /// Whether the loader has reported its end, and Foundation puts no other in its place.
-  var isDone: Bool { state.withLock { $0.isDone } }
+  var isDone: Bool { progress.state.withLock { $0.isDone } }
 
   // MARK: The protocol's side
 
   /// The loader starts, for the first time or again.
   func start(_ loader: URLProtocol) {
     let now = Instant.now
-    let isFirst = state.withLock { state in
-      defer { state.isSuspended = false }
-      guard state.start != .never else {
-        state.start = now
-        return true
-      }
-      // To resume a task that runs starts nothing.
-      guard state.isSuspended else { return false }
-      state.relay.restart = max(1, state.elapsed(at: now))
-      (state.relay.statusCode, state.relay.head) = (nil, nil)
-      return false
-    }
-    guard isFirst else { return }
+    guard progress.state.withLock({ $0.begin(at: now) }) else { return }
     let time = Timestamp.now
     for request in requests { request.record.begin(at: now, time: time) }
     guard let curl = context.curl, curl.isNative(loader), let task = loader.task else { return }
@@ -77,14 +51,19 @@ final class ClientRelay: NSObject, URLProtocolClient {
       if Witness.libcurl.reject() { report(.libcurl) }
       return
     }
-    guard let limit = curl.connectionLimit(of: task) else { return }
-    context.count.enter(limit: limit, at: now)
-    state.withLock { $0.isCounted = true }
+    let limit = curl.connectionLimit(of: task)
+    progress.follow(loader, on: curl.queue(of: task), isCounted: limit != nil)
+    if let limit { context.count.enter(limit: limit, at: now) }
+  }
+
+  /// The task's protocol goes away. After a challenge Foundation has another serve the task: it was answered.
+  func leaveTask() {
+    progress.state.withLock { if $0.challenge == .open { $0.challenge = .answered } }
   }
 
   /// The app has suspended the task.
   func suspend(_ loader: URLProtocol) {
-    state.withLock { $0.isSuspended = true }
+    progress.state.withLock { $0.isSuspended = true }
     loader.stopLoading()
   }
 
@@ -103,11 +82,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     _ sender: URLProtocol, didReceive response: URLResponse, cacheStoragePolicy policy: URLCache.StoragePolicy
   ) {
     let (now, status) = (Instant.now, (response as? HTTPURLResponse)?.statusCode)
-    forward { state in
-      // An interim response (RFC 9110, section 15.2) is not the answer.
-      if let status, (100..<200).contains(status) { return }
-      (state.relay.statusCode, state.relay.head) = (status, state.elapsed(at: now))
-    }?.urlProtocol(sender, didReceive: response, cacheStoragePolicy: policy)
+    forward(at: now) { $0.receive(status: status, at: now) }?
+      .urlProtocol(sender, didReceive: response, cacheStoragePolicy: policy)
   }
 
   func urlProtocol(_ sender: URLProtocol, didLoad data: Data) {
@@ -145,7 +121,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
     if transfer.isNative { compare(&transfer, with: response) }
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
       // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with another loader.
-      state.withLock { $0.isDone = false }
+      progress.state.withLock { ($0.isDone, $0.challenge) = (false, .open) }
       original.urlProtocolDidFinishLoading(sender)
       return ChallengedTaskWatch.begin(task, of: self, requests)
     }
@@ -162,144 +138,16 @@ final class ClientRelay: NSObject, URLProtocolClient {
   }
 
   /// The original client, unless the loader has reported its end.
-  private func forward(_ note: (inout State) -> Void = { _ in }) -> (any URLProtocolClient)? {
-    let isDone = state.withLock { state in
-      if !state.isDone { note(&state) }
+  private func forward(
+    at now: Instant = .now, _ note: (inout TransferProgress.State) -> Void = { _ in }
+  ) -> (any URLProtocolClient)? {
+    let isDone = progress.state.withLock { state in
+      if !state.isDone {
+        state.lastActivity = now
+        note(&state)
+      }
       return state.isDone
     }
     return isDone ? nil : original
-  }
-
-  // MARK: The end
-
-  /// - Returns: Whether the loader had not reported its end before.
-  private func cutShort(_ loader: URLProtocol, by error: any Error, isLast: Bool) -> Bool {
-    let now = Instant.now
-    var transfer = TransferInfo()
-    transfer.end = (error as? URLError)?.code == .cancelled ? .cancelled : .failed
-    guard read(&transfer, of: loader, at: now, isLast: isLast) else { return false }
-    transfer.discountRefusedRedirect()
-    end(&transfer, of: loader.task, nil, error, at: now)
-    return true
-  }
-
-  /// The task that another loader may have served since a challenge is over. All that shows it is the task.
-  func ended(_ task: URLSessionTask) {
-    let error = task.state == .canceling ? URLError(.cancelled) : task.error
-    let response = error == nil ? task.response as? HTTPURLResponse : nil
-    var transfer = TransferInfo()
-    end(&transfer, of: task, response, error, at: .now)
-  }
-
-  /// Notes what the tap has seen, and libcurl's info, of which there is none for what comes from the session's cache. In place: to copy a
-  /// transfer costs as much as to read it. Returns whether the loader had not reported its end before; `isLast` says that it does now.
-  private func read(
-    _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
-  ) -> Bool {
-    let (isFirst, hasStarted) = state.withLock { state in
-      if state.isDone { return (false, false) }
-      state.isDone = isLast
-      (transfer.relay, transfer.elapsed) = (state.relay, state.elapsed(at: now))
-      return (true, state.start != .never)
-    }
-    if hasStarted, !transfer.relay.isFromCache { context.curl?.read(loader, into: &transfer) }
-    return isFirst
-  }
-
-  /// Discards what libcurl says of a transfer if others say something else of it.
-  private func compare(_ transfer: inout TransferInfo, with response: HTTPURLResponse?) {
-    if transfer.agrees(with: response) { return Witness.libcurl.noteAgreement() }
-    if Witness.libcurl.noteContradiction() { report(.libcurl) }
-    var other = TransferInfo()
-    (other.relay, other.elapsed) = (transfer.relay, transfer.elapsed)
-    transfer = other
-  }
-
-  /// A witness is not believed any more in this process.
-  private func report(_ witness: Witness) {
-    for request in requests { request.tap.configuration.reportDisbelief?(witness) }
-  }
-
-  /// Ends the request, with what is known of the transfer. Without an error the whole response has arrived.
-  private func end(
-    _ transfer: inout TransferInfo, of task: URLSessionTask?, _ response: HTTPURLResponse?,
-    _ error: (any Error)?, at now: Instant
-  ) {
-    transfer.hadFreeConnection = leave(at: now) && context.seesAllRequests
-    if transfer.isNative { complete(&transfer, task, response, at: now) }
-    let statusCode =
-      transfer.finalStatusCode ?? response?.statusCode ?? transfer.relay.statusCode
-    let end: RequestEnd =
-      switch error {
-      case nil: .response(statusCode: statusCode)
-      case let error as URLError where error.code == .cancelled: .cancelled
-      case let error?: .failure(RequestErrorType(error), statusCode: statusCode)
-      }
-    // Only of the native loader: the error of an app's own loader may contain secrets.
-    let failure = transfer.isNative && end != .cancelled ? error as? URLError : nil
-    let hasHead = transfer.finalStatusCode != nil
-    let message =
-      failure?.curlMessage ?? failure?.timeoutMessage(context.curl?.timeout(of: task), hasHead: hasHead)
-    let hasResponse = transfer.isNative || response != nil || transfer.relay.loadedBytes != nil
-    let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
-    let received = transfer.responseBodySize(method: method, response)
-    let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
-    for request in requests {
-      request.record.end(end, at: now) { observation in
-        observation.errorMessage = message
-        (observation.requestBodySize, observation.responseBodySize) = (sent, received)
-        observation.isFromCache = transfer.relay.isFromCache
-        observation.elapsedToFirstByte = transfer.firstByte ?? transfer.relay.head
-        if request.tap.configuration.collectsHeaders { observation.responseHeaders = headers }
-        guard transfer.isNative else { return }
-        observation.protocolVersion = transfer.protocolVersion
-        observation.peerAddress = transfer.peer?.address
-        observation.openedConnections = transfer.connectionCount
-        observation.isConnectionReused = transfer.isConnectionReused
-        observation.resendCount = transfer.redirectCount
-        if transfer.resend > 0 { observation.elapsedToResend = transfer.resend }
-        observation.roundTrip = transfer.connection?.info.roundTrip
-        observation.retransmittedSegments = transfer.connection?.retransmittedSegments
-        observation.timings = transfer.timings
-        if transfer.end != .complete, !transfer.isHeldByApp { observation.cutOffPhase = transfer.last }
-      }
-    }
-  }
-
-  /// Adds what takes a look at the task and at the kernel, and the phases, which follow.
-  private func complete(
-    _ transfer: inout TransferInfo, _ task: URLSessionTask?, _ response: HTTPURLResponse?, at now: Instant
-  ) {
-    if transfer.end != .complete, transfer.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
-      transfer.bodySize = expected > 0 ? expected : nil
-    }
-    if transfer.relay.isSecure, transfer.elapsed >= TCPInfo.resolution {
-      // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
-      let (name, response) = ("Connection", response ?? task?.response as? HTTPURLResponse)
-      let values = [
-        task?.originalRequest?.value(forHTTPHeaderField: name), response?.value(forHTTPHeaderField: name),
-      ]
-      transfer.isClosing = values.contains { $0?.lowercased().contains("close") == true }
-    }
-    switch context.connections.read(transfer, at: now, socket: { context.curl?.socket(of: task, from: $0) }) {
-    case .read(let reading): transfer.connection = reading
-    case .none: break
-    case .contradiction(true):
-      report(.kernel)
-      fallthrough
-    case .unknown, .contradiction:
-      for request in requests { request.tap.configuration.unknownConnections?.increment() }
-    }
-    transfer.findPhases()
-  }
-
-  /// Whether the request has begun and not ended.
-  var isActive: Bool { requests.contains { $0.record.isActive } }
-
-  /// The transfer needs no connection any more. Returns whether no others could make it wait (``TransferCount``).
-  @discardableResult
-  func leave(at now: Instant) -> Bool {
-    let (isCounted, start) = state.withLock { (exchange(&$0.isCounted, with: false), $0.start) }
-    return isCounted && context.count.leave(at: now, since: start)
   }
 }

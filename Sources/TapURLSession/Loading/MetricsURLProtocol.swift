@@ -22,6 +22,8 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
     set { super.client = newValue }
   }
 
+  deinit { relay?.leaveTask() }
+
   override class func canInit(with request: URLRequest) -> Bool {
     // Runs under a lock of the whole process: ask, and touch no session.
     guard let context else { return false }

@@ -106,7 +106,7 @@ final class TapContext: Sendable {
   }
 
   /// A request as a tap records it.
-  struct Observed: Sendable {
+  struct Request: Sendable {
     let record: RequestRecord
     let tap: URLSessionTap
   }
@@ -114,18 +114,21 @@ final class TapContext: Sendable {
   /// The request as each of its taps records it.
   ///
   /// - Parameter parent: The trace within which the app makes it. The request's own goes first.
-  func observe(_ request: URLRequest, url: String, method: String, in parent: TraceContext?) -> [Observed] {
+  func observe(
+    _ request: URLRequest, url: String, method: String, in parent: TraceContext?,
+    progress: (any RequestProgressSource)? = nil
+  ) -> [Request] {
     let trace = request.ownTrace ?? parent.map { TraceContext.next(in: $0) }
     return clients.compactMap { client in
       let tap = client.tap
       // With one tap, `accepts` has asked it.
       guard !tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else { return nil }
       let hasHeaders = tap.configuration.collectsHeaders
-      return Observed(
+      return Request(
         record: RequestRecord(
           describe(
             request, url: url, method: method, for: client, trace: trace, hasHeaders: hasHeaders),
-          recorder: tap.recorder),
+          recorder: tap.recorder, progress: progress),
         tap: tap)
     }
   }

@@ -114,6 +114,12 @@ package struct CurlInfo: Sendable {
   /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the same queue.
   func connectionLimit(of task: URLSessionTask) -> Int? { foundation.connectionLimit(of: task) }
 
+  /// The queue on which Foundation drives a task, or `nil` if that is unknown. On that queue.
+  func queue(of task: URLSessionTask) -> DispatchQueue? { foundation.queue(of: task) }
+
+  /// Whether a loader waits for the app to say whether it is to follow a redirect. On the same queue.
+  func isAskingForRedirect(_ loader: URLProtocol) -> Bool { foundation.isAskingForRedirect(loader) }
+
   /// A time-out, and the setting that the app makes it with.
   typealias Timeout = (setting: String, seconds: Double)
 

@@ -14,6 +14,7 @@ struct FoundationLayout: Sendable {
   private let rawHandle: Int
   private let redirectCount: Int
   private let session: Int
+  private let workQueue: Int?
   private let connectionLimit: Int?
   private let nextTask: Int?
   private let sockets: (multiHandle: Int, table: Int, type: any DescriptorTable.Type)?
@@ -33,7 +34,8 @@ struct FoundationLayout: Sendable {
     else { return nil }
     (self.easyHandle, self.rawHandle) = (easyHandle.offset, rawHandle.offset)
     (self.redirectCount, self.session) = (redirectCount.offset, ofTask.offset)
-    // Without the rest less is known of waits and of connections.
+    // Without the rest less is known of waits, of connections, and of what is under way.
+    workQueue = StoredProperty("workQueue", of: task, type: "Dispatch.DispatchQueue")?.offset
     let configuration = StoredProperty(
       "_configuration", of: session, type: "\(module).URLSession._Configuration")
     connectionLimit = configuration.flatMap {
@@ -69,6 +71,8 @@ struct FoundationLayout: Sendable {
       isNumber(StoredProperty.value("redirectCount", of: loader), at: redirectCount, of: loader),
       let found = StoredProperty.value("session", of: task), isObject(found, at: session, of: task)
     else { return false }
+    let queue = StoredProperty.value("workQueue", of: task)
+    guard workQueue.map({ isObject(queue, at: $0, of: task) }) != false else { return false }
     let owner = found as AnyObject
     let limit = StoredProperty.value("_configuration", of: owner).flatMap {
       StoredProperty.value("httpMaximumConnectionsPerHost", of: $0)
@@ -98,6 +102,18 @@ struct FoundationLayout: Sendable {
   /// table.
   func session(of task: URLSessionTask) -> URLSession? {
     load(session, of: task, as: AnyObject?.self) as? URLSession
+  }
+
+  /// The queue of a task, on which its loader runs.
+  func queue(of task: URLSessionTask) -> DispatchQueue? {
+    workQueue.flatMap { load($0, of: task, as: AnyObject.self) as? DispatchQueue }
+  }
+
+  /// Whether a loader has asked the app whether to follow a redirect, and has no answer. Reflection is slow, and
+  /// right for any case of an enum.
+  func isAskingForRedirect(_ loader: URLProtocol) -> Bool {
+    StoredProperty.value("internalState", of: loader)
+      .map { Mirror(reflecting: $0).children.first?.label == "waitingForRedirectCompletionHandler" } ?? false
   }
 
   /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown.

@@ -29,6 +29,31 @@ import TestSupport
     }
   }
 
+  /// Where a request that no filter chose holds the only connection, the time before an upload is none of it.
+  @Test func `a wait for what the tap does not see is no upload`() async throws {
+    let (held, over) = (Gate(), Gate())
+    let origin = try Origin { request in
+      request.path == "/held"
+        ? [.signal(held), .hold(over), .think(60), .response()] : [.response(body: [1])]
+    }
+    let options = with(RequestConfiguration()) { $0.filter = RequestFilter { !$0.url.hasSuffix("/held") } }
+    let (tap, observer) = URLSessionTap.observed(options: options)
+    let base = with(URLSessionConfiguration.ephemeral) { $0.httpMaximumConnectionsPerHost = 1 }
+    let session = tap.session(base)
+    session.dataTask(with: origin.url("/held")).resume()
+    try await held.wait("the first request")
+    let request = with(URLRequest(url: origin.url("/wait"))) {
+      ($0.httpMethod, $0.httpBody) = ("POST", Data([1, 2, 3]))
+    }
+    session.dataTask(with: request).resume()
+    try await observer.waitForStarts(1)
+    over.open()
+    let observation = try await observer.end()
+    #expect(observation.timings[.upload] == nil, "\(observation.timings)")
+    #expect(observation.timings[nanoseconds: .queue].map { $0 >= 60_000_000 - TCPInfo.resolution } != false)
+    session.finishTasksAndInvalidate()
+  }
+
   /// By TLS, on connections that are closed after each response, by IPv6, and in a session that was tapped
   /// when it existed.
   @Test(

@@ -29,7 +29,11 @@ class MockProtocol: URLProtocol {
 final class FailingProtocol: MockProtocol {
   override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "fails.test" }
 
-  override func startLoading() { client?.urlProtocol(self, didFailWithError: URLError(.dataNotAllowed)) }
+  /// The text may hold a secret of the app's.
+  override func startLoading() {
+    let error = URLError(.dataNotAllowed, userInfo: [NSLocalizedDescriptionKey: "the token is s3cret"])
+    client?.urlProtocol(self, didFailWithError: error)
+  }
 }
 
 /// A URLProtocol of an app's own that answers without HTTP.

@@ -1,0 +1,137 @@
+import Synchronization
+import TapCore
+import TapFoundation
+
+/// The end of a request: what the witnesses say of its transfer, and what becomes of it.
+extension ClientRelay {
+  /// - Returns: Whether the loader had not reported its end before.
+  func cutShort(_ loader: URLProtocol, by error: any Error, isLast: Bool) -> Bool {
+    let now = Instant.now
+    var transfer = TransferInfo()
+    transfer.end = (error as? URLError)?.code == .cancelled ? .cancelled : .failed
+    guard read(&transfer, of: loader, at: now, isLast: isLast) else { return false }
+    transfer.discountRefusedRedirect()
+    end(&transfer, of: loader.task, nil, error, at: now)
+    return true
+  }
+
+  /// The task that another loader may have served since a challenge is over. All that shows it is the task.
+  func ended(_ task: URLSessionTask) {
+    let error = task.state == .canceling ? URLError(.cancelled) : task.error
+    let response = error == nil ? task.response as? HTTPURLResponse : nil
+    var transfer = TransferInfo()
+    end(&transfer, of: task, response, error, at: .now)
+  }
+
+  /// Notes what the tap has seen, and libcurl's info, of which there is none for what comes from the session's cache. In place: to copy a
+  /// transfer costs as much as to read it. Returns whether the loader had not reported its end before; `isLast` says that it does now.
+  func read(
+    _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
+  ) -> Bool {
+    let (isFirst, hasStarted) = progress.state.withLock { state in
+      if state.isDone { return (false, false) }
+      state.isDone = isLast
+      (transfer.relay, transfer.elapsed) = (state.relay, state.elapsed(at: now))
+      return (true, state.start != .never)
+    }
+    if hasStarted, !transfer.relay.isFromCache { context.curl?.read(loader, into: &transfer) }
+    return isFirst
+  }
+
+  /// Discards what libcurl says of a transfer if others say something else of it.
+  func compare(_ transfer: inout TransferInfo, with response: HTTPURLResponse?) {
+    if transfer.agrees(with: response) { return Witness.libcurl.noteAgreement() }
+    if Witness.libcurl.noteContradiction() { report(.libcurl) }
+    var other = TransferInfo()
+    (other.relay, other.elapsed) = (transfer.relay, transfer.elapsed)
+    transfer = other
+  }
+
+  /// A witness is not believed any more in this process.
+  func report(_ witness: Witness) {
+    for request in requests { request.tap.configuration.reportDisbelief?(witness) }
+  }
+
+  /// Ends the request, with what is known of the transfer. Without an error the whole response has arrived.
+  func end(
+    _ transfer: inout TransferInfo, of task: URLSessionTask?, _ response: HTTPURLResponse?,
+    _ error: (any Error)?, at now: Instant
+  ) {
+    transfer.hadFreeConnection = leave(at: now) && context.seesAllRequests
+    if transfer.isNative { complete(&transfer, task, response, at: now) }
+    let statusCode =
+      transfer.finalStatusCode ?? response?.statusCode ?? transfer.relay.statusCode
+    let end: RequestEnd =
+      switch error {
+      case nil: .response(statusCode: statusCode)
+      case let error as URLError where error.code == .cancelled: .cancelled
+      case let error?: .failure(RequestErrorType(error), statusCode: statusCode)
+      }
+    // Only of the native loader: the error of an app's own loader may contain secrets.
+    let failure = transfer.isNative && end != .cancelled ? error as? URLError : nil
+    let hasHead = transfer.finalStatusCode != nil
+    let message =
+      failure?.curlMessage ?? failure?.timeoutMessage(context.curl?.timeout(of: task), hasHead: hasHead)
+    let hasResponse = transfer.isNative || response != nil || transfer.relay.loadedBytes != nil
+    let sent = hasResponse ? transfer.requestBodySize(of: task, method: method) : nil
+    let received = transfer.responseBodySize(method: method, response)
+    let headers = context.keepsHeaders ? response?.allHeaderFields as? [String: String] ?? [:] : [:]
+    for request in requests {
+      request.record.end(end, at: now) { observation in
+        observation.errorMessage = message
+        (observation.requestBodySize, observation.responseBodySize) = (sent, received)
+        observation.isFromCache = transfer.relay.isFromCache
+        observation.elapsedToFirstByte = transfer.firstByte ?? transfer.relay.head
+        if request.tap.configuration.collectsHeaders { observation.responseHeaders = headers }
+        guard transfer.isNative else { return }
+        observation.protocolVersion = transfer.protocolVersion
+        observation.peerAddress = transfer.peer?.address
+        observation.openedConnections = transfer.connectionCount
+        observation.isConnectionReused = transfer.isConnectionReused
+        observation.resendCount = transfer.redirectCount
+        if transfer.resend > 0 { observation.elapsedToResend = transfer.resend }
+        observation.roundTrip = transfer.connection?.info.roundTrip
+        observation.retransmittedSegments = transfer.connection?.retransmittedSegments
+        observation.timings = transfer.timings
+        if transfer.end != .complete, !transfer.isHeldByApp { observation.cutOffPhase = transfer.last }
+      }
+    }
+  }
+
+  /// Adds what takes a look at the task and at the kernel, and the phases, which follow.
+  private func complete(
+    _ transfer: inout TransferInfo, _ task: URLSessionTask?, _ response: HTTPURLResponse?, at now: Instant
+  ) {
+    if transfer.end != .complete, transfer.sentBytes != 0, let expected = task?.countOfBytesExpectedToSend {
+      transfer.bodySize = expected > 0 ? expected : nil
+    }
+    if transfer.relay.isSecure, transfer.elapsed >= TCPInfo.resolution {
+      // One of the sides wants the connection closed after the response (RFC 9112, section 9.6).
+      let (name, response) = ("Connection", response ?? task?.response as? HTTPURLResponse)
+      let values = [
+        task?.originalRequest?.value(forHTTPHeaderField: name), response?.value(forHTTPHeaderField: name),
+      ]
+      transfer.isClosing = values.contains { $0?.lowercased().contains("close") == true }
+    }
+    switch context.connections.read(transfer, at: now, socket: { context.curl?.socket(of: task, from: $0) }) {
+    case .read(let reading): transfer.connection = reading
+    case .none: break
+    case .contradiction(true):
+      report(.kernel)
+      fallthrough
+    case .unknown, .contradiction:
+      for request in requests { request.tap.configuration.unknownConnections?.increment() }
+    }
+    transfer.findPhases()
+  }
+
+  /// Whether the request has begun and not ended.
+  var isActive: Bool { requests.contains { $0.record.isActive } }
+
+  /// The transfer needs no connection any more. Returns whether no others could make it wait (``TransferCount``).
+  @discardableResult
+  func leave(at now: Instant) -> Bool {
+    let (isCounted, start) = progress.state.withLock { (exchange(&$0.isCounted, with: false), $0.start) }
+    return isCounted && context.count.leave(at: now, since: start)
+  }
+}

@@ -1,0 +1,154 @@
+import Dispatch
+import Synchronization
+import TapCore
+import TapFoundation
+
+/// What is known of a transfer while it lasts.
+///
+/// The relay notes what passes it, on Foundation's queue. The request's record asks on any thread: this object
+/// leads neither to the relay nor to the record, and to the loader weakly, so that asking keeps none of them alive.
+///
+/// A native loader gives the bytes of a body to its task's delegate directly, and reports neither head nor body of
+/// other tasks before the end. So a question also has libcurl looked at, on the one queue on which that is allowed
+/// (``CurlInfo/read(_:into:)``): the answer is there for the next question. While the app holds that queue, nothing
+/// new is known.
+final class TransferProgress: RequestProgressSource {
+  /// Whether the server's question for credentials is open. Foundation has put another loader on the task once it
+  /// is answered, of which nothing is known.
+  enum Challenge: Sendable { case none, open, answered }
+
+  /// What libcurl says of a native loader's transfer.
+  struct Look: Sendable {
+    var at = Instant.never
+    var statusCode: Int?
+    var requestBodySize: Int64?
+    var responseBodySize: Int64?
+    var lastActivity: Instant?
+    /// The app has been asked whether to follow a redirect.
+    var isRedirect = false
+  }
+
+  struct State: Sendable {
+    var start = Instant.never
+    var relay: TransferInfo.Relay
+    /// The transfer is among those that the context counts.
+    var isCounted = false
+    /// The app has suspended the task: the next start sends the request again.
+    var isSuspended = false
+    /// The loader has reported its end, and Foundation puts no other in its place.
+    var isDone = false
+    /// When the loader was last started, or last reported something.
+    var lastActivity: Instant?
+    var challenge = Challenge.none
+    /// Foundation's queue, where the loader is a native one.
+    var queue: DispatchQueue?
+    var look: Look?
+    var isLooking = false
+
+    /// Nanoseconds since the start.
+    func elapsed(at now: Instant) -> Int64 { max(0, now.nanoseconds - start.nanoseconds) }
+
+    /// The loader starts. Returns whether for the first time.
+    mutating func begin(at now: Instant) -> Bool {
+      defer { (isSuspended, lastActivity) = (false, now) }
+      guard start != .never else {
+        start = now
+        return true
+      }
+      // To resume a task that runs starts nothing.
+      guard isSuspended else { return false }
+      relay.restart = max(1, elapsed(at: now))
+      (relay.statusCode, relay.head, look) = (nil, nil, nil)
+      return false
+    }
+
+    /// The head of a response has come. That of an interim one is not the answer (RFC 9110, section 15.2).
+    mutating func receive(status: Int?, at now: Instant) {
+      if let status, (100..<200).contains(status) { return }
+      (relay.statusCode, relay.head) = (status, elapsed(at: now))
+    }
+
+    /// The queue on which libcurl is to be looked at now: at most once in a second.
+    mutating func beginLook(at now: Instant) -> DispatchQueue? {
+      guard let queue, !isLooking, !isDone, challenge == .none, start != .never else { return nil }
+      if let look, now.nanoseconds - look.at.nanoseconds < 1_000_000_000 { return nil }
+      isLooking = true
+      return queue
+    }
+
+    var progress: RequestProgress {
+      let activity = [lastActivity, look?.lastActivity].compactMap(\.self).max()
+      var progress = RequestProgress(
+        wait: wait, statusCode: relay.statusCode ?? look?.statusCode,
+        // Of what a native loader sends and gets without its client, only a look tells.
+        lastActivity: queue == nil || look?.lastActivity != nil ? activity : nil)
+      progress.requestBodySize = look?.requestBodySize
+      progress.responseBodySize = queue == nil ? relay.loadedBytes : look?.responseBodySize
+      return progress
+    }
+
+    private var wait: RequestWait? {
+      if start == .never { return .start }
+      if isSuspended || isDone { return nil }
+      switch challenge {
+      case .open: return .credentials
+      case .answered: return nil
+      case .none: break
+      }
+      if look?.isRedirect == true { return .redirect }
+      if relay.head != nil || look?.statusCode != nil { return .body }
+      return queue == nil || look != nil ? .response : nil
+    }
+  }
+
+  let state: Mutex<State>
+  private let method: String
+  private let curl: CurlInfo?
+  /// Set at the start and read in a look, both on Foundation's queue.
+  private nonisolated(unsafe) weak var loader: URLProtocol?
+
+  init(method: String, isSecure: Bool, curl: CurlInfo?) {
+    (self.method, self.curl) = (method, curl)
+    state = Mutex(State(relay: TransferInfo.Relay(isSecure: isSecure)))
+  }
+
+  /// A native loader has started. On Foundation's queue.
+  func follow(_ loader: URLProtocol, on queue: DispatchQueue?, isCounted: Bool) {
+    self.loader = loader
+    state.withLock { ($0.queue, $0.isCounted) = (queue, isCounted) }
+  }
+
+  var progress: RequestProgress {
+    let (progress, queue) = state.withLock { ($0.progress, $0.beginLook(at: .now)) }
+    queue?.async { self.look() }
+    return progress
+  }
+
+  /// On Foundation's queue.
+  private func look() {
+    let begun = state.withLock { (start: $0.start, restart: $0.relay.restart) }
+    let found = loader.flatMap { look(at: $0, begun: begun) }
+    state.withLock { state in
+      state.isLooking = false
+      // What libcurl says of a transfer that is over has been read, by the relay.
+      if !state.isDone, state.challenge == .none, let found { state.look = found }
+    }
+  }
+
+  private func look(at loader: URLProtocol, begun: (start: Instant, restart: Int64)) -> Look? {
+    var transfer = TransferInfo()
+    curl?.read(loader, into: &transfer)
+    guard let curl, transfer.isNative else { return nil }
+    let now = Instant.now
+    var look = Look(at: now, statusCode: transfer.finalStatusCode)
+    look.requestBodySize = transfer.requestBodySize(of: loader.task, method: method)
+    look.responseBodySize = transfer.receivedBytes
+    if transfer.redirectCount > 0 { look.isRedirect = curl.isAskingForRedirect(loader) }
+    // libcurl's total is of when it last did something for the transfer, from about the start on. After a
+    // redirect or a suspension it counts from later.
+    if transfer.redirectCount == 0, begun.restart == 0, transfer.total > 0 {
+      look.lastActivity = min(now, begun.start.advanced(by: .nanoseconds(transfer.total)))
+    }
+    return look
+  }
+}

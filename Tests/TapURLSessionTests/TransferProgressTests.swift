@@ -1,0 +1,208 @@
+import TestSupport
+
+@testable import TapURLSession
+
+/// What is known of requests that hang, against a server that a test controls.
+@Suite struct TransferProgressTests {
+  /// Waits until what is known of a request is as wanted.
+  private func progress(
+    of url: URL, _ what: String, until isReached: (RequestProgress) -> Bool
+  ) async throws -> RequestProgress {
+    try await AskedProtocol.all.wait("the task") { $0[url] != nil }
+    let asked = try #require(AskedProtocol.all.state[url])
+    return try await Poll.until(what) {
+      let known = asked.progress
+      return isReached(known) ? known : nil
+    }
+  }
+
+  /// Cancels what hangs, and waits until nothing of it is left, although its progress is kept.
+  private func cancel(_ task: URLSessionTask, of url: URL) async throws -> RequestObservation {
+    task.cancel()
+    let observation = try await Poll.until("the end") {
+      AskedProtocol.observer.ended.first { $0.request.url == url.absoluteString }
+    }
+    #expect(observation.end == .cancelled)
+    try await AskedProtocol.living.wait("the release") { !$0.contains(url) }
+    return observation
+  }
+
+  private enum Body: CaseIterable { case none, data }
+
+  @Test(arguments: Body.allCases, [false, true])
+  private func `a server that never answers`(body: Body, hasDelegate: Bool) async throws {
+    let (asked, over) = (Gate(), Gate())
+    let origin = try Origin { _ in [.signal(asked), .hold(over)] }
+    defer { over.open() }
+    let session = AskedProtocol.session(hasDelegate ? TranscriptDelegate(.init(), uploadBody: []) : nil)
+    let request = with(URLRequest(url: origin.url())) { $0.httpMethod = body == .none ? "GET" : "POST" }
+    let resumed = Instant.now
+    let task =
+      body == .none
+      ? session.dataTask(with: request) : session.uploadTask(with: request, from: Data([1, 2, 3]))
+    task.resume()
+    try await asked.wait("the request")
+    let known = try await progress(of: origin.url(), "a wait") { $0.wait != nil }
+    #expect(known.wait == .response && known.statusCode == nil && known.responseBodySize == 0)
+    #expect(known.requestBodySize == (body == .none ? 0 : 3))
+    #expect((resumed...Instant.now).contains(try #require(known.lastActivity)))
+    _ = try await cancel(task, of: origin.url())
+  }
+
+  @Test(arguments: [false, true])
+  func `a server that dribbles, and stops in the body`(hasDelegate: Bool) async throws {
+    let (more, over) = (Gate(), Gate())
+    let origin = try Origin { _ in
+      [.text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"), .hold(more), .text(","), .hold(over)]
+    }
+    defer { over.open() }
+    let session = AskedProtocol.session(hasDelegate ? TranscriptDelegate(.init(), uploadBody: []) : nil)
+    let task = session.dataTask(with: origin.url())
+    task.resume()
+    let known = try await progress(of: origin.url(), "a part of the body") { $0.responseBodySize == 5 }
+    #expect(known.wait == .body && known.statusCode == 200 && known.requestBodySize == 0)
+    more.open()
+    let later = try await progress(of: origin.url(), "a byte") { $0.responseBodySize == 6 }
+    #expect(try #require(later.lastActivity) > #require(known.lastActivity))
+    _ = try await cancel(task, of: origin.url())
+  }
+
+  @Test(arguments: [false, true])
+  func `a challenge, which is open or answered`(isAnswered: Bool) async throws {
+    let over = Gate()
+    let origin = try Origin { request in
+      request.headers["authorization"] == nil
+        ? [.response("401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"x\"")])]
+        : [.hold(over)]
+    }
+    defer { over.open() }
+    let credential = URLCredential(user: "a", password: "b", persistence: .none)
+    let delegate = TranscriptDelegate(
+      .init(credential: credential, answersChallenges: isAnswered), uploadBody: [])
+    let task = AskedProtocol.session(delegate).dataTask(with: origin.url())
+    task.resume()
+    try await delegate.challenged.wait("the challenge")
+    if isAnswered {
+      try await Poll.until("the second request") { origin.requests.count == 2 }
+      // What Foundation's second loader waits for is not known.
+      _ = try await progress(of: origin.url(), "the answer") { $0.wait == nil }
+    } else {
+      _ = try await progress(of: origin.url(), "the question") { $0.wait == .credentials }
+    }
+    _ = try await cancel(task, of: origin.url())
+  }
+
+  private final class SilentDelegate: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+    ) {}
+  }
+
+  @Test func `a redirect that the app does not answer`() async throws {
+    let origin = try Origin { _ in [.redirect(to: "/end")] }
+    let task = AskedProtocol.session(SilentDelegate()).dataTask(with: origin.url())
+    task.resume()
+    let known = try await progress(of: origin.url(), "the question") { $0.wait == .redirect }
+    #expect(known.statusCode == 302)
+    // The app has cut it off, in none of the server's phases.
+    #expect(try await cancel(task, of: origin.url()).cutOffPhase == nil)
+  }
+
+  @Test func `what passes the relay decides where nothing else is known`() {
+    func instant(_ nanoseconds: Int64) -> Instant { Instant(nanoseconds: nanoseconds) }
+    var state = TransferProgress.State(relay: TransferInfo.Relay())
+    #expect(state.progress == RequestProgress(wait: .start))
+    let isFirst = state.begin(at: instant(5))
+    #expect(isFirst)
+    #expect(state.progress == RequestProgress(wait: .response, lastActivity: instant(5)))
+    state.receive(status: 103, at: instant(6))
+    #expect(state.progress.wait == .response && state.progress.statusCode == nil)
+    state.receive(status: 200, at: instant(9))
+    #expect(state.progress.wait == .body && state.progress.statusCode == 200 && state.relay.head == 4)
+    // To resume a task that runs starts nothing.
+    let isFirstAgain = state.begin(at: instant(10))
+    #expect(!isFirstAgain && state.relay.restart == 0 && state.relay.statusCode == 200)
+    state.isSuspended = true
+    #expect(state.progress.wait == nil)
+    let isFirstAfterAll = state.begin(at: instant(15))
+    #expect(!isFirstAfterAll && state.relay.restart == 10 && state.relay.head == nil)
+    #expect(state.progress == RequestProgress(wait: .response, lastActivity: instant(15)))
+    state.challenge = .open
+    #expect(state.progress.wait == .credentials)
+    state.challenge = .answered
+    #expect(state.progress.wait == nil)
+    (state.challenge, state.isDone) = (.none, true)
+    #expect(state.progress.wait == nil)
+  }
+
+  @Test func `libcurl is looked at once in a second, while a native loader is at work`() {
+    func instant(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
+    var state = TransferProgress.State(relay: TransferInfo.Relay())
+    func looks(at milliseconds: Int64) -> Bool { state.beginLook(at: instant(milliseconds)) != nil }
+    _ = state.begin(at: instant(0))
+    #expect(!looks(at: 1))
+    state.queue = .global()
+    // A native loader does not report all that passes.
+    #expect(state.progress == RequestProgress())
+    #expect(looks(at: 1) && !looks(at: 2_000))
+    (state.isLooking, state.look) = (false, TransferProgress.Look(at: instant(1_000)))
+    #expect(state.progress.wait == .response)
+    #expect(!looks(at: 1_999) && looks(at: 2_000))
+    (state.isLooking, state.isDone) = (false, true)
+    #expect(!looks(at: 9_000))
+  }
+}
+
+/// A metrics protocol whose progress a test can ask for.
+private final class AskedProtocol: URLProtocol {
+  static let (tap, observer) = URLSessionTap.observed()
+  private static let context = TapContext(clients: [.init(tap: tap, name: "test")], loaders: [])
+  static let all = Watched<[URL: TransferProgress]>([:])
+  /// The URLs of the objects of this class.
+  static let living = Watched<Set<URL>>([])
+
+  private let url: URL
+  private let loader: URLProtocol?
+  private let relay: ClientRelay?
+
+  static func session(_ delegate: (any URLSessionDelegate)?) -> URLSession {
+    URLSession(configuration: .ephemeral(with: self), delegate: delegate, delegateQueue: nil)
+  }
+
+  override class func canInit(with request: URLRequest) -> Bool { true }
+  override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+
+  required init(request: URLRequest, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
+    (url, loader, relay) = (request.url ?? URL(fileURLWithPath: "/"), nil, nil)
+    super.init(request: request, cachedResponse: cachedResponse, client: client)
+  }
+
+  required init(task: URLSessionTask, cachedResponse: CachedURLResponse?, client: (any URLProtocolClient)?) {
+    let request = task.originalRequest ?? URLRequest(url: URL(fileURLWithPath: "/"))
+    url = request.url ?? URL(fileURLWithPath: "/")
+    // Foundation's own client, which a protocol without one makes.
+    let original = MockProtocol(task: task, cachedResponse: nil, client: client).client
+    relay = original.map { ClientRelay(to: $0, request: request, in: nil, context: Self.context) }
+    loader = TapContext.nativeHTTP?.init(task: task, cachedResponse: cachedResponse, client: relay)
+    super.init(request: request, cachedResponse: cachedResponse, client: client)
+    self.task = task
+    Self.living.change { [url] in $0.insert(url) }
+    if let progress = relay?.progress { Self.all.change { [url] in $0[url] = progress } }
+  }
+
+  deinit {
+    relay?.leaveTask()
+    Self.living.change { [url] in $0.remove(url) }
+  }
+
+  override func startLoading() {
+    guard let loader else { return }
+    relay?.start(loader)
+    loader.startLoading()
+  }
+
+  override func stopLoading() {
+    if task?.state == .canceling, let loader { relay?.cancel(loader) }
+  }
+}
