@@ -62,7 +62,10 @@ package final class Connections: Sendable {
         connections[port] = nil
         return .unknown
       }
-      guard info.agrees(with: transfer) else {
+      guard
+        info.agrees(with: transfer)
+          || info.agrees(with: transfer, after: max(0, Instant.now.nanoseconds - now.nanoseconds))
+      else {
         connections[port] = nil
         return .contradiction(isLast: Witness.kernel.noteContradiction())
       }

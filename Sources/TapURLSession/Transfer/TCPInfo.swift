@@ -97,8 +97,11 @@ extension TCPInfo {
   static var isUsed: Bool { isKnown && Witness.kernel.isBelieved }
 
   /// Whether this can be the connection at the end of a transfer.
-  func agrees(with transfer: borrowing TransferInfo) -> Bool {
-    let most = transfer.longest
+  ///
+  /// - Parameter delay: Nanoseconds from that end to when the kernel was asked: on a busy machine more than its
+  ///   clock can tell.
+  func agrees(with transfer: borrowing TransferInfo, after delay: Int64 = 0) -> Bool {
+    let most = transfer.longest + delay
     guard 1...11 ~= state, sinceDataSent ?? 0 <= most else { return false }
     // Without a response there is hardly anything that could contradict.
     guard transfer.statusCode ?? 0 > 0 else { return true }

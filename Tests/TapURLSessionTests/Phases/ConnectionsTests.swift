@@ -207,16 +207,17 @@ import TestSupport
 
   /// A kernel's clock cannot have begun before the transfer.
   @Test func `what the kernel says must fit in the transfer's time`() {
-    func agrees(_ change: (inout TCPInfo, inout TransferInfo) -> Void) -> Bool {
+    func agrees(after delay: Int64 = 0, _ change: (inout TCPInfo, inout TransferInfo) -> Void) -> Bool {
       var (info, transfer) = (TCPInfo(), TransferInfo())
       (transfer.elapsed, transfer.total, transfer.statusCode) = (1_000_000_000, 900_000_000, 200)
       (transfer.receivedBytes, info.receivedBytes, info.receivedSegments) = (100, 300, 1)
       (info.sinceDataSent, info.sinceDataReceived) = (1_000_000_000, 1_000_000_000)
       change(&info, &transfer)
-      return info.agrees(with: transfer)
+      return info.agrees(with: transfer, after: delay)
     }
     #expect(agrees { _, _ in })
     #expect(!agrees { info, _ in info.sinceDataSent = 1_100_000_000 })
+    #expect(agrees(after: 100_000_000) { info, _ in info.sinceDataSent = 1_100_000_000 })
     #expect(!agrees { info, _ in info.sinceDataReceived = 1_100_000_000 })
     #expect(!agrees { info, _ in info.state = 0 } && !agrees { info, _ in info.state = 12 })
     #expect(
