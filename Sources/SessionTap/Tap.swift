@@ -84,7 +84,6 @@ public final class Tap: Sendable {
       requestLog = try configuration.makeLog()
       configuration.warnOfIgnoredVariables()
       for warning in configuration.warnings { requestLog?.log(.warn, warning) }
-      if let requestLog { try registry.register(requestLog) }
       if !readsInfo() {
         requestLog?.log(
           .warn,
@@ -98,6 +97,8 @@ public final class Tap: Sendable {
         observers: configuration.observers, tracer: configuration.makeTracer(),
         traceSamplingRate: configuration.traceSamplingRate,
         keepsHistory: configuration.endpoint != nil && configuration.keepsPageHistory)
+      // After the recorder, which drains: the requests and the lines of a scrape are the same ones.
+      if let requestLog { try registry.register(requestLog) }
       sessions = URLSessionTap(recorder: recorder, configuration: configuration.makeSessions(log: requestLog))
       endpoint = try configuration.makeEndpoint(
         registry: registry, readiness: readiness, log: requestLog, recorder: recorder)

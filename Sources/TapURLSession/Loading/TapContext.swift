@@ -28,11 +28,15 @@ final class TapContext: Sendable {
   /// What the kernel knows of their connections.
   let connections = Connections()
   /// Counts the transfers that are libcurl's.
-  let count = TransferCount()
+  let count: TransferCount
   private let hasExcluded = Atomic<Bool>(false)
   private let hasWarned = Atomic<Bool>(false)
 
-  init(clients: [Client], loaders: [URLProtocol.Type], hasOlderTasks: Bool = false) {
+  init(
+    clients: [Client], loaders: [URLProtocol.Type], hasOlderTasks: Bool = false,
+    count: TransferCount = TransferCount()
+  ) {
+    self.count = count
     (self.clients, self.loaders, self.hasOlderTasks) = (clients, loaders, hasOlderTasks)
     nativeFirst = loaders.first.flatMap { $0 == Self.nativeHTTP ? $0 : nil }
     let readers = clients.map(\.tap.configuration.curl)
@@ -43,7 +47,9 @@ final class TapContext: Sendable {
   /// The same without a tap.
   func without(_ tap: URLSessionTap) -> TapContext {
     let others = TapContext(
-      clients: clients.filter { $0.tap !== tap }, loaders: loaders, hasOlderTasks: hasOlderTasks)
+      clients: clients.filter { $0.tap !== tap }, loaders: loaders, hasOlderTasks: hasOlderTasks,
+      // Transfers that began before hold connections.
+      count: count)
     others.hasExcluded.store(!seesAllRequests, ordering: .relaxed)
     return others
   }
