@@ -97,7 +97,8 @@ struct SeriesLifetimeTests {
     let family = try registry.gauge(
       "g", help: "", by: JobLabels.self, configuration: .init(idleExpiry: .seconds(10)))
     family[JobLabels(kind: "a")].set(1)
-    weak var gauge = family[JobLabels(kind: "a")]
+    weak var gauge: Registry.Gauge?
+    gauge = family[JobLabels(kind: "a")]
     _ = names(after: 0)
     gauge?.set(1)
     #expect(names(after: 10).count == 1)

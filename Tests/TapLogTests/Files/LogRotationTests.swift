@@ -27,7 +27,7 @@ import TestSupport
       .sorted()
   }
 
-  /// In a process of its own, as another test below: a child that is started has a copy of every descriptor
+  /// In a process of its own, as others below: a child that is started has a copy of every descriptor
   /// until its exec, and with it the lock of a folder or a file, which is then left until the next rotation.
   @Test func `moves full files aside, and loses no line`() async {
     await #expect(processExitsWith: .success) {
@@ -49,28 +49,30 @@ import TestSupport
   }
 
   @Test(.enabled(if: Tool.isUsable("gzip"), "gzip is not installed"))
-  func `keeps some old files, compresses all but the newest, and leaves other files alone`() async throws {
-    let (folder, log) = try RequestLog.inFolder {
-      $0.rotation = LogRotation(maximumSize: 2_000, keep: 3, compresses: true)
-    }
-    for name in ["requests.jsonl.1", "requests.jsonl.20261121T093000.123456Z.txt", "other"] {
-      try folder.write("x", to: name)
-    }
-    for index in 0..<200 { log.log(.info, "\(index)") }
-    #expect(log.shutdown())
-    let names = try await Poll.until("compressed files") {
-      let names = try Self.rotated(folder)
-      return names.count == 6 && names.count { $0.hasSuffix(".gz") } == 2 ? names : nil
-    }
-    #expect(names.contains("requests.jsonl.1") && names.contains("other"))
-    let gzip = try Tool("gzip")
-    for name in names where name.hasSuffix(".gz") {
-      let result = try await gzip.run(["-dc", folder(name)])
-      #expect(result.status == 0)
-      #expect(result.output.hasPrefix("{\"timestamp\""))
-      #expect(result.output.utf8.count <= 2_000)
-      let permissions = try FileManager.default.attributesOfItem(atPath: folder(name))[.posixPermissions]
-      #expect((permissions as? Int).map { $0 & ~0o640 } == 0)
+  func `keeps some old files, compresses all but the newest, and leaves other files alone`() async {
+    await #expect(processExitsWith: .success) {
+      let (folder, log) = try RequestLog.inFolder {
+        $0.rotation = LogRotation(maximumSize: 2_000, keep: 3, compresses: true)
+      }
+      for name in ["requests.jsonl.1", "requests.jsonl.20261121T093000.123456Z.txt", "other"] {
+        try folder.write("x", to: name)
+      }
+      for index in 0..<200 { log.log(.info, "\(index)") }
+      #expect(log.shutdown())
+      let names = try await Poll.until("compressed files") {
+        let names = try Self.rotated(folder)
+        return names.count == 6 && names.count { $0.hasSuffix(".gz") } == 2 ? names : nil
+      }
+      #expect(names.contains("requests.jsonl.1") && names.contains("other"))
+      let gzip = try Tool("gzip")
+      for name in names where name.hasSuffix(".gz") {
+        let result = try await gzip.run(["-dc", folder(name)])
+        #expect(result.status == 0)
+        #expect(result.output.hasPrefix("{\"timestamp\""))
+        #expect(result.output.utf8.count <= 2_000)
+        let permissions = try FileManager.default.attributesOfItem(atPath: folder(name))[.posixPermissions]
+        #expect((permissions as? Int).map { $0 & ~0o640 } == 0)
+      }
     }
   }
 
