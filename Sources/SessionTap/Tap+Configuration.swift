@@ -140,7 +140,6 @@ extension Tap.Configuration {
   func makeSessions(log: RequestLog?) -> URLSessionTap.Configuration {
     var sessions = sessions
     if let log {
-      sessions.reportWaiting = { log.requestWaits($0, for: $1) }
       sessions.reportDisbelief = { witness in
         log.log(
           .warn,

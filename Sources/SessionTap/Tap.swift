@@ -270,7 +270,7 @@ public final class Tap: Sendable {
       recorder.flushObservers(until: deadline)
       _ = served.wait(until: deadline.advanced(by: Self.closingTime))
       // What handlers and observers record and log comes before the log's end.
-      recorder.drain()
+      recorder.reportUnfinished()
       recorder.flushObservers(until: deadline)
       requestLog?.shutdown(within: limit)
     }

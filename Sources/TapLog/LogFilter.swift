@@ -8,6 +8,10 @@ final class LogFilter: Sendable {
   private let keepsAll: Bool
   private let sequence = Atomic<UInt64>(0)
   private let filtered = Mutex<Tally<LogFilterReason>>([:])
+  private let waits = Mutex((minute: Int64.min, count: 0))
+
+  /// The most lines of waiting requests in a minute.
+  static let waitLimit = 100
 
   init(sampling: LogSampling, clients: [String: LogSampling]) {
     (self.sampling, self.clients) = (sampling, clients)
@@ -33,6 +37,18 @@ final class LogFilter: Sendable {
     return count(severity < sampling.minimumSeverity ? .severity : nil)
   }
 
+  /// Whether the line of a request that waits is written.
+  func keepsWait(of client: String, at now: Instant) -> Bool {
+    guard keeps(.warn, client: client) else { return false }
+    let number = waits.withLock { waits in
+      let minute = now.nanoseconds / 60_000_000_000
+      if waits.minute != minute { waits = (minute, 0) }
+      waits.count += 1
+      return waits.count
+    }
+    return count(number > Self.waitLimit ? .waits : nil)
+  }
+
   private func count(_ reason: LogFilterReason?) -> Bool {
     if let reason { filtered.withLock { $0[reason, default: 0] += 1 } }
     return reason == nil
@@ -51,4 +67,6 @@ package enum LogFilterReason: String, Sendable, CaseIterable {
   case severity
   /// Not kept by the sampling rate.
   case sampling
+  /// Of a request that waits, after 100 such lines in a minute.
+  case waits
 }

@@ -72,11 +72,50 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   package func wakeIfRefused() { lines.wakeIfRefused() }
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling
-  /// does not leave it out; a minimum severity above `.warn` does.
-  package func requestWaits(_ request: RequestDescription, for duration: Duration) {
-    guard filter.keeps(.warn, client: request.client) else { return }
+  /// does not leave it out; a minimum severity above `.warn` does, and so does the limit of a minute.
+  package func requestWaits(_ request: RequestUnderWay) {
+    guard filter.keepsWait(of: request.request.client, at: .now) else { return }
     LineWriter.withLine {
-      encoder.write(request, waitingFor: duration, at: .now, to: &$0)
+      encoder.write(request, isUnfinished: false, at: .now, to: &$0)
+    } _: {
+      enqueue($0, severity: .warn)
+    }
+  }
+
+  /// Puts a warning into the buffer: the request does not end before the process.
+  package func requestIsUnfinished(_ request: RequestUnderWay) {
+    guard filter.keeps(.warn, client: request.request.client) else { return }
+    LineWriter.withLine {
+      encoder.write(request, isUnfinished: true, at: .now, to: &$0)
+    } _: {
+      enqueue($0, severity: .warn)
+    }
+  }
+
+  package func requestsAreUnfinished(_ count: Int) {
+    warn(
+      "session_tap.requests.unfinished", count, "requests more are unfinished than have a line of their own")
+  }
+
+  package func queueIsHeld(_ count: Int, for duration: Duration) {
+    warn(
+      "session_tap.queue.held", count,
+      "URLSession has taken requests and does not start them: something holds the one queue of all sessions, "
+        + "such as a delegate, a protocol class or a body stream that does not return, or a cancelled task "
+        + "that waits for a lock",
+      for: duration)
+  }
+
+  /// A line of the tap's own about a number of requests.
+  private func warn(_ event: StaticString, _ count: Int, _ message: String, for duration: Duration? = nil) {
+    guard filter.keeps(.warn) else { return }
+    LineWriter.withLine { line in
+      line.begin(.now, .warn, event: event)
+      line.part { line in
+        line.member("requests", count)
+        line.member("duration_s", nanoseconds: duration?.nanoseconds)
+        line.member("message", message, limit: LineLimits.message)
+      }
     } _: {
       enqueue($0, severity: .warn)
     }

@@ -27,9 +27,6 @@ public final class URLSessionTap: Sendable {
 
   /// Settings for URLSessions alone. The recorder decides which requests are recorded.
   public struct Configuration: Sendable {
-    /// How long a challenge may stay unanswered before the log gets a warning, because Foundation may never
-    /// end such a request. 60 s by default; `nil` disables the warning.
-    public var waitingLimit: Duration? = .seconds(60)
     /// Whether observers get the headers of requests and responses: `false` by default. A session's
     /// `httpAdditionalHeaders` are not among them, because Foundation on Linux adds those later.
     public var collectsHeaders = false
@@ -38,8 +35,6 @@ public final class URLSessionTap: Sendable {
     package var curl = CurlInfo.shared
     /// Counts requests at whose end the kernel was to be asked of the connection, and could not.
     package var unknownConnections: Registry.Counter?
-    /// Takes a request that has waited for so long, once, on a queue of the tap's.
-    package var reportWaiting: (@Sendable (RequestDescription, Duration) -> Void)?
     /// Takes a witness that is not believed from now on, once, on Foundation's queue.
     package var reportDisbelief: (@Sendable (Witness) -> Void)?
 

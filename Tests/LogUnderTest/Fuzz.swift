@@ -24,7 +24,7 @@ struct Fuzz {
       switch index % 16 {
       case 0, 8: log.log(generator.pick(LogSeverity.allCases) ?? .info, generator.text(), generator.fields())
       case 2, 10: log.requestEnded(generator.inbound())
-      case 1: log.requestWaits(generator.observation().request, for: generator.duration())
+      case 1: log.requestWaits(RequestUnderWay(generator.observation().request, for: generator.duration()))
       default: log.requestEnded(generator.observation())
       }
     }

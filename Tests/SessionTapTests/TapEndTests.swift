@@ -22,6 +22,30 @@ import TestSupport
     await tap.shutdown()
   }
 
+  @Test func `what is under way at the end has a line, the oldest first, and is counted`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder("requests.jsonl")
+    let tap = try Tap(.test(log: .file(path)))
+    let requests = (0..<3).map { tap.outbound.begin(client: "c", method: "GET", url: "http://host/\($0)") }
+    tap.inbound.begin(method: "GET", path: "/done").end(statusCode: 200)
+    let served = tap.inbound.begin(method: "GET", path: "/served")
+    let urls: [String] = ["http://host/0", "http://host/1", "http://host/2", "/served"]
+    #expect(tap.requestsUnderWay().map(\.request.url) == urls)
+    #expect(tap.requestsUnderWay(olderThan: .seconds(3_600)).isEmpty)
+    requests[1].end(statusCode: 200)
+    #expect(tap.registry.value(ofSeries: "session_tap_unfinished_requests") == 0)
+    await tap.shutdown()
+    #expect(tap.registry.value(ofSeries: "session_tap_unfinished_requests") == 3)
+    for request in [requests[0], requests[2], served] { request.end(statusCode: 200) }
+    await tap.shutdown()
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    let unfinished = lines.filter { $0.contains(".unfinished\"") }
+    #expect(unfinished.count == 3)
+    let names = ["\"http://host/0\"", "\"http://host/2\"", "\"/served\""]
+    #expect(zip(unfinished, names).allSatisfy { $0.contains($1) })
+    #expect(lines.count == 5)
+  }
+
   @Test func `a flush does not wait for longer than said`() async throws {
     let gate = Gate()
     struct Observer: RequestObserver {

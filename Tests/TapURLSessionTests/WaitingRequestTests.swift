@@ -10,15 +10,9 @@ import TestSupport
     }
     let registry = Registry()
     let observer = RecordingObserver()
-    var configuration = URLSessionTap.Configuration()
-    configuration.waitingLimit = .zero
-    let (waited, waits) = (Gate(), Counter())
-    configuration.reportWaiting = { request, duration in
-      if request.client == "test", duration >= .zero { _ = waits.next() }
-      waited.open()
-    }
-    let recorder = try RequestRecorder(registry: registry, consumers: [observer])
-    let tap = URLSessionTap(recorder: recorder, configuration: configuration)
+    let outbound = with(RequestConfiguration()) { $0.waitingLimit = .milliseconds(50) }
+    let recorder = try RequestRecorder(registry: registry, outbound: outbound, consumers: [observer])
+    let tap = URLSessionTap(recorder: recorder)
     func active() -> Bool {
       registry.text.split(separator: "\n")
         .contains { $0.hasPrefix("http_client_active_requests{") && $0.hasSuffix(" 1") }
@@ -30,14 +24,18 @@ import TestSupport
     let done = Gate()
     let task = session.dataTask(with: origin.url()) { _, _, _ in done.open() }
     task.resume()
-    try await waited.wait("a report")
+    // Without a request that follows: the recorder comes by itself.
+    try await observer.waitForWaits(2)
     #expect(active())
     #expect(!done.isOpen)
     if interruption == .cancel { task.cancel() } else { session.invalidateAndCancel() }
     try await done.wait("the completion handler")
     try await observer.waitForEnds(1)
     #expect(observer.ended.map(\.end) == [.cancelled])
-    #expect(waits.next() == 1)
+    let durations = observer.waits.map(\.duration)
+    #expect(durations[0] >= .milliseconds(50))
+    #expect(zip(durations, durations.dropFirst()).allSatisfy { $1 > $0 })
+    #expect(observer.waits.allSatisfy { $0.request.client == "test" })
     #expect(!active())
   }
 }

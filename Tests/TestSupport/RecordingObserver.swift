@@ -1,15 +1,34 @@
 /// Keeps everything that a recorder tells of.
 package final class RecordingObserver: RequestConsumer {
-  private let state = Watched((started: [RequestDescription](), ended: [RequestObservation]()))
+  private let state = Watched(
+    (
+      started: [RequestDescription](), ended: [RequestObservation](), waits: [RequestUnderWay](),
+      unfinished: [RequestUnderWay](), moreUnfinished: 0
+    ))
 
   package init() {}
 
   package var started: [RequestDescription] { state.state.started }
   package var ended: [RequestObservation] { state.state.ended }
+  package var waits: [RequestUnderWay] { state.state.waits }
+  package var unfinished: [RequestUnderWay] { state.state.unfinished }
+  package var moreUnfinished: Int { state.state.moreUnfinished }
 
   package func requestStarted(_ request: RequestDescription) { state.change { $0.started.append(request) } }
 
   package func requestEnded(_ request: RequestObservation) { state.change { $0.ended.append(request) } }
+
+  package func requestWaits(_ request: RequestUnderWay) { state.change { $0.waits.append(request) } }
+
+  package func requestIsUnfinished(_ request: RequestUnderWay) {
+    state.change { $0.unfinished.append(request) }
+  }
+
+  package func requestsAreUnfinished(_ count: Int) { state.change { $0.moreUnfinished += count } }
+
+  package func waitForWaits(_ count: Int) async throws {
+    try await state.wait("wait number \(count)") { $0.waits.count >= count }
+  }
 
   package func waitForStarts(_ count: Int) async throws {
     try await state.wait("start number \(count)") { $0.started.count >= count }

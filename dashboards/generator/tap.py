@@ -88,6 +88,13 @@ def tap():
                       (total("session_tap_log_bytes_total", "instance", labels=PROCESS), each)),
                 graph("Write errors", "Writes that failed and were tried again.", "cps",
                       (total("session_tap_log_write_errors_total", "instance", labels=PROCESS), each)),
+                graph("Requests not started", "Requests that URLSession has taken and not started. If they stay, something holds "
+                      "the queue of all sessions.", "short",
+                      (f"sum by (instance) (session_tap_unstarted_requests{{{PROCESS}}})", each)),
+                graph("Oldest not started", "For how long the oldest of them has waited.", "s",
+                      (f"max by (instance) (session_tap_oldest_unstarted_request_seconds{{{PROCESS}}})", each)),
+                graph("Unfinished requests", "Requests that were under way when a process ended, as its last push has them.",
+                      "short", (f"sum by (instance) (session_tap_unfinished_requests{{{PROCESS}}})", each)),
                 graph("Refused threads", "Starts of a thread that the system refused, at a limit of tasks. Each is tried again.",
                       "cps", (total("session_tap_refused_threads_total", "instance", labels=PROCESS), each)),
                 graph("Unknown connections", "Requests whose connection the kernel could not be asked of. Their round trip is "

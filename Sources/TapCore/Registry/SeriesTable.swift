@@ -89,6 +89,11 @@ struct SeriesTable<Key: Hashable & Sendable, Row: Sendable> {
     if contains(id) { series[id.index]?.update(change) }
   }
 
+  /// Changes the rows of all series.
+  mutating func updateAll(_ change: (inout Row) -> Void) {
+    for place in order { series[Int(place)]?.update(change) }
+  }
+
   /// The row of a key seen before.
   mutating func row(of key: Key) -> Row? {
     guard let id = find(key) else { return nil }

@@ -34,6 +34,14 @@ public final class ActiveRequest: Sendable {
     record?.add(fields)
   }
 
+  /// Tells that the head of the response has been sent or received: from then on an inbound request waits for
+  /// its caller and not for the handler, and an outbound one for the rest of the response
+  /// (``RequestUnderWay/wait``). The end needs no such call.
+  ///
+  /// - Parameter statusCode: The status code of the response. Interim responses (RFC 9110, section 15.2) are
+  ///   none.
+  public func responseBegan(statusCode: Int) { record?.noteResponse(statusCode: statusCode) }
+
   /// Ends the request when its response has been sent or received in full.
   ///
   /// - Parameters:

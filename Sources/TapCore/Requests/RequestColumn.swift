@@ -40,14 +40,18 @@ final class RequestColumn: Sendable {
   /// What a series has before anything is known: a count has 0.
   let initialNumber: Double?
   let isGauge: Bool
+  /// The age of the oldest request, which a scrape sets.
+  let isAge: Bool
 
   private init(
     _ descriptor: FamilyDescriptor, _ layout: BucketLayout? = nil, atBegin: Double = 0,
-    atEnd: Value, _ initialNumber: Double? = nil
+    atEnd: Value, _ initialNumber: Double? = nil,
+    isAge: Bool = false
   ) {
     column = SeriesColumn(descriptor: descriptor)
     (self.layout, self.atBegin, self.atEnd, self.initialNumber) = (layout, atBegin, atEnd, initialNumber)
     isGauge = descriptor.type == .gauge
+    self.isAge = isAge
   }
 
   /// A histogram of values. A series without a value is not exposed: unknown is not 0.
@@ -72,6 +76,12 @@ final class RequestColumn: Sendable {
     _ name: String, _ help: String, atBegin: Double = 0, atEnd: Value = .none
   ) throws(RegistryError) -> RequestColumn {
     try number(name, help, atBegin: atBegin, atEnd: atEnd, 0)
+  }
+
+  /// The age of the oldest request that has begun and not ended, 0 where there is none.
+  static func age(_ name: String, _ help: String) throws(RegistryError) -> RequestColumn {
+    let descriptor = try FamilyDescriptor(name: name, help: help, type: .gauge, unit: "seconds")
+    return RequestColumn(descriptor, atEnd: .none, 0, isAge: true)
   }
 
   private static func number(

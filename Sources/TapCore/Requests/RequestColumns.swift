@@ -38,6 +38,9 @@ struct RequestColumns {
       try .count(
         "http_client_active_requests", "Requests that have started and not ended.", atBegin: 1,
         atEnd: .minusOne),
+      try .age(
+        "http_client_oldest_active_request_seconds",
+        "Age of the oldest request that has started and not ended, 0 without any."),
       try .count(
         "http_client_redirects_total", "Redirects that HTTP client requests followed.",
         atEnd: .redirects),
@@ -99,7 +102,10 @@ struct RequestColumns {
     ]
     targets = [
       try .count(
-        "http_server_active_requests", "Requests that are being served.", atBegin: 1, atEnd: .minusOne)
+        "http_server_active_requests", "Requests that are being served.", atBegin: 1, atEnd: .minusOne),
+      try .age(
+        "http_server_oldest_active_request_seconds",
+        "Age of the oldest request that is being served, 0 without any."),
     ]
     ends = [
       try .histogram(

@@ -11,14 +11,17 @@
 /// - `http_client_connections_opened_total`, `http_client_network_round_trip_seconds` and
 ///   `http_client_retransmitted_segments_total`: the connections, by client and server.
 /// - `http_client_active_requests`: a gauge of requests under way.
+/// - `http_client_oldest_active_request_seconds`: the age of the oldest of them, with the same labels, and 0
+///   without any.
 /// - `http_client_redirects_total`: the redirects that were followed, with the labels of the gauge.
 /// - `session_tap_started_requests_total`, `session_tap_ended_requests_total` and
 ///   `session_tap_cancelled_requests_total`, by client.
 ///
 /// For the requests that it serves, from the first one on: `http_server_request_duration_seconds`,
 /// `http_server_request_body_size_bytes`, `http_server_response_body_size_bytes`,
-/// `http_server_active_requests`, `session_tap_inbound_started_requests_total`,
-/// `session_tap_inbound_ended_requests_total` and `session_tap_inbound_cancelled_requests_total`.
+/// `http_server_active_requests`, `http_server_oldest_active_request_seconds`,
+/// `session_tap_inbound_started_requests_total`, `session_tap_inbound_ended_requests_total` and
+/// `session_tap_inbound_cancelled_requests_total`.
 ///
 /// At any scrape, started = ended + active.
 public struct RequestConfiguration: Sendable {
@@ -39,6 +42,12 @@ public struct RequestConfiguration: Sendable {
   ])
   /// The buckets of both body sizes, in bytes.
   public var bodySizeBuckets: HistogramBuckets = .bytes
+  /// How long a request may be under way before it is reported as waiting: then, and at each doubling of that
+  /// time. 30 s by default, at least 1 ms; `nil` reports none.
+  public var waitingLimit: Duration? = .seconds(30)
+  /// The clients and the path templates whose requests may take any time, such as long polls and event streams:
+  /// they are not reported as waiting. None by default.
+  public var waitingExemptions: Set<String> = []
   /// The limit and the expiry of the series of each metric.
   public var series = SeriesConfiguration()
 

@@ -46,6 +46,7 @@ enum RequestLabels {
     /// By what differs most: each further text takes as long as a value takes to record.
     func hash(into hasher: inout Hasher) {
       hasher.combine(server.address)
+      hasher.combine(server.port)
       hasher.combine(server.client.client)
     }
 

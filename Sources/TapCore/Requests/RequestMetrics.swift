@@ -3,6 +3,7 @@ import Synchronization
 /// The metrics of the requests of one direction.
 package final class RequestMetrics: Sendable {
   let descriptors: [FamilyDescriptor]
+  private let waitingExemptions: Set<String>
   private let store: Mutex<RequestStore>
 
   package init(
@@ -11,10 +12,11 @@ package final class RequestMetrics: Sendable {
   ) throws(RegistryError) {
     let columns = try RequestColumns(direction, configuration)
     descriptors = columns.all.map(\.column.descriptor)
+    waitingExemptions = configuration.waitingExemptions
     store = Mutex(
       RequestStore(
-        direction, columns, configuration.series, exemplars: exemplars,
-        historyStart: historyStart))
+        direction, columns, configuration.series, exemplars: exemplars, historyStart: historyStart,
+        waitingLimit: configuration.waitingLimit))
   }
 
   /// Counts a request as active.
@@ -22,9 +24,53 @@ package final class RequestMetrics: Sendable {
     store.withLock { $0.begin(request) }
   }
 
+  /// Counts a request as active that has not ended, and lists it.
+  func begin(
+    _ request: borrowing RequestDescription, at start: Instant, listing record: RequestRecord
+  ) -> RequestSeries {
+    let isReported =
+      !waitingExemptions.contains(request.client)
+      && request.urlTemplate.map(waitingExemptions.contains) != true
+    return store.withLock { store in
+      let series = store.begin(request)
+      store.underWay.begin(record, at: start, in: series, isReported: isReported)
+      return series
+    }
+  }
+
+  /// Lists a request that has not begun.
+  func list(_ record: RequestRecord, at now: Instant = .now) {
+    store.withLock { $0.underWay.add(record, at: now) }
+  }
+
+  /// The requests that wait since an instant or an earlier one, oldest first.
+  func underWay(since instant: Instant) -> [RequestsUnderWay.Listed] {
+    store.withLock { $0.underWay.list(since: instant) }
+  }
+
+  /// What is to be reported now, and when to ask again at the latest.
+  func takeReports(at now: Instant) -> (reports: RequestsUnderWay.Reports, next: Instant) {
+    store.withLock { ($0.underWay.takeReports(at: now), $0.underWay.nextReport) }
+  }
+
+  /// How many requests have not been started, and since when the oldest of them waits.
+  var waitingForStart: (count: Int, oldest: Instant)? {
+    store.withLock { store in
+      store.underWay.removeReleased()
+      return store.underWay.waitingForStart
+    }
+  }
+
   /// Records an ended request, whose begin gave these series.
-  package func end(_ observation: borrowing RequestObservation, _ series: RequestSeries) {
-    store.withLock { $0.end(observation, series) }
+  ///
+  /// - Parameter record: The request, if it is listed.
+  package func end(
+    _ observation: borrowing RequestObservation, _ series: RequestSeries, listed record: RequestRecord? = nil
+  ) {
+    store.withLock { store in
+      store.end(observation, series)
+      if let record { store.underWay.remove(record) }
+    }
   }
 
   /// What the last ten minutes added; `nil` if that is not kept.

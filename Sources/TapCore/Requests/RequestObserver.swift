@@ -19,6 +19,14 @@ extension RequestObserver {
 /// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
 /// but a short lock, and calls no code of the app's.
 package protocol RequestConsumer: RequestObserver, AnyObject {
+  /// The request has been under way for its limit, or for a doubling of it. Does nothing by default.
+  func requestWaits(_ request: RequestUnderWay)
+  /// The process ends before the request does. Does nothing by default.
+  func requestIsUnfinished(_ request: RequestUnderWay)
+  /// So many more requests are unfinished as the process ends. Does nothing by default.
+  func requestsAreUnfinished(_ count: Int)
+  /// For so long URLSession has not started requests that it has taken. Does nothing by default.
+  func queueIsHeld(_ count: Int, for duration: Duration)
   /// The calls of a batch have been made. Does nothing by default.
   func batchEnded()
   /// Wakes a thread of its own that the system refused before. Does nothing by default.
@@ -26,6 +34,10 @@ package protocol RequestConsumer: RequestObserver, AnyObject {
 }
 
 extension RequestConsumer {
+  package func requestWaits(_ request: RequestUnderWay) {}
+  package func requestIsUnfinished(_ request: RequestUnderWay) {}
+  package func requestsAreUnfinished(_ count: Int) {}
+  package func queueIsHeld(_ count: Int, for duration: Duration) {}
   package func batchEnded() {}
   package func wakeIfRefused() {}
 }

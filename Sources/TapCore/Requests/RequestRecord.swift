@@ -17,6 +17,10 @@ package final class RequestRecord: Sendable {
     var isQueued = true
     /// Where the begin was counted, once it is delivered, and the end will be.
     var series: RequestSeries?
+    /// The request is in the table of what is under way.
+    var isListed = false
+    /// The status code of the response, of which the app has told.
+    var statusCode: Int?
   }
 
   /// A value that the compiler does not copy.
@@ -26,6 +30,8 @@ package final class RequestRecord: Sendable {
 
   let recorder: RequestRecorder
   private let source: (any RequestProgressSource)?
+  /// The app tells of the response (``ActiveRequest/responseBegan(statusCode:)``).
+  private let isToldByApp: Bool
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and never
   /// changed after it: consumers read it here, since a copy costs as much as the rest. The runtime has
@@ -40,7 +46,7 @@ package final class RequestRecord: Sendable {
     _ description: consuming RequestDescription, recorder: RequestRecorder,
     progress source: (any RequestProgressSource)? = nil
   ) {
-    (self.recorder, self.source) = (recorder, source)
+    (self.recorder, self.source, isToldByApp) = (recorder, source, false)
     description.knownMethods = recorder.knownMethods
     known = Known(observation: RequestObservation(begun: description))
     state = Mutex(State())
@@ -50,7 +56,7 @@ package final class RequestRecord: Sendable {
 
   /// Makes the record of a request that begins now.
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
-    (self.recorder, source) = (recorder, nil)
+    (self.recorder, source, isToldByApp) = (recorder, nil, true)
     known = Known(observation: RequestObservation(begun: description, at: .now))
     state = Mutex(State(phase: .active, start: .now))
     recorder.count(1)
@@ -88,6 +94,34 @@ package final class RequestRecord: Sendable {
     }
   }
 
+  /// Notes that the head of the response has come or gone.
+  func noteResponse(statusCode: Int) {
+    state.withLock { if $0.phase == .active { $0.statusCode = statusCode } }
+  }
+
+  /// What is known of the request now. `nil` once it has ended.
+  ///
+  /// - Parameter start: When it began, or since when it waits for its start.
+  func underWay(since start: Instant, at now: Instant) -> RequestUnderWay? {
+    let (phase, statusCode, request, begin) = state.withLock { state in
+      (state.phase, state.statusCode, known.observation.request, known.observation.start)
+    }
+    if phase == .ended { return nil }
+    let age = max(.zero, start.duration(to: now))
+    if phase == .made {
+      let made = Timestamp(
+        nanosecondsSinceEpoch: Timestamp.now.nanosecondsSinceEpoch &- age.nanoseconds)
+      return RequestUnderWay(
+        request: request, start: made, duration: age, progress: RequestProgress(wait: .start), at: now)
+    }
+    let isInbound = request.direction == .inbound
+    let wait: RequestWait =
+      statusCode == nil ? (isInbound ? .handler : .response) : (isInbound ? .client : .body)
+    let progress =
+      source?.progress ?? RequestProgress(wait: isToldByApp ? wait : nil, statusCode: statusCode)
+    return RequestUnderWay(request: request, start: begin, duration: age, progress: progress, at: now)
+  }
+
   /// Adds fields to the description, unless the request has ended.
   func add(_ fields: [String: FieldValue]) {
     state.withLock { state in
@@ -109,15 +143,21 @@ package final class RequestRecord: Sendable {
   /// Delivers what has not been delivered. Called by the recorder's drain, by one thread at a time.
   func deliver() {
     // No lock is held while consumers work.
-    let (phase, series) = state.withLock { state in
+    let (phase, start, series, isListed) = state.withLock { state in
       state.isQueued = false
-      return (state.phase, state.series)
+      defer { state.isListed = state.phase != .ended }
+      return (state.phase, state.start, state.series, state.isListed)
     }
-    if phase == .ended {
-      deliverEnd(of: known, in: series)
-    } else if phase == .active, series == nil {
-      let series = deliverBegin(description)
+    switch phase {
+    case .ended:
+      deliverEnd(of: known, in: series, listed: isListed ? self : nil)
+    case .active where series == nil:
+      let request = description
+      let series = recorder.metrics(of: request.direction).begin(request, at: start, listing: self)
       state.withLock { $0.series = series }
+      for consumer in recorder.consumers { consumer.requestStarted(request) }
+    case .made where !isListed: recorder.metrics(of: .outbound).list(self)
+    case .active, .made: break
     }
   }
 
@@ -127,9 +167,9 @@ package final class RequestRecord: Sendable {
     return series
   }
 
-  private func deliverEnd(of known: borrowing Known, in series: RequestSeries?) {
+  private func deliverEnd(of known: borrowing Known, in series: RequestSeries?, listed: RequestRecord?) {
     let series = series ?? deliverBegin(known.observation.request)
-    recorder.metrics(of: known.observation.request.direction).end(known.observation, series)
+    recorder.metrics(of: known.observation.request.direction).end(known.observation, series, listed: listed)
     for consumer in recorder.consumers { consumer.requestEnded(known.observation) }
   }
 }

@@ -29,16 +29,9 @@ public final class RequestRecorder: Sendable {
   private let inboundMetrics: RequestMetrics
   let consumers: [any RequestConsumer]
   private let observerQueues: [ObserverQueue]
-  private let queue = BoundedQueue<[RequestRecord]> { batch, turn in
-    guard let recorder = batch.first?.recorder else { return }
-    // In order, and each is released while it is in the processor's cache.
-    batch.reverse()
-    while let request = batch.popLast() { request.deliver() }
-    for consumer in recorder.consumers { consumer.batchEnded() }
-    // At each tick, until no request comes any more.
-    turn.next = .nextTick
-  }
+  private let queue: BoundedQueue<[RequestRecord]>
   private let living = Atomic<Int>(0)
+  private let reporter: UnderWayReporter
 
   private struct Newest {
     weak var withTracer: RequestRecorder?
@@ -87,6 +80,19 @@ public final class RequestRecorder: Sendable {
     let queues = [observers, tracer.map { [$0] } ?? []].filter { !$0.isEmpty }.map(ObserverQueue.init)
     observerQueues = queues
     self.consumers = consumers + queues
+    let (allConsumers, reporter) = (
+      self.consumers, UnderWayReporter([outboundMetrics, inboundMetrics], self.consumers)
+    )
+    self.reporter = reporter
+    queue = BoundedQueue { batch, turn in
+      // At each tick, until no request comes any more.
+      turn.next = batch.isEmpty ? .never : .nextTick
+      // In order, and each is released while it is in the processor's cache.
+      batch.reverse()
+      while let request = batch.popLast() { request.deliver() }
+      turn.next = min(turn.next, reporter.reportWaits(at: .now))
+      for consumer in allConsumers { consumer.batchEnded() }
+    }
     ExitFlush.add(self)
     try registry.add(self)
     Self.newest.withLock { newest in
@@ -97,6 +103,20 @@ public final class RequestRecorder: Sendable {
       "session_tap_refused_threads_total",
       help: "Starts of a thread that the system refused, as at a limit of tasks. Each is tried again."
     ) { Double(BackgroundThread.refusedCount) }
+    try registry.gauge(
+      "session_tap_unstarted_requests",
+      help: "Requests that URLSession has taken and not started: something holds the queue of all sessions."
+    ) { [outboundMetrics] in Double(outboundMetrics.waitingForStart?.count ?? 0) }
+    try registry.gauge(
+      "session_tap_oldest_unstarted_request_seconds",
+      help: "For how long the oldest of them has waited, 0 without any.", unit: "seconds"
+    ) { [outboundMetrics] in
+      outboundMetrics.waitingForStart.map { $0.oldest.duration(to: .now).seconds } ?? 0
+    }
+    try registry.gauge(
+      "session_tap_unfinished_requests",
+      help: "Requests that were under way when the tap was shut down, 0 before."
+    ) { Double(reporter.unfinishedCount) }
     guard !queues.isEmpty else { return }
     try registry.counter(
       "session_tap_observer_dropped_total",
@@ -129,6 +149,19 @@ public final class RequestRecorder: Sendable {
     metrics(of: direction).history(at: now)
   }
 
+  /// The requests that have not ended and wait for at least so long, oldest first: those that have begun, and
+  /// those that URLSession has taken and not started.
+  package func requestsUnderWay(olderThan age: Duration = .zero) -> [RequestUnderWay] {
+    drain()
+    return reporter.requests(olderThan: age)
+  }
+
+  /// Reports each request that has not ended, since the process ends: once.
+  package func reportUnfinished() {
+    drain()
+    reporter.reportUnfinished()
+  }
+
   func metrics(of direction: RequestDirection) -> RequestMetrics {
     direction == .outbound ? outboundMetrics : inboundMetrics
   }
@@ -147,7 +180,7 @@ public final class RequestRecorder: Sendable {
 }
 
 extension RequestRecorder: FlushedAtExit {
-  package func flushAtExit(within limit: Duration) { drain() }
+  package func flushAtExit(within limit: Duration) { reportUnfinished() }
 }
 
 extension RequestRecorder: MetricSource {

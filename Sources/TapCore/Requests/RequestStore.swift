@@ -13,6 +13,7 @@ struct RequestStore {
   private var phases: RequestTable<Phase>
   /// `nil` where nothing shows it.
   private var history: RequestHistory?
+  var underWay: RequestsUnderWay
 
   /// A target has a record of each of its ends, and a server one of each of its phases, so that neither
   /// expires before them.
@@ -29,7 +30,7 @@ struct RequestStore {
 
   init(
     _ direction: RequestDirection, _ columns: RequestColumns, _ configuration: SeriesConfiguration,
-    exemplars: ExemplarPolicy, historyStart: Instant? = nil
+    exemplars: ExemplarPolicy, historyStart: Instant? = nil, waitingLimit: Duration? = nil
   ) {
     (self.direction, self.exemplars) = (direction, exemplars)
     history = historyStart.map { RequestHistory(bounds: columns.durationBounds, start: $0) }
@@ -41,6 +42,7 @@ struct RequestStore {
     ends = RequestTable(columns.ends, configuration, nextCount: 1 + RequestTimings.Phase.allCases.count)
     servers = RequestTable(columns.servers, configuration)
     phases = RequestTable(columns.phases, configuration)
+    underWay = RequestsUnderWay(limit: waitingLimit)
   }
 
   /// Counts a request as active.
@@ -118,6 +120,11 @@ struct RequestStore {
   /// which there has been no request.
   mutating func gather(at now: Instant) -> [GatheredFamily] {
     closeHistory(at: now)
+    underWay.removeReleased()
+    targets.clearAges()
+    underWay.forEachActive { series, start in
+      targets.raiseAge(to: seconds(now.nanoseconds - start.nanoseconds), in: series.target)
+    }
     if direction == .inbound, clients.series.isEmpty { return [] }
     return clients.series.gather(at: now) + targets.series.gather(at: now) + ends.series.gather(at: now)
       + servers.series.gather(at: now) + phases.series.gather(at: now)
@@ -217,6 +224,18 @@ private struct RequestTable<Key: Hashable & Sendable> {
     return RequestHistory.Values(labels: labels, sum: histogram.sum, counts: histogram.counts)
   }
 
+  /// Sets the ages of all series to 0.
+  mutating func clearAges() {
+    guard let index = columns.firstIndex(where: \.isAge) else { return }
+    series.updateAll { $0.set(0, index) }
+  }
+
+  /// Sets the age of a series, unless it has a higher one.
+  mutating func raiseAge(to age: Double, in id: SeriesID) {
+    guard let index = columns.firstIndex(where: \.isAge) else { return }
+    series.update(id) { $0.set(max($0.number(index), age), index) }
+  }
+
   /// Records a value in the one column.
   mutating func record(_ value: Double, in id: SeriesID) {
     series.update(id) { row in
@@ -280,6 +299,10 @@ private struct RequestRow: SeriesRow {
     }
     return true
   }
+
+  func number(_ index: Int) -> Double { cells[index].number ?? 0 }
+
+  mutating func set(_ number: Double, _ index: Int) { cells[index].number = number }
 
   mutating func keep(_ exemplar: Exemplar, in index: Int) { cells[index].histogram?.keep(exemplar) }
 }

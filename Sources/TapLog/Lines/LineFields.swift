@@ -98,7 +98,7 @@ struct LineKeys: Sendable {
   private static let request: Set<String> = [
     "trace_id", "span_id", "http.request.method", "http.request.method_original", "http.response.status_code",
     "error.type", "error.message", "duration_s", "http.request.body.size", "http.response.body.size",
-    "outcome",
+    "outcome", "waiting_for", "idle_s",
   ]
 
   static let outbound = LineKeys(

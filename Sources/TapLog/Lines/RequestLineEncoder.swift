@@ -57,19 +57,33 @@ struct RequestLineEncoder: Sendable {
   }
 
   /// A request that has not ended, and may never.
+  ///
+  /// - Parameter isUnfinished: The process ends before it.
   func write(
-    _ request: borrowing RequestDescription, waitingFor duration: Duration, at time: Timestamp,
-    to line: inout LineWriter
+    _ waiting: borrowing RequestUnderWay, isUnfinished: Bool, at time: Timestamp, to line: inout LineWriter
   ) {
-    line.begin(time, .warn, event: "http.client.request.waiting")
-    target(of: request, isInbound: false, to: &line)
+    let isInbound = waiting.request.direction == .inbound
+    let event: StaticString =
+      switch (isInbound, isUnfinished) {
+      case (false, false): "http.client.request.waiting"
+      case (false, true): "http.client.request.unfinished"
+      case (true, false): "http.server.request.waiting"
+      case (true, true): "http.server.request.unfinished"
+      }
+    line.begin(time, .warn, event: event)
+    target(of: waiting.request, isInbound: isInbound, to: &line)
     line.part { line in
-      line.member("server.port", request.serverPort)
-      line.member("duration_s", nanoseconds: duration.nanoseconds)
-      line.trace(request.traceContext)
+      line.member("server.port", waiting.request.serverPort)
+      line.member("http.response.status_code", waiting.statusCode)
+      line.member("duration_s", nanoseconds: waiting.duration.nanoseconds)
+      line.member("waiting_for", waiting.wait?.rawValue)
+      line.member("idle_s", nanoseconds: waiting.idleTime?.nanoseconds)
+      line.member("http.request.body.size", waiting.requestBodySize, atLeast: 0)
+      line.member("http.response.body.size", waiting.responseBodySize, atLeast: 0)
+      line.trace(waiting.request.traceContext)
     }
-    headers(request.headers, requestHeaders, to: &line)
-    outboundFields.write(shown(request.fields), to: &line)
+    headers(waiting.request.headers, requestHeaders, to: &line)
+    (isInbound ? inboundFields : outboundFields).write(shown(waiting.request.fields), to: &line)
   }
 
   /// Who asks, how, and whom; of a request that the app served, how, for what, and by which address. A port

@@ -123,7 +123,7 @@ final class ClientRelay: NSObject, URLProtocolClient {
       // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with another loader.
       progress.state.withLock { ($0.isDone, $0.challenge) = (false, .open) }
       original.urlProtocolDidFinishLoading(sender)
-      return ChallengedTaskWatch.begin(task, of: self, requests)
+      return ChallengedTaskWatch.begin(task, of: self)
     }
     if transfer.redirectCount > 0, response?.value(forHTTPHeaderField: "Location") != nil {
       transfer.discountRefusedRedirect()

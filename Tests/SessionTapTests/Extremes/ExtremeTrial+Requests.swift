@@ -103,7 +103,10 @@ extension ExtremeTrial {
     }
     let ends = "end(statusCode:route:requestBodySize:responseBodySize:responseHeaders:)"
     let fails = "fail(_:message:statusCode:route:requestBodySize:responseBodySize:responseHeaders:)"
-    return begin { $0.begin(method: $1, path: "/") }
+    return end("responseBegan(statusCode:)") { (request, code: Int) in
+      request.responseBegan(statusCode: code)
+      request.end(statusCode: code)
+    } + begin { $0.begin(method: $1, path: "/") }
       + begin { inbound, text in inbound.begin(method: "GET", path: "/", headers: { _ in text }) }
       + begin { $0.begin(method: "GET", path: $1) }
       + begin { $0.begin(method: "GET", path: "/", scheme: $1, traceparent: $1, clientAddress: $1) }
@@ -192,7 +195,7 @@ extension ExtremeTrial {
     var observation = example
     observation.duration = duration
     log.requestEnded(observation)
-    log.requestWaits(observation.request, for: duration)
+    log.requestWaits(RequestUnderWay(observation.request, for: duration))
     log.shutdown(within: .seconds(60))
     let nearest = min(max(duration, .zero), .nanoseconds(Int64.max))
     let expected =

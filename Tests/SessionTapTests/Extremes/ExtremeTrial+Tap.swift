@@ -55,6 +55,12 @@ extension ExtremeTrial {
         let isDone = await run.tap.flush(within: limit)
         try run.expect(isDone || limit < .seconds(1), "the flush has not ended in time")
       }
+      + use("Tap.requestsUnderWay(olderThan:)") { run, age in
+        let request = run.tap.inbound.begin(method: "GET", path: "/old")
+        let isListed = run.tap.requestsUnderWay(olderThan: age).contains { $0.request.url == "/old" }
+        try run.expect(isListed || age > .zero, "a request under way is not listed")
+        request.end(statusCode: 200)
+      }
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, $1 as String) }
       + use("Tap.log(_:_:_:)") { $0.tap.log(.info, "", $1) }
   }
@@ -91,8 +97,11 @@ extension ExtremeTrial {
         try await $0.request(
           $0.session(), context: TapRequestContext(traceContext: TraceContext(traceparent: $1)))
       }  // A challenge that is not answered, for it is the time until it is reported.
-      + start("URLSessionTap.Configuration.waitingLimit", at: Duration?.extremes) { setup, limit in
-        setup.configuration.sessions.waitingLimit = limit
+      + start("RequestConfiguration.waitingExemptions", at: [String].extremes) {
+        $0.configuration.outbound.waitingExemptions = Set($1)
+      }
+      + start("RequestConfiguration.waitingLimit", at: Duration?.extremes) { setup, limit in
+        setup.configuration.outbound.waitingLimit = limit
         setup.requests = 2
       } then: { run in
         let session = run.session(client: "waits")

@@ -180,8 +180,9 @@ struct SeriesLifetimeTests {
     metrics.requestStarted(active)
     #expect(registry.samples(0, after: start).count { $0.hasPrefix("http_client_active_requests{") } == 2)
     let later = registry.samples(10, after: start)
+    let gauges = ["http_client_active_requests{", "http_client_redirects_total{"]
     #expect(
-      later.filter { $0.hasPrefix("http_client") } == [
+      later.filter { line in gauges.contains { line.hasPrefix($0) } } == [
         #"http_client_active_requests{client="c",http_request_method="GET",server_address="active"} 1"#,
         #"http_client_redirects_total{client="c",http_request_method="GET",server_address="active"} 0"#,
       ])

@@ -27,6 +27,7 @@ import TestSupport
     let sum = "http_server_request_duration_seconds_sum"
     let others = [
       sum, "http_client_", "session_tap_started", "session_tap_series_overflow", "session_tap_refused",
+      "_unstarted_request", "session_tap_unfinished",
     ]
     let lines = registry.lines.filter { line in !others.contains(where: line.contains) }
     #expect(
@@ -34,6 +35,9 @@ import TestSupport
         # HELP http_server_active_requests Requests that are being served.
         # TYPE http_server_active_requests gauge
         http_server_active_requests{\(target)} 0
+        # HELP http_server_oldest_active_request_seconds Age of the oldest request that is being served, 0 without any.
+        # TYPE http_server_oldest_active_request_seconds gauge
+        http_server_oldest_active_request_seconds{\(target)} 0
         # HELP http_server_request_body_size_bytes Size of HTTP server request bodies.
         # TYPE http_server_request_body_size_bytes histogram
         http_server_request_body_size_bytes_bucket{\(labels),le="64.0"} 1
@@ -62,7 +66,7 @@ import TestSupport
         session_tap_inbound_started_requests_total 1
         """)
     let overflow = #"session_tap_series_overflow_total{metric="http_server_"#
-    #expect(registry.lines.count { $0.hasPrefix(overflow) && $0.hasSuffix(" 0") } == 4)
+    #expect(registry.lines.count { $0.hasPrefix(overflow) && $0.hasSuffix(" 0") } == 5)
   }
 
   @Test func `expose nothing before the first`() throws {

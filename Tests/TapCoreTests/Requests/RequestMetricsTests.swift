@@ -37,6 +37,9 @@ struct RequestMetricsTests {
         # HELP http_client_active_requests Requests that have started and not ended.
         # TYPE http_client_active_requests gauge
         http_client_active_requests{\(target)} 0
+        # HELP http_client_oldest_active_request_seconds Age of the oldest request that has started and not ended, 0 without any.
+        # TYPE http_client_oldest_active_request_seconds gauge
+        http_client_oldest_active_request_seconds{\(target)} 0
         # HELP http_client_redirects_total Redirects that HTTP client requests followed.
         # TYPE http_client_redirects_total counter
         http_client_redirects_total{\(target)} 0
@@ -59,6 +62,9 @@ struct RequestMetricsTests {
         # HELP session_tap_ended_requests_total Requests that have ended: with a response, with an error or by a cancel.
         # TYPE session_tap_ended_requests_total counter
         session_tap_ended_requests_total{client="payments"} 1
+        # HELP session_tap_oldest_unstarted_request_seconds For how long the oldest of them has waited, 0 without any.
+        # TYPE session_tap_oldest_unstarted_request_seconds gauge
+        session_tap_oldest_unstarted_request_seconds 0
         # HELP session_tap_refused_threads_total Starts of a thread that the system refused, as at a limit of tasks. Each is tried again.
         # TYPE session_tap_refused_threads_total counter
         session_tap_refused_threads_total 0
@@ -67,6 +73,7 @@ struct RequestMetricsTests {
         session_tap_series_overflow_total{metric="http_client_active_requests"} 0
         session_tap_series_overflow_total{metric="http_client_connections_opened_total"} 0
         session_tap_series_overflow_total{metric="http_client_network_round_trip_seconds"} 0
+        session_tap_series_overflow_total{metric="http_client_oldest_active_request_seconds"} 0
         session_tap_series_overflow_total{metric="http_client_redirects_total"} 0
         session_tap_series_overflow_total{metric="http_client_request_body_size_bytes"} 0
         session_tap_series_overflow_total{metric="http_client_request_duration_seconds"} 0
@@ -80,6 +87,12 @@ struct RequestMetricsTests {
         # HELP session_tap_started_requests_total Requests that have started.
         # TYPE session_tap_started_requests_total counter
         session_tap_started_requests_total{client="payments"} 1
+        # HELP session_tap_unfinished_requests Requests that were under way when the tap was shut down, 0 before.
+        # TYPE session_tap_unfinished_requests gauge
+        session_tap_unfinished_requests 0
+        # HELP session_tap_unstarted_requests Requests that URLSession has taken and not started: something holds the queue of all sessions.
+        # TYPE session_tap_unstarted_requests gauge
+        session_tap_unstarted_requests 0
 
         """)
   }

@@ -95,7 +95,7 @@ import TestSupport
     request.urlTemplate = "/v1/users/{id}"
     request.fields = ["attempt": 2]
     request.headers = ["Accept": "text/plain", "Authorization": "Basic s3cret"]
-    log.requestWaits(request, for: .milliseconds(60_500))
+    log.requestWaits(RequestUnderWay(request, for: .milliseconds(60_500)))
     #expect(log.shutdown())
     let line = try #require(sink.lines.first)
     #expect(line.hasPrefix(#"{"timestamp":""#))
@@ -103,10 +103,42 @@ import TestSupport
       #","severity":"WARN","event":"http.client.request.waiting","client.name":"payments","#
       + #""http.request.method":"GET","url.full":"https://api.example.com/v1/users/42?token=REDACTED","#
       + #""url.template":"/v1/users/{id}","server.address":"api.example.com","server.port":443,"#
-      + #""duration_s":60.5,"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","#
+      + #""duration_s":60.5,"waiting_for":"response","trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"b7ad6b7169203331","#
       + #""http.request.header.accept":["text/plain"],"service.name":"shop","attempt":2}"#
     #expect(line.dropFirst(42) == expected)
     #expect(log.statistics.lines(.warn) == 1)
+  }
+
+  @Test(arguments: RequestDirection.allCases)
+  func `of one that does not end says how far it has come`(direction: RequestDirection) throws {
+    let (sink, log) = try RequestLog.collecting()
+    var request = RequestDescription(direction: direction, client: "c", method: "GET", url: "http://h/a")
+    request.fields = ["waiting_for": "godot"]
+    var progress = RequestProgress(
+      wait: direction == .inbound ? .client : .body, statusCode: 200,
+      lastActivity: Instant(nanoseconds: 1_000_000_000))
+    (progress.requestBodySize, progress.responseBodySize) = (5, 0)
+    let waiting = RequestUnderWay(
+      request: request, start: .now, duration: .seconds(9), progress: progress,
+      at: Instant(nanoseconds: 3_500_000_000))
+    log.requestWaits(waiting)
+    log.requestIsUnfinished(waiting)
+    log.queueIsHeld(3, for: .seconds(6))
+    log.requestsAreUnfinished(7)
+    #expect(log.shutdown())
+    let side = direction == .inbound ? "server" : "client"
+    let known =
+      #""http.response.status_code":200,"duration_s":9,"waiting_for":"\#(progress.wait?.rawValue ?? "")","#
+      + #""idle_s":2.5,"#
+      + #""http.request.body.size":5,"http.response.body.size":0,"dropped_attributes_count":1}"#
+    for (line, event) in zip(sink.lines, ["waiting", "unfinished"]) {
+      #expect(line.contains(#","severity":"WARN","event":"http.\#(side).request.\#(event)","#))
+      #expect(line.hasSuffix(known))
+    }
+    let held = #","event":"session_tap.queue.held","requests":3,"duration_s":6,"message":"URL"#
+    #expect(sink.lines[2].contains(held))
+    #expect(sink.lines[3].contains(#","event":"session_tap.requests.unfinished","requests":7,"message":""#))
+    #expect(log.statistics.lines(.warn) == 4)
   }
 
   @Test func `tells an unknown method by its own name, cut`() throws {
@@ -180,7 +212,7 @@ import TestSupport
         var whole = RequestObservation.whole(direction, end)
         (whole.request.headers, whole.responseHeaders) = (["Accept": "a"], ["Server": "b"])
         log.requestEnded(whole)
-        log.requestWaits(whole.request, for: .seconds(60))
+        log.requestWaits(RequestUnderWay(whole.request, for: .seconds(60)))
       }
     }
     for _ in 0..<40 { log.log(.info, "message", ["\(RequestLog.self)": 1]) }

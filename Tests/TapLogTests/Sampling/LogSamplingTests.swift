@@ -71,11 +71,22 @@ import TestSupport
       $0.clientSampling = ["quiet": LogSampling(minimumSeverity: .error)]
     }
     for client in ["quiet", "other"] {
-      log.requestWaits(RequestDescription(client: client, method: "GET"), for: .seconds(60))
+      log.requestWaits(RequestUnderWay(RequestDescription(client: client, method: "GET"), for: .seconds(60)))
     }
     #expect(log.shutdown())
     #expect(sink.lines.count == 1)
     #expect(log.statistics.filteredLines(.severity) == 1)
+  }
+
+  @Test func `keeps 100 lines of requests that wait in a minute, and counts the others`() {
+    let filter = LogFilter(sampling: LogSampling(rate: 0), clients: [:])
+    func kept(_ seconds: Int64) -> Int {
+      let now = Instant(nanoseconds: seconds * 1_000_000_000)
+      return (0..<60).count { _ in filter.keepsWait(of: "c", at: now) }
+    }
+    let counts: [Int] = [kept(600), kept(659), kept(659), kept(660)]
+    #expect(counts == [60, 40, 0, 60] as [Int])
+    #expect(filter.statistics == [.waits: 80])
   }
 
   @Test func `keeps about its share of requests without a trace, and counts the others`() throws {

@@ -1,0 +1,135 @@
+/// The requests of one direction that have not ended, as values. Kept under a lock by its owner.
+///
+/// A request is listed when the drain delivers it and it has not ended: one that begins and ends within a batch
+/// never is. The table keeps no request alive: one that is released leaves.
+struct RequestsUnderWay {
+  /// A request that has begun.
+  private struct Active {
+    weak var record: RequestRecord?
+    let start: Instant
+    let series: RequestSeries
+    /// When its wait is reported next.
+    var report: Instant
+  }
+
+  /// A request that URLSession has taken and not started.
+  private struct Unstarted {
+    weak var record: RequestRecord?
+    /// When it was listed.
+    let start: Instant
+  }
+
+  /// A request of the table, and since when it waits.
+  struct Listed {
+    let record: RequestRecord
+    let start: Instant
+  }
+
+  /// What has waited for so long that it is reported.
+  struct Reports {
+    var requests: [Listed] = []
+    /// How many requests have not been started, and since when the oldest of them waits.
+    var unstarted: (count: Int, oldest: Instant)?
+  }
+
+  /// How long requests wait before the queue of all sessions counts as held.
+  static let heldLimit = Duration.seconds(5)
+
+  /// Nanoseconds, `nil` for no reports.
+  private let limit: Int64?
+  private let heldLimit: Int64?
+  private var active: [ObjectIdentifier: Active] = [:]
+  private var unstarted: [ObjectIdentifier: Unstarted] = [:]
+  /// When those that have not started are reported next.
+  private var heldReport = Instant.never
+  /// The earliest of all reports, or earlier.
+  private(set) var nextReport = Instant.never
+
+  /// - Parameter limit: How long a request may be under way before it is reported, 1 ms at least: then, and at
+  ///   each doubling of that time.
+  init(limit: Duration?) {
+    self.limit = limit.map { max(1_000_000, $0.nanoseconds) }
+    heldLimit = self.limit.map { min($0, Self.heldLimit.nanoseconds) }
+  }
+
+  var isEmpty: Bool { active.isEmpty && unstarted.isEmpty }
+
+  /// - Parameter isReported: Whether its wait is reported.
+  mutating func begin(_ record: RequestRecord, at start: Instant, in series: RequestSeries, isReported: Bool)
+  {
+    let report = isReported ? limit.map { start.advanced(by: .nanoseconds($0)) } ?? .never : .never
+    unstarted[ObjectIdentifier(record)] = nil
+    active[ObjectIdentifier(record)] = Active(record: record, start: start, series: series, report: report)
+    nextReport = min(nextReport, report)
+  }
+
+  /// A request that has not begun.
+  mutating func add(_ record: RequestRecord, at now: Instant) {
+    if unstarted.isEmpty { heldReport = heldLimit.map { now.advanced(by: .nanoseconds($0)) } ?? .never }
+    unstarted[ObjectIdentifier(record)] = Unstarted(record: record, start: now)
+    nextReport = min(nextReport, heldReport)
+  }
+
+  mutating func remove(_ record: RequestRecord) {
+    active[ObjectIdentifier(record)] = nil
+    unstarted[ObjectIdentifier(record)] = nil
+    if isEmpty { (heldReport, nextReport) = (.never, .never) }
+  }
+
+  /// What is to be reported now. Each wait is reported at the limit, and at each doubling of it.
+  mutating func takeReports(at now: Instant) -> Reports {
+    var reports = Reports()
+    guard let limit, let heldLimit, nextReport <= now else { return reports }
+    removeReleased()
+    for (id, request) in active where request.report <= now {
+      active[id]?.report = Self.nextReport(since: request.start, limit, after: now)
+      if let record = request.record { reports.requests.append(Listed(record: record, start: request.start)) }
+    }
+    reports.requests.sort { $0.start < $1.start }
+    if let oldest = unstarted.values.map(\.start).min() {
+      let age = max(0, now.nanoseconds - oldest.nanoseconds)
+      if heldReport <= now, age >= heldLimit {
+        reports.unstarted = (unstarted.count, oldest)
+        heldReport = now.advanced(by: .nanoseconds(age))
+      } else if heldReport <= now {
+        heldReport = oldest.advanced(by: .nanoseconds(heldLimit))
+      }
+    } else {
+      heldReport = .never
+    }
+    nextReport = min(heldReport, active.values.map(\.report).min() ?? .never)
+    return reports
+  }
+
+  /// The first doubling of the limit that has not passed.
+  private static func nextReport(since start: Instant, _ limit: Int64, after now: Instant) -> Instant {
+    var time = limit
+    while start.advanced(by: .nanoseconds(time)) <= now, time <= .max / 2 { time *= 2 }
+    return start.advanced(by: .nanoseconds(time))
+  }
+
+  /// Those that wait since an instant or an earlier one, oldest first.
+  func list(since instant: Instant) -> [Listed] {
+    let all = active.values.map { ($0.record, $0.start) } + unstarted.values.map { ($0.record, $0.start) }
+    return all.compactMap { record, start in
+      start <= instant ? record.map { Listed(record: $0, start: start) } : nil
+    }.sorted { $0.start < $1.start }
+  }
+
+  /// Calls for each request that has begun.
+  func forEachActive(_ body: (RequestSeries, Instant) -> Void) {
+    for request in active.values { body(request.series, request.start) }
+  }
+
+  /// How many requests have not been started, and since when the oldest of them waits.
+  var waitingForStart: (count: Int, oldest: Instant)? {
+    unstarted.values.map(\.start).min().map { (unstarted.count, $0) }
+  }
+
+  /// Forgets those that have been released without a start. One that has begun ends before it is released.
+  mutating func removeReleased() {
+    guard !unstarted.isEmpty else { return }
+    unstarted = unstarted.filter { $0.value.record != nil }
+    if isEmpty { (heldReport, nextReport) = (.never, .never) }
+  }
+}

@@ -1,0 +1,143 @@
+import TestSupport
+
+@testable import TapCore
+
+/// The table as a value: what it lists, and when it reports what waits.
+struct RequestsUnderWayTests {
+  private let recorder: RequestRecorder
+  private let series: RequestSeries
+
+  init() throws {
+    recorder = try RequestRecorder(registry: Registry())
+    series = try RequestMetrics(.outbound).begin(RequestDescription(method: "GET"))
+  }
+
+  private func makeRecord() -> RequestRecord {
+    RequestRecord(RequestDescription(method: "GET"), recorder: recorder)
+  }
+
+  private func at(_ seconds: Int) -> Instant { Instant(nanoseconds: Int64(seconds) * 1_000_000_000) }
+
+  /// When a table reports, if it is asked each second until the end.
+  private func reports(
+    of table: inout RequestsUnderWay, until end: Int, _ seconds: (RequestsUnderWay.Reports) -> [Int]
+  ) -> [[Int]] {
+    (0...end).map { seconds(table.takeReports(at: at($0))) }
+  }
+
+  @Test func `a wait is reported at the limit and at each doubling of it`() {
+    let (record, exempt) = (makeRecord(), makeRecord())
+    var table = RequestsUnderWay(limit: .seconds(30))
+    table.begin(exempt, at: at(0), in: series, isReported: false)
+    table.begin(record, at: at(3), in: series, isReported: true)
+    #expect(table.nextReport == at(33))
+    let times = (0...300).filter { !table.takeReports(at: at($0)).requests.isEmpty }
+    #expect(times == [33, 63, 123, 243])
+    #expect(table.nextReport == at(483))
+    // Doublings that nobody looked at are one report.
+    #expect(table.takeReports(at: at(3 + 960)).requests.map(\.start) == [at(3)])
+    #expect(table.nextReport == at(3 + 1_920))
+    table.remove(record)
+    #expect(table.takeReports(at: at(10_000)).requests.isEmpty)
+    #expect(table.nextReport == .never)
+  }
+
+  @Test(arguments: [nil, .zero, .seconds(-1), .nanoseconds(Int64.max)] as [Duration?])
+  func `limits at their ends`(limit: Duration?) {
+    let record = makeRecord()
+    var table = RequestsUnderWay(limit: limit)
+    table.begin(record, at: at(1), in: series, isReported: true)
+    let isReported = limit.map { $0 <= .zero } ?? false
+    #expect(table.takeReports(at: at(2)).requests.count == (isReported ? 1 : 0))
+    #expect(table.takeReports(at: at(2)).requests.isEmpty)
+    #expect(table.nextReport > at(2))
+  }
+
+  @Test func `a held queue is reported once for all, until it goes on`() {
+    var records = (0..<3).map { _ in makeRecord() }
+    // From then on nothing else has them.
+    recorder.drain()
+    var table = RequestsUnderWay(limit: .seconds(30))
+    for (place, record) in records.enumerated() { table.add(record, at: at(place)) }
+    func reports(_ seconds: ClosedRange<Int>) -> [Int: [Int64]] {
+      var reports: [Int: [Int64]] = [:]
+      for second in seconds {
+        let taken = table.takeReports(at: at(second))
+        #expect(taken.requests.isEmpty)
+        if let held = taken.unstarted {
+          reports[second] = [Int64(held.count), held.oldest.duration(to: at(second)).components.seconds]
+        }
+      }
+      return reports
+    }
+    #expect(reports(0...25) == [5: [3, 5], 10: [3, 10], 20: [3, 20]])
+    table.begin(records[0], at: at(25), in: series, isReported: false)
+    #expect(table.waitingForStart?.count == 2)
+    // The oldest of the others has waited since second 1.
+    #expect(reports(26...80) == [40: [2, 39], 79: [2, 78]])
+    records.removeSubrange(1...)
+    table.removeReleased()
+    #expect(table.waitingForStart == nil)
+    #expect(table.list(since: at(100)).map(\.start) == [at(25)])
+    let late = makeRecord()
+    table.add(late, at: at(90))
+    #expect(table.takeReports(at: at(94)).unstarted == nil)
+    #expect(table.takeReports(at: at(95)).unstarted?.count == 1)
+  }
+
+  @Test func `the table keeps nothing alive`() {
+    var table = RequestsUnderWay(limit: .seconds(30))
+    weak var released: RequestRecord?
+    do {
+      let record = makeRecord()
+      released = record
+      recorder.drain()
+      table.add(record, at: at(0))
+      #expect(table.list(since: at(0)).map { ObjectIdentifier($0.record) } == [ObjectIdentifier(record)])
+    }
+    #expect(released == nil)
+    #expect(table.list(since: at(0)).isEmpty)
+    table.removeReleased()
+    #expect(table.isEmpty)
+  }
+
+  @Test(arguments: 0..<16)
+  func `the table agrees with a model`(seed: Int) {
+    var generator = SeededGenerator(seed: seed)
+    var table = RequestsUnderWay(limit: .seconds(7))
+    // What each record waits since, and whether it has begun.
+    var model: [(record: RequestRecord, start: Int, hasBegun: Bool)] = []
+    for second in 0..<400 {
+      switch Int.random(in: 0..<4, using: &generator) {
+      case 0:
+        let record = makeRecord()
+        table.add(record, at: at(second))
+        model.append((record, second, false))
+      case 1:
+        let record = makeRecord()
+        table.begin(record, at: at(second), in: series, isReported: true)
+        model.append((record, second, true))
+      case 2:
+        if let place = model.indices.randomElement(using: &generator), !model[place].hasBegun {
+          table.begin(model[place].record, at: at(second), in: series, isReported: true)
+          model.append((model.remove(at: place).record, second, true))
+        }
+      default:
+        if let place = model.indices.randomElement(using: &generator) {
+          table.remove(model.remove(at: place).record)
+        }
+      }
+      let due = model.filter {
+        let age = second - $0.start
+        return $0.hasBegun && age > 0 && age % 7 == 0 && (age / 7).nonzeroBitCount == 1
+      }
+      #expect(table.takeReports(at: at(second)).requests.map(\.start) == due.map { at($0.start) }.sorted())
+      let expected = model.sorted { $0.start < $1.start }.map { ObjectIdentifier($0.record) }
+      #expect(table.list(since: at(second)).map { ObjectIdentifier($0.record) } == expected)
+      #expect(table.waitingForStart?.count ?? 0 == model.count { !$0.hasBegun })
+    }
+    for request in model { table.remove(request.record) }
+    #expect(table.isEmpty)
+    #expect(table.nextReport == .never)
+  }
+}

@@ -1,0 +1,149 @@
+import TestSupport
+
+@testable import TapCore
+
+/// What the recorder says of requests that have not ended.
+struct UnderWayTests {
+  private let registry = Registry()
+  private let recorder: RequestRecorder
+
+  init() throws { recorder = try RequestRecorder(registry: registry) }
+
+  private final class Source: RequestProgressSource {
+    let progress: RequestProgress
+    init(_ progress: RequestProgress) { self.progress = progress }
+  }
+
+  private func makeRecord(_ source: Source? = nil) -> RequestRecord {
+    RequestRecord(
+      RequestDescription(client: "c", method: "GET", url: "http://host/", serverAddress: "host"),
+      recorder: recorder, progress: source)
+  }
+
+  @Test func `a request that ends in its batch is never listed`() {
+    let record = makeRecord()
+    record.begin()
+    record.end(.response(statusCode: 200))
+    #expect(recorder.requestsUnderWay().isEmpty)
+    let labels = #"{client="c",http_request_method="GET",server_address="host"}"#
+    #expect(registry.value(ofSeries: "http_client_oldest_active_request_seconds" + labels) == 0)
+    #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
+  }
+
+  @Test func `a request that hangs is listed until its end`() throws {
+    let start = Instant.now
+    let time = Timestamp(nanosecondsSinceEpoch: 1_700_000_000_000_000_000)
+    let record = makeRecord()
+    record.begin(at: start, time: time)
+    let known = try #require(recorder.requestsUnderWay().first)
+    #expect(known.start == time)
+    #expect(known.wait == nil)
+    #expect(known.idleTime == nil)
+    #expect(recorder.requestsUnderWay(olderThan: .seconds(3_600)).isEmpty)
+    let labels = #"{client="c",http_request_method="GET",server_address="host"}"#
+    let samples = registry.samples(90, after: start)
+    #expect(samples.contains("http_client_oldest_active_request_seconds\(labels) 90"))
+    #expect(samples.contains("http_client_active_requests\(labels) 1"))
+    // A younger one changes nothing.
+    let second = makeRecord()
+    second.begin()
+    #expect(registry.samples(100, after: start).contains { $0.hasSuffix("\(labels) 100") })
+    #expect(recorder.requestsUnderWay().count == 2)
+    for record in [record, second] { record.end(.cancelled) }
+    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(
+      registry.samples(110, after: start).contains("http_client_oldest_active_request_seconds\(labels) 0"))
+  }
+
+  @Test func `an inbound request waits for its handler, then for its caller`() throws {
+    let start = Instant.now
+    let request = recorder.inbound.begin(method: "GET", path: "/users/42", fields: ["tenant": "acme"])
+    var known = try #require(recorder.requestsUnderWay().first)
+    #expect(known.wait == .handler)
+    #expect(known.request.fields == ["tenant": "acme"])
+    request.responseBegan(statusCode: 201)
+    known = try #require(recorder.requestsUnderWay().first)
+    #expect(known.wait == .client)
+    #expect(known.statusCode == 201)
+    let samples = registry.samples(5, after: start)
+    #expect(
+      samples.contains { $0.hasPrefix("http_server_oldest_active_request_seconds{") && !$0.hasSuffix(" 0") }
+    )
+    request.end(statusCode: 201)
+    request.responseBegan(statusCode: 500)
+    #expect(recorder.requestsUnderWay().isEmpty)
+  }
+
+  @Test func `a request that has not started is one of a held queue, until it starts or is released`() throws
+  {
+    var record: RequestRecord? = makeRecord()
+    let known = try #require(recorder.requestsUnderWay().first)
+    #expect(known.wait == .start)
+    #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 1)
+    #expect(try #require(registry.value(ofSeries: "session_tap_oldest_unstarted_request_seconds")) >= 0)
+    #expect(!registry.text.contains("http_client_active_requests{"))
+    record?.begin()
+    #expect(recorder.requestsUnderWay().map(\.wait) == [nil])
+    #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
+    record?.end(.cancelled)
+    record = makeRecord()
+    #expect(recorder.requestsUnderWay().count == 1)
+    record = nil
+    #expect(recorder.requestsUnderWay().isEmpty)
+    #expect(registry.value(ofSeries: "session_tap_unstarted_requests") == 0)
+    #expect(recorder.requestCount == 0)
+  }
+
+  @Test func `what a source knows is shown, and the source is not kept`() throws {
+    let now = Instant.now
+    var progress = RequestProgress(wait: .redirect, statusCode: 302, lastActivity: now)
+    (progress.requestBodySize, progress.responseBodySize) = (7, 11)
+    weak var released: Source?
+    do {
+      let source = Source(progress)
+      released = source
+      let record = makeRecord(source)
+      record.begin(at: now)
+      let known = try #require(recorder.requestsUnderWay().first)
+      #expect((known.wait, known.statusCode) == (.redirect, 302))
+      #expect((known.requestBodySize, known.responseBodySize) == (7, 11))
+      #expect(try #require(known.idleTime) >= .zero)
+      #expect(known.description.hasPrefix("GET http://host/ waits for redirect, "))
+      record.end(.cancelled)
+    }
+    recorder.drain()
+    #expect(released == nil)
+  }
+
+  @Test func `what waits and what is unfinished is told to the consumers, and nothing twice`() async throws {
+    let observer = RecordingObserver()
+    let configuration = with(RequestConfiguration()) {
+      ($0.waitingLimit, $0.waitingExemptions) = (.milliseconds(1), ["events", "/stream"])
+    }
+    let recorder = try RequestRecorder(
+      registry: Registry(), outbound: configuration, inbound: configuration, consumers: [observer])
+    let exempt = [
+      recorder.outbound.begin(client: "events", method: "GET", url: "http://host/"),
+      recorder.outbound.begin(client: "c", method: "GET", url: "http://host/", urlTemplate: "/stream"),
+    ]
+    let waiting = recorder.inbound.begin(method: "GET", path: "/slow")
+    try await observer.waitForWaits(3)
+    #expect(observer.waits.allSatisfy { $0.request.url == "/slow" && $0.wait == .handler })
+    #expect(zip(observer.waits, observer.waits.dropFirst()).allSatisfy { $0.duration < $1.duration })
+    for _ in 0..<2 { recorder.reportUnfinished() }
+    #expect(Set(observer.unfinished.map(\.request.url)) == ["http://host/", "/slow"])
+    #expect(observer.unfinished.count == 3)
+    withExtendedLifetime((exempt, waiting)) {}
+  }
+
+  @Test func `of more than 1,000 unfinished requests the others are counted`() throws {
+    let observer = RecordingObserver()
+    let recorder = try RequestRecorder(registry: Registry(), consumers: [observer])
+    let requests = (0..<1_003).map { recorder.inbound.begin(method: "GET", path: "/\($0)") }
+    recorder.reportUnfinished()
+    let urls: [String] = (0..<1_000).map { "/\($0)" }
+    #expect(observer.unfinished.map(\.request.url) == urls)
+    #expect(observer.moreUnfinished == 3)
+    withExtendedLifetime(requests) {}
+  }
+}
