@@ -86,12 +86,14 @@ public final class RequestRecorder: Sendable {
     self.reporter = reporter
     queue = BoundedQueue { batch, turn in
       // At each tick, until no request comes any more.
-      turn.next = batch.isEmpty ? .never : .nextTick
+      let isEmpty = batch.isEmpty
+      turn.next = isEmpty ? .never : .nextTick
       // In order, and each is released while it is in the processor's cache.
       batch.reverse()
       while let request = batch.popLast() { request.deliver() }
       turn.next = min(turn.next, reporter.reportWaits(at: .now))
-      for consumer in allConsumers { consumer.batchEnded() }
+      // An empty batch wakes no thread of theirs.
+      if !isEmpty { for consumer in allConsumers { consumer.batchEnded() } }
     }
     ExitFlush.add(self)
     try registry.add(self)
