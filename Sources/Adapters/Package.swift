@@ -11,8 +11,9 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// A product of one target, in the folder of its name. SwiftPM builds the products that an app uses, but fetches whatever a
-/// manifest names. It leaves out what only disabled traits need: hence the trait of each adapter, of the same name.
+/// A product of one target, in the folder of its name. SwiftPM builds the products that an app uses, but
+/// fetches whatever a manifest names. It leaves out what only disabled traits need: hence the trait of each
+/// adapter, of the same name.
 struct Adapter {
   var name: String
   /// Other adapters that this one uses.

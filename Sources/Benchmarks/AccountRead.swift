@@ -11,7 +11,8 @@ extension Benchmark {
   /// Reading all that libcurl knows of a finished transfer, on Foundation's queue.
   static let accountRead = reading("account.read") { MeasuredLoader.nanosecondsPerRead.withLock { $0 } }
 
-  /// The same with the kernel's account of the connection, which is read of long requests, of uploads, and once in a second.
+  /// The same with the kernel's account of the connection, which is read of long requests, of uploads, and
+  /// once in a second.
   static let connectionRead = reading("account.read.connection") {
     MeasuredLoader.nanosecondsPerConnectionRead.withLock { $0 }
   }

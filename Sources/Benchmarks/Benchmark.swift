@@ -124,7 +124,8 @@ struct BenchmarkResult: Sendable {
     return ((value * digits).rounded() / digits).description
   }
 
-  /// Names and units have no control characters: only quotes and backslashes are escaped (RFC 8259, section 7).
+  /// Names and units have no control characters: only quotes and backslashes are escaped (RFC 8259, section
+  /// 7).
   private func quoted(_ text: String) -> String {
     let escaped = text.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }
     return "\"" + escaped.joined() + "\""

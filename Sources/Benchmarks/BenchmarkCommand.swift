@@ -4,8 +4,8 @@ import Foundation
 enum BenchmarkCommand {
   private static let usage = "usage: session-tap-benchmarks [--json] [--filter PREFIX] [--list]"
 
-  /// Runs what the arguments ask for and gives the exit status: 0, 64 for bad usage (sysexits.h), 1 if a benchmark
-  /// failed.
+  /// Runs what the arguments ask for and gives the exit status: 0, 64 for bad usage (sysexits.h), 1 if a
+  /// benchmark failed.
   static func run(_ arguments: [String]) async -> Int32 {
     var isJSON = false
     var isList = false

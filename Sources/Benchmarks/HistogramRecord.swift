@@ -47,8 +47,8 @@ extension Benchmark {
 }
 
 extension Benchmark {
-  /// The 99th percentile of one record, clock included, while eight threads record in one series and the registry
-  /// is scraped without pause; beside the same without scrapes.
+  /// The 99th percentile of one record, clock included, while eight threads record in one series and the
+  /// registry is scraped without pause; beside the same without scrapes.
   static let recordP99UnderScrape = Benchmark(
     "record.p99_under_scrape", unit: "ns", reference: "without scrapes", rounds: 5,
     value: { try percentile(scrapes: true) }, referenceValue: { try percentile(scrapes: false) })

@@ -33,8 +33,8 @@ extension Benchmark {
 
   private static let encodedLines = 100_000
 
-  /// The cost of the queue for the thread that ends a request, wake-ups of the writer included, beside a lock and a copy
-  /// of the line under it.
+  /// The cost of the queue for the thread that ends a request, wake-ups of the writer included, beside a lock
+  /// and a copy of the line under it.
   static let logEnqueue = Benchmark(
     "log.enqueue", unit: "ns", reference: "a Mutex around a copy of the line",
     value: {
@@ -72,8 +72,8 @@ extension Benchmark {
   private static let burst = 1_000
   private static let bursts = 100
 
-  /// Lines a second from observations to a file in memory, none lost, beside the same bytes written ready-made in
-  /// pieces of 64 KiB.
+  /// Lines a second from observations to a file in memory, none lost, beside the same bytes written
+  /// ready-made in pieces of 64 KiB.
   static let logThroughput = Benchmark(
     "log.throughput", unit: "lines/s", reference: "write(2) of the same bytes, 64 KiB at a time", rounds: 5,
     value: {

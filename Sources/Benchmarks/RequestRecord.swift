@@ -18,8 +18,8 @@ extension Benchmark {
     },
     referenceValue: { UncontendedMutex.nanoseconds })
 
-  /// The 99th percentile of a whole request, clocks included, while every request is for another of 100,000 hosts;
-  /// beside as many for a few hosts.
+  /// The 99th percentile of a whole request, clocks included, while every request is for another of 100,000
+  /// hosts; beside as many for a few hosts.
   static let observationP99UnderAttack = Benchmark(
     "observation.p99_under_attack", unit: "ns", reference: "a few hosts", rounds: 5,
     value: { try percentile(of: RequestSamples.attack) },
@@ -44,7 +44,8 @@ extension Benchmark {
 }
 
 extension Benchmark {
-  /// Instructions of a whole request through the request metrics and the log: all that is done of it off its path.
+  /// Instructions of a whole request through the request metrics and the log: all that is done of it off its
+  /// path.
   static let requestDrainInstructions = Benchmark(
     "request.drain.instructions", unit: "instructions", reference: "one uncontended Mutex lock and unlock",
     rounds: 1, isUsable: Valgrind.isInstalled,
@@ -52,7 +53,8 @@ extension Benchmark {
     referenceValue: { try Valgrind.instructions(of: .mutex, count: 200_000) })
 }
 
-/// Requests to a few hosts that are recorded and logged, with all that is known of one on a connection that was open.
+/// Requests to a few hosts that are recorded and logged, with all that is known of one on a connection that
+/// was open.
 struct DrainedRequests {
   private let metrics: RequestMetrics
   private let log: RequestLog
@@ -94,8 +96,8 @@ struct DrainedRequests {
 }
 
 extension Benchmark {
-  /// A whole inbound request through the recorder: its trace continued, counted as started and ended, its labels looked
-  /// up, its duration and both sizes recorded, three clocks read.
+  /// A whole inbound request through the recorder: its trace continued, counted as started and ended, its
+  /// labels looked up, its duration and both sizes recorded, three clocks read.
   static let inboundRecord = Benchmark(
     "inbound.record", unit: "ns", reference: "one uncontended Mutex lock and unlock",
     value: {

@@ -2,8 +2,8 @@ import Foundation
 import SessionTap
 
 extension Benchmark {
-  /// Heap memory of one series, its labels and its place in the family included, after 1,000 lognormal observations;
-  /// beside one that has none.
+  /// Heap memory of one series, its labels and its place in the family included, after 1,000 lognormal
+  /// observations; beside one that has none.
   static let seriesBytes = Benchmark(
     "series.bytes", unit: "B", reference: "a series without observations", rounds: 3,
     value: { try bytesPerSeries(observations: 1_000) },

@@ -2,15 +2,18 @@ import Foundation
 import SessionTap
 
 extension Benchmark {
-  /// What a tap of a test takes, with a session, when there have been many: the last of 4,000 beside the first.
+  /// What a tap of a test takes, with a session, when there have been many: the last of 4,000 beside the
+  /// first.
   static let tapsLast = shortTaps("taps.last", unit: "µs", \.mean)
-  /// The same by the median. Beside other load, a tap now and then waits for a processor for as long as ten others take.
+  /// The same by the median. Beside other load, a tap now and then waits for a processor for as long as ten
+  /// others take.
   static let tapsLastMedian = shortTaps("taps.last.median", unit: "µs", \.median)
   /// The same in processor time, of all threads.
   static let tapsLastProcessor = shortTaps("taps.last.processor", unit: "µs", \.processor)
   /// The resident memory of the process behind them.
   static let tapsResident = shortTaps("taps.resident", unit: "MB", \.resident)
-  /// The heap memory that a tap leaves behind, with a session that is kept; beside such a session without a tap.
+  /// The heap memory that a tap leaves behind, with a session that is kept; beside such a session without a
+  /// tap.
   static let tapsLeft = Benchmark(
     "taps.left", unit: "B", reference: "a session without a tap", rounds: 3,
     value: { try ShortTaps.measured(in: .keptTaps).bytesEach },

@@ -15,8 +15,8 @@ extension Benchmark {
   /// The same, 4,000 at once: all but six wait for a connection.
   static let requestTappedBurst = requests("request.tapped_vs_stock.burst", inFlight: 4_000, rounds: 21)
 
-  /// The processor time of a GET with a connection of its own, the server's part included, where the process has 6,000 more
-  /// descriptors.
+  /// The processor time of a GET with a connection of its own, the server's part included, where the process
+  /// has 6,000 more descriptors.
   static let requestTappedDescriptorsC1 = descriptors(inFlight: 1)
 
   /// The same, sixteen in flight.
@@ -38,11 +38,13 @@ extension Benchmark {
     },
     referenceValue: { try Valgrind.allocations(of: .stockRequests, count: 200) })
 
-  /// Instructions of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after 500, in all threads. The
-  /// median of five, which still differs by some 3,000: by what Foundation does, and by how many requests a batch has under valgrind.
+  /// Instructions of a tapped GET beyond those of a stock one, metrics and log included: of 1,000 after 500,
+  /// in all threads. The median of five, which still differs by some 3,000: by what Foundation does, and by
+  /// how many requests a batch has under valgrind.
   static let requestInstructions = instructions("request.instructions", of: .tappedRequests, rounds: 5)
 
-  /// Instructions that a `traceparent` takes: of a stock GET that carries one beyond one that does not, most of them Foundation's.
+  /// Instructions that a `traceparent` takes: of a stock GET that carries one beyond one that does not, most
+  /// of them Foundation's.
   static let requestTraceInstructions = instructions(
     "request.trace.instructions", of: .tracedRequests, rounds: 1)
 
@@ -88,8 +90,9 @@ actor LoopbackTransfers {
     let large: URL
   }
 
-  /// Two sessions that are compared for some rounds. Where a session and its connection happen to lie in memory makes
-  /// 1% or 2% of difference, between two stock ones too; only over many pairs does that average out.
+  /// Two sessions that are compared for some rounds. Where a session and its connection happen to lie in
+  /// memory makes 1% or 2% of difference, between two stock ones too; only over many pairs does that average
+  /// out.
   private struct Pair {
     static let rounds = 10
 
@@ -131,7 +134,8 @@ actor LoopbackTransfers {
     if descriptors.contains(-1) { throw POSIXError(.EMFILE) }
   }
 
-  /// The microseconds, and those of this process's processor time, for each of some requests that are made this many at a time.
+  /// The microseconds, and those of this process's processor time, for each of some requests that are made
+  /// this many at a time.
   func get(isTapped: Bool, inFlight: Int, closes: Bool = false) async throws -> (
     time: Double, processor: Double
   ) {
@@ -221,7 +225,8 @@ actor LoopbackTransfers {
       ])
     let address = try origin.start()
     var configuration = Tap.Configuration(environment: [:])
-    // As in an app: with an endpoint, the page keeps its history of each request, and requests to its port are left out.
+    // As in an app: with an endpoint, the page keeps its history of each request, and requests to its port
+    // are left out.
     configuration.endpoint = .init(address: .loopback(port: 0))
     configuration.isQuiet = true
     configuration.log = .file("/dev/null")

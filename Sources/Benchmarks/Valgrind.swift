@@ -2,8 +2,8 @@ import Foundation
 import SessionTap
 import Synchronization
 
-/// Counts what one operation costs, by running this program under valgrind: the same in every run, however noisy the
-/// machine.
+/// Counts what one operation costs, by running this program under valgrind: the same in every run, however
+/// noisy the machine.
 enum Valgrind {
   struct Failure: Error, CustomStringConvertible {
     var description: String { "valgrind did not count" }
@@ -25,8 +25,8 @@ enum Valgrind {
     }
   }
 
-  /// The heap allocations of one operation, as `--tool=memcheck` counts the calls of `malloc` and its relatives: in all
-  /// threads and libraries.
+  /// The heap allocations of one operation, as `--tool=memcheck` counts the calls of `malloc` and its
+  /// relatives: in all threads and libraries.
   static func allocations(of loop: Loop, count: Int) throws -> Double {
     try perOperation(count) { count in
       // total heap usage: 1,234 allocs, 1,000 frees, 99,999 bytes allocated

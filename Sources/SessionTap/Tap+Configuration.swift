@@ -70,10 +70,11 @@ extension Tap {
     /// (``/TapLog/LogRedaction``). Requests of all URLSessions take their spans from the tracer of the newest
     /// tap that has one.
     public var tracer: (any RequestTracer)?
-    /// The share of the traces that begin in this process, from 0 to 1, which are marked as sampled: 0, none, by default. `nan`
-    /// counts as 0. The trace id decides, as in OpenTelemetry's `ParentBased(TraceIdRatioBased)`: a trace that comes with a request
-    /// stays as it is. Services behind that record sampled traces record these, if the requests are sent with their trace
-    /// (`traced()`). A ``tracer`` decides by itself.
+    /// The share of the traces that begin in this process, from 0 to 1, which are marked as sampled: 0, none,
+    /// by default. `nan` counts as 0. The trace id decides, as in OpenTelemetry's
+    /// `ParentBased(TraceIdRatioBased)`: a trace that comes with a request stays as it is. Services behind
+    /// that record sampled traces record these, if the requests are sent with their trace (`traced()`). A
+    /// ``tracer`` decides by itself.
     public var traceSamplingRate = 0.0
     /// How long ``Tap/shutdown()`` may wait for the endpoint and the app's own observers, and then for the
     /// log. 5 s by default. A negative time is 0.

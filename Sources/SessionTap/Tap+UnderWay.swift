@@ -8,9 +8,9 @@ extension Tap {
   /// #expect(tap.requestsUnderWay().isEmpty)
   /// ```
   ///
-  /// Those that URLSession has taken and not started are among them (``/TapCore/RequestWait/start``). The URLs
-  /// are not redacted. May be called from any thread; waits only for the work of ``flush(within:)`` that needs
-  /// the processor alone.
+  /// Those that URLSession has taken and not started are among them (``/TapCore/RequestWait/start``). The
+  /// URLs are not redacted. May be called from any thread; waits only for the work of ``flush(within:)`` that
+  /// needs the processor alone.
   ///
   /// - Parameter age: How long a request must have been under way. All by default.
   public func requestsUnderWay(olderThan age: Duration = .zero) -> [RequestUnderWay] {

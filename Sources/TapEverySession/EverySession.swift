@@ -5,15 +5,16 @@ import TapURLSession
 
 /// Whether sessions that other code makes are observed.
 public enum EverySession: Sendable, Equatable {
-  /// From now on. So many sessions were given before, `URLSession.shared` included: of these, a tap observes only those that it
-  /// made or was installed on.
+  /// From now on. So many sessions were given before, `URLSession.shared` included: of these, a tap observes
+  /// only those that it made or was installed on.
   case observed(earlierSessions: Int)
   /// They are not, for this reason, which names the remedy.
   case notObserved(reason: String)
 }
 
 extension Tap {
-  /// Observes every session that any code of the process makes from now on, and `URLSession.shared` from its first use on.
+  /// Observes every session that any code of the process makes from now on, and `URLSession.shared` from its
+  /// first use on.
   ///
   /// ```swift
   /// import SessionTap
@@ -24,12 +25,12 @@ extension Tap {
   /// ```
   ///
   /// Call it before the app or a library makes a session. Sessions of
-  /// ``/SessionTap/Tap/session(client:configuration:delegate:delegateQueue:)`` keep their own client name, and
-  /// ``/SessionTap/Tap/install(on:client:)`` replaces the one given here. Another call replaces it for later sessions.
-  /// Configurations are not changed.
+  /// ``/SessionTap/Tap/session(client:configuration:delegate:delegateQueue:)`` keep their own client name,
+  /// and ``/SessionTap/Tap/install(on:client:)`` replaces the one given here. Another call replaces it for
+  /// later sessions. Configurations are not changed.
   ///
-  /// The app's linker puts functions of this module before Foundation's. Where it cannot, nothing is observed: the result, standard
-  /// error and the log say why, and the app runs.
+  /// The app's linker puts functions of this module before Foundation's. Where it cannot, nothing is
+  /// observed: the result, standard error and the log say why, and the app runs.
   ///
   /// - Parameter client: The name for the `client` label and log field.
   @discardableResult public func observeEverySession(client: String) -> EverySession {

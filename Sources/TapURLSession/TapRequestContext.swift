@@ -50,13 +50,12 @@ extension URLRequest {
   /// Sets the request's `traceparent` header (W3C Trace Context, section 3.2). The tap itself changes no
   /// request.
   ///
-  /// - Parameter trace: The place of this request in its trace. By default
-  ///   ``/TapCore/TraceContext/next()``: a child of the trace of the request that the app serves, or a new trace if there
-  ///   is none.
+  /// - Parameter trace: The place of this request in its trace. By default ``/TapCore/TraceContext/next()``:
+  ///   a child of the trace of the request that the app serves, or a new trace if there is none.
   public mutating func setTrace(_ trace: TraceContext = .next()) {
     var headers = (allHTTPHeaderFields ?? [:]).filter { $0.key.lowercased() != "traceparent" }
-    // As `setValue(_:forHTTPHeaderField:)` stores it. On Linux that looks at each character of a value for line breaks
-    // (`httpHeaderValueIsValid`), which takes as long as all that the tap does.
+    // As `setValue(_:forHTTPHeaderField:)` stores it. On Linux that looks at each character of a value for
+    // line breaks (`httpHeaderValueIsValid`), which takes as long as all that the tap does.
     headers["Traceparent"] = trace.traceparent
     allHTTPHeaderFields = headers
     guard trace.span != nil else { return }
@@ -111,8 +110,8 @@ extension URLRequest {
 
 /// A request that keeps a context through copies and changes.
 ///
-/// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux. The reference that a
-/// `URLRequest` stands on does, as long as its copies are of the same class.
+/// `URLProtocol.setProperty` does not survive the bridge between `URLRequest` and `NSURLRequest` on Linux.
+/// The reference that a `URLRequest` stands on does, as long as its copies are of the same class.
 final class ContextualURLRequest: NSMutableURLRequest {
   let context: TapRequestContext?
 

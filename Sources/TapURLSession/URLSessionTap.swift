@@ -12,14 +12,15 @@ public import TapFoundation
 ///
 /// The tap changes no request and sends nothing: it stands before the task's loader. A tap can patch any
 /// number of configurations. Several taps may patch the same one, in any order and repeatedly: each observes
-/// every request once. It has at most 256 client names: requests of further ones are recorded as `_OTHER`, so that
-/// names made at run time take bounded memory. All members may be called from any thread.
+/// every request once. It has at most 256 client names: requests of further ones are recorded as `_OTHER`, so
+/// that names made at run time take bounded memory. All members may be called from any thread.
 public final class URLSessionTap: Sendable {
   package static let clientLimit = 256
   package static let overflowClient = "_OTHER"
 
-  /// Whether this process can read libcurl's info of each transfer. If not, sizes come from headers, and there
-  /// are no phases. Becomes `false` for good when that info contradicts what the tap and Foundation know.
+  /// Whether this process can read libcurl's info of each transfer. If not, sizes come from headers, and
+  /// there are no phases. Becomes `false` for good when that info contradicts what the tap and Foundation
+  /// know.
   public static var readsTransferInfo: Bool { CurlInfo.shared != nil && Witness.libcurl.isBelieved }
 
   /// Whether the kernel's info of connections is used: if not, sandboxes answer in its place.

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Apps that use SessionTap, and the tests of its adapters: one package, so that what they share is built once.
+// Apps that use SessionTap, and the tests of its adapters: one package, so that what they share is built
+// once.
 
 let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny"), .treatAllWarnings(as: .error)]
 

@@ -1,7 +1,7 @@
 import Testing
 
-/// Dashboards, rules and consoles name what the library emits, and the boards show all of it. Who renames a metric or
-/// a label has to change both sides.
+/// Dashboards, rules and consoles name what the library emits, and the boards show all of it. Who renames a
+/// metric or a label has to change both sides.
 @Suite struct DashboardContractTests {
   private let contract: DashboardContract
 

@@ -12,7 +12,8 @@ import TapEndpoint
 //
 //     endpoint-under-test [PORT | PATH-OF-A-UNIX-SOCKET [HOSTS [FILE-OF-PASSWORDS]]]
 //
-// Prints its address, and serves until it is killed. /metrics is about 9 KB of histograms for each host: 100 KB.
+// Prints its address, and serves until it is killed. /metrics is about 9 KB of histograms for each host: 100
+// KB.
 
 struct SeriesLabels: LabelSet {
   let address: String

@@ -1,5 +1,5 @@
-// A libFuzzer target: any bytes, in any pieces, at one connection. It is compiled together with the sources of
-// the parser and the connection by Tests/Scripts/fuzz-requests, which also says how to run it.
+// A libFuzzer target: any bytes, in any pieces, at one connection. It is compiled together with the sources
+// of the parser and the connection by Tests/Scripts/fuzz-requests, which also says how to run it.
 
 /// Stands for the server whose limits these are.
 public enum Endpoint {

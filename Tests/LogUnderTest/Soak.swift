@@ -1,8 +1,8 @@
 import TapLog
 import TestSupport
 
-/// Numbered lines from many threads, or from one that never waits: what the destination does not take is then dropped and
-/// counted. At the end, the account as JSON: `{"given":…,"written":…,"dropped":…}`.
+/// Numbered lines from many threads, or from one that never waits: what the destination does not take is then
+/// dropped and counted. At the end, the account as JSON: `{"given":…,"written":…,"dropped":…}`.
 struct Soak {
   let path: String
   let lines: Int

@@ -1,7 +1,8 @@
 import Foundation
 import TapLog
 
-/// A log in a process of its own, for the checks that kill, starve or outlast one. See the scripts that call it.
+/// A log in a process of its own, for the checks that kill, starve or outlast one. See the scripts that call
+/// it.
 ///
 ///     log-under-test soak PATH LINES THREADS [PER-SECOND [ROTATION-SIZE]]
 ///                                                   numbered lines, none lost but what is counted

@@ -210,7 +210,8 @@ import TestSupport
       #expect(error?.description == "127.0.0.1:\(origin.port) does not answer in time")
     }
     end.open()
-    // It is not read any further. A head that is cut short would end the process (swift-corelibs-foundation #5285).
+    // It is not read any further. A head that is cut short would end the process (swift-corelibs-foundation
+    // #5285).
     try await Poll.until("the end of the connection") { origin.connectionCount == 0 }
   }
 
@@ -231,7 +232,8 @@ import TestSupport
     }
   }
 
-  /// Something else may hold the one queue of all sessions, for which other tests wait meanwhile, with all of Swift's threads.
+  /// Something else may hold the one queue of all sessions, for which other tests wait meanwhile, with all of
+  /// Swift's threads.
   @Test(.needs(.sessionQueue)) func `ends at its deadline while Foundation stands still`() async throws {
     let origin = try Origin { _ in [.response()] }
     let (held, release) = (Gate(), Gate())

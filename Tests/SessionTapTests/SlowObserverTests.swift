@@ -1,8 +1,8 @@
 import SessionTap
 import TestSupport
 
-/// Observers of the app's own, and destinations of the log, that take their time: neither a request nor a scrape
-/// waits for them.
+/// Observers of the app's own, and destinations of the log, that take their time: neither a request nor a
+/// scrape waits for them.
 @Suite(.needs(.thread)) struct SlowObserverTests {
   /// Does something at each end of a request, of both directions, and counts.
   private final class Observer: RequestObserver {

@@ -1,8 +1,8 @@
 import SessionTap
 import TestSupport
 
-/// What a tap promises beside an app that blocks the threads, descriptors and system calls that they share. Each in a process of
-/// its own.
+/// What a tap promises beside an app that blocks the threads, descriptors and system calls that they share.
+/// Each in a process of its own.
 @Suite(.needs(.program)) struct SurroundingsTests {
   /// What waits with a deadline or an interval.
   enum Wait: Codable, CaseIterable { case flush, shutdown, address, push }

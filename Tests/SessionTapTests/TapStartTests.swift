@@ -1,8 +1,8 @@
 import SessionTap
 import TestSupport
 
-/// A start in a process that is not as one would like it: its port is taken, its standard streams are closed, its environment is
-/// wrong.
+/// A start in a process that is not as one would like it: its port is taken, its standard streams are closed,
+/// its environment is wrong.
 @Suite struct TapStartTests {
   static func output(_ lines: [UInt8]?, _ location: SourceLocation = #_sourceLocation) throws -> [String] {
     let bytes = try #require(lines, sourceLocation: location)

@@ -6,8 +6,8 @@ import TestSupport
 @Suite(.needs(.thread)) struct TracerTests {
   private final class Span: Sendable {}
 
-  /// Makes spans, and keeps what it hears of their requests. Tests beside these make requests too: they get the trace and the flags
-  /// that they would have without it.
+  /// Makes spans, and keeps what it hears of their requests. Tests beside these make requests too: they get
+  /// the trace and the flags that they would have without it.
   private final class Tracer: RequestTracer {
     let ended = Mutex<[RequestObservation]>([])
 

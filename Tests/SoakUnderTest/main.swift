@@ -7,8 +7,8 @@ import TestSupport
 ///     soak-under-test load PORT CLOSED-PORT SECONDS RATE --stock
 ///                                                             the same without a tap
 ///
-/// Lines of JSON on standard output say how far the load is. At its end it waits for a line on standard input before the
-/// tap is shut down.
+/// Lines of JSON on standard output say how far the load is. At its end it waits for a line on standard input
+/// before the tap is shut down.
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch (arguments.first, arguments.count) {
 case ("origin", 1):

@@ -159,7 +159,8 @@ import TestSupport
     #expect(EndpointAddress.tcp(host: host, port: 1).isReachableFromNetwork == isReachable)
   }
 
-  /// A page of any site can have its own name resolve to this machine, and read what is served there (DNS rebinding).
+  /// A page of any site can have its own name resolve to this machine, and read what is served there (DNS
+  /// rebinding).
   @Test func `takes no foreign host on the loopback, but for what is public`() async throws {
     let lines = EventQueue<String>()
     let routes: [EndpointRoute] = [

@@ -45,7 +45,8 @@ extension TortureProbe {
 
   static let all = invalid + whole + halves + pipelining + otherProtocols + departures
 
-  /// RFC 9112, section 11.2: the request behind what is refused must never be answered, be it inside of a body.
+  /// RFC 9112, section 11.2: the request behind what is refused must never be answered, be it inside of a
+  /// body.
   private static let invalid = RequestParserTests.invalid.map { invalid in
     TortureProbe(invalid.testDescription, invalid.text + ok, [invalid.status])
   }

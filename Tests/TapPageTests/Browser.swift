@@ -106,8 +106,8 @@ final class Browser: Sendable {
     _ = try await evaluate("document.querySelector('\(selector)').click()")
   }
 
-  /// Clicks as a person does: with the mouse, on the first element that a selector of CSS finds, which has to be in view and not
-  /// covered.
+  /// Clicks as a person does: with the mouse, on the first element that a selector of CSS finds, which has to
+  /// be in view and not covered.
   func point(at selector: String) async throws {
     let place = try await evaluate(
       """

@@ -35,7 +35,8 @@ final class Chromium: Sendable {
   fileprivate init() throws {
     folder = try TemporaryFolder()
     pipe = try BrowserPipe(folder)
-    // The browser takes commands from descriptor 3, and answers at 4. A window behind another one is drawn as any other.
+    // The browser takes commands from descriptor 3, and answers at 4. A window behind another one is drawn as
+    // any other.
     process = try ChildProcess(
       Tool("sh").url,
       [

@@ -1,6 +1,7 @@
 import TestSupport
 
-/// What fails now, why it is slow, and that request: what a person sees without scrolling, and after one click or two.
+/// What fails now, why it is slow, and that request: what a person sees without scrolling, and after one
+/// click or two.
 @Suite(.needs(.browser), .enabled(if: Tool.isUsable("chromium"), "chromium is missing"))
 struct PageNowTests {
   /// A desktop, and the first 600 of its lines; a phone, and all of its first screen.
@@ -183,7 +184,8 @@ struct PageNowTests {
     }
   }
 
-  /// Where the app names no template, a row is about all paths of a host, which nothing on the page may take for one path.
+  /// Where the app names no template, a row is about all paths of a host, which nothing on the page may take
+  /// for one path.
   @Test func `an app without templates has rows of hosts, and paths as examples`() async throws {
     let content = try PageContent(keepsHistory: true)
     let request = content.request(host: "a.test", template: nil)
@@ -216,8 +218,8 @@ struct PageNowTests {
 
   /// What a process would have after ten minutes.
   @Test func `compares the time that is chosen with that before`() async throws {
-    // Slow as before; slower than before, but fast; a tail of one in eleven; slow only with its time-outs. Time-outs were once ten
-    // minutes ago, and again and again since a minute.
+    // Slow as before; slower than before, but fast; a tail of one in eleven; slow only with its time-outs.
+    // Time-outs were once ten minutes ago, and again and again since a minute.
     let series = ["long", "slower", "tail", "late"].map { path in
       let error = path == "late" ? #",error_type=\"timeout\""# : ""
       let labels = #"client=\"c\"\#(error),http_request_method=\"GET\",server_address=\"a\""#

@@ -66,7 +66,8 @@ struct PageRequestTests {
         rows.map { $0[0].split(separator: " ")[0] } == [
           "queue", "resolve", "connect", "tls", "upload", "processing", "round", "transfer", "local",
         ])
-      // Each begins where the one before has ended; the round trip beside the processing, of which it is a part.
+      // Each begins where the one before has ended; the round trip beside the processing, of which it is a
+      // part.
       let starts = [0, 12.5, 15, 25, 50, 55, 55, 87.5, 97.5],
         widths = [12.5, 2.5, 10, 25, 5, 32.5, 10, 10, 2.5]
       for (row, (start, width)) in zip(rows, zip(starts, widths)) {

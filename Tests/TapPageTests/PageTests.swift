@@ -223,7 +223,8 @@ import TestSupport
         try await browser.evaluate("document.querySelector('#phases b').textContent")
           == "payments → api.test /users/{id}")
 
-      // Since the start, until the page has seen all of the time that it shows. Here that is the same: there was nothing before.
+      // Since the start, until the page has seen all of the time that it shows. Here that is the same: there
+      // was nothing before.
       #expect(try await browser.text("phases-title") == "Where the time goes, since the start")
       let before = try await browser.text("phases")
       try await browser.advanceClock(byMilliseconds: 61_000)

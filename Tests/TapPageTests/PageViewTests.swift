@@ -86,7 +86,8 @@ struct PageViewTests {
     }))
     """
 
-  /// As many as a debug build on a busy machine writes within the ten seconds that the page waits for a scrape.
+  /// As many as a debug build on a busy machine writes within the ten seconds that the page waits for a
+  /// scrape.
   @Test func `shows five hundred series`() async throws {
     let content = try PageContent()
     let phases = Self.phases { _ in 3 }

@@ -76,8 +76,8 @@ import TestSupport
     #expect(observer.ended.map(\.request.traceContext?.traceID) == [trace.traceID])
   }
 
-  /// Each lane makes one call after the other, each in a trace of its own, under a client's name of its own: so it is
-  /// known which line is which. `TESTS_TRACES` sets the number of calls of a lane.
+  /// Each lane makes one call after the other, each in a trace of its own, under a client's name of its own:
+  /// so it is known which line is which. `TESTS_TRACES` sets the number of calls of a lane.
   @Test(arguments: [false, true])
   func `no request has the trace of another, also where all are made of one value`(
     isShared: Bool

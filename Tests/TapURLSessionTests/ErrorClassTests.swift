@@ -2,7 +2,8 @@ import TestSupport
 
 @testable import TapURLSession
 
-/// Classes of errors, each from a real failure: what the app sees stays as it is, and the tap says what it was.
+/// Classes of errors, each from a real failure: what the app sees stays as it is, and the tap says what it
+/// was.
 @Suite struct ErrorClassTests {
   /// Those that the scenarios of ``MatrixTests`` leave out.
   @Test(
@@ -93,8 +94,9 @@ import TestSupport
     }
   }
 
-  /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close` in its `http2.c`,
-  /// `curl_easy_strerror`), and of a chunk without a size before 8.6 and since (`httpchunk_readwrite` in its `http_chunks.c`).
+  /// The words of libcurl where a stream of HTTP/2 is cut (`on_stream_close` and `http2_handle_stream_close`
+  /// in its `http2.c`, `curl_easy_strerror`), and of a chunk without a size before 8.6 and since
+  /// (`httpchunk_readwrite` in its `http_chunks.c`).
   @Test(arguments: [
     ("HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", RequestErrorType.connectionLost),
     ("HTTP/2 stream 3 was not closed cleanly before end of the underlying stream", .connectionLost),

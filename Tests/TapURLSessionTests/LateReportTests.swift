@@ -1,8 +1,9 @@
 import TapURLSession
 import TestSupport
 
-/// What a loader reports after its end. Foundation's native loader does so when a task is cancelled at the moment of
-/// its end, and Foundation's client ends the process if the task has left the session's registry by then.
+/// What a loader reports after its end. Foundation's native loader does so when a task is cancelled at the
+/// moment of its end, and Foundation's client ends the process if the task has left the session's registry by
+/// then.
 @Suite struct LateReportTests {
   /// Finishes at once, or fails, and can be made to report more.
   final class LateLoader: URLProtocol {

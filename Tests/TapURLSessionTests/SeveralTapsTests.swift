@@ -2,7 +2,8 @@ import TestSupport
 
 @testable import TapURLSession
 
-/// Several taps on one configuration: each observes each request once, in whatever order they patched it, and how often.
+/// Several taps on one configuration: each observes each request once, in whatever order they patched it, and
+/// how often.
 @Suite struct SeveralTapsTests {
   private let observers = [RecordingObserver(), RecordingObserver(), RecordingObserver()]
   private let taps: [URLSessionTap]

@@ -1,8 +1,8 @@
 import TapURLSession
 import TestSupport
 
-/// What ends a process of stock Foundation's, where the tap, or what is deployed with it, acts on that. Each runs in a process of
-/// its own, which an alarm ends where Foundation hangs instead.
+/// What ends a process of stock Foundation's, where the tap, or what is deployed with it, acts on that. Each
+/// runs in a process of its own, which an alarm ends where Foundation hangs instead.
 @Suite struct SurvivalTests {
   /// What an app does with a task at once.
   enum Way: String, Codable, CaseIterable, Sendable {
@@ -24,7 +24,8 @@ import TestSupport
     await #expect(processExitsWith: isTapped || !way.endsStock ? .success : .failure) {
       let (way, isTapped) = try ExitValues.take("SurvivalTests", Way.self, Bool.self)
       alarm(60)
-      // No request ends before it is resumed again: a task that is suspended at its end may end the process, with a tap as well.
+      // No request ends before it is resumed again: a task that is suspended at its end may end the process,
+      // with a tap as well.
       let resumed = (0..<50).map { _ in Gate() }
       let origin = try Origin { request in
         guard let number = Int(request.path.dropFirst()) else { return [.response()] }
@@ -63,8 +64,8 @@ import TestSupport
     }
   }
 
-  /// The native loader opens the file of a download before it sends anything: `createTransferBodyDataDrain()` in
-  /// `NativeProtocol.swift`. So dashboards/deploy has a `/tmp`.
+  /// The native loader opens the file of a download before it sends anything: `createTransferBodyDataDrain()`
+  /// in `NativeProtocol.swift`. So dashboards/deploy has a `/tmp`.
   @Test func `a download ends the process where no temporary file can be made`() async {
     await #expect(
       processExitsWith: .failure,

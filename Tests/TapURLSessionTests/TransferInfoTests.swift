@@ -75,7 +75,8 @@ import TestSupport
     let transfer = try #require(Self.milliseconds(timings[.transfer]))
     let local = try #require(Self.milliseconds(timings[.local]))
     #expect(processing >= 250 && observation.cutOffPhase == nil)
-    // A client that is late to read the first byte takes a part of the body's time for the server's, or for its own.
+    // A client that is late to read the first byte takes a part of the body's time for the server's, or for
+    // its own.
     #expect(processing + transfer + local >= 450)
     #expect(timings[.queue] == nil)
     #expect(timings[.tls] == nil)
@@ -121,7 +122,8 @@ import TestSupport
     #expect(observation.duration >= .milliseconds(349))
   }
 
-  /// A status code that names no place to go to (RFC 9110, section 15.4.5): the redirect before it was followed.
+  /// A status code that names no place to go to (RFC 9110, section 15.4.5): the redirect before it was
+  /// followed.
   @Test func `a response to a redirect that is none itself`() async throws {
     let origin = try Origin { request in
       request.path == "/end" ? [.response("304 Not Modified")] : [.redirect(to: "/end")]

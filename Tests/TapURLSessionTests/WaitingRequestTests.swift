@@ -1,7 +1,8 @@
 import TapURLSession
 import TestSupport
 
-/// Requests that Foundation never ends: seen as active, reported once, and ended with a cancel or the session.
+/// Requests that Foundation never ends: seen as active, reported once, and ended with a cancel or the
+/// session.
 @Suite struct WaitingRequestTests {
   @Test(arguments: [Interruption.cancel, .invalidateAndCancel])
   func `a challenge that is not answered`(interruption: Interruption) async throws {

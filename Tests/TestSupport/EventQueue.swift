@@ -1,4 +1,5 @@
-/// Events that a test waits for one by one, in their order. An event that came before it was waited for is kept.
+/// Events that a test waits for one by one, in their order. An event that came before it was waited for is
+/// kept.
 package final class EventQueue<Event: Sendable>: Sendable {
   private let events = Watched<[Event]>([])
 

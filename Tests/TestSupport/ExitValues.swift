@@ -1,6 +1,7 @@
 /// Values for the process of an exit test. Swift Testing has capture lists for this from Swift 6.3 on.
 ///
-/// The test and its process say the same name, which one test at a time uses: a test with arguments is `.serialized`.
+/// The test and its process say the same name, which one test at a time uses: a test with arguments is
+/// `.serialized`.
 package enum ExitValues {
   /// Leaves values for a process that this one starts.
   package static func give<each Value: Encodable>(_ name: String, _ values: repeat each Value) throws {

@@ -12,8 +12,8 @@ extension Registry {
 }
 
 extension [String] {
-  /// Of lines of the text format, the value of each series, by what is written before it. It is not a number for a series that
-  /// stands twice.
+  /// Of lines of the text format, the value of each series, by what is written before it. It is not a number
+  /// for a series that stands twice.
   package var values: [String: Double] {
     let values = filter { !$0.hasPrefix("#") }.compactMap { line in
       line.lastIndex(of: " ").map { (String(line[..<$0]), Double(line[$0...].dropFirst()) ?? .nan) }

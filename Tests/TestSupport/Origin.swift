@@ -1,4 +1,5 @@
-/// An HTTP server under a test's control, byte for byte, on a free loopback port. It stops with its last reference.
+/// An HTTP server under a test's control, byte for byte, on a free loopback port. It stops with its last
+/// reference.
 ///
 /// Every connection has a thread of its own and blocking sockets: simple to reason about, and misbehaviour
 /// (a reset, a torn body, a silence) is one step of an answer.

@@ -1,5 +1,5 @@
-/// A steady rate for the load of a soak: each piece of work has a time at which it is due. What a pause has held up is due at
-/// once after it.
+/// A steady rate for the load of a soak: each piece of work has a time at which it is due. What a pause has
+/// held up is due at once after it.
 package struct Pace: Sendable {
   private let start = ContinuousClock.now
   private let perSecond: Double

@@ -1,8 +1,8 @@
-/// Holds the queue on which Foundation drives all sessions, from within a protocol class of the app's own: for as long as some
-/// work takes there.
+/// Holds the queue on which Foundation drives all sessions, from within a protocol class of the app's own:
+/// for as long as some work takes there.
 ///
-/// All of it happens on that queue. A test that let it go could come too late: tasks of other tests wait for the queue, and take
-/// the threads of Swift's tasks.
+/// All of it happens on that queue. A test that let it go could come too late: tasks of other tests wait for
+/// the queue, and take the threads of Swift's tasks.
 package final class QueueHold: URLProtocol {
   private static let works = Mutex<[String: @Sendable () -> Void]>([:])
 

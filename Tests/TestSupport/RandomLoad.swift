@@ -8,7 +8,8 @@ package final class RandomLoad: Sendable {
 
   /// - Parameters:
   ///   - connections: To the server, of each session.
-  ///   - tapped: The configuration that a tap makes of one, for the session of a client. A stock load has none.
+  ///   - tapped: The configuration that a tap makes of one, for the session of a client. A stock load has
+  ///     none.
   package init(
     port: Int, closedPort: Int, connections: Int,
     tapped: ((URLSessionConfiguration, _ client: String) -> URLSessionConfiguration)?

@@ -44,8 +44,8 @@ package struct RandomRequest: Sendable {
   /// - a task that comes to its end at that moment, of whose end Foundation then cannot find whom to tell
   ///   (`URLSession.behaviour(for:)`): without the tap, only what would never end is cancelled;
   /// - a task whose delegate is asked about a redirect;
-  /// - a Swift task while its request runs (`CancelState.activate`): the cancel holds the lock of the task and waits for
-  ///   Foundation's queue, on which the end waits for that lock;
+  /// - a Swift task while its request runs (`CancelState.activate`): the cancel holds the lock of the task
+  ///   and waits for Foundation's queue, on which the end waits for that lock;
   /// - an upload of a file, which is still being read (`_EasyHandle.unpauseSend()`).
   package static func canCancel(_ kind: Kind, _ how: Style) -> Bool { how != .async && kind != .uploadFile }
 

@@ -1,5 +1,6 @@
-/// A client that sends any bytes it is told to. Every call ends by a deadline, which is far away: it is for what never
-/// comes, not for a busy machine. Calls that may wait run on threads of dispatch's, not on those of the tests' tasks.
+/// A client that sends any bytes it is told to. Every call ends by a deadline, which is far away: it is for
+/// what never comes, not for a busy machine. Calls that may wait run on threads of dispatch's, not on those
+/// of the tests' tasks.
 package final class RawClient: Sendable {
   package struct Failure: Error, CustomStringConvertible { package var description: String }
 

@@ -10,7 +10,8 @@ extension RequestObservation {
       end: .response(statusCode: 200), requestBodySize: 0, responseBodySize: 512)
   }
 
-  /// As much as there can be. Tests of lines, of metrics and of boards take it, so what an observation gains is set here.
+  /// As much as there can be. Tests of lines, of metrics and of boards take it, so what an observation gains
+  /// is set here.
   package static func whole(_ direction: RequestDirection, _ end: RequestEnd) -> RequestObservation {
     var whole = example
     whole.request.direction = direction

@@ -1,5 +1,5 @@
-/// A folder for the files of one test, removed with its content when the test is done with it. Its path is short enough for a
-/// Unix socket in it.
+/// A folder for the files of one test, removed with its content when the test is done with it. Its path is
+/// short enough for a Unix socket in it.
 package final class TemporaryFolder: Sendable {
   package let path: String
 

@@ -1,7 +1,7 @@
 /// An external program that a test runs.
 ///
-/// Tests that need one are skipped where it is missing. If `TESTS_REQUIRE_TOOLS` is `1`, they fail there; if it
-/// is `0`, they are skipped everywhere:
+/// Tests that need one are skipped where it is missing. If `TESTS_REQUIRE_TOOLS` is `1`, they fail there; if
+/// it is `0`, they are skipped everywhere:
 ///
 ///     @Test(.enabled(if: Tool.isUsable("promtool"), "promtool is not installed"))
 package struct Tool: Sendable {

@@ -1,17 +1,18 @@
-/// A share of the machine that a test needs for itself. Tests that need the same share wait for each other; all other tests run
-/// beside them.
+/// A share of the machine that a test needs for itself. Tests that need the same share wait for each other;
+/// all other tests run beside them.
 ///
 ///     @Suite(.needs(.browser)) struct PageTests {
 ///
-/// A test with a weight runs on threads of its own, so that it may block and compute: the threads of Swift's tasks are as many as
-/// the processors, and tests and handlers of requests need them. The test waits for its share before it is started, where it
-/// takes none of the places that Swift Testing has for tests that run.
+/// A test with a weight runs on threads of its own, so that it may block and compute: the threads of Swift's
+/// tasks are as many as the processors, and tests and handlers of requests need them. The test waits for its
+/// share before it is started, where it takes none of the places that Swift Testing has for tests that run.
 package struct Weight: TestTrait, SuiteTrait, TestScoping {
   private let semaphore: AsyncSemaphore?
 
   private init(count: Int?) { semaphore = count.map { AsyncSemaphore(count: $0) } }
 
-  /// A page in the browser that such tests share, which is two or three processes. It waits most of its time: for scrapes.
+  /// A page in the browser that such tests share, which is two or three processes. It waits most of its time:
+  /// for scrapes.
   package static let browser = Weight(count: 4)
   /// Another program, such as Prometheus or a process of this package.
   package static let program = Weight(count: 2)

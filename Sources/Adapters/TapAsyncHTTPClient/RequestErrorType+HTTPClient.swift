@@ -14,7 +14,8 @@ import TapCore
 #endif
 
 extension RequestErrorType {
-  /// What the client, NIO or BoringSSL threw; `nil` for an error of another library's, such as of the stream of a body.
+  /// What the client, NIO or BoringSSL threw; `nil` for an error of another library's, such as of the stream
+  /// of a body.
   init?(_ error: any Error) {
     switch error {
     case let error as HTTPClientError:

@@ -15,7 +15,8 @@ import Tracing
 /// a child of `TraceContext.current`, unless the client has a tracer: the tracer adds its own. A request ends
 /// once:
 /// - when the last byte of the response's body has been read, or at the head of a response without a body;
-/// - with the error that `execute` or the body throws; as cancelled with its task, or when the client is shut down;
+/// - with the error that `execute` or the body throws; as cancelled with its task, or when the client is shut
+///   down;
 /// - when the caller releases the body: with the status if nothing was read or the status is an error, else
 ///   as cancelled.
 public struct TapHTTPClient: Sendable {
@@ -29,7 +30,8 @@ public struct TapHTTPClient: Sendable {
   ///   - client: Sends the requests.
   ///   - name: The `client` label and log field: what the requests are for. Use few names, and never make
   ///     them of data.
-  ///   - outbound: Where the requests are recorded: `tap.outbound`. With `nil` they are sent unchanged and unobserved.
+  ///   - outbound: Where the requests are recorded: `tap.outbound`. With `nil` they are sent unchanged and
+  ///     unobserved.
   public init(client: HTTPClient = .shared, name: String, outbound: OutboundRequests?) {
     self.client = client
     self.name = name
@@ -92,8 +94,9 @@ private final class Exchange: Sendable {
   /// The bytes of a stream that were sent so far.
   private let streamed = Mutex<Int?>(nil)
 
-  /// Wraps a body that is a stream, to count it. AsyncHTTPClient publishes neither a body's kind nor its length, and wrapping
-  /// another body would change what is sent. So reflection is used, and a body of an unknown kind is left alone.
+  /// Wraps a body that is a stream, to count it. AsyncHTTPClient publishes neither a body's kind nor its
+  /// length, and wrapping another body would change what is sent. So reflection is used, and a body of an
+  /// unknown kind is left alone.
   init(_ active: ActiveRequest, _ body: inout HTTPClientRequest.Body?) {
     self.active = active
     let mirror = body.map { Mirror(reflecting: $0) }

@@ -8,7 +8,8 @@ import TapMetrics
 import TapTracing
 
 extension Tap {
-  /// Makes this tap the back end of swift-metrics, swift-distributed-tracing and swift-log, for the app and all of its libraries.
+  /// Makes this tap the back end of swift-metrics, swift-distributed-tracing and swift-log, for the app and
+  /// all of its libraries.
   ///
   ///     let tap = try Tap.start()
   ///     tap.bootstrap()

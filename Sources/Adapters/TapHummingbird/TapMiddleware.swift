@@ -5,7 +5,8 @@ import ServiceContextModule
 public import TapCore
 import TapTracing
 
-/// Records each request that an app serves until its response has been written, and runs the handlers within its trace.
+/// Records each request that an app serves until its response has been written, and runs the handlers within
+/// its trace.
 ///
 ///     let router = Router()
 ///     router.add(middleware: TapMiddleware(inbound: tap.inbound))
@@ -54,8 +55,8 @@ public struct TapMiddleware<Context: RequestContext>: RouterMiddleware {
 }
 
 extension RequestContext {
-  /// The template that the router matched. Where it has none, Hummingbird says `NotFound`, or the name of a middleware that answered:
-  /// a template begins with a slash.
+  /// The template that the router matched. Where it has none, Hummingbird says `NotFound`, or the name of a
+  /// middleware that answered: a template begins with a slash.
   var route: String? { endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil } }
 }
 

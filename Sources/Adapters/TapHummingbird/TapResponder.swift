@@ -30,7 +30,8 @@ extension HTTPServerBuilder {
   }
 }
 
-/// Runs the handlers within the trace of the request, and notes how it was answered, for `http1(observedBy:)`.
+/// Runs the handlers within the trace of the request, and notes how it was answered, for
+/// `http1(observedBy:)`.
 ///
 /// A middleware sees a response before it is written, so ``TapMiddleware`` wraps the body, which costs a
 /// quarter of the requests/s of a small response. A server with this responder does not pay that. With any
@@ -51,8 +52,8 @@ public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Contex
       return try await base.respond(to: request, context: context)
     }
     do {
-      // The tap, the logger and `TapInstrument` read this. `ServiceContext.withTrace` would tell libraries directly, and
-      // takes as long as it takes to write a log line. Spans of libraries need it.
+      // The tap, the logger and `TapInstrument` read this. `ServiceContext.withTrace` would tell libraries
+      // directly, and takes as long as it takes to write a log line. Spans of libraries need it.
       var response =
         if trace.span == nil {
           try await TraceContext.$current.withValue(trace) {
@@ -74,8 +75,8 @@ public struct TapResponder<Base: HTTPResponder>: HTTPResponder where Base.Contex
   }
 }
 
-/// A connection of HTTP/1.1, which serves one request at a time: by this the responder finds the request that it responds
-/// to. Cheaper than a task local for each request.
+/// A connection of HTTP/1.1, which serves one request at a time: by this the responder finds the request that
+/// it responds to. Cheaper than a task local for each request.
 private final class Connection: Sendable {
   @TaskLocal static var current: Connection?
 

@@ -8,8 +8,8 @@ public import TapLog
 ///
 /// The product `TapTracing` has a metadata provider, `.trace`, that adds the ids of the trace.
 ///
-/// A line has the fields `logger` (the label), `source`, `code.file.path`, `code.line.number`, `code.function.name`, and
-/// those of the metadata:
+/// A line has the fields `logger` (the label), `source`, `code.file.path`, `code.line.number`,
+/// `code.function.name`, and those of the metadata:
 /// - nested dictionaries are flattened, `["user": ["id": "7"]]` to `"user.id":"7"`; arrays are text;
 /// - integers, floating-point numbers and booleans that are passed as such (`.stringConvertible(42)`) keep
 ///   their type;
@@ -31,7 +31,8 @@ public struct TapLogHandler: LogHandler {
 
   private let label: String
   private let log: RequestLog?
-  /// A list: a framework gives each request a logger with an entry or two, and a dictionary takes five times as long.
+  /// A list: a framework gives each request a logger with an entry or two, and a dictionary takes five times
+  /// as long.
   private var entries: [(key: String, value: Logger.MetadataValue)] = []
 
   /// Makes the handler of a logger.

@@ -101,7 +101,8 @@ private struct SeriesID: Hashable {
     let name = Self.name(label)
     let suffix = kind == .counter ? "_total" : kind == .timer ? "_seconds" : ""
     (self.kind, self.name) = (kind, name.hasSuffix(suffix) ? name : name + suffix)
-    // Keys that become one label join their values (OpenTelemetry, "Prometheus and OpenMetrics Compatibility").
+    // Keys that become one label join their values (OpenTelemetry, "Prometheus and OpenMetrics
+    // Compatibility").
     let reserved = ["le", "quantile", "otel_metric_overflow"]
     let pairs = dimensions.prefix(32).map { (reserved.contains($0) ? "_\($0)" : Self.name($0), $1) }
     labels = Labels(Dictionary(pairs) { "\($0);\($1)" }.mapValues { String($0.unicodeScalars.prefix(256)) })

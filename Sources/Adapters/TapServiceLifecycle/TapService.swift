@@ -6,7 +6,8 @@ public import SessionTap
 ///
 ///     let group = ServiceGroup(
 ///       configuration: ServiceGroupConfiguration(
-///         services: [TapService(tap: tap), app], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+///         services: [TapService(tap: tap), app], gracefulShutdownSignals: [.sigterm, .sigint],
+///         logger: logger))
 ///     try await group.run()
 ///
 /// Put it first. Services shut down in reverse order, so the tap is the last and sees the requests of the

@@ -9,7 +9,8 @@ final class RequestSpan: Sendable {
 
   init(_ span: any Span) { self.span = span }
 
-  /// The last reference may be released under locks of the tap's or of Foundation's: the tracer is called elsewhere.
+  /// The last reference may be released under locks of the tap's or of Foundation's: the tracer is called
+  /// elsewhere.
   deinit {
     if !hasEnded.load(ordering: .relaxed) { Task { [span] in span.end() } }
   }
@@ -27,7 +28,8 @@ final class RequestSpan: Sendable {
           attributes: ["session_tap.phase.duration": .double(duration / .seconds(1))]))
     }
     if let type = observation.errorType {
-      // The reason of an error response is its status code (OpenTelemetry, "Semantic conventions for HTTP spans", Status).
+      // The reason of an error response is its status code (OpenTelemetry, "Semantic conventions for HTTP
+      // spans", Status).
       span.setStatus(SpanStatus(code: .error, message: Int(type) == nil ? type : nil))
     }
     span.end(at: observation.instant(observation.duration))
@@ -43,8 +45,8 @@ extension RequestObservation {
     return .init(nanosecondsSinceEpoch: UInt64(clamping: start.nanosecondsSinceEpoch &+ nanoseconds))
   }
 
-  /// The known phases whose begin is known too, by what follows them: the first byte of the response, or, without an unknown
-  /// time in this process, the end.
+  /// The known phases whose begin is known too, by what follows them: the first byte of the response, or,
+  /// without an unknown time in this process, the end.
   fileprivate var phases: [(phase: RequestTimings.Phase, start: Duration, duration: Duration)] {
     var phases: [(phase: RequestTimings.Phase, start: Duration, duration: Duration)] = []
     var end = duration
@@ -72,8 +74,8 @@ extension RequestObservation {
     [knownMethod ?? "HTTP", request.urlTemplate].compactMap(\.self).joined(separator: " ")
   }
 
-  /// The attributes that OpenTelemetry requires or recommends for HTTP spans, as far as they are known. The tap has redacted
-  /// their texts.
+  /// The attributes that OpenTelemetry requires or recommends for HTTP spans, as far as they are known. The
+  /// tap has redacted their texts.
   fileprivate var spanAttributes: [(String, SpanAttribute?)] {
     func text(_ value: String?) -> SpanAttribute? { value.map { .string($0) } }
     func number(_ value: Int?) -> SpanAttribute? { value.map { .int64(Int64($0)) } }

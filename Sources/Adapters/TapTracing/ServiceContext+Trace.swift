@@ -16,8 +16,8 @@ extension ServiceContext {
   }
 
   /// Runs an operation, and the tasks that it starts, within a trace. Sets ``trace`` of the current context
-  /// for libraries, and `TraceContext.current` for the tap. If a ``TapTracer`` has made the trace, spans of the operation are children
-  /// of its span.
+  /// for libraries, and `TraceContext.current` for the tap. If a ``TapTracer`` has made the trace, spans of
+  /// the operation are children of its span.
   ///
   ///     let inbound = tap.inbound.begin(method: "GET", path: "/users/42", traceparent: header)
   ///     let response = try await ServiceContext.withTrace(inbound.trace) { try await next(request) }

@@ -1,13 +1,13 @@
 import TapCore
 public import Tracing
 
-/// Carries the trace between the headers of requests and `ServiceContext`, by W3C Trace Context, for the libraries that use
-/// swift-distributed-tracing.
+/// Carries the trace between the headers of requests and `ServiceContext`, by W3C Trace Context, for the
+/// libraries that use swift-distributed-tracing.
 ///
 ///     InstrumentationSystem.bootstrap(TapInstrument())
 ///
-/// It makes no spans: a ``TapTracer`` does, with a tracer. It forwards the trace of the context, or `TraceContext.current` if the context has
-/// none.
+/// It makes no spans: a ``TapTracer`` does, with a tracer. It forwards the trace of the context, or
+/// `TraceContext.current` if the context has none.
 public struct TapInstrument: Instrument {
   /// Makes an instrument. It has no state.
   public init() {}

@@ -9,17 +9,17 @@ public import Tracing
 ///     configuration.tracer = TapTracer(InstrumentationSystem.tracer)
 ///     let tap = try Tap.start(configuration)
 ///
-/// A request that the app makes with a trace, such as `request.traced()`, has a client span, and so has one of a URLSession that is
-/// made within a span; one that the app serves has a server span. A span begins when the request gets its trace, and ends with the
-/// request. A span whose request never ends, because it is
-/// not sent or a filter excludes it, ends when the last copy of its trace is released, and has no attributes.
+/// A request that the app makes with a trace, such as `request.traced()`, has a client span, and so has one
+/// of a URLSession that is made within a span; one that the app serves has a server span. A span begins when
+/// the request gets its trace, and ends with the request. A span whose request never ends, because it is not
+/// sent or a filter excludes it, ends when the last copy of its trace is released, and has no attributes.
 public struct TapTracer: RequestTracer {
   private let tracer: any Tracer
 
   /// Makes a request tracer.
   ///
-  /// - Parameter tracer: A tracer that injects `traceparent` (W3C Trace Context). With any other, the requests carry ids of
-  ///   the tap's own, and the spans have different ones.
+  /// - Parameter tracer: A tracer that injects `traceparent` (W3C Trace Context). With any other, the
+  ///   requests carry ids of the tap's own, and the spans have different ones.
   public init(_ tracer: any Tracer) {
     self.tracer = tracer
   }

@@ -6,9 +6,11 @@ import Synchronization
 /// way wait for the next and share it: each sees everything that was recorded before it came, and a crowd of
 /// scrapers costs no more than two gatherings in a row.
 package final class ScrapeHandler: Sendable {
-  /// Called once: with the answer, on the thread that did the work, or with `nil` if the work could not be started.
+  /// Called once: with the answer, on the thread that did the work, or with `nil` if the work could not be
+  /// started.
   package typealias Completion = @Sendable (Exposition?) -> Void
-  /// Runs work away from the caller, such as `{ queue.async(execute: $0) }`. If it throws, the work is not run.
+  /// Runs work away from the caller, such as `{ queue.async(execute: $0) }`. If it throws, the work is not
+  /// run.
   package typealias Perform = @Sendable (@escaping @Sendable () -> Void) throws -> Void
 
   private let registry: Registry

@@ -54,7 +54,8 @@ public struct HistogramBuckets: Sendable, Hashable, ExpressibleByArrayLiteral {
       && zip(upperBounds, upperBounds.dropFirst()).allSatisfy { $0 < $1 }
   }
 
-  /// At most one bound more than is allowed, which is enough for the registry to throw: the caller's count has no limit.
+  /// At most one bound more than is allowed, which is enough for the registry to throw: the caller's count
+  /// has no limit.
   private static func sequence(
     first: Double, count: Int, _ next: (Double) -> Double
   ) -> HistogramBuckets {

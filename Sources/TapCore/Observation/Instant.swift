@@ -1,6 +1,7 @@
 /// A point on the monotonic clock.
 ///
-/// A plain number: the compiler does not know the layout of `ContinuousClock.Instant`, and copies one by a function call.
+/// A plain number: the compiler does not know the layout of `ContinuousClock.Instant`, and copies one by a
+/// function call.
 package struct Instant: Sendable, Hashable, Comparable {
   package let nanoseconds: Int64
 

@@ -102,8 +102,8 @@ extension RequestObservation {
     }
   }
 
-  /// The status code of the response, or `nil` if no head arrived, if the request was cancelled, or if a loader of the app's own
-  /// gave none.
+  /// The status code of the response, or `nil` if no head arrived, if the request was cancelled, or if a
+  /// loader of the app's own gave none.
   public var statusCode: Int? { end.statusCode }
 
   /// The status code of an error response, or the class of a failure; `nil` on success (OpenTelemetry,

@@ -1,10 +1,11 @@
 /// Where the time of a request went.
 ///
-/// On Linux they come from libcurl's info of the transfer (`curl_easy_getinfo(3)`), in microseconds, and
-/// from what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. A phase
-/// that did not take place, or whose length is unknown, is `nil`, not 0: a reused connection has no ``Phase/resolve``, ``Phase/connect``
-/// and ``Phase/tls``. After redirects the phases are those of the last leg. The last phase of a failed or
-/// cancelled request ends with the request. If no phase is unknown, they add up to the request's duration.
+/// On Linux they come from libcurl's info of the transfer (`curl_easy_getinfo(3)`), in microseconds, and from
+/// what the kernel knows of its connection (`TCP_INFO`, `tcp(7)`), with a resolution of 10 ms. A phase that
+/// did not take place, or whose length is unknown, is `nil`, not 0: a reused connection has no
+/// ``Phase/resolve``, ``Phase/connect`` and ``Phase/tls``. After redirects the phases are those of the last
+/// leg. The last phase of a failed or cancelled request ends with the request. If no phase is unknown, they
+/// add up to the request's duration.
 public struct RequestTimings: Sendable, Hashable {
   /// The phases, in their order. Their names are those of Prometheus's blackbox exporter.
   public enum Phase: String, Sendable, Hashable, CaseIterable {
@@ -23,8 +24,8 @@ public struct RequestTimings: Sendable, Hashable {
     /// response: the request travels, and the server works. An interim response, such as 103 Early Hints,
     /// ends it early.
     case processing
-    /// ``processing`` and ``transfer`` in one, where the border between them is unknown: from the last byte of the
-    /// request's body to the last of the response.
+    /// ``processing`` and ``transfer`` in one, where the border between them is unknown: from the last byte
+    /// of the request's body to the last of the response.
     case response
     /// From the first byte of the response to the last.
     case transfer
@@ -48,8 +49,9 @@ public struct RequestTimings: Sendable, Hashable {
     }
   }
 
-  /// Nanoseconds by the place of the phase, negative where there is none; empty without any. Not within the value, whose size would
-  /// be most of what is copied of a request, most of all of one that the app serves, which has none.
+  /// Nanoseconds by the place of the phase, negative where there is none; empty without any. Not within the
+  /// value, whose size would be most of what is copied of a request, most of all of one that the app serves,
+  /// which has none.
   @usableFromInline var values: [Int64] = []
 
   private static let unknown = [Int64](repeating: -1, count: Phase.allCases.count)

@@ -36,8 +36,8 @@ public struct TraceContext: Sendable, Hashable {
     self.init(context.traceBits, span: context.spanBits, isSampled: context.isSampled, of: span)
   }
 
-  /// version "-" trace-id "-" parent-id "-" trace-flags: 2 + 32 + 16 + 2 digits and three dashes. A version above 00 may
-  /// append more after a further dash; 00 may not, and ff is forbidden.
+  /// version "-" trace-id "-" parent-id "-" trace-flags: 2 + 32 + 16 + 2 digits and three dashes. A version
+  /// above 00 may append more after a further dash; 00 may not, and ff is forbidden.
   private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> TraceContext? {
     guard bytes.count >= 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
       let version = HexadecimalDigits.number(bytes[..<2]), version != 0xff,
@@ -95,8 +95,9 @@ public struct TraceContext: Sendable, Hashable {
   /// The last 56 bits of the trace id: those that are random (W3C Trace Context Level 2, section 3.2.2.5).
   package var randomness: UInt64 { low & 0x00ff_ffff_ffff_ffff }
 
-  /// Whether 56 random bits are kept at a rate from 0 to 1, as in OpenTelemetry's consistent probability sampling:
-  /// at or above the threshold, so that a higher rate keeps all that a lower one keeps. `nan` keeps nothing.
+  /// Whether 56 random bits are kept at a rate from 0 to 1, as in OpenTelemetry's consistent probability
+  /// sampling: at or above the threshold, so that a higher rate keeps all that a lower one keeps. `nan` keeps
+  /// nothing.
   package static func isKept(_ randomness: UInt64, at rate: Double) -> Bool {
     rate >= 1 || (rate > 0 && randomness >= UInt64((1 - rate) * 0x1p56))
   }
@@ -125,8 +126,8 @@ public struct TraceContext: Sendable, Hashable {
 extension TraceContext {
   /// The trace of the request that the current Swift task serves.
   ///
-  /// A middleware sets it for what comes behind it, so that the requests which are made there belong to the same
-  /// trace:
+  /// A middleware sets it for what comes behind it, so that the requests which are made there belong to the
+  /// same trace:
   ///
   /// ```swift
   /// let response = try await TraceContext.$current.withValue(inbound.trace) { try await next(request) }
@@ -135,9 +136,9 @@ extension TraceContext {
   /// Child tasks inherit it; detached tasks and queues do not.
   @TaskLocal public static var current: TraceContext?
 
-  /// The trace of a request that the app makes now: a span of the tap's ``RequestTracer``, if the process has a tap with one;
-  /// without, a child of ``current``, or a new trace if there is none. The new trace is sampled as the newest tap with a
-  /// `Tap.Configuration.traceSamplingRate` has it, or not at all.
+  /// The trace of a request that the app makes now: a span of the tap's ``RequestTracer``, if the process has
+  /// a tap with one; without, a child of ``current``, or a new trace if there is none. The new trace is
+  /// sampled as the newest tap with a `Tap.Configuration.traceSamplingRate` has it, or not at all.
   public static func next() -> TraceContext {
     RequestRecorder.newestTracer?.beginClientSpan() ?? current?.child()
       ?? .random(samplingRate: RequestRecorder.newestSamplingRate)
@@ -157,10 +158,10 @@ extension TraceContext {
 
 /// Makes the identifiers of traces and spans.
 ///
-/// They have to be random, not secret (W3C Trace Context, section 3.2.2.3): a call to the system for each number takes
-/// longer than to record the whole request. Instead, a counter is mixed (``SplitMix64``) from three seeds that the
-/// system gives once: no number comes twice in a process, and two processes share a trace id only if their seeds agree
-/// in 128 bits.
+/// They have to be random, not secret (W3C Trace Context, section 3.2.2.3): a call to the system for each
+/// number takes longer than to record the whole request. Instead, a counter is mixed (``SplitMix64``) from
+/// three seeds that the system gives once: no number comes twice in a process, and two processes share a
+/// trace id only if their seeds agree in 128 bits.
 private enum TraceIdentifiers {
   /// A trace id, not all zero, and a span id, not zero.
   static func next() -> (trace: (high: UInt64, low: UInt64), span: UInt64) {
@@ -178,8 +179,8 @@ private enum TraceIdentifiers {
   )
 }
 
-/// Makes random-looking numbers of the numbers of a counter (Steele, Lea and Flood 2014, "Fast splittable pseudorandom
-/// number generators"): a bijection of all 64 bits.
+/// Makes random-looking numbers of the numbers of a counter (Steele, Lea and Flood 2014, "Fast splittable
+/// pseudorandom number generators"): a bijection of all 64 bits.
 package enum SplitMix64 {
   package static var step: UInt64 { 0x9e37_79b9_7f4a_7c15 }
 

@@ -10,8 +10,8 @@
 /// The names are checked once, when the family is registered. The values are rendered once, when a series is
 /// made. A value that is `nil` or empty omits its label, because Prometheus treats an empty label as absent.
 ///
-/// A family compares and hashes keys under its lock: `==` and `hash(into:)` must not use the family, and must be quick.
-/// Those that the compiler makes are.
+/// A family compares and hashes keys under its lock: `==` and `hash(into:)` must not use the family, and must
+/// be quick. Those that the compiler makes are.
 public protocol LabelSet: Hashable, Sendable {
   /// The labels of the family, in any order. Read once, at registration.
   static var labels: [Label<Self>] { get }

@@ -46,12 +46,13 @@ public final class ActiveRequest: Sendable {
   ///
   /// - Parameters:
   ///   - statusCode: The status code, whether it is a success or not.
-  ///   - route: The template that the framework matched, such as `/users/{id}`: the label `http_route` of an inbound request,
-  ///     `url_template` of an outbound one. Never the path.
+  ///   - route: The template that the framework matched, such as `/users/{id}`: the label `http_route` of an
+  ///     inbound request, `url_template` of an outbound one. Never the path.
   ///   - requestBodySize: The bytes of the request's body, or `nil` if unknown. Unknown is not 0. A negative
   ///     size is dropped, and counted in `session_tap_dropped_values_total`.
   ///   - responseBodySize: The bytes of the response's body, likewise.
-  ///   - responseHeaders: The value of a response header, as `headers` of the begin gives those of the request.
+  ///   - responseHeaders: The value of a response header, as `headers` of the begin gives those of the
+  ///     request.
   public func end(
     statusCode: Int, route: String? = nil, requestBodySize: Int? = nil, responseBodySize: Int? = nil,
     responseHeaders: (String) -> String? = { _ in nil }

@@ -1,5 +1,6 @@
-/// The names of the headers that a log shows, sorted and in lowercase (OpenTelemetry, `http.request.header.<key>`): one order,
-/// and no key twice. No others are read of a request that no URLSession makes.
+/// The names of the headers that a log shows, sorted and in lowercase (OpenTelemetry,
+/// `http.request.header.<key>`): one order, and no key twice. No others are read of a request that no
+/// URLSession makes.
 package struct HeaderNames: Sendable {
   package let request: [String]
   package let response: [String]

@@ -6,13 +6,13 @@
 ///       inbound.end(statusCode: response.status, route: "/users/{id}")
 ///     }
 ///
-/// ``RequestConfiguration`` lists the metrics, which appear with the first request. May be used from any thread;
-/// calls wait only for a short lock.
+/// ``RequestConfiguration`` lists the metrics, which appear with the first request. May be used from any
+/// thread; calls wait only for a short lock.
 public struct InboundRequests: Sendable {
   let recorder: RequestRecorder
 
-  /// The names of the response headers that the log shows, in lowercase and sorted: none by default. A middleware keeps only these
-  /// until the end of a request.
+  /// The names of the response headers that the log shows, in lowercase and sorted: none by default. A
+  /// middleware keeps only these until the end of a request.
   public var responseHeaderNames: [String] { recorder.headers.response }
 
   /// Begins a request, which is active until its end.
@@ -26,8 +26,9 @@ public struct InboundRequests: Sendable {
   ///   - traceparent: The header of this name. Without a valid one, a new trace begins.
   ///   - clientAddress: The caller's address, if the log may show it.
   ///   - fields: The app's fields of the request's log line.
-  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
-  ///     at once, in lowercase, for each name that the log shows or a tracer reads; never by default.
+  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section
+  ///     5.3), or `nil`. Called at once, in lowercase, for each name that the log shows or a tracer reads;
+  ///     never by default.
   /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     method: String, path: String, scheme: String? = nil, traceparent: String? = nil,

@@ -12,8 +12,8 @@ package struct KnownMethods: Sendable, Hashable {
 
   package let names: [String]
 
-  /// Takes the first 256 of the names that can be a label of their own: a name that is empty, longer than a label's value or
-  /// `_OTHER` itself would share its series with others.
+  /// Takes the first 256 of the names that can be a label of their own: a name that is empty, longer than a
+  /// label's value or `_OTHER` itself would share its series with others.
   package init(_ names: [String]) {
     let usable = names.lazy.filter { name in
       !name.isEmpty && name.utf8.count <= RenderedLabels.maximumValueLength && name != Self.other

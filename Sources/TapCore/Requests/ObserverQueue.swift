@@ -1,5 +1,5 @@
-/// Calls an app's own observers in order, on one thread. Calls that a slow observer has no time for are dropped; neither
-/// requests nor scrapes wait for it.
+/// Calls an app's own observers in order, on one thread. Calls that a slow observer has no time for are
+/// dropped; neither requests nor scrapes wait for it.
 final class ObserverQueue: RequestConsumer {
   private typealias Call = @Sendable (any RequestObserver) -> Void
 

@@ -23,8 +23,8 @@ public struct OutboundRequests: Sendable {
   ///   - trace: The place of the request in its trace, for its `traceparent` header. By default
   ///     ``TraceContext/next()``.
   ///   - fields: The app's fields of the request's log line.
-  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section 5.3), or `nil`. Called
-  ///     at once, for each name that the log shows, in lowercase; never by default.
+  ///   - headers: The value of a request header, joined with commas if there are several (RFC 9110, section
+  ///     5.3), or `nil`. Called at once, for each name that the log shows, in lowercase; never by default.
   /// - Returns: The request. End it once; released without an end, it counts as cancelled.
   public func begin(
     client: String, method: String, url: String, urlTemplate: String? = nil,
@@ -44,7 +44,8 @@ public struct OutboundRequests: Sendable {
 }
 
 extension OutboundRequests {
-  /// Records a request while an operation makes it. Within the operation ``TraceContext/current`` is the request's trace.
+  /// Records a request while an operation makes it. Within the operation ``TraceContext/current`` is the
+  /// request's trace.
   ///
   /// The operation ends the request when the response has been received in full. If it returns without an
   /// end, the request ends as a response of unknown status. If it throws a `CancellationError`, or any error
@@ -52,7 +53,8 @@ extension OutboundRequests {
   /// ``RequestErrorType/other``, with the name of the error's type in the log.
   ///
   /// - Parameters:
-  ///   - client: The label and log field. Up to `headers`, see ``begin(client:method:url:urlTemplate:trace:fields:headers:)``.
+  ///   - client: The label and log field. Up to `headers`, see
+  ///     ``begin(client:method:url:urlTemplate:trace:fields:headers:)``.
   ///   - method: The method as sent.
   ///   - url: The absolute URL as text.
   ///   - urlTemplate: A low-cardinality form of the path.

@@ -45,8 +45,8 @@ public struct RequestConfiguration: Sendable {
   /// How long a request may be under way before it is reported as waiting: then, and at each doubling of that
   /// time. 30 s by default, at least 1 ms; `nil` reports none.
   public var waitingLimit: Duration? = .seconds(30)
-  /// The clients and the path templates whose requests may take any time, such as long polls and event streams:
-  /// they are not reported as waiting. None by default.
+  /// The clients and the path templates whose requests may take any time, such as long polls and event
+  /// streams: they are not reported as waiting. None by default.
   public var waitingExemptions: Set<String> = []
   /// The limit and the expiry of the series of each metric.
   public var series = SeriesConfiguration()

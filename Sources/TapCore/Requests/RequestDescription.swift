@@ -28,13 +28,15 @@ public struct RequestDescription: Sendable, Hashable {
   public var traceContext: TraceContext?
   /// The app's fields of the request's log line, by key. Metrics ignore them.
   public var fields: [String: FieldValue]
-  /// Headers of the request, by name, for a consumer that may show some: all those of a URLSession's request; of other requests those
-  /// that the log shows, by their names in lowercase. Empty if they are not collected.
+  /// Headers of the request, by name, for a consumer that may show some: all those of a URLSession's request;
+  /// of other requests those that the log shows, by their names in lowercase. Empty if they are not
+  /// collected.
   public var headers: [String: String]
 
   /// Those of the recorder.
   var knownMethods = KnownMethods.standard
-  /// The method as labels, lines and spans show it: itself if it is one of the tap's known methods, or `_OTHER`.
+  /// The method as labels, lines and spans show it: itself if it is one of the tap's known methods, or
+  /// `_OTHER`.
   public var methodLabel: String { knownMethods.label(of: method) }
 }
 
@@ -61,8 +63,8 @@ extension RequestDescription {
     }
   }
 
-  /// The scheme as labels and lines show it: `http`, `https`, `_OTHER` for anything else, or `nil` where it is unknown. Its
-  /// case does not matter (RFC 3986, section 3.1).
+  /// The scheme as labels and lines show it: `http`, `https`, `_OTHER` for anything else, or `nil` where it
+  /// is unknown. Its case does not matter (RFC 3986, section 3.1).
   package var knownScheme: String? {
     guard let scheme, !scheme.isEmpty else { return nil }
     if scheme == "http" || scheme == "https" { return scheme }

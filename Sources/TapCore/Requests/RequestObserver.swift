@@ -16,8 +16,8 @@ extension RequestObserver {
   public func requestStarted(_ request: RequestDescription) {}
 }
 
-/// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within microseconds, waits for nothing
-/// but a short lock, and calls no code of the app's.
+/// A consumer that is called within ``RequestRecorder/drain()``, on any thread: it returns within
+/// microseconds, waits for nothing but a short lock, and calls no code of the app's.
 package protocol RequestConsumer: RequestObserver, AnyObject {
   /// The request has been under way for its limit, or for a doubling of it. Does nothing by default.
   func requestWaits(_ request: RequestUnderWay)

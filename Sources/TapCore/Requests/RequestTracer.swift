@@ -1,28 +1,32 @@
-/// Makes a span of each request, where a tracing system records them. `Tap.Configuration.tracer` installs one; the adapter
-/// `TapTracing` makes one of any tracer of swift-distributed-tracing.
+/// Makes a span of each request, where a tracing system records them. `Tap.Configuration.tracer` installs
+/// one; the adapter `TapTracing` makes one of any tracer of swift-distributed-tracing.
 ///
-/// The ids of the span are those that travel in `traceparent`, so it begins before the request. It is the context's
-/// ``TraceContext/span``, and ``RequestObserver/requestEnded(_:)`` ends it, with the request that has the context.
-/// The tap calls that on a thread for the tracer alone, with URLs and addresses as its log shows them.
+/// The ids of the span are those that travel in `traceparent`, so it begins before the request. It is the
+/// context's ``TraceContext/span``, and ``RequestObserver/requestEnded(_:)`` ends it, with the request that
+/// has the context. The tap calls that on a thread for the tracer alone, with URLs and addresses as its log
+/// shows them.
 ///
-/// A span whose request never ends, because it is not sent, is released. That happens on any thread, also under locks
-/// of the tap's and of Foundation's: a `deinit` that ends the span must do so elsewhere, such as in a `Task`.
+/// A span whose request never ends, because it is not sent, is released. That happens on any thread, also
+/// under locks of the tap's and of Foundation's: a `deinit` that ends the span must do so elsewhere, such as
+/// in a `Task`.
 public protocol RequestTracer: RequestObserver {
-  /// The trace that the current work belongs to, if there is one: by default ``TraceContext/current``. Asked for each request of a
-  /// URLSession, on the app's thread and under locks of Foundation's: it must not wait, nor make a request.
+  /// The trace that the current work belongs to, if there is one: by default ``TraceContext/current``. Asked
+  /// for each request of a URLSession, on the app's thread and under locks of Foundation's: it must not wait,
+  /// nor make a request.
   var currentTrace: TraceContext? { get }
-  /// Begins the span of a request that the app is about to make, in the current context of its task. Called on the app's thread:
-  /// it must not wait.
+  /// Begins the span of a request that the app is about to make, in the current context of its task. Called
+  /// on the app's thread: it must not wait.
   func beginClientSpan() -> TraceContext
-  /// Begins the span of a request that the app has made without a trace, within what was its ``currentTrace``. Called as that is, and
-  /// on other threads. By default, ``beginClientSpan()`` with ``TraceContext/current`` set.
+  /// Begins the span of a request that the app has made without a trace, within what was its
+  /// ``currentTrace``. Called as that is, and on other threads. By default, ``beginClientSpan()`` with
+  /// ``TraceContext/current`` set.
   func beginClientSpan(in parent: TraceContext) -> TraceContext
   /// Begins the span of a request that the app serves. Called on the app's thread: it must not wait.
   ///
   /// - Parameters:
   ///   - method: The method as received.
-  ///   - headers: The value of a request header by its name in lowercase, or `nil`: `traceparent`, and whatever else the app's
-  ///     middleware gives.
+  ///   - headers: The value of a request header by its name in lowercase, or `nil`: `traceparent`, and
+  ///     whatever else the app's middleware gives.
   func beginServerSpan(method: String, headers: (String) -> String?) -> TraceContext
 }
 

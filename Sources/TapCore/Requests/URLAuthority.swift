@@ -1,11 +1,13 @@
 /// The host and the port of a URL, read from its text (RFC 3986, section 3.2).
 ///
-/// Exact or absent: labels show the host, and where a URL was put together wrongly, a part of a password may stand in its place. So
-/// there is a host only where nothing else can be meant. It is an IP literal, or a name of letters, digits, `-`, `.`, `_` and `~`, as
-/// it is written: internationalised, or with these percent-encoded. There is none before a port that is no number up to 65,535, nor
-/// where an `@` further on may be the end of the userinfo.
+/// Exact or absent: labels show the host, and where a URL was put together wrongly, a part of a password may
+/// stand in its place. So there is a host only where nothing else can be meant. It is an IP literal, or a
+/// name of letters, digits, `-`, `.`, `_` and `~`, as it is written: internationalised, or with these
+/// percent-encoded. There is none before a port that is no number up to 65,535, nor where an `@` further on
+/// may be the end of the userinfo.
 ///
-/// Reading the text takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and `URL.scheme`.
+/// Reading the text takes a quarter of the instructions of Foundation's `URL.host`, `URL.port` and
+/// `URL.scheme`.
 package struct URLAuthority {
   package let host: String
   /// The port that is written, or the default of http and https; `nil` if there is none.
@@ -27,7 +29,8 @@ package struct URLAuthority {
     package let hostAndPort: Range<Int>
     let host: Range<Int>
     let port: Int?
-    /// The URL begins with `http://` or `https://`, then comes a plain name, perhaps a port, and a path or nothing.
+    /// The URL begins with `http://` or `https://`, then comes a plain name, perhaps a port, and a path or
+    /// nothing.
     package var isPlain = false
   }
 
@@ -90,8 +93,9 @@ package struct URLAuthority {
     return start..<(url[start...].firstIndex(where: \.endsAuthority) ?? url.count)
   }
 
-  /// Whether the authority certainly ends there. The `@` of `postgres://user:1/2@host` is that of the userinfo, whose password
-  /// should have been encoded; that of `https://host/@name` is not, since clients of HTTP go by RFC 3986.
+  /// Whether the authority certainly ends there. The `@` of `postgres://user:1/2@host` is that of the
+  /// userinfo, whose password should have been encoded; that of `https://host/@name` is not, since clients of
+  /// HTTP go by RFC 3986.
   private static func isEnd(_ end: Int, of url: UnsafeBufferPointer<UInt8>, _ scheme: Bytes) -> Bool {
     if end < url.count, url[end] == .slash, defaultPort(of: scheme) != nil { return true }
     return !url[end...].contains(.at)
@@ -121,7 +125,8 @@ package struct URLAuthority {
     return isInternationalName(String(decoding: text, as: UTF8.self))
   }
 
-  /// Letters, digits and marks of any script, of which a mark is not the first: it would belong to what stands before.
+  /// Letters, digits and marks of any script, of which a mark is not the first: it would belong to what
+  /// stands before.
   private static func isInternationalName(_ text: String) -> Bool {
     text.unicodeScalars.allSatisfy { $0.isASCII || $0.properties.isIDContinue }
       && text.unicodeScalars.first.map { $0.isASCII || $0.properties.isIDStart } == true

@@ -2,7 +2,8 @@
 public struct RequestUnderWay: Sendable, Hashable {
   /// The request, with the fields that the app has added until now.
   public let request: RequestDescription
-  /// When it began. One that has not been started (``RequestWait/start``) waits since then, give or take 0.1 s.
+  /// When it began. One that has not been started (``RequestWait/start``) waits since then, give or take 0.1
+  /// s.
   public let start: Timestamp
   /// The time since then.
   public let duration: Duration

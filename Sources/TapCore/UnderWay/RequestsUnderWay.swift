@@ -1,7 +1,7 @@
 /// The requests of one direction that have not ended, as values. Kept under a lock by its owner.
 ///
-/// A request is listed when the drain delivers it and it has not ended: one that begins and ends within a batch
-/// never is. The table keeps no request alive: one that is released leaves.
+/// A request is listed when the drain delivers it and it has not ended: one that begins and ends within a
+/// batch never is. The table keeps no request alive: one that is released leaves.
 struct RequestsUnderWay {
   /// A request that has begun.
   private struct Active {
@@ -45,8 +45,8 @@ struct RequestsUnderWay {
   /// The earliest of all reports, or earlier.
   private(set) var nextReport = Instant.never
 
-  /// - Parameter limit: How long a request may be under way before it is reported, 1 ms at least: then, and at
-  ///   each doubling of that time.
+  /// - Parameter limit: How long a request may be under way before it is reported, 1 ms at least: then, and
+  ///   at each doubling of that time.
   init(limit: Duration?) {
     self.limit = limit.map { max(1_000_000, $0.nanoseconds) }
     heldLimit = self.limit.map { min($0, Self.heldLimit.nanoseconds) }

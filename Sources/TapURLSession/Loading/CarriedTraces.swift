@@ -2,13 +2,13 @@ import Synchronization
 package import TapCore
 package import TapFoundation
 
-/// Carries the trace of the task that resumes a request from `canInit`, which Foundation calls there, to the loader,
-/// which it mostly makes on another thread.
+/// Carries the trace of the task that resumes a request from `canInit`, which Foundation calls there, to the
+/// loader, which it mostly makes on another thread.
 ///
-/// `canInit` gets a request, and no task. What it has in common with the loader's task is the reference that a
-/// `URLRequest` stands on, and all tasks made of one value share it. So a trace is carried as long as all that is
-/// pending under a reference comes from one place in one trace, and is absent otherwise. Foundation makes one loader
-/// for each `canInit` that takes a request (`URLSessionTask._getProtocol`).
+/// `canInit` gets a request, and no task. What it has in common with the loader's task is the reference that
+/// a `URLRequest` stands on, and all tasks made of one value share it. So a trace is carried as long as all
+/// that is pending under a reference comes from one place in one trace, and is absent otherwise. Foundation
+/// makes one loader for each `canInit` that takes a request (`URLSessionTask._getProtocol`).
 package final class CarriedTraces: Sendable {
   /// What has been asked for and has no loader yet, of one reference.
   private struct Pending {
@@ -62,7 +62,8 @@ package final class CarriedTraces: Sendable {
 
   /// The loader of the request is made.
   ///
-  /// - Returns: The trace within which its task was resumed, or `nil` if there was none, or it is not known which.
+  /// - Returns: The trace within which its task was resumed, or `nil` if there was none, or it is not known
+  ///   which.
   package func take(for request: URLRequest) -> TraceContext? {
     guard let reference = request.reference else { return nil }
     let pending = table.withLock { table -> Pending? in
@@ -77,8 +78,8 @@ package final class CarriedTraces: Sendable {
 }
 
 extension URLRequest {
-  /// Where a request has the reference that it stands on. `nil` unless a class is stored there, copies have the same, and a
-  /// change takes another.
+  /// Where a request has the reference that it stands on. `nil` unless a class is stored there, copies have
+  /// the same, and a change takes another.
   private static let handle: Int? = {
     guard let handle = StoredProperty("_handle", of: Self.self), handle.type is AnyClass else { return nil }
     var changed = URLRequest(url: URL(fileURLWithPath: "/"))

@@ -6,8 +6,8 @@ import TapFoundation
 ///
 /// Once a challenge is answered, Foundation serves the task with a new native loader that has no client of
 /// ours: `state`, `error` and `response` of the task are all that shows its end. They are read again after a
-/// fiftieth of the time that has passed, so the measured duration is at most 2% or 1 ms late. From Swift 6.3.2
-/// on a task without a credential ends by itself, with the 401; before, it never ends.
+/// fiftieth of the time that has passed, so the measured duration is at most 2% or 1 ms late. From Swift
+/// 6.3.2 on a task without a credential ends by itself, with the 401; before, it never ends.
 enum ChallengedTaskWatch {
   private static let queue = DispatchQueue(label: "session-tap.challenged-tasks", qos: .utility)
   private static let shortestPause = Duration.milliseconds(1)

@@ -23,8 +23,9 @@ extension ClientRelay {
     end(&transfer, of: task, response, error, at: .now)
   }
 
-  /// Notes what the tap has seen, and libcurl's info, of which there is none for what comes from the session's cache. In place: to copy a
-  /// transfer costs as much as to read it. Returns whether the loader had not reported its end before; `isLast` says that it does now.
+  /// Notes what the tap has seen, and libcurl's info, of which there is none for what comes from the
+  /// session's cache. In place: to copy a transfer costs as much as to read it. Returns whether the loader
+  /// had not reported its end before; `isLast` says that it does now.
   func read(
     _ transfer: inout TransferInfo, of loader: URLProtocol, at now: Instant, isLast: Bool
   ) -> Bool {
@@ -128,7 +129,8 @@ extension ClientRelay {
   /// Whether the request has begun and not ended.
   var isActive: Bool { requests.contains { $0.record.isActive } }
 
-  /// The transfer needs no connection any more. Returns whether no others could make it wait (``TransferCount``).
+  /// The transfer needs no connection any more. Returns whether no others could make it wait
+  /// (``TransferCount``).
   @discardableResult
   func leave(at now: Instant) -> Bool {
     let (isCounted, start) = progress.state.withLock { (exchange(&$0.isCounted, with: false), $0.start) }

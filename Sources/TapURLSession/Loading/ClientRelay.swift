@@ -4,10 +4,11 @@ import TapFoundation
 
 /// The client of the tapped loader: notes what passes and forwards every call to the original client.
 ///
-/// The sender stays the loader: Foundation reads the file and the data from it, and caches only what its own loaders send. An end is
-/// noted before it is forwarded: a scrape that the app makes when it learns of an end shows it. What a loader reports after its end is
-/// dropped: a native one that is cancelled when it has finished reports a failure too (`_NativeProtocol.completeTask(withError:)`), and
-/// Foundation's client ends the process if the task has left the session's registry by then.
+/// The sender stays the loader: Foundation reads the file and the data from it, and caches only what its own
+/// loaders send. An end is noted before it is forwarded: a scrape that the app makes when it learns of an end
+/// shows it. What a loader reports after its end is dropped: a native one that is cancelled when it has
+/// finished reports a failure too (`_NativeProtocol.completeTask(withError:)`), and Foundation's client ends
+/// the process if the task has left the session's registry by then.
 final class ClientRelay: NSObject, URLProtocolClient {
   let original: any URLProtocolClient
   let context: TapContext
@@ -67,7 +68,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     loader.stopLoading()
   }
 
-  /// The app has cancelled the task. A native loader is stopped first: that takes its socket down (``CurlInfo/socket(of:from:)``).
+  /// The app has cancelled the task. A native loader is stopped first: that takes its socket down
+  /// (``CurlInfo/socket(of:from:)``).
   func cancel(_ loader: URLProtocol) {
     let isNative = context.curl?.isNative(loader) == true
     if isNative { loader.stopLoading() }
@@ -120,7 +122,8 @@ final class ClientRelay: NSObject, URLProtocolClient {
     let response = isAsked ? task?.response as? HTTPURLResponse : nil
     if transfer.isNative { compare(&transfer, with: response) }
     if let task, response?.statusCode == 401, response?.value(forHTTPHeaderField: "WWW-Authenticate") != nil {
-      // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with another loader.
+      // No end (RFC 9110, section 11.6.1): Foundation looks for credentials, and may serve the rest with
+      // another loader.
       progress.state.withLock { ($0.isDone, $0.challenge) = (false, .open) }
       original.urlProtocolDidFinishLoading(sender)
       return ChallengedTaskWatch.begin(task, of: self)

@@ -3,8 +3,9 @@ import TapFoundation
 
 /// The metrics URLProtocol: a tap on the loader that would have served the task without it.
 ///
-/// It builds that loader for the same task, hands it a relay as its client, and forwards every call both ways. Ownership runs one way, so
-/// that no end of a request leaves a cycle: the task owns this object, this its loader, that the relay, and that the original client.
+/// It builds that loader for the same task, hands it a relay as its client, and forwards every call both
+/// ways. Ownership runs one way, so that no end of a request leaves a cycle: the task owns this object, this
+/// its loader, that the relay, and that the original client.
 final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
   /// What the class stands for: found by the slot, since a generic class stores nothing of its own.
   static var context: TapContext? { ProtocolClasses.context(of: S.self) }
@@ -14,9 +15,10 @@ final class MetricsURLProtocol<S: Slot>: URLProtocol, MetricsProtocolClass {
 
   /// `nil` once the loader has reported its end.
   ///
-  /// A task that is cancelled at the moment of its end reports a failure to the client of its protocol a second time.
-  /// Foundation's own client ends the process if the task is completed by then (`URLSession.behaviour(for:)`, "not in
-  /// the registry"). The relay keeps it from the same report by the loader.
+  /// A task that is cancelled at the moment of its end reports a failure to the client of its protocol a
+  /// second time. Foundation's own client ends the process if the task is completed by then
+  /// (`URLSession.behaviour(for:)`, "not in the registry"). The relay keeps it from the same report by the
+  /// loader.
   override var client: (any URLProtocolClient)? {
     get { relay?.isDone == true ? nil : super.client }
     set { super.client = newValue }

@@ -3,9 +3,10 @@ import TapFoundation
 
 /// The process's table from a metrics protocol class to the taps behind it.
 ///
-/// A class never stands for another tap later: a session may hold it, and the runtime never frees the metadata of a generic class. So a
-/// tap that comes and goes leaves its classes, and no more. All classes without a tap share a context, and are not searched. The same
-/// taps, clients and list of classes get the same class again, and ``URLSessionTap`` bounds its client names.
+/// A class never stands for another tap later: a session may hold it, and the runtime never frees the
+/// metadata of a generic class. So a tap that comes and goes leaves its classes, and no more. All classes
+/// without a tap share a context, and are not searched. The same taps, clients and list of classes get the
+/// same class again, and ``URLSessionTap`` bounds its client names.
 enum ProtocolClasses {
   private struct Table {
     /// By the number of the class's slot, from 1 on.
@@ -25,8 +26,8 @@ enum ProtocolClasses {
 
   private static let table = Mutex(Table())
 
-  /// The class that stands for these taps before these loaders. A tap that has stopped is left out: it may have been
-  /// forgotten since the context was made.
+  /// The class that stands for these taps before these loaders. A tap that has stopped is left out: it may
+  /// have been forgotten since the context was made.
   static func metricsClass(for context: TapContext) -> URLProtocol.Type {
     let number = table.withLock { table in
       let context = context.clients.filter(\.tap.isStopped).reduce(context) { $0.without($1.tap) }
@@ -40,7 +41,8 @@ enum ProtocolClasses {
     return metricsClass(over: slot(number))
   }
 
-  /// Takes a tap that has stopped out of the table. Its classes stay valid: sessions that hold them go on, without it.
+  /// Takes a tap that has stopped out of the table. Its classes stay valid: sessions that hold them go on,
+  /// without it.
   static func forget(_ tap: URLSessionTap) {
     let forgotten = table.withLock { table in
       var forgotten: [TapContext] = []
@@ -87,8 +89,9 @@ protocol MetricsProtocolClass: URLProtocol {
 
 /// A number at the type level.
 ///
-/// A class is all that a configuration carries, and all from which Foundation makes a URLProtocol. So each patched configuration gets a
-/// class of its own: `MetricsURLProtocol` over another slot, a binary numeral that is built when it is needed.
+/// A class is all that a configuration carries, and all from which Foundation makes a URLProtocol. So each
+/// patched configuration gets a class of its own: `MetricsURLProtocol` over another slot, a binary numeral
+/// that is built when it is needed.
 protocol Slot: SendableMetatype {
   /// The number that it was made for.
   static var number: Int { get }

@@ -54,7 +54,8 @@ final class TapContext: Sendable {
     return others
   }
 
-  /// Whether every request of the sessions passes here. One that does not may hold a connection that others wait for.
+  /// Whether every request of the sessions passes here. One that does not may hold a connection that others
+  /// wait for.
   var seesAllRequests: Bool { !hasOlderTasks && !hasExcluded.load(ordering: .relaxed) }
 
   /// Whether both do the same: the same taps under the same names, before the same loaders.
@@ -66,8 +67,8 @@ final class TapContext: Sendable {
 
   /// Whether a tap records requests like this one.
   ///
-  /// Only http and https are ours, in lowercase as the native loaders want them: a native WebSocket task casts its loader to the
-  /// native class, and other schemes have no metrics here.
+  /// Only http and https are ours, in lowercase as the native loaders want them: a native WebSocket task
+  /// casts its loader to the native class, and other schemes have no metrics here.
   ///
   /// - Parameter trace: Within which the app asks.
   func accepts(_ request: URLRequest, in trace: TraceContext?) -> Bool {
@@ -156,8 +157,9 @@ final class TapContext: Sendable {
 
   /// The class that would load this http or https request if ours were not there, or `nil` if there is none.
   ///
-  /// Without a class of the configuration's own that takes the request, Foundation falls back to the registered
-  /// classes, which are not readable; the native loaders of `URLSessionConfiguration.default` stand for them.
+  /// Without a class of the configuration's own that takes the request, Foundation falls back to the
+  /// registered classes, which are not readable; the native loaders of `URLSessionConfiguration.default`
+  /// stand for them.
   func loader(for request: URLRequest) -> URLProtocol.Type? {
     nativeFirst ?? (loaders + Self.native).first { $0.canInit(with: request) }
   }
@@ -177,7 +179,8 @@ final class TapContext: Sendable {
     ["", "http", "https"].contains(request.url?.scheme?.lowercased() ?? "")
   }
 
-  /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign of it.
+  /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign
+  /// of it.
   private func recordRefusal(of request: URLRequest, in trace: TraceContext?) {
     let (now, url) = (Instant.now, request.url?.absoluteString ?? "")
     for refused in observe(request, url: url, method: request.httpMethod ?? "GET", in: trace) {
@@ -191,7 +194,8 @@ extension URLRequest {
   /// The trace that the app gave the request: that of its header, or of its context.
   fileprivate var ownTrace: TraceContext? {
     let given = tapContext?.traceContext
-    // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own search makes.
+    // In any case (RFC 9110, section 5.1), and without a copy in lowercase of each name, as Foundation's own
+    // search makes.
     let traceparent = allHTTPHeaderFields?.first {
       $0.key.utf8.count == 11 && $0.key.lowercased() == "traceparent"
     }

@@ -5,16 +5,17 @@ import TapFoundation
 
 /// What is known of a transfer while it lasts.
 ///
-/// The relay notes what passes it, on Foundation's queue. The request's record asks on any thread: this object
-/// leads neither to the relay nor to the record, and to the loader weakly, so that asking keeps none of them alive.
+/// The relay notes what passes it, on Foundation's queue. The request's record asks on any thread: this
+/// object leads neither to the relay nor to the record, and to the loader weakly, so that asking keeps none
+/// of them alive.
 ///
-/// A native loader gives the bytes of a body to its task's delegate directly, and reports neither head nor body of
-/// other tasks before the end. So a question also has libcurl looked at, on the one queue on which that is allowed
-/// (``CurlInfo/read(_:into:)``): the answer is there for the next question. While the app holds that queue, nothing
-/// new is known.
+/// A native loader gives the bytes of a body to its task's delegate directly, and reports neither head nor
+/// body of other tasks before the end. So a question also has libcurl looked at, on the one queue on which
+/// that is allowed (``CurlInfo/read(_:into:)``): the answer is there for the next question. While the app
+/// holds that queue, nothing new is known.
 final class TransferProgress: RequestProgressSource {
-  /// Whether the server's question for credentials is open. Foundation has put another loader on the task once it
-  /// is answered, of which nothing is known.
+  /// Whether the server's question for credentials is open. Foundation has put another loader on the task
+  /// once it is answered, of which nothing is known.
   enum Challenge: Sendable { case none, open, answered }
 
   /// What libcurl says of a native loader's transfer.

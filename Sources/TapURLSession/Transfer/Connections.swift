@@ -4,8 +4,9 @@ import TapLibc
 
 /// What the kernel has said of libcurl's connections, by their local port.
 ///
-/// All calls are on the queue on which Foundation drives its transfers. libcurl opens and closes its sockets there and nowhere
-/// else, so a descriptor cannot become that of another connection between the check and the read.
+/// All calls are on the queue on which Foundation drives its transfers. libcurl opens and closes its sockets
+/// there and nowhere else, so a descriptor cannot become that of another connection between the check and the
+/// read.
 package final class Connections: Sendable {
   private final class Connection {
     let peer: TransferInfo.Peer
@@ -13,8 +14,8 @@ package final class Connections: Sendable {
     /// What was read last, and when. `nil` if that was before the connection was known here.
     var last: TCPInfo?
     var lastRead = Instant.never
-    /// A request with a body went over it. From then on each end is read, since the phases of an upload need to know how many
-    /// segments had arrived before it.
+    /// A request with a body went over it. From then on each end is read, since the phases of an upload need
+    /// to know how many segments had arrived before it.
     var hasUploads = false
 
     init(to peer: TransferInfo.Peer, last: TCPInfo?) { (self.peer, self.last) = (peer, last) }
@@ -40,8 +41,8 @@ package final class Connections: Sendable {
 
   /// Reads what the kernel knows of the connection over which a transfer went.
   ///
-  /// - Parameter find: Finds the socket of the transfer by its local port. Where it does not, the socket that was known before is
-  ///   taken, if it still has that port.
+  /// - Parameter find: Finds the socket of the transfer by its local port. Where it does not, the socket that
+  ///   was known before is taken, if it still has that port.
   package func read(
     _ transfer: borrowing TransferInfo, at now: Instant, socket find: (Int) -> Int32?
   ) -> Result {
@@ -91,6 +92,7 @@ func localPort(of descriptor: Int32) -> Int? {
     $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
   }
   guard result == 0, [AF_INET, AF_INET6].contains(Int32(storage.ss_family)) else { return nil }
-  // At the same offset for both families (RFC 3493, section 3.3, keeps `sin_port` and `sin6_port` alike on Linux).
+  // At the same offset for both families (RFC 3493, section 3.3, keeps `sin_port` and `sin6_port` alike on
+  // Linux).
   return withUnsafeBytes(of: storage) { Int(UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self))) }
 }

@@ -34,9 +34,10 @@ package struct CurlInfo: Sendable {
   /// Of all that tell the wait, 8.6 alone counts from the turn.
   private let countsFromTurn: Bool
 
-  /// Finds the layout of a loader class. `nil` where its properties differ, without libcurl in reach, and on platforms where a variadic
-  /// C function cannot be called like another: on x86-64 and on arm64 Linux variadic pointers travel in the same registers as named
-  /// ones (System V ABI, section 3.5.7; AAPCS64, section 6.4), on Apple's arm64 they do not.
+  /// Finds the layout of a loader class. `nil` where its properties differ, without libcurl in reach, and on
+  /// platforms where a variadic C function cannot be called like another: on x86-64 and on arm64 Linux
+  /// variadic pointers travel in the same registers as named ones (System V ABI, section 3.5.7; AAPCS64,
+  /// section 6.4), on Apple's arm64 they do not.
   ///
   /// - Parameters:
   ///   - layout: In place of the one that is found, for a test.
@@ -71,8 +72,8 @@ package struct CurlInfo: Sendable {
 
   /// Adds what libcurl knows of a loader's transfer: nothing if the loader is another.
   ///
-  /// On Foundation's queue alone, when the loader reports to its client or is stopped: there libcurl is done with the transfer, or
-  /// paused between two callbacks.
+  /// On Foundation's queue alone, when the loader reports to its client or is stopped: there libcurl is done
+  /// with the transfer, or paused between two callbacks.
   package func read(_ loader: URLProtocol, into transfer: inout TransferInfo) {
     guard isNative(loader), let curl = foundation.handle(of: loader) else { return }
     transfer.isNative = true
@@ -99,7 +100,8 @@ package struct CurlInfo: Sendable {
       transfer.peer = .init(address: address, port: number(.primaryPort, of: curl) ?? 0)
     }
     if transfer.localPort ?? 0 <= 0 || transfer.wantsHandshake {
-      // At its end, newer ones have these times of a transfer too that was never sent (`mstate_enter_completed` in libcurl's multi.c).
+      // At its end, newer ones have these times of a transfer too that was never sent
+      // (`mstate_enter_completed` in libcurl's multi.c).
       (transfer.preTransfer, transfer.startTransfer, transfer.postTransfer) = (0, 0, nil)
     }
     if !countsFromTurn {
@@ -111,7 +113,8 @@ package struct CurlInfo: Sendable {
     _fixLifetime(loader)
   }
 
-  /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the same queue.
+  /// How many connections to a host the session of a task opens at most, or `nil` if that is unknown. On the
+  /// same queue.
   func connectionLimit(of task: URLSessionTask) -> Int? { foundation.connectionLimit(of: task) }
 
   /// The queue on which Foundation drives a task, or `nil` if that is unknown. On that queue.
@@ -123,8 +126,8 @@ package struct CurlInfo: Sendable {
   /// A time-out, and the setting that the app makes it with.
   typealias Timeout = (setting: String, seconds: Double)
 
-  /// How long Foundation waits for something new of a task (`configureEasyHandle(for:body:)` in HTTPURLProtocol.swift). On the same
-  /// queue.
+  /// How long Foundation waits for something new of a task (`configureEasyHandle(for:body:)` in
+  /// HTTPURLProtocol.swift). On the same queue.
   func timeout(of task: URLSessionTask?) -> Timeout? {
     guard let task, let request = task.originalRequest, let isTimeoutSet = request.isTimeoutSet,
       let session = foundation.session(of: task)
@@ -139,9 +142,10 @@ package struct CurlInfo: Sendable {
 
   /// The socket of a transfer that has just ended or has been stopped, by its local port. On the same queue.
   ///
-  /// libcurl unregisters a transfer's socket in the call in which the transfer ends, and Foundation keeps it in
-  /// `URLSession.multiHandle.socketReferences` until its event sources are cancelled, which is later on the same queue
-  /// (`tearDown(handle:socket:queue:)` in `MultiHandle.swift`). By HTTP/2 there is none while other streams use the connection.
+  /// libcurl unregisters a transfer's socket in the call in which the transfer ends, and Foundation keeps it
+  /// in `URLSession.multiHandle.socketReferences` until its event sources are cancelled, which is later on
+  /// the same queue (`tearDown(handle:socket:queue:)` in `MultiHandle.swift`). By HTTP/2 there is none while
+  /// other streams use the connection.
   package func socket(of task: URLSessionTask?, from port: Int) -> Int32? {
     task.flatMap { foundation.socket(of: $0) { localPort(of: $0) == port } }
   }

@@ -109,8 +109,8 @@ struct FoundationLayout: Sendable {
     workQueue.flatMap { load($0, of: task, as: AnyObject.self) as? DispatchQueue }
   }
 
-  /// Whether a loader has asked the app whether to follow a redirect, and has no answer. Reflection is slow, and
-  /// right for any case of an enum.
+  /// Whether a loader has asked the app whether to follow a redirect, and has no answer. Reflection is slow,
+  /// and right for any case of an enum.
   func isAskingForRedirect(_ loader: URLProtocol) -> Bool {
     StoredProperty.value("internalState", of: loader)
       .map { Mirror(reflecting: $0).children.first?.label == "waitingForRedirectCompletionHandler" } ?? false

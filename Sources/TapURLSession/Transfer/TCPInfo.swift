@@ -15,8 +15,8 @@ package struct TCPInfo: Sendable, Hashable {
   var sinceDataReceived: Int64 = 0
   /// `tcpi_total_retrans`: how many segments were sent again since the connection was opened.
   var retransmittedSegments = 0
-  /// `tcpi_min_rtt`: the least round trip of the last 300 s (`net.ipv4.tcp_min_rtt_wlen`). Not `tcpi_rtt`, which has up to
-  /// 40 ms of the server in it: a server acknowledges a request together with its answer.
+  /// `tcpi_min_rtt`: the least round trip of the last 300 s (`net.ipv4.tcp_min_rtt_wlen`). Not `tcpi_rtt`,
+  /// which has up to 40 ms of the server in it: a server acknowledges a request together with its answer.
   var roundTrip: Int64?
   /// `tcpi_notsent_bytes`: what was handed to the kernel and is not sent yet.
   var unsentBytes: UInt32?
@@ -98,8 +98,8 @@ extension TCPInfo {
 
   /// Whether this can be the connection at the end of a transfer.
   ///
-  /// - Parameter delay: Nanoseconds from that end to when the kernel was asked: on a busy machine more than its
-  ///   clock can tell.
+  /// - Parameter delay: Nanoseconds from that end to when the kernel was asked: on a busy machine more than
+  ///   its clock can tell.
   func agrees(with transfer: borrowing TransferInfo, after delay: Int64 = 0) -> Bool {
     let most = transfer.longest + delay
     guard 1...11 ~= state, sinceDataSent ?? 0 <= most else { return false }

@@ -1,11 +1,12 @@
 import Synchronization
 import TapCore
 
-/// Counts the transfers of a configuration's sessions, to say of most of them that they did not wait for a connection.
+/// Counts the transfers of a configuration's sessions, to say of most of them that they did not wait for a
+/// connection.
 ///
 /// A transfer waits only if the session's other transfers have taken all connections that one host gets
-/// (`httpMaximumConnectionsPerHost`). While there are no more transfers than that, none waits, whatever their hosts. One count and
-/// one instant do for that: the cost does not depend on how many transfers there are.
+/// (`httpMaximumConnectionsPerHost`). While there are no more transfers than that, none waits, whatever their
+/// hosts. One count and one instant do for that: the cost does not depend on how many transfers there are.
 final class TransferCount: Sendable {
   private struct State {
     var count = 0
@@ -26,7 +27,8 @@ final class TransferCount: Sendable {
     }
   }
 
-  /// A transfer that began at an instant ends. Returns whether there were never more transfers than connections meanwhile.
+  /// A transfer that began at an instant ends. Returns whether there were never more transfers than
+  /// connections meanwhile.
   func leave(at now: Instant, since start: Instant) -> Bool {
     state.withLock { state in
       if state.count > state.limit { state.lastExceeded = now }

@@ -168,7 +168,7 @@ extension TransferInfo {
   /// |---|---|---|
   /// | the request's head | none | any |
   /// | the kernel: less than its clock can tell went by before, and is part of this | HTTP/1.x | any |
-  /// | the kernel's time since the last data | HTTP/1.x, no retransmission, or too long for that to tell | any |
+  /// | the kernel's time since the last data | HTTP/1.x, no retransmission, or longer than one takes | any |
   /// | libcurl: it was handed to the kernel | not sent again | 8.10 |
   private func timeAfterBody(within remaining: Int64?) -> Int64? {
     if !hasBody { return remaining }
@@ -240,9 +240,9 @@ extension TransferInfo {
   /// A head has come: to a body not an interim one alone.
   private var hasHead: Bool { hasBody ? finalStatusCode != nil : hasFirstByte }
 
-  /// libcurl has noted the first byte of a response. It does so too at the end of a connection, before 8.10 at
-  /// the beginning of an upload (`readwrite_upload` in its `transfer.c`), and at an interim response, which
-  /// asks for the body.
+  /// libcurl has noted the first byte of a response. It does so too at the end of a connection, before 8.10
+  /// at the beginning of an upload (`readwrite_upload` in its `transfer.c`), and at an interim response,
+  /// which asks for the body.
   private var hasFirstByte: Bool {
     statusCode ?? 0 > 0
       && (!hasBody || resend == 0 && startTransfer >= postTransfer ?? .max)

@@ -171,8 +171,9 @@ package struct TransferInfo: Sendable, Hashable {
 
 /// The sizes of bodies on the wire, as far as they are known.
 extension TransferInfo {
-  /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream. Foundation counts the
-  /// bytes of a stream for tasks with a delegate; libcurl counts the framing of the chunks too.
+  /// `countOfBytesExpectedToSend` is the length of a body in memory or in a file, and 0 for a stream.
+  /// Foundation counts the bytes of a stream for tasks with a delegate; libcurl counts the framing of the
+  /// chunks too.
   @inline(__always)
   func requestBodySize(of task: URLSessionTask?, method: String) -> Int64? {
     if isNative, preTransfer == 0 { return nil }

@@ -221,7 +221,8 @@ import Tracing
 
   private typealias Phases = [(RequestTimings.Phase, Int)]
 
-  /// Phases and their lengths, the time to the first byte and the duration, in milliseconds; and when the events are.
+  /// Phases and their lengths, the time to the first byte and the duration, in milliseconds; and when the
+  /// events are.
   @Test(
     arguments: [
       ([(.resolve, 1), (.connect, 2), (.processing, 30), (.transfer, 5)], 40, 60, [7, 8, 10, 40]),

@@ -12,14 +12,15 @@ import Logging
   import Prometheus
 #endif
 
-// The app beside this one without a tap. Without an upstream it is the upstream, and answers with the trace that it was sent.
+// The app beside this one without a tap. Without an upstream it is the upstream, and answers with the trace
+// that it was sent.
 let upstream = CommandLine.arguments.dropFirst().first
 let users = URLSession(configuration: .default)
 let traceparent = HTTPField.Name("traceparent")
 
 let router = Router()
-// The other way to metrics and a line for each request: Hummingbird's own middlewares. Where swift-prometheus is not built in,
-// the metrics are recorded nowhere, and there are none to scrape.
+// The other way to metrics and a line for each request: Hummingbird's own middlewares. Where swift-prometheus
+// is not built in, the metrics are recorded nowhere, and there are none to scrape.
 if ProcessInfo.processInfo.environment["MIDDLEWARES"] != nil {
   LoggingSystem.bootstrap { StreamLogHandler.standardOutput(label: $0) }
   #if canImport(Prometheus)

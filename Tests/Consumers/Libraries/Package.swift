@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app, and libraries that keep their URLSessions to themselves. `check` builds it within the package beside it.
+// An app, and libraries that keep their URLSessions to themselves. `check` builds it within the package
+// beside it.
 let package = Package(
   name: "libraries",
   platforms: [.macOS(.v15)],

@@ -57,8 +57,8 @@ struct DashboardFolder {
     return variables + panels.flatMap { ($0.targets ?? []).map(\.expr) }
   }
 
-  /// The `key: value` lines of rules, in the subset of YAML that they keep to: a value stands behind its key, or below
-  /// `|` and further in.
+  /// The `key: value` lines of rules, in the subset of YAML that they keep to: a value stands behind its key,
+  /// or below `|` and further in.
   static func fields(ofRules text: String) -> [(key: String, value: String)] {
     var fields: [(key: String, value: String)] = []
     var block: Int?

@@ -25,8 +25,8 @@ struct EmittedMetrics {
     }
   }
 
-  /// A tap that has an observer, has served a scrape and has one that outlives its request, and request metrics
-  /// that have seen a request of every kind.
+  /// A tap that has an observer, has served a scrape and has one that outlives its request, and request
+  /// metrics that have seen a request of every kind.
   static func everything() async throws -> EmittedMetrics {
     var emitted = EmittedMetrics()
     emitted.read(try requests().exposition(in: .text))
@@ -61,7 +61,8 @@ struct EmittedMetrics {
     return emitted
   }
 
-  /// Requests that have every label, one that fails without a response, and more series than there is room for.
+  /// Requests that have every label, one that fails without a response, and more series than there is room
+  /// for.
   private static func requests() throws -> Registry {
     let registry = Registry()
     let metrics = try RequestDriver(registry: registry) { $0.series.limit = 2 }

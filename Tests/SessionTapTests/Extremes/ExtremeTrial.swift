@@ -14,7 +14,8 @@ struct ExtremeSetup: Sendable {
   var requests: Int? = 1
   /// The log's file, in the current directory. Empty for none.
   var logFile = "requests.jsonl"
-  /// Whether every line that was written must be in the file at the end: not where the log itself removes files.
+  /// Whether every line that was written must be in the file at the end: not where the log itself removes
+  /// files.
   var keepsLines = true
 
   init() {
@@ -28,8 +29,8 @@ struct ExtremeSetup: Sendable {
   }
 }
 
-/// A tap from its start to its shutdown. A setting of the tap has a trial for each value. Values that are only given to a
-/// running tap share one.
+/// A tap from its start to its shutdown. A setting of the tap has a trial for each value. Values that are
+/// only given to a running tap share one.
 struct ExtremeTrial: Sendable {
   struct Step: Sendable {
     let value: String

@@ -1,9 +1,9 @@
 import SessionTap
 import TestSupport
 
-/// Runs one trial in the current directory, which must be empty: a typed error, or a tap that works. Works means: one
-/// request out and two in pass and are recorded, each exposition is well-formed, each line of the log is JSON and accounted
-/// for, and the shutdown ends.
+/// Runs one trial in the current directory, which must be empty: a typed error, or a tap that works. Works
+/// means: one request out and two in pass and are recorded, each exposition is well-formed, each line of the
+/// log is JSON and accounted for, and the shutdown ends.
 struct ExtremeWalk {
   let origin: Origin
   /// Called before each step, for a trap names nothing by itself.
@@ -55,7 +55,8 @@ struct ExtremeWalk {
     }
   }
 
-  /// What is wrong with what a registry exposes. Only gauges named `jobs`, and what a collector says, may be no number.
+  /// What is wrong with what a registry exposes. Only gauges named `jobs`, and what a collector says, may be
+  /// no number.
   static func faults(of registry: Registry) -> [String] {
     let text = registry.exposition(in: .text).body
     if text.isEmpty { return [] }

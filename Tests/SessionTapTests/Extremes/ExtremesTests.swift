@@ -1,8 +1,8 @@
 import TestSupport
 
-/// Every public setting that takes a number, a `Duration`, a text or a list, at the extremes of its type: a typed error,
-/// or a tap that works. The trials have a process of their own, which writes down what it is about to try: what ends the
-/// process, or holds it up, names itself, and the next process goes on behind it.
+/// Every public setting that takes a number, a `Duration`, a text or a list, at the extremes of its type: a
+/// typed error, or a tap that works. The trials have a process of their own, which writes down what it is
+/// about to try: what ends the process, or holds it up, names itself, and the next process goes on behind it.
 @Suite(.needs(.processor)) struct ExtremesTests {
   /// For what hangs: no trial takes seconds, but the machine may be busy.
   private static let limit: UInt32 = 240

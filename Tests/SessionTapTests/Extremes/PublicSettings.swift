@@ -1,7 +1,7 @@
 import TestSupport
 
-/// The settings of Tests/PublicAPI: each property that an app can set, each initialiser, case and function, if a number,
-/// a `Duration`, a text or a list goes in.
+/// The settings of Tests/PublicAPI: each property that an app can set, each initialiser, case and function,
+/// if a number, a `Duration`, a text or a list goes in.
 struct PublicSettings {
   /// `RequestLog.Configuration.queueByteLimit`, `HistogramBuckets.linear(from:width:count:)`.
   private(set) var names: Set<String> = []
@@ -70,7 +70,8 @@ struct PublicSettings {
     }
   }
 
-  /// Whether a type holds a number, a `Duration`, a text or a list. A closure takes what the library gives it.
+  /// Whether a type holds a number, a `Duration`, a text or a list. A closure takes what the library gives
+  /// it.
   private static func takesExtremes(_ type: Substring) -> Bool {
     if type.contains("->") { return false }
     let declared = type.split(separator: "=").first ?? type

@@ -1,7 +1,7 @@
 import TestSupport
 
-/// Random programs with the seeds of a range, in a process of their own. It writes down each seed before its program runs,
-/// so that the one that ends the process is known.
+/// Random programs with the seeds of a range, in a process of their own. It writes down each seed before its
+/// program runs, so that the one that ends the process is known.
 enum ProgramBatch {
   struct Note: Codable {
     let seed: UInt64

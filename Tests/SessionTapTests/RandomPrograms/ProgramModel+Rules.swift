@@ -2,7 +2,8 @@ import TestSupport
 
 /// Which steps make sense, and which of them a program may take.
 extension ProgramModel {
-  /// Whether the step is one that a program may take now: all that it names is there, and what comes of it is known.
+  /// Whether the step is one that a program may take now: all that it names is there, and what comes of it is
+  /// known.
   func allows(_ step: Step) -> Bool {
     switch step {
     case .tap(let name, _, _): taps[name] == nil
@@ -13,7 +14,8 @@ extension ProgramModel {
       taps[tap] != nil && sessions[session] != nil
     case .request(let request): allows(request)
     case .begin(let request):
-      // A session has six connections to a server (`httpMaximumConnectionsPerHost`), and what finds none free waits.
+      // A session has six connections to a server (`httpMaximumConnectionsPerHost`), and what finds none free
+      // waits.
       allows(request) && request.isHeld && request.cancel == .never
         && open.values.count { $0.session == request.session } < 3
     case .finish(let name): open[name] != nil
@@ -49,8 +51,8 @@ extension ProgramModel {
     return true
   }
 
-  /// Whether steps can be taken at the same time: none changes a session whose tasks another one resumes, and none needs
-  /// what another one makes.
+  /// Whether steps can be taken at the same time: none changes a session whose tasks another one resumes, and
+  /// none needs what another one makes.
   private func allows(together steps: [Step]) -> Bool {
     let stopped = steps.compactMap(\.stoppedTap)
     return steps.count > 1 && Set(stopped).count == stopped.count && steps.count(where: \.isBegin) < 3

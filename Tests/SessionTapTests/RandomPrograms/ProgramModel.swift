@@ -1,18 +1,19 @@
 import TestSupport
 
-/// What the taps of a program must have counted, and what its calls must give. Pure: it is told the steps, and runs none.
+/// What the taps of a program must have counted, and what its calls must give. Pure: it is told the steps,
+/// and runs none.
 ///
 /// The rules:
 /// - Patching copies a configuration, and leaves the original alone. Installing changes a live session.
-/// - However often and in whatever order taps patch, each that has patched observes each request once, under the name
-///   that it gave last.
+/// - However often and in whatever order taps patch, each that has patched observes each request once, under
+///   the name that it gave last.
 /// - To uninstall removes that tap alone, wherever its class stands.
-/// - A tap that was shut down before a request starts does not count it. What is open at a shutdown has started for it,
-///   and has ended for it or not.
+/// - A tap that was shut down before a request starts does not count it. What is open at a shutdown has
+///   started for it, and has ended for it or not.
 /// - No tap counts requests to its own endpoint.
 /// - `install` says whether the session is observed: not by a tap that was shut down.
-/// - `start()` throws unless it is the first and comes before a shutdown. `run()` throws after a shutdown, and returns when
-///   one happens.
+/// - `start()` throws unless it is the first and comes before a shutdown. `run()` throws after a shutdown,
+///   and returns when one happens.
 struct ProgramModel {
   typealias Step = RandomProgram.Step
 
@@ -68,7 +69,8 @@ struct ProgramModel {
 
   /// Takes a step.
   ///
-  /// - Returns: What its call does, for `start` and `install`; for `run`, what it does in the end if that is known now.
+  /// - Returns: What its call does, for `start` and `install`; for `run`, what it does in the end if that is
+  ///   known now.
   @discardableResult
   mutating func take(_ step: Step) -> Outcome {
     take(step, besideShutdownOf: [])

@@ -8,7 +8,8 @@ struct ProgramRequest: Sendable {
   enum Target: Sendable, Hashable {
     /// The program's server, which answers so.
     case origin(RandomRequest.Answer)
-    /// The program's server, which answers when the program says so. It has sent half of the body by then, or nothing.
+    /// The program's server, which answers when the program says so. It has sent half of the body by then, or
+    /// nothing.
     case held(halfway: Bool)
     case endpoint(of: ProgramName)
     /// No server: the URL has no scheme.
@@ -23,8 +24,8 @@ struct ProgramRequest: Sendable {
   let cancel: Cancel
   let method: String
 
-  /// Whether a cancel after the start would be one that stock Foundation survives: only what would never end by itself is
-  /// cancelled.
+  /// Whether a cancel after the start would be one that stock Foundation survives: only what would never end
+  /// by itself is cancelled.
   var canCancel: Bool {
     guard RandomRequest.canCancel(kind, style) else { return false }
     return switch target {
@@ -34,7 +35,8 @@ struct ProgramRequest: Sendable {
   }
 
   /// Whether the request comes to an end in stock Foundation too. Besides cancels this leaves out
-  /// - an upload of a file to a server that does not read it: it fails while the file is being read, as it does for a cancel;
+  /// - an upload of a file to a server that does not read it: it fails while the file is being read, as it
+  ///   does for a cancel;
   /// - `suspend` and `resume`, which bring the first bytes of a body twice;
   /// - challenges, which do not end without an answer;
   /// - responses with trailers or an absurd length (`NativeProtocol.swift`).

@@ -1,8 +1,8 @@
 import SessionTap
 import TestSupport
 
-/// Runs a program, and compares what comes of it with the model. Whatever it waits for has a deadline: what does not come is
-/// a finding.
+/// Runs a program, and compares what comes of it with the model. Whatever it waits for has a deadline: what
+/// does not come is a finding.
 final class ProgramRunner: Sendable {
   struct HeldRequest {
     let hold: ProgramOrigin.Hold

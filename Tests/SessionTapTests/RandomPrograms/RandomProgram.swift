@@ -1,5 +1,5 @@
-/// The name of a tap, a configuration, a session, a request or a call of `run`, as in the program's text: `t1`, `k1`, `s1`,
-/// `r1`, `run1`.
+/// The name of a tap, a configuration, a session, a request or a call of `run`, as in the program's text:
+/// `t1`, `k1`, `s1`, `r1`, `run1`.
 typealias ProgramName = String
 
 /// A short program over the public API: a value, which can be printed, run and compared with a model.

@@ -3,13 +3,14 @@ import TestSupport
 
 /// Exactly one end: whatever happens to many requests, each is recorded once, and nothing stays behind.
 ///
-/// `Tests/Scripts/run-random-requests` makes more of them; `Tests/Scripts/soak` scrapes meanwhile, and compares the memory with
-/// that of a run without a tap.
+/// `Tests/Scripts/run-random-requests` makes more of them; `Tests/Scripts/soak` scrapes meanwhile, and
+/// compares the memory with that of a run without a tap.
 @Suite(.needs(.processor)) struct RandomRunTests {
   private static let requests =
     ProcessInfo.processInfo.environment["RANDOM_REQUESTS"].flatMap { Int($0) } ?? 2_000
 
-  /// Also those that are cancelled as they end: without the tap such a process ends in Foundation sooner or later.
+  /// Also those that are cancelled as they end: without the tap such a process ends in Foundation sooner or
+  /// later.
   @Test(.serialized, arguments: [false, true])
   func `every request ends once and leaves nothing behind`(cancelsEnding: Bool) async throws {
     let count = cancelsEnding ? min(Self.requests / 2, 5_000) : Self.requests

@@ -10,8 +10,8 @@ final class PrometheusServer: Sendable {
 
   /// Starts to serve the registry and to scrape it.
   ///
-  /// Prometheus does not report the port that the system chose, so it gets one that was free shortly before; if another
-  /// process takes it meanwhile, the next one is tried.
+  /// Prometheus does not report the port that the system chose, so it gets one that was free shortly before;
+  /// if another process takes it meanwhile, the next one is tried.
   static func start(scraping registry: Registry, features: [String]) async throws -> PrometheusServer {
     var attempts = 0
     while true {
@@ -65,7 +65,8 @@ final class PrometheusServer: Sendable {
       ] + (features.isEmpty ? [] : ["--enable-feature=" + features.joined(separator: ",")]))
   }
 
-  /// Ends the program, and then what it scrapes: the port may be another test's at once, which must get no scrape.
+  /// Ends the program, and then what it scrapes: the port may be another test's at once, which must get no
+  /// scrape.
   deinit {
     process.send(SIGKILL)
     // Not here: a thread of Swift's tasks must not wait.
@@ -85,7 +86,8 @@ final class PrometheusServer: Sendable {
     try await scrapes.wait(seconds: 30, "scrape") { $0.count >= wanted }
   }
 
-  /// Asks until Prometheus has the answer, one scrape after another: what was recorded before is in one of the next.
+  /// Asks until Prometheus has the answer, one scrape after another: what was recorded before is in one of
+  /// the next.
   func query(_ expression: String, until isRight: (Double) -> Bool = { _ in true }) async throws -> Double {
     var value: Double?
     for _ in 0..<40 {

@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import TapCore
 
-/// Registries that have seen 100,000 hosts and 20,000 routes, among them some of a megabyte, ill-formed ones and every
-/// control character.
+/// Registries that have seen 100,000 hosts and 20,000 routes, among them some of a megabyte, ill-formed ones
+/// and every control character.
 enum AttackedRegistry {
   /// With a limit of 200, for judges that are slow beside a debug build. It is made once for all of them.
   static let small = Result { try make(limit: 200) }

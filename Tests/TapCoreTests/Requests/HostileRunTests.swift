@@ -10,8 +10,8 @@ struct HostileRunTests {
       let before = ProcFile.read("/proc/self/stat").flatMap(ProcessStatus.init)?.residentPages ?? 0
       let registry = try AttackedRegistry.make(limit: 2_000)
       let after = ProcFile.read("/proc/self/stat").flatMap(ProcessStatus.init)?.residentPages ?? 0
-      // 2,000 series of three histograms, of a few KiB each. Kept as they came, the hosts alone would take 100 MiB and the
-      // methods as much.
+      // 2,000 series of three histograms, of a few KiB each. Kept as they came, the hosts alone would take
+      // 100 MiB and the methods as much.
       #expect(after < before + 96 * 1_048_576 / 4_096)
 
       let text = registry.text.split(separator: "\n")

@@ -3,7 +3,8 @@ import TestSupport
 
 @testable import TapCore
 
-/// What waits for a thread that the system refuses. Each in a process of its own, in which all starts can be refused.
+/// What waits for a thread that the system refuses. Each in a process of its own, in which all starts can be
+/// refused.
 @Suite(.needs(.program)) struct RefusedThreadTests {
   private static let deadline = Duration.seconds(60)
 

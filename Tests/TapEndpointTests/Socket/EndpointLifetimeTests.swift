@@ -2,16 +2,17 @@ import TapEndpoint
 import TestSupport
 
 @Suite(.serialized) struct EndpointLifetimeTests {
-  /// Whether nobody listens any more. A process that another test starts has all descriptors of this one for a moment, until it is
-  /// another program: so a socket that was closed may be open a little longer. One that is left open stays so.
+  /// Whether nobody listens any more. A process that another test starts has all descriptors of this one for
+  /// a moment, until it is another program: so a socket that was closed may be open a little longer. One that
+  /// is left open stays so.
   private static func isFree(_ port: Int) async -> Bool {
     (try? await Poll.until("the port to be free") { (try? RawClient(host: host, port: port)) == nil }) != nil
   }
 
   private static let ok = EndpointRoute.immediate("/ok") { _ in .text("fine\n") }
 
-  /// An address of this machine's that nobody listens at but these tests of this process, one after the other: a port that
-  /// was given up there stays free, while one of 127.0.0.1 may be another test's at once.
+  /// An address of this machine's that nobody listens at but these tests of this process, one after the
+  /// other: a port that was given up there stays free, while one of 127.0.0.1 may be another test's at once.
   private static let host = "127.77.\(getpid() >> 8 & 255).\(getpid() & 255)"
 
   @Test func `names an address that is in use`() async throws {
@@ -107,8 +108,8 @@ import TestSupport
     #expect(await client.receiveAll().text == "")
   }
 
-  /// A shutdown beside a start either precedes it, and then the endpoint runs and has its address, or ends it. No socket
-  /// is left that the endpoint does not know.
+  /// A shutdown beside a start either precedes it, and then the endpoint runs and has its address, or ends
+  /// it. No socket is left that the endpoint does not know.
   @Test func `leaves no socket behind when it is shut down while it starts`() async throws {
     for round in 0..<200 {
       let endpoint = Endpoint(

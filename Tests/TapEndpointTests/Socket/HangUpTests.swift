@@ -2,8 +2,9 @@ import TapEndpoint
 import TestSupport
 
 @Suite struct HangUpTests {
-  /// Dispatch goes on with a record that may be freed by then, so none of its records may be that of a client's socket. No test can
-  /// have the one thread lose the processor between two instructions. So this looks at what the kernel says of who watches what.
+  /// Dispatch goes on with a record that may be freed by then, so none of its records may be that of a
+  /// client's socket. No test can have the one thread lose the processor between two instructions. So this
+  /// looks at what the kernel says of who watches what.
   @Test(.needs(.program)) func `Dispatch watches no socket`() async {
     await #expect(processExitsWith: .success) {
       let body = [UInt8](repeating: 120, count: 4_000_000)

@@ -2,7 +2,8 @@ import TapEndpoint
 import TestStart
 import TestSupport
 
-/// The places of requests: the end of a request frees its place, and scrapes and probes have room of their own.
+/// The places of requests: the end of a request frees its place, and scrapes and probes have room of their
+/// own.
 @Suite struct RequestPlaceTests {
   /// A handler that returns when the test lets it, and not when it is cancelled.
   private final class StuckHandler: Sendable {

@@ -197,8 +197,8 @@ import TestSupport
     }
   }
 
-  /// Indexers that expand dots to objects refuse a key that is also the beginning of another one, in any document
-  /// (OpenTelemetry, attribute naming: a name must not be a namespace).
+  /// Indexers that expand dots to objects refuse a key that is also the beginning of another one, in any
+  /// document (OpenTelemetry, attribute naming: a name must not be a namespace).
   @Test func `no key of a line is the beginning of another one, in any line`() throws {
     let sink = GatedSink()
     let configuration = with(RequestLog.Configuration()) {

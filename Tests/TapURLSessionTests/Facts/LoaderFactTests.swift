@@ -1,7 +1,7 @@
 import TestSupport
 
-/// What Foundation on Linux does to a loader that stands before the native one, as far as the tap builds on it. A toolchain
-/// that changes one of these facts fails a test, and the tap is to be looked at again.
+/// What Foundation on Linux does to a loader that stands before the native one, as far as the tap builds on
+/// it. A toolchain that changes one of these facts fails a test, and the tap is to be looked at again.
 @Suite struct LoaderFactTests {
   private static func events(
     _ kind: Kind, _ style: Style, _ origin: Origin, _ change: (inout Exchange) -> Void = { _ in }
@@ -20,8 +20,9 @@ import TestSupport
     #expect(classes.allSatisfy { $0 is URLProtocol.Type })
   }
 
-  /// A completion handler's loader tells the data at the end and no head; a delegate's tells the head, and the data goes past
-  /// the client; a download's tells neither. The body of an upload is on the task, where no loader can read it.
+  /// A completion handler's loader tells the data at the end and no head; a delegate's tells the head, and
+  /// the data goes past the client; a download's tells neither. The body of an upload is on the task, where
+  /// no loader can read it.
   @Test(arguments: [
     (Kind.data, Style.async, ["data"], []), (.data, .completionHandler, ["data"], [0, 0, 0, 3]),
     (.data, .sessionDelegate, ["response"], [0, 0, 0, 3]), (.download, .async, [], []),

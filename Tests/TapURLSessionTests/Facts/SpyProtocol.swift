@@ -1,7 +1,7 @@
 import TestSupport
 
-/// Stands before the native loader as the tap does, and writes down what Foundation does to it. By the request's
-/// URL, since a class is all that a configuration can carry.
+/// Stands before the native loader as the tap does, and writes down what Foundation does to it. By the
+/// request's URL, since a class is all that a configuration can carry.
 final class SpyProtocol: URLProtocol {
   private static let notes = Mutex<[String: [String]]>([:])
 

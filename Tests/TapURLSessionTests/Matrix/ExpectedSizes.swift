@@ -5,7 +5,8 @@ struct ExpectedSizes {
   let request: Int64?
   let response: Int64?
 
-  /// `nil` for a transfer that was cut short: how far it came is a matter of luck. `TransferInfoTests` look at those.
+  /// `nil` for a transfer that was cut short: how far it came is a matter of luck. `TransferInfoTests` look
+  /// at those.
   init?(_ testCase: MatrixTests.Case, run: MatrixRun) {
     let scenario = testCase.scenario
     guard case .response = scenario.end else { return nil }

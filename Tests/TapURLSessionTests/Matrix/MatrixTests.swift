@@ -55,7 +55,8 @@ import TestSupport
   @Test(arguments: [Scenario.whole, .redirected, .refused])
   func `every way of making one`(_ scenario: Scenario) async { await Self.compare(Self.sessions(scenario)) }
 
-  /// Each case has servers of its own, with threads: hundreds at once would starve each other past their deadlines.
+  /// Each case has servers of its own, with threads: hundreds at once would starve each other past their
+  /// deadlines.
   private static let turns = AsyncSemaphore(count: 8)
 
   /// Compares in one test what mostly waits: a test that waits keeps others from their turn.

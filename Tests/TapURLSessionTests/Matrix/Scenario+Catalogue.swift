@@ -61,7 +61,8 @@ extension Scenario {
         .redirect(to: "/end", body: "moved"))
     ) {
       $0.behaviour.followsRedirects = false
-      // Stock never asks a task's own delegate, and crashes for a download: `urlProtocol(_:didLoad:)` in `URLSessionTask.swift`.
+      // Stock never asks a task's own delegate, and crashes for a download: `urlProtocol(_:didLoad:)` in
+      // `URLSessionTask.swift`.
       $0.applies = { kind, style in style == .sessionDelegate && kind != .download }
     },
     Scenario(name: "21 redirects", end: .failure(.tooManyRedirects, statusCode: nil)) { earlier, _, _ in
@@ -97,7 +98,8 @@ extension Scenario {
       script: { earlier, request, gates in
         (earlier == 0 ? held(earlier, request, gates) : []) + [.response(body: body)]
       }, interruption: .suspendAndResume, applies: { kind, _ in !kind.hasFixedBody }),
-    // Stock starts the request again with the body used up, and waits for ever: libcurl misses the body from 8.7 on.
+    // Stock starts the request again with the body used up, and waits for ever: libcurl misses the body from
+    // 8.7 on.
     Scenario(
       name: "suspend and resume an upload", end: .failure(isCurl("8.7") ? .body : .timeout, statusCode: nil),
       script: { held($0, $1, $2) + [.close] }, configure: timesOut,

@@ -40,7 +40,8 @@ extension Scenario {
     odd(
       "101 that was not asked for", .response(statusCode: 101),
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: Upgrade\r\n\r\nhello"),
-    // An upload may see its answer before its body is sent, and then what the server gets of it is a matter of luck.
+    // An upload may see its answer before its body is sent, and then what the server gets of it is a matter
+    // of luck.
     Scenario(
       name: "an answer before the request", end: answered, greeting: [.text("\(ok)\(hello)")],
       script: { _, _, _ in [.close] }, applies: { kind, style in chosen(kind, style) && !kind.sendsBody }),
@@ -85,8 +86,8 @@ extension Scenario {
     odd("no reason", unread, "HTTP/1.1 200\r\n\(hello)"),
   ]
 
-  /// Redirects to nowhere. Foundation takes the path, query and host of a location that it cannot use as it stands,
-  /// and asks the same server.
+  /// Redirects to nowhere. Foundation takes the path, query and host of a location that it cannot use as it
+  /// stands, and asks the same server.
   private static let locations = [
     redirect("to itself", to: "/", always: true, end: .failure(.tooManyRedirects, statusCode: nil)),
     redirect("without a location", to: nil, end: .response(statusCode: 302)),
@@ -130,8 +131,8 @@ extension Scenario {
     (0..<count).map { "X-\($0): \(String(repeating: "v", count: 1_000))\r\n" }.joined()
   }
 
-  /// One upload and the download in two styles stand for the others: what differs between kinds is where the body
-  /// goes, which the scenarios of right answers try in full.
+  /// One upload and the download in two styles stand for the others: what differs between kinds is where the
+  /// body goes, which the scenarios of right answers try in full.
   private static let chosen: @Sendable (Kind, Style) -> Bool = { kind, style in
     switch kind {
     case .data: style != .taskDelegate

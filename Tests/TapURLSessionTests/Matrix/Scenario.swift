@@ -54,8 +54,8 @@ extension Scenario {
 }
 
 extension MatrixTests.Case {
-  /// How the tap records the request. The head of a response that fails later passes the tap only on its way to a delegate
-  /// of a data or upload task.
+  /// How the tap records the request. The head of a response that fails later passes the tap only on its way
+  /// to a delegate of a data or upload task.
   var expectedEnd: RequestEnd {
     guard case .failure(let type, _) = scenario.end, kind != .download, style.hasDelegate else {
       return scenario.end
@@ -63,8 +63,8 @@ extension MatrixTests.Case {
     return .failure(type, statusCode: scenario.headStatus)
   }
 
-  /// An end without the status of a failure, where its info is read: libcurl takes it from the status line, be the head
-  /// whole or not.
+  /// An end without the status of a failure, where its info is read: libcurl takes it from the status line,
+  /// be the head whole or not.
   func comparable(_ end: RequestEnd) -> RequestEnd {
     guard hasInfo, case .failure(let type, _) = end else { return end }
     return .failure(type, statusCode: nil)

@@ -49,8 +49,8 @@ final class PlainProtocol: MockProtocol {
   }
 }
 
-/// A URLProtocol of an app's own that adds a header: it sends the request again, away from Foundation's queue,
-/// where that works for data tasks.
+/// A URLProtocol of an app's own that adds a header: it sends the request again, away from Foundation's
+/// queue, where that works for data tasks.
 final class SigningProtocol: MockProtocol {
   override class func canInit(with request: URLRequest) -> Bool {
     request.url?.path.hasPrefix("/signed") == true && request.value(forHTTPHeaderField: "X-Signature") == nil

@@ -152,8 +152,8 @@ struct Exchange: Sendable {
       session?.getAllTasks { continuation.resume(returning: $0) }
     }
     if waitsForData || waitsForChallenge {
-      // The server has sent the head, but what the app has seen of it by now is a matter of luck. -1 if it names no
-      // length; the cancel comes behind whatever else Foundation does with the head.
+      // The server has sent the head, but what the app has seen of it by now is a matter of luck. -1 if it
+      // names no length; the cancel comes behind whatever else Foundation does with the head.
       try await Poll.until("the head") { tasks.allSatisfy { $0.countOfBytesExpectedToReceive != 0 } }
     }
     switch interruption {

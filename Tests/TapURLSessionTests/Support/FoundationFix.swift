@@ -2,8 +2,8 @@ import TestSupport
 
 /// What a later Foundation does otherwise, seen in what it does: it may be another one than the toolchain's.
 enum FoundationFix {
-  /// Whether a 401 without a credential comes through to the app, as from Swift 6.3.2 on (swift-corelibs-foundation
-  /// 5457). Before, its task never ends.
+  /// Whether a 401 without a credential comes through to the app, as from Swift 6.3.2 on
+  /// (swift-corelibs-foundation 5457). Before, its task never ends.
   static let endsWithoutCredential: Bool = {
     let challenge = OriginStep.response(
       "401 Unauthorized", headers: [("WWW-Authenticate", "Basic realm=\"a\"")])

@@ -5,8 +5,9 @@ import TestSupport
 
   /// A certificate that the process of an exit test trusts, and no other process.
   ///
-  /// libcurl reads the certificates of a file of the system's. In a mount namespace of the child's own another file stands there. That
-  /// takes the right to mount, and has to happen while the process has one thread: before `main`, in `trusted-certificate.c`.
+  /// libcurl reads the certificates of a file of the system's. In a mount namespace of the child's own
+  /// another file stands there. That takes the right to mount, and has to happen while the process has one
+  /// thread: before `main`, in `trusted-certificate.c`.
   enum TrustedCertificate {
     /// Whether this process may mount.
     static var isPossible: Bool { geteuid() == 0 }
@@ -40,8 +41,8 @@ import TestSupport
   }
 
   extension URLSession {
-    /// Keeps a session that speaks TLS until the process ends. When it is freed, libcurl 8.9 and later say goodbye on its connections,
-    /// and Foundation ends the process (swift-corelibs-foundation #5203).
+    /// Keeps a session that speaks TLS until the process ends. When it is freed, libcurl 8.9 and later say
+    /// goodbye on its connections, and Foundation ends the process (swift-corelibs-foundation #5203).
     func keep() { _ = Unmanaged.passRetained(self) }
   }
 #endif

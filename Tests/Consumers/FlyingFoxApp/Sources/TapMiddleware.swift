@@ -5,7 +5,8 @@ import TapCore
 /// `HTTPUnhandledError`, and 500 to any other.
 protocol AnsweredError: Error { var statusCode: HTTPStatusCode { get } }
 
-/// Records every request of a FlyingFox server: its metrics, its log line, and its trace for the requests made meanwhile.
+/// Records every request of a FlyingFox server: its metrics, its log line, and its trace for the requests
+/// made meanwhile.
 struct TapMiddleware: HTTPHandler {
   let inbound: InboundRequests
   let next: any HTTPHandler

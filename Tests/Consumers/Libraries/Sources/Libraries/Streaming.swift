@@ -1,8 +1,8 @@
 import Foundation
 import FoundationNetworking
 
-/// In the shape of the streaming half of a client for language models: an actor that makes a session with a delegate for each
-/// stream of server-sent events.
+/// In the shape of the streaming half of a client for language models: an actor that makes a session with a
+/// delegate for each stream of server-sent events.
 package actor Streaming {
   private let url: URL
 

@@ -3,7 +3,8 @@ import FoundationNetworking
 import Libraries
 import SessionTap
 
-/// The same requests for each program: five a round, one by each library. Returns what the libraries did, in the order of the calls.
+/// The same requests for each program: five a round, one by each library. Returns what the libraries did, in
+/// the order of the calls.
 package func traffic(rounds: Int, to origin: URL, api: API) async throws -> [String] {
   let (analytics, fixtures) = (Analytics(collector: origin.appendingPathComponent("collect")), Fixtures())
   let streaming = Streaming(url: origin.appendingPathComponent("stream"))
@@ -53,7 +54,8 @@ private struct Report: Encodable {
   let counts: [String: Int]
 }
 
-/// What making a configuration, a session, and asking for the shared one take, in nanoseconds of processor time of this thread.
+/// What making a configuration, a session, and asking for the shared one take, in nanoseconds of processor
+/// time of this thread.
 package func measure() -> [Double] {
   func cost(_ body: () -> Void) -> Double {
     func now() -> Double {

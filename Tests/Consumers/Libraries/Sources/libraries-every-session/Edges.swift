@@ -139,9 +139,11 @@ final class NosyProtocol: URLProtocol {
   }
 }
 
-/// Thirty threads that start at once, each with the shared session, for the first time in the process, and with one of its own.
+/// Thirty threads that start at once, each with the shared session, for the first time in the process, and
+/// with one of its own.
 ///
-/// The function that names the sessions waits for another thread, which makes a session too: it is called without a lock.
+/// The function that names the sessions waits for another thread, which makes a session too: it is called
+/// without a lock.
 func threads(at url: URL) async throws {
   let tap = try makeTap()
   tap.observeEverySession { configuration in
