@@ -24,7 +24,10 @@ struct Fuzz {
       switch index % 16 {
       case 0, 8: log.log(generator.pick(LogSeverity.allCases) ?? .info, generator.text(), generator.fields())
       case 2, 10: log.requestEnded(generator.inbound())
-      case 1: log.requestWaits(RequestUnderWay(generator.observation().request, for: generator.duration()))
+      // As one that waits, of which a minute has few lines.
+      case 1:
+        log.requestIsUnfinished(
+          RequestUnderWay(generator.observation().request, for: generator.duration()))
       default: log.requestEnded(generator.observation())
       }
     }

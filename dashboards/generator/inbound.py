@@ -104,13 +104,15 @@ def inbound():
             ]),
             ("Load", [
                 graph("Active by method", "Requests that are being served.", "short",
-                      (active(SERVED_ACTIVE, PROCESS, "http_request_method"), "{{http_request_method}}"), stack=True),
+                      (active(SERVED_ACTIVE, PROCESS, "http_request_method"), "{{http_request_method}}"), stack=True,
+                      width=8),
                 graph("Oldest active", "Age of the oldest request that is being served.", "s",
                       (f"max by (http_request_method) (http_server_oldest_active_request_seconds{{{PROCESS}}})",
-                       "{{http_request_method}}")),
+                       "{{http_request_method}}"), width=8),
                 graph("Calls for each request", "Requests that the app makes by those that it serves: a step is a retry, or "
                       "a loop around a call. All routes and clients.", "short",
-                      (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls, all routes")),
+                      (f"{counted(DURATION, labels=PROCESS)} / {counted(SERVED, labels=PROCESS)}", "calls, all routes"),
+                      width=8),
                 top("All of them", "Requests a second by all of their labels.", served(*EACH), NAMES, "reqps",
                     value="Requests a second", width=24),
             ]),
