@@ -36,7 +36,9 @@ import TestSupport
       lines.filter { $0["event"] as? String == event && $0["trace_id"] as? String == caller.traceID }
         .compactMap { $0["span_id"] as? String }
     }
-    #expect(lines.count == 4)
+    // A test beside it may hold the queue of all sessions, which has a line of its own.
+    let ends: Set = ["http.server.request", "http.client.request"]
+    #expect(lines.count { ends.contains($0["event"] as? String ?? "") } == 4)
     #expect(spans("http.server.request") == [inbound.spanID])
     #expect(spans("http.client.request").prefix(2) == sent.map(\.spanID)[...])
     #expect(Set(spans("http.client.request") + [inbound.spanID, caller.spanID]).count == 5)

@@ -133,7 +133,10 @@ import TestSupport
         isDown.open()
       }
     }
-    let made = try Self.tap(observer) { $0.log = .file(folder("requests.jsonl")) }
+    // Twice this is less than the test waits: for the observers, and for the log.
+    let made = try Self.tap(observer) {
+      ($0.log, $0.shutdownTimeout) = (.file(folder("requests.jsonl")), .seconds(30))
+    }
     tap.withLock { $0 = made }
     Self.serve(1, by: made)
     try await isDown.wait("the shutdown")

@@ -19,7 +19,9 @@ import TestSupport
     #expect(tap.registry.value(of: name, labels: ["client": "other"]) == nil)
     #expect(await tap.flush())
     let log = try #require(tap.requestLog)
-    #expect(log.recent().split(separator: UInt8(ascii: "\n")).count == number + 1)
+    // A test beside it may hold the queue of all sessions, which has a line of its own.
+    let ends = log.recentText.split(separator: "\n").count { $0.contains(#""event":"http.client.request","#) }
+    #expect(ends == number + 1)
   }
 
   @Test func `another tap keeps no requests`() throws {
