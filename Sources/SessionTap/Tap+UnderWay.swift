@@ -5,7 +5,7 @@ extension Tap {
   /// while requests hang, and for tests.
   ///
   /// ```swift
-  /// #expect(tap.requestsUnderWay().isEmpty)
+  /// let hanging = tap.requestsUnderWay(olderThan: .seconds(60))
   /// ```
   ///
   /// Those that URLSession has taken and not started are among them (``/TapCore/RequestWait/start``). The
