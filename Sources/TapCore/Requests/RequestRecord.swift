@@ -30,7 +30,7 @@ package final class RequestRecord: Sendable {
 
   let recorder: RequestRecorder
   private let source: (any RequestProgressSource)?
-  /// The app tells of the response (``ActiveRequest/responseBegan(statusCode:)``).
+  /// The app calls ``ActiveRequest/responseBegan(statusCode:)`` when the response begins.
   private let isToldByApp: Bool
   private let state: Mutex<State>
   /// What is known of the request: at first its description. Guarded by `state` until its end, and never

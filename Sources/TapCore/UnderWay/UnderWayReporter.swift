@@ -22,12 +22,12 @@ final class UnderWayReporter: Sendable {
 
   /// Reports what has waited for too long. Called by the drain.
   ///
-  /// - Returns: When to do so again at the latest.
+  /// - Returns: When the next one is due.
   func reportWaits(at now: Instant) -> Instant {
-    var latest = Instant.never
+    var earliest = Instant.never
     for metrics in metrics {
       let (reports, next) = metrics.takeReports(at: now)
-      latest = min(latest, next)
+      earliest = min(earliest, next)
       for listed in reports.requests {
         guard let request = listed.record.underWay(since: listed.start, at: now) else { continue }
         for consumer in consumers { consumer.requestWaits(request) }
@@ -35,7 +35,7 @@ final class UnderWayReporter: Sendable {
       guard let (count, oldest) = reports.unstarted else { continue }
       for consumer in consumers { consumer.queueIsHeld(count, for: oldest.duration(to: now)) }
     }
-    return latest
+    return earliest
   }
 
   /// How many requests were under way when the tap ended, 0 before.
