@@ -143,16 +143,16 @@ public final class URLSessionTap: Sendable {
   }
 
   /// Whether a request to a server is to be recorded. It is described only if a filter has to see it.
-  func records(server: @autoclosure () -> URLAuthority?, _ description: () -> RequestDescription) -> Bool {
-    if isOwnEndpoint(server()) { return false }
+  func records(server: URLAuthority?, _ description: () -> RequestDescription) -> Bool {
+    if isOwnEndpoint(server) { return false }
     let filter = recorder.outboundFilter
     return filter.isAll || filter.includes(description())
   }
 
   /// Whether a server is the app's own endpoint.
-  func isOwnEndpoint(_ server: @autoclosure () -> URLAuthority?) -> Bool {
+  func isOwnEndpoint(_ server: URLAuthority?) -> Bool {
     let ownPort = ownPort.load(ordering: .relaxed)
-    guard ownPort != 0, let server = server(), server.port == ownPort else { return false }
+    guard ownPort != 0, let server, server.port == ownPort else { return false }
     return state.withLock { $0.ownEndpoint }?.isNamed(by: server.host) == true
   }
 

@@ -13,7 +13,8 @@ package final class RequestRecord: Sendable {
   private struct State: Sendable {
     var phase = Phase.made
     var start = Instant.never
-    /// Whether the request is in the recorder's queue. One delivery covers everything up to then.
+    /// Whether the request is in the recorder's queue, into which it is put as it is made. One delivery covers
+    /// everything up to then.
     var isQueued = true
     /// Where the begin was counted, once it is delivered, and the end will be.
     var series: RequestSeries?
@@ -24,7 +25,7 @@ package final class RequestRecord: Sendable {
   }
 
   /// A value that the compiler does not copy.
-  private struct Known: ~Copyable, Sendable {
+  private struct Contents: ~Copyable, Sendable {
     var observation: RequestObservation
   }
 
@@ -36,7 +37,7 @@ package final class RequestRecord: Sendable {
   /// What is known of the request: at first its description. Guarded by `state` until its end, and never
   /// changed after it: consumers read it here, since a copy costs as much as the rest. The runtime has
   /// nothing to check.
-  @exclusivity(unchecked) private nonisolated(unsafe) var known: Known
+  @exclusivity(unchecked) private nonisolated(unsafe) var contents: Contents
 
   /// Makes the record of a request that has not begun. It is queued at once, so that its begin needs no work
   /// on the queue.
@@ -48,7 +49,7 @@ package final class RequestRecord: Sendable {
   ) {
     (self.recorder, self.source, isToldByApp) = (recorder, source, false)
     description.knownMethods = recorder.knownMethods
-    known = Known(observation: RequestObservation(begun: description))
+    contents = Contents(observation: RequestObservation(begun: description))
     state = Mutex(State())
     recorder.count(1)
     recorder.add(self)
@@ -57,7 +58,7 @@ package final class RequestRecord: Sendable {
   /// Makes the record of a request that begins now.
   init(begun description: consuming RequestDescription, recorder: RequestRecorder) {
     (self.recorder, source, isToldByApp) = (recorder, nil, true)
-    known = Known(observation: RequestObservation(begun: description, at: .now))
+    contents = Contents(observation: RequestObservation(begun: description, at: .now))
     state = Mutex(State(phase: .active, start: .now))
     recorder.count(1)
     recorder.add(self)
@@ -68,7 +69,7 @@ package final class RequestRecord: Sendable {
   package var isActive: Bool { state.withLock { $0.phase == .active } }
 
   /// What the request is.
-  package var description: RequestDescription { state.withLock { _ in known.observation.request } }
+  package var description: RequestDescription { state.withLock { _ in contents.observation.request } }
 
   /// Begins the request, unless it has begun before.
   package func begin(at instant: Instant = .now, time: Timestamp = .now) {
@@ -76,7 +77,7 @@ package final class RequestRecord: Sendable {
       guard state.phase == .made else { return false }
       state.phase = .active
       state.start = instant
-      known.observation.start = time
+      contents.observation.start = time
       return true
     }
   }
@@ -89,7 +90,7 @@ package final class RequestRecord: Sendable {
     announce { state in
       guard state.phase == .active else { return false }
       state.phase = .ended
-      known.observation.end(end, after: instant.nanoseconds &- state.start.nanoseconds, add)
+      contents.observation.end(end, after: instant.nanoseconds &- state.start.nanoseconds, add)
       return true
     }
   }
@@ -104,7 +105,7 @@ package final class RequestRecord: Sendable {
   /// - Parameter start: When it began, or since when it waits for its start.
   func underWay(since start: Instant, at now: Instant) -> RequestUnderWay? {
     let (phase, statusCode, request, begin) = state.withLock { state in
-      (state.phase, state.statusCode, known.observation.request, known.observation.start)
+      (state.phase, state.statusCode, contents.observation.request, contents.observation.start)
     }
     if phase == .ended { return nil }
     let age = max(.zero, start.duration(to: now))
@@ -125,7 +126,7 @@ package final class RequestRecord: Sendable {
   /// Adds fields to the description, unless the request has ended.
   func add(_ fields: [String: FieldValue]) {
     state.withLock { state in
-      if state.phase != .ended { known.observation.request.fields.merge(fields) { $1 } }
+      if state.phase != .ended { contents.observation.request.fields.merge(fields) { $1 } }
     }
   }
 
@@ -150,7 +151,7 @@ package final class RequestRecord: Sendable {
     }
     switch phase {
     case .ended:
-      deliverEnd(of: known, in: series, listed: isListed ? self : nil)
+      deliverEnd(of: contents, in: series, listed: isListed ? self : nil)
     case .active where series == nil:
       let request = description
       let series = recorder.metrics(of: request.direction).begin(request, at: start, listing: self)
@@ -167,10 +168,12 @@ package final class RequestRecord: Sendable {
     return series
   }
 
-  private func deliverEnd(of known: borrowing Known, in series: RequestSeries?, listed: RequestRecord?) {
-    let series = series ?? deliverBegin(known.observation.request)
-    recorder.metrics(of: known.observation.request.direction).end(known.observation, series, listed: listed)
-    for consumer in recorder.consumers { consumer.requestEnded(known.observation) }
+  private func deliverEnd(of contents: borrowing Contents, in series: RequestSeries?, listed: RequestRecord?)
+  {
+    let series = series ?? deliverBegin(contents.observation.request)
+    recorder.metrics(of: contents.observation.request.direction).end(
+      contents.observation, series, listed: listed)
+    for consumer in recorder.consumers { consumer.requestEnded(contents.observation) }
   }
 }
 

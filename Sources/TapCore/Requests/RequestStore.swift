@@ -15,6 +15,16 @@ struct RequestStore {
   private var history: RequestHistory?
   var underWay: RequestsUnderWay
 
+  /// Where a series keeps those of other tables to which it leads: a target its client, an end its server and
+  /// its phases. A request then looks up its target and its end alone.
+  private enum Lead {
+    static let client = 0
+    static let clientCount = 1
+    static let server = 0
+    static func phase(_ place: Int) -> Int { 1 + place }
+    static let serverAndPhasesCount = 1 + RequestTimings.Phase.allCases.count
+  }
+
   /// A target has a record of each of its ends, and a server one of each of its phases, so that neither
   /// expires before them.
   private struct End: Hashable, Sendable {
@@ -36,10 +46,8 @@ struct RequestStore {
     history = historyStart.map { RequestHistory(bounds: columns.durationBounds, start: $0) }
     // What a client has counted stays: its series do not expire.
     clients = RequestTable(columns.clients, SeriesConfiguration(limit: configuration.limit))
-    // To its client.
-    targets = RequestTable(columns.targets, configuration, nextCount: 1)
-    // To its server and its phases.
-    ends = RequestTable(columns.ends, configuration, nextCount: 1 + RequestTimings.Phase.allCases.count)
+    targets = RequestTable(columns.targets, configuration, leadCount: Lead.clientCount)
+    ends = RequestTable(columns.ends, configuration, leadCount: Lead.serverAndPhasesCount)
     servers = RequestTable(columns.servers, configuration)
     phases = RequestTable(columns.phases, configuration)
     underWay = RequestsUnderWay(limit: waitingLimit)
@@ -48,13 +56,13 @@ struct RequestStore {
   /// Counts a request as active.
   mutating func begin(_ request: borrowing RequestDescription) -> RequestSeries {
     let target = targets.series.find(RequestLabels.Target(request), labels: \.rendered)
-    let next = targets.begin(in: target)
+    let leads = targets.begin(in: target)
     let client: SeriesID
-    if let known = clients.series.known(next[0]) {
+    if let known = clients.series.known(leads[Lead.client]) {
       client = known
     } else {
       client = clients.series.find(RequestLabels.Client(request), labels: \.rendered)
-      targets.lead(from: target, 0, to: client, isOverflow: clients.series.isOverflow(client))
+      targets.lead(from: target, Lead.client, to: client, isOverflow: clients.series.isOverflow(client))
     }
     clients.begin(in: client)
     return RequestSeries(client: client, target: target)
@@ -79,20 +87,21 @@ struct RequestStore {
       end = ends.series.find(key, labels: labels.rendered)
     }
     if history != nil { keepHistory(of: end, request, at: now()) }
-    let next = ends.record(request, in: end, exemplars.trace(of: request.request))
+    let leads = ends.record(request, in: end, exemplars.trace(of: request.request))
     guard direction == .outbound, !request.timings.isEmpty || servers.hasValue(of: request) else { return }
     let server: SeriesID
-    if let known = servers.series.known(next[0]) {
+    if let known = servers.series.known(leads[Lead.server]) {
       server = known
     } else {
       let key = RequestLabels.Server(request.request)
       server = servers.series.find(key, isOverflow: isOverflow, labels: \.rendered)
-      ends.lead(from: end, 0, to: server, isOverflow: servers.series.isOverflow(server))
+      ends.lead(from: end, Lead.server, to: server, isOverflow: servers.series.isOverflow(server))
     }
     servers.record(request, in: server)
     for (place, nanoseconds) in request.timings.values.enumerated() where nanoseconds >= 0 {
       let id =
-        phases.series.known(next[1 + place]) ?? findPhase(place, request.request, of: end, isOverflow, server)
+        phases.series.known(leads[Lead.phase(place)])
+        ?? findPhase(place, request.request, of: end, isOverflow, server)
       phases.record(seconds(nanoseconds), in: id)
     }
   }
@@ -112,7 +121,7 @@ struct RequestStore {
       let labels = RequestLabels.Phase(server: server, template: template, phase: phase)
       id = phases.series.find(key, labels: labels.rendered)
     }
-    ends.lead(from: end, 1 + place, to: id, isOverflow: phases.series.isOverflow(id))
+    ends.lead(from: end, Lead.phase(place), to: id, isOverflow: phases.series.isOverflow(id))
     return id
   }
 
@@ -162,149 +171,6 @@ extension RequestStore {
 package struct RequestSeries: Sendable {
   fileprivate let client: SeriesID
   fileprivate let target: SeriesID
-}
-
-/// The series of one kind of labels.
-private struct RequestTable<Key: Hashable & Sendable> {
-  private let columns: [RequestColumn]
-  var series: SeriesTable<Key, RequestRow>
-
-  /// - Parameter nextCount: How many series of other tables each one leads to.
-  init(_ columns: [RequestColumn], _ configuration: SeriesConfiguration, nextCount: Int = 0) {
-    self.columns = columns
-    let row = RequestRow(columns, nextCount: nextCount)
-    series = SeriesTable(columns.map(\.column), configuration) { row }
-  }
-
-  /// Counts a request that begins. Its series does not expire before its end.
-  ///
-  /// - Returns: The series that this one leads to.
-  @discardableResult
-  mutating func begin(in id: SeriesID) -> [SeriesID?] {
-    var next: [SeriesID?] = []
-    series.update(id) { row in
-      row.openCount += 1
-      for index in columns.indices where columns[index].atBegin > 0 {
-        row.add(columns[index].atBegin, to: index, columns[index])
-      }
-      next = row.next
-    }
-    return next
-  }
-
-  /// Records all values of an ended request: the end of it, where its begin was counted in the series.
-  ///
-  /// - Returns: The series that this one leads to.
-  @discardableResult
-  mutating func record(
-    _ request: borrowing RequestObservation, in id: SeriesID, endsRequest: Bool = false,
-    _ trace: TraceContext? = nil
-  ) -> [SeriesID?] {
-    var next: [SeriesID?] = []
-    series.update(id) { row in
-      if endsRequest { row.openCount -= 1 }
-      row.recordCount &+= 1
-      for index in columns.indices {
-        guard let value = columns[index].atEnd.value(of: request) else { continue }
-        if row.add(value, to: index, columns[index]), let trace {
-          row.keep(Exemplar(value: value, timestamp: request.endTime, trace: trace), in: index)
-        }
-      }
-      next = row.next
-    }
-    return next
-  }
-
-  /// The values of the first column; `nil` once the series is gone.
-  func durations(of id: SeriesID) -> RequestHistory.Values? {
-    guard let labels = series.labels(of: id), let row = series[id] else { return nil }
-    guard case .histogram(let histogram) = row.content(of: 0) else {
-      return RequestHistory.Values(labels: labels, sum: 0, counts: [])
-    }
-    return RequestHistory.Values(labels: labels, sum: histogram.sum, counts: histogram.counts)
-  }
-
-  /// Sets the ages of all series to 0.
-  mutating func clearAges() {
-    guard let index = columns.firstIndex(where: \.isAge) else { return }
-    series.updateAll { $0.set(0, index) }
-  }
-
-  /// Sets the age of a series, unless it has a higher one.
-  mutating func raiseAge(to age: Double, in id: SeriesID) {
-    guard let index = columns.firstIndex(where: \.isAge) else { return }
-    series.update(id) { $0.set(max($0.number(index), age), index) }
-  }
-
-  /// Records a value in the one column.
-  mutating func record(_ value: Double, in id: SeriesID) {
-    series.update(id) { row in
-      row.recordCount &+= 1
-      row.add(value, to: 0, columns[0])
-    }
-  }
-
-  /// Has a series lead to one of another table, from now on until that one expires. What is found from or in
-  /// an overflow series is not kept: another time there may be room.
-  mutating func lead(from id: SeriesID, _ place: Int, to other: SeriesID, isOverflow: Bool) {
-    if !isOverflow, !series.isOverflow(id) { series.update(id) { $0.next[place] = other } }
-  }
-
-  func hasValue(of request: borrowing RequestObservation) -> Bool {
-    for index in columns.indices where columns[index].atEnd.value(of: request) != nil { return true }
-    return false
-  }
-}
-
-/// What is counted and measured of the requests that share labels: a cell for each column of their table.
-private struct RequestRow: SeriesRow {
-  /// Neither, where nothing is known yet: unknown is not 0.
-  private struct Cell {
-    var number: Double?
-    var histogram: ValueHistogram?
-  }
-
-  /// The requests that have begun and not ended: they hold the row.
-  var openCount = 0
-  var recordCount: UInt64 = 0
-  /// The series of other tables that this one leads to, once they are known.
-  var next: [SeriesID?]
-  private var cells: [Cell]
-
-  init(_ columns: [RequestColumn], nextCount: Int) {
-    next = Array(repeating: nil, count: nextCount)
-    cells = columns.map { Cell(number: $0.initialNumber) }
-  }
-
-  static func isHeld(_ row: inout RequestRow) -> Bool { row.openCount > 0 }
-
-  var activity: UInt64 { recordCount }
-
-  func content(of column: Int) -> GatheredFamily.Content? {
-    cells[column].histogram.map { .histogram($0) } ?? cells[column].number.map { .number($0) }
-  }
-
-  /// - Returns: Whether the value counts.
-  @discardableResult
-  mutating func add(_ value: Double, to index: Int, _ column: RequestColumn) -> Bool {
-    if value < 0, !column.isGauge {
-      column.column.dropped.increment()
-      return false
-    }
-    if let layout = column.layout {
-      if cells[index].histogram == nil { cells[index].histogram = ValueHistogram(layout) }
-      cells[index].histogram?.record(value)
-    } else {
-      cells[index].number = (cells[index].number ?? 0) + value
-    }
-    return true
-  }
-
-  func number(_ index: Int) -> Double { cells[index].number ?? 0 }
-
-  mutating func set(_ number: Double, _ index: Int) { cells[index].number = number }
-
-  mutating func keep(_ exemplar: Exemplar, in index: Int) { cells[index].histogram?.keep(exemplar) }
 }
 
 extension ExemplarPolicy {

@@ -51,6 +51,7 @@ private struct QueueState {
   var isAbandoned = false
 }
 
+/// The batch that is processed, or was last.
 private struct QueueBatch {
   /// Elements that were added before it was taken.
   var taken: UInt64 = 0
@@ -71,8 +72,8 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
   /// Guarded by `state`.
   @exclusivity(unchecked) private nonisolated(unsafe) var waiting = Buffer()
   /// Held while a batch is processed, so that batches do not overtake each other.
-  private let batch = Mutex(QueueBatch())
-  /// Guarded by `batch`.
+  private let current = Mutex(QueueBatch())
+  /// Guarded by `current`.
   @exclusivity(unchecked) private nonisolated(unsafe) var processed = Buffer()
   private let process: @Sendable (inout Buffer, inout QueueTurn) -> Void
   private let worker = Worker()
@@ -175,7 +176,7 @@ package final class BoundedQueue<Buffer: QueueBuffer & Sendable>: BackgroundJob,
 
   package func run(at now: Instant) -> Instant {
     guard thread.load(ordering: .relaxed) != BackgroundThread.current else { return .never }
-    return batch.withLock { batch in
+    return current.withLock { batch in
       if batch.isOver { return .never }
       thread.store(BackgroundThread.current, ordering: .relaxed)
       defer { thread.store(0, ordering: .relaxed) }

@@ -21,12 +21,11 @@ final class ClientRelay: NSObject, URLProtocolClient {
   init(
     to original: any URLProtocolClient, request: URLRequest, in trace: TraceContext?, context: TapContext
   ) {
-    let url = request.url?.absoluteString ?? ""
-    self.original = original
-    self.context = context
-    method = request.httpMethod ?? "GET"
-    progress = TransferProgress(method: method, isSecure: url.hasPrefix("https:"), curl: context.curl)
-    requests = context.observe(request, url: url, method: method, in: trace, progress: progress)
+    let asked = TaskRequest(request)
+    (self.original, self.context, method) = (original, context, asked.method)
+    progress = TransferProgress(
+      method: method, isSecure: asked.url.hasPrefix("https:"), curl: context.curl)
+    requests = context.observe(asked, in: trace, progress: progress)
   }
 
   /// A request whose task goes away without an end was abandoned.

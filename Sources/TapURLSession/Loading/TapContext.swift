@@ -76,23 +76,23 @@ final class TapContext: Sendable {
       warn()
       return false
     }
-    let url = request.url?.absoluteString ?? ""
-    let isRecorded = clients.contains { records(request, url: url, for: $0) }
-    let isOurs = url.hasPrefix("http:") || url.hasPrefix("https:")
+    let asked = TaskRequest(request)
+    let isRecorded = clients.contains { records(asked, for: $0) }
+    let isOurs = asked.url.hasPrefix("http:") || asked.url.hasPrefix("https:")
     if isRecorded, isOurs, loader(for: request) != nil { return true }
     let other = (loaders + Self.native).first { $0.canInit(with: request) }
-    if let other, takesConnection(other, url: url) { hasExcluded.store(true, ordering: .relaxed) }
-    if isRecorded, other == nil, isRefused(request) { recordRefusal(of: request, in: trace) }
+    if let other, takesConnection(other, to: asked.server) { hasExcluded.store(true, ordering: .relaxed) }
+    if isRecorded, other == nil, isRefused(request) { recordRefusal(of: asked, in: trace) }
     return false
   }
 
   /// Whether a request that is left out, or a WebSocket, takes a connection of libcurl's that others may wait
   /// for. No other goes to the app's own endpoint, unless all go to one proxy (`http_proxy(7)` of curl: the
   /// name in capitals is not read).
-  private func takesConnection(_ loader: URLProtocol.Type, url: String) -> Bool {
+  private func takesConnection(_ loader: URLProtocol.Type, to server: URLAuthority?) -> Bool {
     guard Self.native.contains(where: { $0 == loader }) else { return false }
     let hasProxy = ["http_proxy", "all_proxy", "ALL_PROXY"].contains { (name: String) in getenv(name) != nil }
-    return hasProxy || !clients.allSatisfy { $0.tap.isOwnEndpoint(URLAuthority(url)) }
+    return hasProxy || !clients.allSatisfy { $0.tap.isOwnEndpoint(server) }
   }
 
   /// Once: an app whose tap was not kept wonders where its metrics are.
@@ -104,11 +104,9 @@ final class TapContext: Sendable {
     )
   }
 
-  private func records(_ request: URLRequest, url: String, for client: Client) -> Bool {
-    client.tap.records(server: URLAuthority(url)) {
-      describe(
-        request, url: url, method: request.httpMethod ?? "GET", for: client, trace: request.ownTrace,
-        hasHeaders: true)
+  private func records(_ asked: TaskRequest, for client: Client) -> Bool {
+    client.tap.records(server: asked.server) {
+      describe(asked, for: client, trace: asked.request.ownTrace, hasHeaders: true)
     }
   }
 
@@ -122,35 +120,33 @@ final class TapContext: Sendable {
   ///
   /// - Parameter parent: The trace within which the app makes it. The request's own goes first.
   func observe(
-    _ request: URLRequest, url: String, method: String, in parent: TraceContext?,
-    progress: (any RequestProgressSource)? = nil
+    _ asked: TaskRequest, in parent: TraceContext?, progress: (any RequestProgressSource)? = nil
   ) -> [Request] {
-    let trace = request.ownTrace ?? parent.map { TraceContext.next(in: $0) }
+    let trace = asked.request.ownTrace ?? parent.map { TraceContext.next(in: $0) }
     return clients.compactMap { client in
       let tap = client.tap
       // With one tap, `accepts` has asked it.
-      guard !tap.isStopped, clients.count == 1 || records(request, url: url, for: client) else { return nil }
+      guard !tap.isStopped, clients.count == 1 || records(asked, for: client) else { return nil }
       let hasHeaders = tap.configuration.collectsHeaders
       return Request(
         record: RequestRecord(
-          describe(
-            request, url: url, method: method, for: client, trace: trace, hasHeaders: hasHeaders),
-          recorder: tap.recorder, progress: progress),
+          describe(asked, for: client, trace: trace, hasHeaders: hasHeaders), recorder: tap.recorder,
+          progress: progress),
         tap: tap)
     }
   }
 
   /// Describes a request as the app made it. A template of its own takes precedence over the tap's.
   private func describe(
-    _ request: URLRequest, url: String, method: String, for client: Client, trace: TraceContext?,
-    hasHeaders: Bool
+    _ asked: TaskRequest, for client: Client, trace: TraceContext?, hasHeaders: Bool
   ) -> RequestDescription {
-    let (context, server) = (request.tapContext, URLAuthority(url))
+    let (context, templates) = (asked.request.tapContext, client.tap.recorder.outboundTemplates)
     return RequestDescription(
-      client: client.name, method: method, url: url, serverAddress: server?.host, serverPort: server?.port,
-      urlTemplate: context?.urlTemplate ?? client.tap.recorder.outboundTemplates?.template(forURL: url),
+      client: client.name, method: asked.method, url: asked.url, serverAddress: asked.server?.host,
+      serverPort: asked.server?.port,
+      urlTemplate: context?.urlTemplate ?? templates?.template(forURL: asked.url),
       traceContext: trace, fields: context?.fields ?? [:],
-      headers: hasHeaders ? request.allHTTPHeaderFields ?? [:] : [:])
+      headers: hasHeaders ? asked.request.allHTTPHeaderFields ?? [:] : [:])
   }
 
   // MARK: The loaders
@@ -181,12 +177,27 @@ final class TapContext: Sendable {
 
   /// Foundation fails a task that no loader takes by itself and asks no loader: the question is the one sign
   /// of it.
-  private func recordRefusal(of request: URLRequest, in trace: TraceContext?) {
-    let (now, url) = (Instant.now, request.url?.absoluteString ?? "")
-    for refused in observe(request, url: url, method: request.httpMethod ?? "GET", in: trace) {
+  private func recordRefusal(of asked: TaskRequest, in trace: TraceContext?) {
+    let now = Instant.now
+    for refused in observe(asked, in: trace) {
       refused.record.begin(at: now)
       refused.record.end(.failure(.unsupportedURL, statusCode: nil), at: now)
     }
+  }
+}
+
+/// The request of a task, and what is read of it: once, since each of Foundation's getters makes a copy.
+struct TaskRequest {
+  let request: URLRequest
+  let url: String
+  let method: String
+  let server: URLAuthority?
+
+  init(_ request: URLRequest) {
+    self.request = request
+    url = request.url?.absoluteString ?? ""
+    method = request.httpMethod ?? "GET"
+    server = URLAuthority(url)
   }
 }
 

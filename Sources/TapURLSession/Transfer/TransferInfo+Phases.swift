@@ -9,16 +9,10 @@ import TapCore
 extension TransferInfo {
   /// Finds the phases and the first byte.
   mutating func findPhases() {
-    var total: Int64? = total
-    if end == .cancelled, !isHeldByApp {
-      // libcurl's total is where it was when something last happened. The tap's clock has measured the same
-      // leg, but for a redirect's.
-      total = redirectCount > 0 ? nil : max(self.total, elapsed - relay.restart)
-    }
-    guard total != 0 else { return }
+    guard wholeTotal != 0 else { return }
     // What was spent on a connection that the server had closed is no phase.
-    let attempt = total.map { $0 - resend }
-    let wait = wait(within: attempt)
+    let attempt = wholeTotal.map { $0 - resend }
+    let wait = waitForTurn(within: attempt)
     if let queue = resend > 0 ? queue ?? wait : wait {
       // No connection was waited for if one was free: then it is until Foundation's queue came to the
       // transfer.
@@ -33,8 +27,15 @@ extension TransferInfo {
     if noteConnection(within: leg) { noteExchange(within: leg) }
     // What is left of the duration, before libcurl, between its phases, and after it, is known where
     // libcurl's total is that of the whole request.
-    guard let total, relay.restart == 0, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
+    guard relay.restart == 0, redirectCount == 0, end != .cancelled || isHeldByApp else { return }
     note(.local, max(0, elapsed - total) + idle)
+  }
+
+  /// libcurl's total up to the end; `nil` where it is unknown. That of a cancelled transfer is where it was
+  /// when something last happened: the tap's clock has measured the same leg, but for a redirect's.
+  private var wholeTotal: Int64? {
+    guard end == .cancelled, !isHeldByApp else { return total }
+    return redirectCount > 0 ? nil : max(total, elapsed - relay.restart)
   }
 
   /// Keeps a phase, unless it exceeds what the others leave of the duration: whatever a witness says, that
@@ -73,43 +74,44 @@ extension TransferInfo {
         reached = max(reached, end)
       }
     }
-    idle += max(0, sent - reached)
+    idle += max(0, ready - reached)
     return true
   }
 
   /// The phases from when the request could be sent. Times count back from the end.
   private mutating func noteExchange(within leg: Int64?) {
-    let sent = hasBody ? sent : sentHead(within: leg)
-    let remaining = leg.map { max(0, $0 - sent) }
-    let body = timeAfterBody(within: remaining)
+    let sendStart = hasBody ? ready : headSent(within: leg)
+    let remaining = leg.map { max(0, $0 - sendStart) }
+    let sinceRequest = timeSinceRequest(within: remaining)
     // Of what ended while its body went out, the whole rest is that.
     let upload =
-      isBodySent == false ? (hasHead ? nil : remaining) : remaining.flatMap { all in body.map { all - $0 } }
+      isBodySent == false
+      ? (hasHead ? nil : remaining) : remaining.flatMap { all in sinceRequest.map { all - $0 } }
     if let upload, upload > 0 { note(.upload, upload) }
     switch (isBodySent, hasHead) {
     case (nil, _), (false, true): return
     case (false, false): last = .upload
     case (true, false):
       last = .processing
-      if let body { note(.processing, body) }
+      if let sinceRequest { note(.processing, sinceRequest) }
     case (true, true):
       last = hasBody ? .response : .transfer
-      guard let body else {
+      guard let sinceRequest else {
         // Without the wait the end is unknown, but not for how long the server took to answer.
-        if !hasBody { note(.processing, startTransfer - sent) }
+        if !hasBody { note(.processing, startTransfer - sendStart) }
         return
       }
-      let lastByte = min(unread, body)
-      idle += lastByte
-      guard let firstByte = timeAfterFirstByte(within: leg, afterBody: body) else {
-        note(.response, body - lastByte)
+      let sinceLastByte = min(unread, sinceRequest)
+      idle += sinceLastByte
+      guard let found = timeSinceFirstByte(within: leg, sinceRequest) else {
+        note(.response, sinceRequest - sinceLastByte)
         return
       }
       last = .transfer
-      let first = max(lastByte, min(firstByte, body))
-      note(.processing, body - first)
-      note(.transfer, first - lastByte)
-      self.firstByte = max(0, (isHeldByApp ? total : elapsed) - first)
+      let sinceFirstByte = max(sinceLastByte, min(found, sinceRequest))
+      note(.processing, sinceRequest - sinceFirstByte)
+      note(.transfer, sinceFirstByte - sinceLastByte)
+      firstByte = max(0, (isHeldByApp ? total : elapsed) - sinceFirstByte)
     }
   }
 
@@ -124,20 +126,20 @@ extension TransferInfo {
   /// | the kernel's time since it was sent | HTTP/1.x, no body, no retransmission, nothing sent later | any |
   /// | no more transfers than connections: 0 | any | any |
   @inline(__always)
-  private func wait(within total: Int64?) -> Int64? {
-    guard let total else { return nil }
+  private func waitForTurn(within attempt: Int64?) -> Int64? {
+    guard let attempt else { return nil }
     // Whatever has happened after the turn leaves no more for the wait than this.
-    var most = total - max(resend > 0 ? 0 : nameLookup, sent, hasFirstByte ? startTransfer : 0)
+    var most = attempt - max(resend > 0 ? 0 : nameLookup, ready, hasFirstByte ? startTransfer : 0)
     // Of all attempts to get a connection, unless there was only one of them, in vain.
     if let queue, resend == 0, queue <= most, max(nameLookup, preTransfer) > 0 || hadFreeConnection {
       return queue
     }
-    if let head = relay.head { most = min(most, total - (elapsed - head) - startTransfer) }
+    if let head = relay.head { most = min(most, attempt - (elapsed - head) - startTransfer) }
     let sinceSent = isHeldByApp ? nil : connection?.info.sinceDataSent
-    if let sinceSent { most = min(most, total - sinceSent - sent) }
+    if let sinceSent { most = min(most, attempt - sinceSent - ready) }
     if most < resolution { return 0 }
     if let sinceSent, isRequestLastSent, connection?.hasNoRetransmission == true, !hasBody,
-      sinceSent + resolution >= startTransfer - sent
+      sinceSent + resolution >= startTransfer - ready
     {
       return most
     }
@@ -147,19 +149,20 @@ extension TransferInfo {
   /// From the turn to when a request without a body went out.
   ///
   /// libcurl notes ``preTransfer`` once it has sent it (`mstate_enter_did` in its `multi.c`), so it is late
-  /// where the thread loses the processor in between. The kernel knows better, as far as its clock tells, and
-  /// the answer took a round trip at the least.
-  private mutating func sentHead(within leg: Int64?) -> Int64 {
-    guard !isHeldByApp, let connection else { return sent }
-    var delay = startTransfer > 0 ? (connection.info.roundTrip ?? 0) - (startTransfer - sent) : 0
-    if let leg, isRequestLastSent, connection.hasNoRetransmission, let since = connection.info.sinceDataSent,
-      since - (leg - sent) >= resolution
+  /// where the thread loses the processor in between. The kernel knows better, as far as its clock tells (of
+  /// what was sent again, it knows when it was sent last: the first time was no later), and the answer took a
+  /// round trip at the least.
+  private mutating func headSent(within leg: Int64?) -> Int64 {
+    guard !isHeldByApp, let connection else { return ready }
+    var delay = startTransfer > 0 ? (connection.info.roundTrip ?? 0) - (startTransfer - ready) : 0
+    if let leg, isRequestLastSent, let since = connection.info.sinceDataSent,
+      since - (leg - ready) >= resolution
     {
-      delay = since - (leg - sent)
+      delay = since - (leg - ready)
     }
-    delay = min(idle, sent, max(0, delay))
+    delay = min(idle, ready, max(0, delay))
     idle -= delay
-    return sent - delay
+    return ready - delay
   }
 
   /// From the last byte of the request to the end. `remaining` is from when it could be sent.
@@ -170,7 +173,7 @@ extension TransferInfo {
   /// | the kernel: less than its clock can tell went by before, and is part of this | HTTP/1.x | any |
   /// | the kernel's time since the last data | HTTP/1.x, no retransmission, or longer than one takes | any |
   /// | libcurl: it was handed to the kernel | not sent again | 8.10 |
-  private func timeAfterBody(within remaining: Int64?) -> Int64? {
+  private func timeSinceRequest(within remaining: Int64?) -> Int64? {
     if !hasBody { return remaining }
     if isHeldByApp { return nil }
     if isRequestLastSent, let connection {
@@ -181,7 +184,7 @@ extension TransferInfo {
       if let since, connection.hasNoRetransmission || sentBytes ?? 0 > 65_536 { return since }
     }
     guard let remaining, let postTransfer, postTransfer > 0, resend == 0 else { return nil }
-    let upload = max(0, postTransfer - sent)
+    let upload = max(0, postTransfer - ready)
     return upload < resolution ? remaining : max(0, remaining - upload)
   }
 
@@ -194,12 +197,13 @@ extension TransferInfo {
   /// | libcurl, after the last of the body | to a request that was not sent again | 8.10 |
   /// | the tap, late by as long as the session's queue was held | its head reached a delegate | any |
   /// | the kernel's time since the last data came | complete, by HTTP/1.x, in one segment | any |
-  private func timeAfterFirstByte(within leg: Int64?, afterBody body: Int64) -> Int64? {
-    if let leg, hasFirstByte, !hasBody || leg - startTransfer < body + resolution {
+  private func timeSinceFirstByte(within leg: Int64?, _ sinceRequest: Int64) -> Int64? {
+    if let leg, hasFirstByte, !hasBody || leg - startTransfer < sinceRequest + resolution {
       return leg - startTransfer
     }
-    if let head = relay.head, elapsed - head < body + resolution { return elapsed - head }
-    if end == .complete, isHTTP1, connection?.isOneSegment == true, sinceReceived < body + resolution {
+    if let head = relay.head, elapsed - head < sinceRequest + resolution { return elapsed - head }
+    if end == .complete, isHTTP1, connection?.isOneSegment == true, sinceReceived < sinceRequest + resolution
+    {
       return sinceReceived
     }
     return nil
@@ -222,7 +226,7 @@ extension TransferInfo {
 
   /// From the turn to when the request could be sent. Of a request that was sent again ``preTransfer`` is a
   /// sum, and the connection's times are those of the second: the first was on a connection that was open.
-  private var sent: Int64 { max(resend > 0 ? 0 : preTransfer, connect, appConnect) }
+  private var ready: Int64 { max(resend > 0 ? 0 : preTransfer, connect, appConnect) }
 
   /// A body, or a part of one, was sent.
   private var hasBody: Bool { sentBytes ?? 0 > 0 }
