@@ -22,7 +22,7 @@ struct OpenMetricsExpositionTests {
     let histogram = try registry.histogram(
       "job_duration_seconds", help: "Say \"hi\".", unit: "seconds", buckets: [0.1, 1],
       labels: ["kind": "email"])
-    let time = Timestamp(nanosecondsSinceEpoch: 1_795_229_000_123_456_789)
+    let time = Timestamp(nanosecondsSinceEpoch: 1_795_229_000_005_456_789)
     histogram.record(0.5, trace: trace, at: Timestamp(nanosecondsSinceEpoch: 5))
     histogram.record(0.25, trace: trace, at: time)
     histogram.record(9, trace: silent)
@@ -37,7 +37,7 @@ struct OpenMetricsExpositionTests {
         # UNIT job_duration_seconds seconds
         # HELP job_duration_seconds Say \\"hi\\".
         job_duration_seconds_bucket{kind="email",le="0.1"} 0
-        job_duration_seconds_bucket{kind="email",le="1.0"} 2 # {trace_id="4bf92f3577b34da6a3ce929d0e0e4736",span_id="00f067aa0ba902b7"} 0.25 1795229000.123
+        job_duration_seconds_bucket{kind="email",le="1.0"} 2 # {trace_id="4bf92f3577b34da6a3ce929d0e0e4736",span_id="00f067aa0ba902b7"} 0.25 1795229000.005
         job_duration_seconds_bucket{kind="email",le="+Inf"} 3
         job_duration_seconds_sum{kind="email"} 9.75
         job_duration_seconds_count{kind="email"} 3
@@ -83,6 +83,15 @@ struct OpenMetricsExpositionTests {
     #expect(text == "# TYPE a counter\na_total{x=\"3\"} 7\n# EOF\n")
   }
 
+  /// A registry looks at the labels of a collector when it is registered. It may have others at a scrape.
+  @Test func `samples whose labels have become invalid are left out`() throws {
+    let pool = Pool()
+    try registry.register(pool)
+    let invalid: [Labels] = [["1x": "a"], ["__x": "a"], ["le": "a"], Labels([("x", "a"), ("x", "b")])]
+    pool.labels.withLock { $0 = invalid + [["x": "c"]] }
+    #expect(text == "# TYPE pool gauge\npool{x=\"c\"} 1\n# EOF\n")
+  }
+
   @Test func `the latest exemplar of a bucket stays`() throws {
     let histogram = try registry.histogram("h", help: "", buckets: [1])
     let traces = ["a", "b"].compactMap {
@@ -106,5 +115,14 @@ struct OpenMetricsExpositionTests {
       }
       #expect(sum.exemplars.map(\.?.trace.traceID) == [traces[1].traceID, nil])
     }
+  }
+}
+
+private final class Pool: Collector {
+  let labels = Mutex([Labels.none])
+
+  func collect() -> [MetricFamily] {
+    let samples = labels.withLock { $0 }.map { MetricFamily.Sample(labels: $0, value: 1) }
+    return [MetricFamily(name: "pool", help: "", kind: .gauge, samples: samples)]
   }
 }

@@ -38,12 +38,14 @@ import TestSupport
 
   @Test func `a body that connections share counts once`() async throws {
     let body = [UInt8](repeating: 0, count: Self.large)
-    let route = EndpointRoute.immediate("/large") { _ in EndpointResponse(body: body) }
-    try await withEndpoint(routes: [route], limits: Self.limits(Self.large)) { port in
+    let route = EndpointRoute.immediate("/shared") { _ in EndpointResponse(body: body) }
+    try await withEndpoint(routes: [route, Self.route], limits: Self.limits(2 * Self.large)) { port in
       var clients: [RawClient] = []
-      for _ in 0..<5 {
-        let (client, status) = try await Self.request("/large", port)
-        #expect(status == "200")
+      // Beside it there is room for one other.
+      let shared = Array(repeating: ("/shared", "200"), count: 5)
+      for (path, expected) in shared + [("/large", "200"), ("/large", "503"), ("/shared", "200")] {
+        let (client, status) = try await Self.request(path, port)
+        #expect(status == expected, "\(path)")
         clients.append(client)
       }
       withExtendedLifetime(clients) {}

@@ -10,6 +10,8 @@ import TestSupport
       var flushes = 0
       var closes = 0
       var result = LogOutputResult()
+      /// So many batches are taken, and then none.
+      var limit = Int.max
     }
 
     let state = Mutex(State())
@@ -21,6 +23,8 @@ import TestSupport
       gate.waitBlocking()
       return state.withLock { state in
         guard state.result.state == .ready else { return state.result }
+        guard state.limit > 0 else { return .failed("full") }
+        state.limit -= 1
         state.written += batch.text
         let bytes = batch.byteCount
         return LogOutputResult(written: batch.take(bytes), bytes: bytes)
@@ -84,6 +88,23 @@ import TestSupport
     #expect(!log.shutdown(within: .seconds(120)))
     #expect(!log.flush(within: .seconds(120)))
     #expect(output.state.withLock { $0.closes } == 1)
+  }
+
+  @Test func `a report that is not written at the deadline is no dropped line`() async throws {
+    output.state.withLock { $0.limit = 1 }
+    add("a\n")
+    log.batchEnded()
+    try await output.writes.next("a write")
+    add("b\n", "c\n", "d\n", "e\n", "f\n")
+    #expect(log.statistics.droppedLines(.queueFull) == 1)
+    output.gate.open()
+    // The next batch ends with the report of that, and fails.
+    for _ in 0..<2 { try await output.writes.next("a write") }
+    #expect(!log.shutdown(within: .zero))
+    #expect(log.statistics.lines == 1)
+    #expect(log.statistics.droppedLines == 5)
+    #expect(log.statistics.droppedLines(.writeError) == 4)
+    #expect(log.statistics.pending == 0)
   }
 
   @Test func `the output is flushed once behind the lines before it, and closed when all is written`() {
