@@ -1,20 +1,16 @@
 import Synchronization
 import TapLibc
 
-/// Starts threads. Each start that the system refuses is counted; the first of a row is reported on standard
-/// error.
+/// Starts threads. Each start that the system refuses is counted; one of a row is reported on standard error.
 package enum BackgroundThread {
   private struct State {
-    /// The last start was refused.
-    var isRefused = false
-    var lastReport: Instant?
+    var reports = RefusalReports()
     /// Bodies that run on threads of their own as soon as the system gives any.
     var postponed: [@Sendable () -> Void] = []
   }
 
   private static let state = Mutex(State())
   private static let refused = Atomic<UInt64>(0)
-  private static let reportInterval = Duration.seconds(60)
   /// The most bodies that are postponed.
   private static let postponedLimit = 64
 
@@ -53,7 +49,7 @@ package enum BackgroundThread {
 
   private static func startPostponed() {
     var bodies = state.withLock { state in
-      state.isRefused = false
+      state.reports.endRow()
       return exchange(&state.postponed, with: [])
     }[...]
     while let body = bodies.first, (try? create(body)) != nil { bodies.removeFirst() }
@@ -61,14 +57,7 @@ package enum BackgroundThread {
   }
 
   private static func report(_ failure: System.Failure) {
-    let now = Instant.now
-    let isNews = state.withLock { state in
-      let isDue = state.lastReport.map { $0.advanced(by: reportInterval) <= now } ?? true
-      guard !exchange(&state.isRefused, with: true), isDue else { return false }
-      state.lastReport = now
-      return true
-    }
-    guard isNews else { return }
+    guard state.withLock({ $0.reports.isDue(at: .now) }) else { return }
     StandardError.write(
       line: "session-tap: cannot start a thread: \(failure.text); it is tried again when one is needed "
         + "(raise the limit of tasks: ulimit -u, pids.max of the cgroup)")
@@ -127,4 +116,23 @@ package enum BackgroundThread {
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
   }
+}
+
+/// Which refusals are reported: one of a row, and at most one a minute.
+struct RefusalReports {
+  private static let interval = Duration.seconds(60)
+
+  /// One of this row has been reported.
+  private var isReported = false
+  private var last: Instant?
+
+  /// A start is refused. Returns whether that is to be reported.
+  mutating func isDue(at now: Instant) -> Bool {
+    guard !isReported, last.map({ $0.advanced(by: Self.interval) <= now }) ?? true else { return false }
+    (isReported, last) = (true, now)
+    return true
+  }
+
+  /// A thread has started.
+  mutating func endRow() { isReported = false }
 }
