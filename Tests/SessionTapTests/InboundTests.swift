@@ -51,6 +51,8 @@ import TestSupport
       for rate in [0.0, 1] {
         let upstream = try Origin { _ in [.response()] }
         let tap = try Tap.start(.test { ($0.endpoint, $0.traceSamplingRate) = (nil, rate) })
+        // A newer one without a rate takes nothing from it.
+        let other = try Tap.start(.test { $0.endpoint = nil })
         let session = URLSession(
           configuration: tap.sessionConfiguration(from: .ephemeral, client: "upstream"))
         let own = try await tap.inbound.withRequest(method: "GET", path: "/") { inbound in
@@ -61,6 +63,7 @@ import TestSupport
         }
         _ = try await session.data(for: .traced(upstream.url()))
         await tap.shutdown()
+        await other.shutdown()
         let headers = upstream.requests.map { $0.headers["traceparent"] }
         let sent = headers.compactMap { $0.flatMap(TraceContext.init(traceparent:)) }
         #expect(headers.map { $0?.hasSuffix(rate > 0 ? "-01" : "-00") } == [true, nil, true])

@@ -14,7 +14,10 @@ import TestSupport
       "http://gw", "a/b", ["z": "1", "instance": "x:1"], "gw:80",
       "http://gw/metrics/job@base64/YS9i/instance@base64/eDox/z/1"
     ),
-    ("http://gw", "ü?>", ["empty": ""], "gw:80", "http://gw/metrics/job@base64/w7w_Pg==/empty@base64/="),
+    (
+      "http://gw", "ü?>", ["empty": "", "more": ">>>"], "gw:80",
+      "http://gw/metrics/job@base64/w7w_Pg==/empty@base64/=/more@base64/Pj4-"
+    ),
     // A letter that is equal to K, and none of ASCII.
     ("http://gw", "\u{212A}", [:], "gw:80", "http://gw/metrics/job@base64/4oSq"),
     ("http://gw:8", "..", [:], "gw:8", "http://gw:8/metrics/job@base64/Li4="),

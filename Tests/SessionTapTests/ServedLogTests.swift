@@ -30,9 +30,16 @@ import TestSupport
     #expect(try await tap.get("/logs?severity=loud").hasPrefix("HTTP/1.1 400 "))
     #expect(try await tap.get("/").contains("data-log=\"yes\""))
     await tap.shutdown()
+
+    // As many as the app keeps, where it says how many.
+    let few = try Self.tap { $0.logging.recentLineLimit = 2 }
+    for number in 0..<5 { few.log(.info, "\(number)") }
+    await few.shutdown()
+    let messages = try #require(few.requestLog).recentText.matches(of: /"message":"([^"]*)"/).map(\.1)
+    #expect(messages == ["3", "4"])
   }
 
-  @Test func `a request that is refused is a warning in the log`() async throws {
+  @Test func `a request that is refused is a warning in the log, unless the app is told`() async throws {
     let folder = try TemporaryFolder()
     try folder.write("secret\n", to: "tokens")
     let tap = try Self.tap { $0.endpoint?.access.bearerTokenFile = folder("tokens") }
@@ -45,5 +52,15 @@ import TestSupport
     }
     #expect(line.contains("401"))
     await tap.shutdown()
+
+    let refusals = EventQueue<String>()
+    let other = try Self.tap {
+      $0.endpoint?.access.bearerTokenFile = folder("tokens")
+      $0.endpoint?.logRefusal = { refusals.send($0) }
+    }
+    #expect(try await other.get("/metrics").hasPrefix("HTTP/1.1 401 "))
+    await other.shutdown()
+    try #require(other.requestLog?.recent(LogQuery(severity: .warn)).isEmpty == true)
+    #expect(try await refusals.next("a refusal").contains("401"))
   }
 }

@@ -129,9 +129,8 @@ import TestSupport
     let path = folder("requests.jsonl")
     try ExitValues.give("TapEndTests.2", path)
     await #expect(processExitsWith: .exitCode(7)) {
-      let path = try ExitValues.take("TapEndTests.2", String.self)
-      let tap = try Tap.start(.test(log: .file(path)))
-      try await tap.runUntilTerminated {
+      struct Failed: Error {}
+      @Sendable func waitForSignal() async throws {
         kill(getpid(), SIGTERM)
         let isCancelled = Gate()
         try await withTaskCancellationHandler {
@@ -139,8 +138,21 @@ import TestSupport
         } onCancel: {
           isCancelled.open()
         }
+      }
+      let path = try ExitValues.take("TapEndTests.2", String.self)
+      let tap = try Tap.start(.test(log: .file(path)))
+      try await tap.runUntilTerminated {
+        try await waitForSignal()
         tap.inbound.begin(method: "GET", path: "/last").end(statusCode: 200)
         try Task.checkCancellation()
+      }
+      // What is no cancellation is an error of the app's then, too.
+      let other = try Tap.start(.test())
+      await #expect(throws: Failed.self) {
+        try await other.runUntilTerminated {
+          try await waitForSignal()
+          throw Failed()
+        }
       }
       exit(7)
     }

@@ -14,7 +14,9 @@ import TestSupport
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       for isQuiet in [false, true] {
         var configuration = Tap.Configuration(environment: [
-          "OTEL_EXPORTER_PROMETHEUS_PORT": "0", "SESSION_TAP_LOGS": "x", "SESSION_TAP_ALLOW_NETWORK": "yes",
+          "OTEL_EXPORTER_PROMETHEUS_PORT": "0", "SESSION_TAP_LOGS": "x",
+          // A value begins no line of its own.
+          "SESSION_TAP_ALLOW_NETWORK": "yes\nsession-tap: no",
         ])
         configuration.isQuiet = isQuiet
         let tap = try Tap.start(configuration)
@@ -25,7 +27,7 @@ import TestSupport
     }
     let lines = try Self.output(result?.standardErrorContent)
     #expect(lines.count == 3)
-    #expect(lines.contains { $0.contains("SESSION_TAP_ALLOW_NETWORK is 'yes'") })
+    #expect(lines.contains { $0.contains("SESSION_TAP_ALLOW_NETWORK is 'yes session-tap: no'") })
     #expect(
       lines.contains { $0.hasSuffix("there is no variable SESSION_TAP_LOGS: did you mean SESSION_TAP_LOG?") })
     #expect(lines.last?.hasPrefix("session-tap: metrics at http://127.0.0.1:") == true)

@@ -10,6 +10,7 @@ import TestSupport
       let all = try await RawClient.get("/metrics", port: port)
       #expect(all.hasPrefix("HTTP/1.1 200 OK\r\n"))
       #expect(all.contains("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"))
+      #expect(all.contains("\r\nVary: Accept, Accept-Encoding\r\n"))
       #expect(all.contains("\njobs_total 3"))
       #expect(all.contains("\ndepth 2"))
       // A scrape sees those before it as ended, and itself as in flight.

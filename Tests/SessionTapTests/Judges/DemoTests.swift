@@ -58,6 +58,8 @@ import TestSupport
     }
     let (made, heard) = (traces("http.client.request"), traces("http.server.request"))
     let (lines, served) = (made.count, heard.count)
+    #expect(process.output.contains("  \(lines) requests  0 active  "))
+    #expect(process.output.contains("  \(served) served\n"))
     // A served request and those made for it share a trace.
     #expect(Set(heard).count == served && Set(made) == Set(heard))
     #expect(lines == 60)
@@ -204,11 +206,14 @@ import TestSupport
     ["demo", "--port", "x"], ["demo", "--rate", "0"], ["demo", "--duration", "long"],
     ["demo", "--faults", "some"], ["demo", "extra"], ["demo", "--unknown"], ["probe"],
     ["probe", "ftp://host/"], ["probe", "http://host/", "--every", ""], ["fly"],
+    ["probe", "--", "--every"],
   ])
   func `bad usage is exit code 64 and one line`(words: [String]) async throws {
     let (status, output) = try await Self.end(words)
     #expect(status == 64)
     #expect(output.contains("see --help") && output.split(separator: "\n").count == 1)
+    // Behind `--` there are no options.
+    if words.contains("--") { #expect(output.contains("not '\(words[words.count - 1])'")) }
   }
 
   @Test(arguments: [("demo", "--rate", "--every"), ("probe", "--every", "--rate")])
@@ -224,7 +229,7 @@ import TestSupport
     let folder = try TemporaryFolder()
     let log = folder("requests.jsonl")
     let urls = ["/a", "/b"].map { "\(origin.url($0))" }
-    let options = ["--every", "10ms", "--count", "3", "--port", "0", "--log", log]
+    let options = ["--every", "0.0002m", "--count", "3", "--port", "0", "--log", log]
     #expect(try await Self.end(["probe"] + urls + options).status == 0)
     #expect(origin.requests.count == 6)
     #expect(try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").count == 6)

@@ -50,6 +50,17 @@ struct ProcessMetricsTests {
         ])
     }
 
+    @Test(arguments: [("receive", "InOctets"), ("transmit", "OutOctets")])
+    func `gives what the network counts, in each direction`(direction: String, field: String) throws {
+      func octets() throws -> Double {
+        try #require(ProcessMetrics.octets(field, in: ProcFile.read("/proc/self/net/netstat") ?? ""))
+      }
+      let (before, value, after) = (
+        try octets(), try #require(values["process_network_\(direction)_bytes_total"]), try octets()
+      )
+      #expect((before...after).contains(value))
+    }
+
     @Test(.enabled(if: Tool.isUsable("ps"), "ps is not installed"))
     func `agrees with ps`() async throws {
       func age(_ values: [String: Double]) -> Double {

@@ -47,6 +47,10 @@ struct SeriesLifetimeTests {
     family.remove(JobLabels(kind: "a"))
     family[JobLabels(kind: "b")].set(3)
     #expect(names(after: 0) == [#"g{kind="b"} 3"#, #"g{otel_metric_overflow="true"} 2"#])
+    for isThere in [true, false] {
+      #expect(registry.removeSeries(of: "g", labels: ["otel_metric_overflow": "true"]) == isThere)
+    }
+    #expect(names(after: 0) == [#"g{kind="b"} 3"#])
   }
 
   @Test func `what was removed does not come back by a record, nor by its expiry`() throws {

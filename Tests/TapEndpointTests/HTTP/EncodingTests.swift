@@ -39,6 +39,7 @@ import Testing
     headers.add("x", "2")
     #expect(headers["CONTENT-TYPE"] == "a")
     #expect(headers.values(of: "X") == ["1", "2"])
+    #expect(headers.combined("X") == "1, 2")
     headers["X"] = "3"
     #expect(headers.values(of: "x") == ["3"])
     headers["x"] = nil

@@ -150,6 +150,10 @@ import TestSupport
     }
     #expect(previous("192.0.2.2", isNew: false) == nil)
     #expect(previous("192.0.2.2", isNew: false)?.receivedSegments == 1)
+    // What was sent again before is of earlier requests.
+    let before = with(TCPInfo()) { $0.retransmittedSegments = 3 }
+    let now = with(TCPInfo()) { $0.retransmittedSegments = 5 }
+    #expect(TCPInfo.Reading(info: now, previous: before).retransmittedSegments == 2)
   }
 
   @Test func `a connection is read once in a second, and at each end once a body went over it`() throws {
