@@ -28,6 +28,11 @@ struct NegotiationTests {
       ("application/vnd.google.protobuf;proto=\"a,b;c\", text/plain;q=0.1", .text),
       ("application/vnd.google.protobuf;encoding=text", .text),
       ("application/openmetrics-text;q=2, text/plain;q=0.1", .text),
+      // The range that says most counts.
+      (
+        "application/openmetrics-text;q=0.1, text/plain;q=0.5, application/openmetrics-text;version=1.0.0;q=0.9",
+        .openMetrics
+      ),
       ("application/openmetrics-text;q=x", .text), (",,;;q=,\"", .text),
       // What is not acceptable stays so, whatever a wildcard says (section 12.5.1).
       ("application/openmetrics-text;q=0", .text), ("application/openmetrics-text;q=0.000, */*;q=0.1", .text),

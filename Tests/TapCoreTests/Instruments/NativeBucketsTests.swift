@@ -62,8 +62,9 @@ struct NativeBucketsTests {
 
   @Test func `addition takes the coarser resolution`() {
     var generator = SeededGenerator(seed: 9)
-    let fine = buckets(of: [1, 1.001, 3])
-    let coarse = buckets(of: (0..<2_000).map { _ in Double.random(in: 0.001...1_000, using: &generator) })
+    let fine = buckets(of: [1, 1.001, 3, -2])
+    let coarse = buckets(
+      of: (0..<2_000).map { Double.random(in: 0.001...1_000, using: &generator) * ($0 < 1_000 ? 1 : -1) })
     #expect(coarse.schema < fine.schema)
     var sum = fine
     sum.add(coarse)
@@ -71,7 +72,9 @@ struct NativeBucketsTests {
     other.add(fine)
     #expect(sum.schema == other.schema)
     #expect(sum.positive.entries == other.positive.entries)
-    #expect(count(sum) == 2_003)
+    #expect(sum.negative.entries == other.negative.entries)
+    #expect(sum.negative.entries.reduce(0) { $0 + $1.count } == 1_001)
+    #expect(count(sum) == 2_004)
   }
 
   @Test func `spans skip empty buckets`() {

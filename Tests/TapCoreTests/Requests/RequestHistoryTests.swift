@@ -13,21 +13,23 @@ struct RequestHistoryTests {
   }
 
   private func store(
-    _ buckets: HistogramBuckets = [0.1, 1], limit: Int = 2_000, idleExpiry: Duration? = nil
+    _ buckets: HistogramBuckets = [0.1, 1], direction: RequestDirection = .outbound, limit: Int = 2_000,
+    idleExpiry: Duration? = nil
   ) throws -> RequestStore {
     let configuration = with(RequestConfiguration()) {
       ($0.durationBuckets, $0.series) = (buckets, .init(limit: limit, idleExpiry: idleExpiry))
     }
-    let columns = try RequestColumns(.outbound, configuration)
+    let columns = try RequestColumns(direction, configuration)
     return RequestStore(
-      .outbound, columns, configuration.series, exemplars: .sampled, historyStart: Self.start)
+      direction, columns, configuration.series, exemplars: .sampled, historyStart: Self.start)
   }
 
   private func record(
     _ ms: Int64, _ host: String = "a", _ end: RequestEnd = .response(statusCode: 200),
-    in store: inout RequestStore, at now: Instant
+    direction: RequestDirection = .outbound, in store: inout RequestStore, at now: Instant
   ) {
-    let request = RequestDescription(client: "c", method: "GET", serverAddress: host)
+    let request = RequestDescription(
+      direction: direction, client: "c", method: "GET", serverAddress: host)
     let observation = RequestObservation(
       request: request, start: Timestamp(nanosecondsSinceEpoch: 0), duration: .milliseconds(ms), end: end)
     store.end(observation, store.begin(request), at: now)
@@ -132,6 +134,10 @@ struct RequestHistoryTests {
     // With its slot it goes.
     #expect(try kept(\.slowest, at: 122) == [1, 7, 20, 40])
     #expect(try kept(\.newestFailure, at: 200).isEmpty)
+    // A 4xx that the app answers has no error type, and is one of these too.
+    store = try self.store(direction: .inbound)
+    record(3, "a", .response(statusCode: 404), direction: .inbound, in: &store, at: after(0))
+    #expect(try kept(\.newestFailure, at: 1) == [3])
   }
 
   @Test func `a series that expires keeps what it had`() throws {

@@ -147,14 +147,20 @@ struct RequestMetricsTests {
 
   @Test func `phases are told apart by template`() throws {
     let metrics = try RequestDriver(registry: registry)
-    for template in ["/orders", "/users/{id}", nil] {
-      metrics.record(request(template: template)) { $0.timings[.local] = .milliseconds(3) }
+    // Twice, since the second request knows the series of the first.
+    for template in ["/orders", "/users/{id}", nil, "/orders", "/users/{id}", nil] {
+      metrics.record(request(template: template)) {
+        ($0.timings[.transfer], $0.timings[.local]) = (.seconds(1), .seconds(2))
+      }
     }
-    let labels = #"client="payments",phase="local",server_address="api.example.com",server_port="443""#
-    for template in [#",url_template="/orders""#, #",url_template="/users/{id}""#, ""] {
-      #expect(
-        registry.value(ofSeries: "http_client_request_phase_duration_seconds_count{\(labels)\(template)}")
-          == 1)
+    for (phase, sum) in [("transfer", 2.0), ("local", 4)] {
+      let labels =
+        "client=\"payments\",phase=\"\(phase)\","
+        + #"server_address="api.example.com",server_port="443""#
+      for template in [#",url_template="/orders""#, #",url_template="/users/{id}""#, ""] {
+        let series = "http_client_request_phase_duration_seconds_sum{\(labels)\(template)}"
+        #expect(registry.value(ofSeries: series) == sum)
+      }
     }
   }
 

@@ -30,7 +30,10 @@ import TestSupport
     write(to: &output)
     output.flush()
     #expect(output.maintain(now: before) == .never)
+    // Before a file is left, too.
+    write(to: &output)
     output.close()
+    #expect(output.maintain(now: before) == .never)
   }
 
   @Test func `is left to the system unless asked for`() throws {
