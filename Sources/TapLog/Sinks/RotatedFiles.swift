@@ -93,14 +93,18 @@ final class RotatedFiles: BackgroundJob {
     faults.attempt(.oldFiles) { () throws(System.Failure) in
       let names = try System.names(inFolder: folder).filter { $0.hasPrefix(prefix) }
       let old = ordered(names.filter { isOld($0) })
-      let kept = old.suffix(max(0, rotation.keep))
-      self.kept.withLock { $0 = Array(kept) }
+      // A copy stands beside its file until that is removed: the two count as one.
+      let there = Set(old)
+      let files = old.filter { !there.contains($0 + Self.compressedSuffix) }
+      let latest = Set(files.suffix(max(0, rotation.keep)))
+      let kept = old.filter { latest.contains($0) || latest.contains($0 + Self.compressedSuffix) }
+      self.kept.withLock { $0 = kept }
       // What a killed process was compressing, of a file that is gone by now.
       for name in names where name.hasSuffix(Self.partSuffix) {
         let source = String(name.dropLast(Self.partSuffix.count))
         if isOld(source), isFree(folder + source) { System.remove(folder + name) }
       }
-      try forEach(old.dropLast(kept.count)) { path, _ throws(System.Failure) in try remove(path) }
+      try forEach(there.subtracting(kept)) { path, _ throws(System.Failure) in try remove(path) }
     }
   }
 
@@ -109,7 +113,10 @@ final class RotatedFiles: BackgroundJob {
     faults.attempt(.compression) { () throws(System.Failure) in
       let names = kept.withLock { $0 }.dropLast().filter { !$0.hasSuffix(Self.compressedSuffix) }
       try forEach(names) { path, name throws(System.Failure) in
-        try compress(path) { self.kept.withLock { $0.contains(name) } }
+        // Once its file is gone, it is the copy that is kept.
+        try compress(path) {
+          self.kept.withLock { $0.contains(name) || $0.contains(name + Self.compressedSuffix) }
+        }
       }
     }
     return .never

@@ -137,6 +137,24 @@ import TestSupport
     }
   }
 
+  /// Both are there when a compression is about to end, and after one that was killed then.
+  @Test func `counts a file and its copy as one`() async {
+    await #expect(processExitsWith: .success) {
+      let (folder, path) = try RequestLog.emptyFolder()
+      let names = ["0.000000Z", "1.000000Z", "1.000000Z.gz"].map { "requests.jsonl.20261121T09300\($0)" }
+      for name in names { try folder.write("old", to: name) }
+      var output = try FileOutput(
+        path, with(.init()) { $0.rotation = LogRotation(maximumSize: 1, keep: 3) },
+        LogFaults(of: "under test"))
+      try output.write(lines: "first")
+      for kept in [names, Array(names.dropFirst()), []] {
+        try output.write(lines: "next")
+        #expect(try Self.rotated(folder).filter { $0.contains("20261121") } == kept)
+      }
+      output.close()
+    }
+  }
+
   @Test func `removes what is left of a compression once its file is gone`() throws {
     let (folder, path) = try RequestLog.emptyFolder()
     let gone = "requests.jsonl.20261121T093000.000000Z.gz.part"
