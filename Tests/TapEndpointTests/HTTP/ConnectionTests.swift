@@ -13,9 +13,13 @@ import Testing
     )
     #expect(driver.connection.activity == .idle)
     #expect(driver.connection.wantsInput)
+    let since = driver.connection.closingOrder.since
+    driver.pass(.seconds(1))
     driver.receive(get)
     #expect(driver.statuses == ["200"])
     #expect(driver.ids == [0, 1])
+    // It has been idle since its last request.
+    #expect(driver.connection.closingOrder.since == since + .seconds(1))
   }
 
   @Test func `waits for an answer before it looks at the next request`() {
