@@ -14,6 +14,15 @@ public struct LogStatistics: Sendable {
   /// Lines in the queue and in the writer's batch.
   public internal(set) var pending: UInt64 = 0
 
+  /// Adds the counts of another place of the same log.
+  mutating func add(_ other: LogStatistics) {
+    written.merge(other.written, uniquingKeysWith: &+)
+    dropped.merge(other.dropped, uniquingKeysWith: &+)
+    bytes &+= other.bytes
+    writeErrors &+= other.writeErrors
+    pending &+= other.pending
+  }
+
   /// Lines written.
   public var lines: UInt64 { written.total }
 

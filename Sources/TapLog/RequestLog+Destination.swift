@@ -1,15 +1,61 @@
 import TapCore
 
 extension RequestLog {
-  /// Where a log goes.
-  public struct Destination: Sendable {
-    /// What distinguishes it from others: the path, or the kind.
-    package let name: String
+  /// Where a log goes: one place, or several, each of which gets every line.
+  ///
+  ///     let log = try RequestLog(to: [.file("requests.jsonl"), .standardError])
+  ///
+  /// Each place has a queue and a thread of its own, with the limits of the ``Configuration``: one that hangs
+  /// or fails keeps no line from the others. A log with more than 16 places does not start.
+  public struct Destination: Sendable, ExpressibleByArrayLiteral {
+    struct Place {
+      /// What distinguishes a place from others.
+      enum Kind: Hashable { case file(String), descriptor(Int32), memory, custom }
+
+      let kind: Kind
+      let makeOutput: @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
+
+      /// What messages call it.
+      var text: String {
+        switch kind {
+        case .file(let path): RequestLogError.quoted(path)
+        case .descriptor(let number): "(descriptor \(number))"
+        case .memory: "(memory)"
+        case .custom: "(custom)"
+        }
+      }
+    }
+
+    /// The most places of a log: each has a thread and a queue.
+    static let limit = 16
+
+    /// At least one.
+    let places: [Place]
+
     /// Whether rotation has an effect.
-    package var isFile = false
-    /// What messages call it.
-    var text: String { isFile ? RequestLogError.quoted(name) : "(\(name))" }
-    let makeOutput: @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
+    package var isFile: Bool { places.contains { if case .file = $0.kind { true } else { false } } }
+
+    var usesStandardStreams: Bool { places.contains { [.descriptor(1), .descriptor(2)].contains($0.kind) } }
+
+    init(
+      _ kind: Place.Kind,
+      makeOutput: @escaping @Sendable (Configuration, LogFaults) throws(RequestLogError) -> any LogOutput
+    ) {
+      places = [Place(kind: kind, makeOutput: makeOutput)]
+    }
+
+    /// Several places. A file or a descriptor that is among them twice gets each line once. None at all is
+    /// ``memory``.
+    public init(_ destinations: [Destination]) {
+      var kinds: Set<Place.Kind> = []
+      let places = destinations.flatMap(\.places).filter {
+        $0.kind == .custom || kinds.insert($0.kind).inserted
+      }
+      self.places = places.isEmpty ? Destination.memory.places : places
+    }
+
+    /// Several places.
+    public init(arrayLiteral elements: Destination...) { self.init(elements) }
 
     /// Appends to a file, which is made if it does not exist; its directory must exist. Lines are written
     /// whole (`O_APPEND`, one call per batch), so that two processes may share a file.
@@ -17,7 +63,7 @@ extension RequestLog {
     /// The path may be a FIFO, whose reader may come later while lines wait, or a character device such as
     /// `/dev/null`. The start refuses directories, Unix sockets and block devices.
     public static func file(_ path: String) -> Destination {
-      Destination(name: path, isFile: true) { configuration, faults throws(RequestLogError) in
+      Destination(.file(path)) { configuration, faults throws(RequestLogError) in
         try FileOutput(path, configuration, faults)
       }
     }
@@ -31,19 +77,19 @@ extension RequestLog {
     /// A descriptor of a file, a pipe or a connected socket, which the app has opened for writing and keeps
     /// open. The log does not close it.
     public static func descriptor(_ descriptor: Int32) -> Destination {
-      Destination(name: "descriptor \(descriptor)") { _, _ throws(RequestLogError) in
+      Destination(.descriptor(descriptor)) { _, _ throws(RequestLogError) in
         try DescriptorOutput(descriptor)
       }
     }
 
     /// Keeps lines in memory only, as many as ``Configuration/recentLineLimit`` says.
     public static var memory: Destination {
-      Destination(name: "memory") { _, _ throws(RequestLogError) in MemoryOutput() }
+      Destination(.memory) { _, _ throws(RequestLogError) in MemoryOutput() }
     }
 
     /// A sink of the app's own.
     public static func custom(_ sink: some LogSink) -> Destination {
-      Destination(name: "custom") { _, faults throws(RequestLogError) in
+      Destination(.custom) { _, faults throws(RequestLogError) in
         SinkOutput(sink: sink, faults: faults)
       }
     }

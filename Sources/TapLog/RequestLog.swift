@@ -13,14 +13,14 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   private let encoder: RequestLineEncoder
   private let appFields: LineFields
   private let filter: LogFilter
-  private let writer: LogWriter
-  private let lines: BoundedQueue<LineBuffer>
-  private let limits: (bytes: Int, lines: Int)
+  /// At least one.
+  private let places: [LogPlace]
+  private let latest: RecentLines?
 
   /// Opens the destination and starts the writer.
   ///
   /// - Parameters:
-  ///   - destination: where the lines go.
+  ///   - destination: where the lines go: one place or several.
   ///   - configuration: the settings.
   /// - Throws: ``RequestLogError`` if the destination cannot be opened or takes no lines, a field is invalid,
   ///   or no thread can be started.
@@ -28,34 +28,29 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     to destination: Destination, configuration: Configuration = Configuration()
   ) throws(RequestLogError) {
     try LineFields.check(configuration.fields)
+    guard destination.places.count <= Destination.limit else {
+      throw RequestLogError(
+        code: .cannotOpen,
+        description:
+          "a log has at most \(Destination.limit) places, not \(destination.places.count); name fewer")
+    }
     encoder = RequestLineEncoder(configuration)
     appFields = LineFields(shared: configuration.fields, reserved: .app)
     filter = LogFilter(sampling: configuration.sampling, clients: configuration.clientSampling)
-    let recentLines = RecentLines(
-      lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit))
-    let faults = LogFaults(of: destination.text, isQuiet: configuration.isQuiet)
-    writer = LogWriter(
-      to: try destination.makeOutput(configuration, faults), faults,
-      recentLines: configuration.recentLineLimit > 0 ? recentLines : nil)
-    limits = (max(32_768, configuration.queueByteLimit), max(1, configuration.queueLineLimit))
-    lines = BoundedQueue { [writer] in writer.write(&$0, &$1) }
-    do {
-      // So that a system that gives no thread is noticed.
-      try lines.start()
-    } catch {
-      writer.closeOutput()
-      throw RequestLogError(
-        code: .cannotStartWriter,
-        description:
-          "cannot start the log's writer thread: \(error.text); raise the limit of threads (ulimit -u)")
+    latest =
+      configuration.recentLineLimit > 0
+      ? RecentLines(
+        lines: configuration.recentLineLimit, bytes: max(32_768, configuration.recentByteLimit)) : nil
+    var places: [LogPlace] = []
+    for place in destination.places {
+      try places.append(LogPlace(place, configuration, recentLines: places.isEmpty ? latest : nil))
     }
-    if configuration.flushesAtExit { ExitFlush.add(lines) }
+    self.places = places
+    usesStandardStreams = destination.usesStandardStreams
   }
 
-  deinit {
-    // A flush is no longer possible; the writer gets some time by itself.
-    beginShutdown(until: Instant.now.advanced(by: .seconds(5)))
-  }
+  /// Whether one of its places is standard output or standard error.
+  public let usesStandardStreams: Bool
 
   /// Does nothing: a line describes an ended request.
   public func requestStarted(_ request: RequestDescription) {}
@@ -67,9 +62,9 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     withLine(of: observation) { enqueue($0, severity: severity) }
   }
 
-  package func batchEnded() { lines.wake() }
+  package func batchEnded() { for place in places { place.wake() } }
 
-  package func wakeIfRefused() { lines.wakeIfRefused() }
+  package func wakeIfRefused() { for place in places { place.wakeIfRefused() } }
 
   /// Puts a warning into the buffer: the request may never end, and so never get a line of its own. Sampling
   /// does not leave it out; a minimum severity above `.warn` does, and so does the limit of a minute.
@@ -154,20 +149,14 @@ public final class RequestLog: RequestObserver, RequestConsumer {
     LineWriter.withLine(write: { encoder.write(observation, to: &$0) }, body)
   }
 
-  /// Puts a line into the buffer, newline included, or drops one and counts it.
+  /// Puts a line into the buffers, newline included, or drops one and counts it.
   package func enqueue(_ line: UnsafeRawBufferPointer, severity: LogSeverity) {
-    let fill = lines.add { $0.append(line, severity: severity, limits: limits) }
-    guard fill == .full || fill == .closed else { return }
-    writer.drop(isClosed: fill == .closed)
-    // The writer reports it.
-    if fill == .full { lines.wake(by: .nextTick) }
+    for place in places { place.enqueue(line, severity: severity) }
   }
 
-  /// The counts of the log. May be read from any thread.
+  /// The counts of the log: with several places, the sums over them. May be read from any thread.
   public var statistics: LogStatistics {
-    // Those that have ended first: a line is added before it ends.
-    var (statistics, ended) = writer.statistics
-    statistics.pending = lines.addedCount &- ended
+    var statistics = places.reduce(into: LogStatistics()) { $0.add($1.statistics) }
     statistics.filtered = filter.statistics
     return statistics
   }
@@ -179,7 +168,7 @@ public final class RequestLog: RequestObserver, RequestConsumer {
 
   /// The same, with the number of the newest line.
   package func recentLines(_ query: LogQuery) -> RecentLines.Answer {
-    writer.recentLines?.lines(query) ?? RecentLines.Answer()
+    latest?.lines(query) ?? RecentLines.Answer()
   }
 
   /// Waits until every earlier line is written, or dropped and counted; not for lines that come meanwhile.
@@ -190,7 +179,8 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   ///   of a shutdown.
   @discardableResult
   public func flush(within limit: Duration = .seconds(5)) -> Bool {
-    lines.flush(until: Instant.now.advanced(by: limit)) && !writer.hasGivenUp
+    let deadline = Instant.now.advanced(by: limit)
+    return places.reduce(true) { $1.flush(until: deadline) && $0 }
   }
 
   /// Writes the queue and closes the destination. Lines that come later, and those not written by the
@@ -201,18 +191,9 @@ public final class RequestLog: RequestObserver, RequestConsumer {
   /// - Returns: Whether every line was written, or dropped and counted before.
   @discardableResult
   public func shutdown(within limit: Duration = .seconds(5)) -> Bool {
-    beginShutdown(until: Instant.now.advanced(by: limit))
-    if flush(within: limit) { return true }
-    // The writer may be in a call that does not return.
-    writer.giveUp(lines.addedCount)
-    lines.abandon()
-    return false
-  }
-
-  /// Takes no more lines; the writer ends when all are written, or at the deadline.
-  private func beginShutdown(until deadline: Instant) {
-    lines.close()
-    writer.setDeadline(deadline)
-    lines.wake()
+    let deadline = Instant.now.advanced(by: limit)
+    // All at once, so that no place takes another one's time.
+    for place in places { place.beginShutdown(until: deadline) }
+    return places.reduce(true) { $1.endShutdown(by: deadline) && $0 }
   }
 }

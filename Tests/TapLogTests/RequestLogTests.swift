@@ -163,6 +163,37 @@ import TestSupport
     #expect(sink.lines[3].hasSuffix(#""message":"outside"}"#))
   }
 
+  @Test func `a place that hangs keeps no line from the others, and each counts its own`() async throws {
+    let (hanging, sink) = (GatedSink(), CollectingSink())
+    let places: RequestLog.Destination = [.custom(hanging), .custom(sink), .memory, .memory]
+    let log = try RequestLog(to: places)
+    log.log(.info, "one")
+    log.batchEnded()
+    try await hanging.entered.wait("the write that hangs")
+    for number in 2...5 { log.log(.info, "\(number)") }
+    log.batchEnded()
+    try await Poll.until("lines of the other place") { sink.lines.count == 5 }
+    #expect(!log.flush(within: .zero))
+    hanging.gate.open()
+    #expect(log.flush(within: .seconds(30)))
+    // Three places: memory is one, however often it is named.
+    #expect(log.statistics.lines == 15)
+    #expect(log.statistics.pending == 0)
+    #expect(log.shutdown())
+    #expect(sink.isClosed)
+  }
+
+  @Test func `a log that cannot open one of its places opens none`() throws {
+    let sink = CollectingSink()
+    #expect(throws: RequestLogError.self) {
+      try RequestLog(to: [.custom(sink), .file("/no/such/requests.jsonl")])
+    }
+    let usesStandardStreams = try [[.memory], [.standardError, .memory], [.standardOutput], []].map {
+      try RequestLog(to: RequestLog.Destination($0)).usesStandardStreams
+    }
+    #expect(usesStandardStreams == [false, true, true, false])
+  }
+
   @Test func `counts the lines that a sink refuses, and goes on after it`() throws {
     let sink = CollectingSink()
     sink.fail(true)

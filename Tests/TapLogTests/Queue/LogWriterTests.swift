@@ -45,7 +45,7 @@ import TestSupport
     let configuration = with(RequestLog.Configuration()) { $0.queueLineLimit = 4 }
     let output = output
     log = try RequestLog(
-      to: RequestLog.Destination(name: "hanging") { _, _ throws(RequestLogError) in output },
+      to: RequestLog.Destination(.custom) { _, _ throws(RequestLogError) in output },
       configuration: configuration)
   }
 
