@@ -40,6 +40,15 @@ import TestSupport
     }
   }
 
+  @Test func `a path that is none is answered with those that there are`() async throws {
+    let routes: [EndpointRoute] = try [.metrics(of: Registry()), .readiness(Readiness())]
+    try await withEndpoint(routes: routes) { port in
+      let answer = try await RawClient.get("/metric", port: port)
+      #expect(answer.hasPrefix("HTTP/1.1 404 "))
+      #expect(answer.hasSuffix("404 Not Found: nothing is here; this server has /metrics /readyz\n"))
+    }
+  }
+
   @Test func `tells whether the app is ready`() async throws {
     let readiness = Readiness()
     try await withEndpoint(routes: [.readiness(readiness)]) { port in

@@ -6,12 +6,12 @@ struct ProtobufWriter: ExpositionWriter {
 
   mutating func begin(_ descriptor: FamilyDescriptor, seriesCount: Int) {
     endFamily()
-    isCounter = descriptor.type == .counter
+    isCounter = [.counter, .legacyCounter].contains(descriptor.type)
     family.append(descriptor.name.utf8, field: 1)
     if !descriptor.help.isEmpty { family.append(descriptor.help.utf8, field: 2) }
     let type: UInt64 =
       switch descriptor.type {
-      case .counter: 0
+      case .counter, .legacyCounter: 0
       case .gauge, .info: 1
       case .histogram: 4
       }

@@ -8,7 +8,7 @@ struct TextWriter: ExpositionWriter {
   private let writesCreated: Bool
   /// What the samples of the family begin with, and the times when its series began.
   private var name: [UInt8] = []
-  private var createdName: [UInt8] = []
+  private var createdName: [UInt8]?
   /// The lines of the histogram that is written and, behind them, of earlier ones: in one memory for all of
   /// them.
   private var lines: [UInt8] = []
@@ -25,15 +25,21 @@ struct TextWriter: ExpositionWriter {
   mutating func begin(_ family: FamilyDescriptor, seriesCount: Int) {
     if isWhole { newSeriesCount = seriesCount }
     name = Array(family.name.utf8)
-    createdName = Array((family.baseName + "_created").utf8)
+    // OpenMetrics 1.0, "Unknown": such a metric has one sample.
+    createdName = family.type == .legacyCounter ? nil : Array((family.baseName + "_created").utf8)
     if isOpenMetrics {
       bytes += "# TYPE \(family.baseName) \(family.type.rawValue)\n".utf8
       if let unit = family.unit { bytes += "# UNIT \(family.baseName) \(unit)\n".utf8 }
       appendHelp(family.help, name: family.baseName)
     } else {
       appendHelp(family.help, name: family.name)
-      // 0.0.4 has no info.
-      bytes += "# TYPE \(family.name) \((family.type == .info ? .gauge : family.type).rawValue)\n".utf8
+      let type: MetricType =
+        switch family.type {
+        case .info: .gauge  // 0.0.4 has no info.
+        case .legacyCounter: .counter
+        case .counter, .gauge, .histogram: family.type
+        }
+      bytes += "# TYPE \(family.name) \(type.rawValue)\n".utf8
     }
   }
 
@@ -47,7 +53,9 @@ struct TextWriter: ExpositionWriter {
 
   mutating func number(_ value: Double, labels: RenderedLabels, created: Timestamp?) {
     append(name, "", labels, FloatText.value(value))
-    if writesCreated, let created { append(createdName, "", labels, FloatText.seconds(created)) }
+    if writesCreated, let created, let createdName {
+      append(createdName, "", labels, FloatText.seconds(created))
+    }
   }
 
   mutating func histogram(_ values: ValueHistogram, labels: RenderedLabels, created: Timestamp) {
@@ -86,7 +94,7 @@ struct TextWriter: ExpositionWriter {
       append(name, "_sum", labels, FloatText.value(values.sum))
       append(name, "_count", labels, String(total))
     }
-    if writesCreated { append(createdName, "", labels, FloatText.seconds(created)) }
+    if writesCreated, let createdName { append(createdName, "", labels, FloatText.seconds(created)) }
     reserve(bytes.count - start)
   }
 

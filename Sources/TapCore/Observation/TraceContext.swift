@@ -137,11 +137,21 @@ extension TraceContext {
   @TaskLocal public static var current: TraceContext?
 
   /// The trace of a request that the app makes now: a span of the tap's ``RequestTracer``, if the process has
-  /// a tap with one; without, a child of ``current``, or a new trace if there is none. The new trace is
-  /// sampled as the newest tap with a `Tap.Configuration.traceSamplingRate` has it, or not at all.
+  /// a tap with one; without, a child of ``current`` or of what ``findCurrent(_:)`` finds, or a new trace if
+  /// there is none. The new trace is sampled as the newest tap with a `Tap.Configuration.traceSamplingRate`
+  /// has it, or not at all.
   public static func next() -> TraceContext {
-    RequestRecorder.newestTracer?.beginClientSpan() ?? current?.child()
+    RequestRecorder.newestTracer?.beginClientSpan() ?? (current ?? RequestRecorder.traceElsewhere)?.child()
       ?? .random(samplingRate: RequestRecorder.newestSamplingRate)
+  }
+
+  /// Finds the trace of the current work where ``current`` has none, for all taps of the process: an adapter
+  /// knows of another library's context. The last call is in effect.
+  ///
+  /// - Parameter find: Called for each request that is made outside ``current``, on the app's thread and
+  ///   under locks of Foundation's: it must not wait, nor make a request.
+  public static func findCurrent(_ find: @escaping @Sendable () -> TraceContext?) {
+    RequestRecorder.setTraceElsewhere(find)
   }
 
   /// The trace of a request that was made within another one.
@@ -149,10 +159,11 @@ extension TraceContext {
     RequestRecorder.newestTracer?.beginClientSpan(in: parent) ?? parent.child()
   }
 
-  /// The trace that a request which is made here belongs to, if there is one: the tracer's, or ``current``.
+  /// The trace that a request which is made here belongs to, if there is one: the tracer's, ``current``, or
+  /// what an adapter finds.
   package static var ofCurrentWork: TraceContext? {
     if let tracer = RequestRecorder.newestTracer { return tracer.currentTrace }
-    return current
+    return current ?? RequestRecorder.traceElsewhere
   }
 }
 

@@ -22,7 +22,7 @@ struct FamilyDescriptor: Sendable, Hashable {
     switch type {
     case .counter: name.dropping(suffix: "_total")
     case .info: name.dropping(suffix: "_info")
-    case .gauge, .histogram: name
+    case .gauge, .histogram, .legacyCounter: name
     }
   }
 
@@ -30,7 +30,7 @@ struct FamilyDescriptor: Sendable, Hashable {
   var claims: [String] {
     switch type {
     case .counter: [baseName, name, baseName + "_created"]
-    case .gauge: [name]
+    case .gauge, .legacyCounter: [name]
     case .histogram: [name] + ["_bucket", "_count", "_sum", "_created"].map { name + $0 }
     case .info: [baseName, name]
     }

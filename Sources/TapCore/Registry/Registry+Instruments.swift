@@ -14,6 +14,18 @@ extension Registry {
     return try family(name, help, .counter, unit, render: render, make: Counter.init)[labels]
   }
 
+  /// A counter under the name that another library gave it, which may lack `_total`, so that boards and
+  /// alerts keep their queries. Its exposition has the type `counter`, or in OpenMetrics, whose counters end
+  /// in `_total`, `unknown`, as Prometheus's own libraries write it. Otherwise as
+  /// ``counter(_:help:unit:labels:)``; for new metrics use that.
+  public func counter(
+    legacyName name: String, help: String, labels: Labels = .none
+  ) throws(RegistryError) -> Counter {
+    let render = try MetricName.renderer(of: labels, metric: name)
+    let type: MetricType = name.hasSuffix("_total") ? .counter : .legacyCounter
+    return try family(name, help, type, nil, render: render, make: Counter.init)[labels]
+  }
+
   /// A family of counters, made on first use, whose series the values of the key distinguish. Otherwise as
   /// ``counter(_:help:unit:labels:)``.
   ///

@@ -36,10 +36,16 @@ public final class RequestRecorder: Sendable {
   private struct Newest {
     weak var withTracer: RequestRecorder?
     weak var withSampling: RequestRecorder?
+    var findTrace: (@Sendable () -> TraceContext?)?
   }
   private static let newest = Mutex(Newest())
   /// The tracer of the newest recorder that has one.
   static var newestTracer: (any RequestTracer)? { newest.withLock { $0.withTracer }?.tracer }
+  /// The trace that an adapter finds.
+  static var traceElsewhere: TraceContext? { newest.withLock { $0.findTrace }?() }
+  static func setTraceElsewhere(_ find: @escaping @Sendable () -> TraceContext?) {
+    newest.withLock { $0.findTrace = find }
+  }
   /// The rate of the newest recorder that samples traces.
   static var newestSamplingRate: Double { newest.withLock { $0.withSampling }?.traceSamplingRate ?? 0 }
 

@@ -56,17 +56,20 @@ struct Router: Sendable {
   private static let refusedMethods: Set = ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"]
 
   private let routes: [String: EndpointRoute]
+  private let nothing: EndpointRoute
 
   var paths: [String] { Array(routes.keys) }
 
   /// - Parameter routes: Of two with the same path, the first is used.
   init(_ routes: [EndpointRoute]) {
     self.routes = Dictionary(routes.map { ($0.path, $0) }) { first, _ in first }
+    let paths = self.routes.keys.sorted().joined(separator: " ")
+    nothing = Self.answer(.refusal(404, "nothing is here; this server has \(paths)"))
   }
 
   func route(for request: EndpointRequest) -> EndpointRoute {
     if request.method == "GET" || request.method == "HEAD" {
-      return routes[request.path] ?? Self.answer(.refusal(404, "nothing is here"))
+      return routes[request.path] ?? nothing
     }
     guard Self.refusedMethods.contains(request.method) else {
       return Self.answer(.refusal(501, "unknown method"))

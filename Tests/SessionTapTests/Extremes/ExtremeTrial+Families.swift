@@ -36,6 +36,9 @@ extension ExtremeTrial {
         "counter(_:help:unit:labels:)", { _ = try $0.counter($1, help: "Jobs.") },
         { try $0.counter("a_total", help: $1, unit: $1.isEmpty ? $1 : nil, labels: ["k": $1]).increment() })
       + register(
+        "counter(legacyName:help:labels:)", { _ = try $0.counter(legacyName: $1, help: "Jobs.") },
+        { try $0.counter(legacyName: "a", help: $1, labels: ["k": $1]).increment() })
+      + register(
         "counter(_:help:unit:labels:value:)", { try $0.counter($1, help: "Jobs.") { 1 } },
         { try $0.counter("jobs_total", help: $1, labels: ["kind": $1]) { .nan } })
       + register(

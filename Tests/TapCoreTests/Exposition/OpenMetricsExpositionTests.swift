@@ -55,6 +55,37 @@ struct OpenMetricsExpositionTests {
         """)
   }
 
+  /// Prometheus's own libraries write such a counter so: boards keep its name.
+  @Test func `a counter with a name of another library's keeps it in each format`() throws {
+    let jobs = try registry.counter(legacyName: "jobs", help: "Done.", labels: ["kind": "a"])
+    jobs.increment(by: 2)
+    jobs.increment(by: -1)
+    try registry.counter(legacyName: "sent_total", help: "Sent.").increment()
+    #expect(
+      text == """
+        # TYPE jobs unknown
+        # HELP jobs Done.
+        jobs{kind="a"} 2
+        # TYPE sent counter
+        # HELP sent Sent.
+        sent_total 1
+        sent_created T
+        # TYPE session_tap_dropped_values counter
+        # HELP session_tap_dropped_values Values that no instrument can take: infinite, not a number, or below 0.
+        session_tap_dropped_values_total{metric="jobs"} 1
+        # EOF
+
+        """)
+    #expect(registry.exposition(in: .text).text.contains("# TYPE jobs counter\njobs{kind=\"a\"} 2\n"))
+    // The name, the help, and the type, which is a counter's.
+    let fields = [0x0a, 4] + Array("jobs".utf8) + [0x12, 5] + Array("Done.".utf8) + [0x18, 0]
+    #expect(registry.exposition(in: .protobuf).body.dropFirst().starts(with: fields))
+    #expect(registry.value(of: "jobs") == 2)
+    #expect(throws: RegistryError.self) { try registry.counter("jobs", help: "Done.") }
+    #expect(throws: RegistryError.self) { try registry.gauge("jobs", help: "Done.", labels: ["kind": "a"]) }
+    #expect(throws: RegistryError.self) { try registry.counter("jobs_total", help: "Done.") }
+  }
+
   @Test func `an empty registry has its end`() { #expect(text == "# EOF\n") }
 
   @Test func `a sum that is no counter is left out`() throws {
